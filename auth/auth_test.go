@@ -1,0 +1,123 @@
+package auth
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	member := Subject{ID: uuid.New(), Role: RoleMember}
+	tests := []struct {
+		name    string
+		subject *Subject
+		action  Action
+		want    apperr.Code
+	}{
+		{"nobody", nil, WorkflowRead, apperr.Unauthenticated},
+		{"member reads", &member, WorkflowRead, ""},
+		{"member registers a type", &member, TypeWrite, apperr.Forbidden},
+		{"member reports for a task", &member, TaskReport, apperr.Forbidden},
+		{"unknown action", &member, "x", apperr.Forbidden},
+		{"task reports", new(ForTask(TaskScope{})), TaskReport, ""},
+		{"task reads", new(ForTask(TaskScope{})), ExecutionRead, apperr.Forbidden},
+		{"admin", new(Local()), Administer, ""},
+		{"system", new(System()), TaskReport, ""},
+		{"no role", &Subject{}, WorkflowRead, apperr.Forbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			if tt.subject != nil {
+				ctx = WithSubject(ctx, *tt.subject)
+			}
+			_, err := Authorize(ctx, tt.action)
+			require.Equal(t, tt.want, apperr.CodeOf(err))
+		})
+	}
+}
+
+func TestAuthorizeOwner(t *testing.T) {
+	t.Parallel()
+	owner, other := uuid.New(), uuid.New()
+	ctx := WithSubject(context.Background(), Subject{ID: owner, Role: RoleMember})
+	_, err := AuthorizeOwner(ctx, ExecutionCancel, owner)
+	require.NoError(t, err)
+	_, err = AuthorizeOwner(ctx, ExecutionCancel, other)
+	require.True(t, apperr.Is(err, apperr.Forbidden))
+	_, err = AuthorizeOwner(WithSubject(ctx, Local()), ExecutionCancel, other)
+	require.NoError(t, err)
+}
+
+func TestTaskToken(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	signer, err := NewSigner([]byte("0123456789abcdef0123456789abcdef"))
+	require.NoError(t, err)
+	scope := TaskScope{ExecutionID: uuid.New(), NodeIndex: 9999, Attempt: 3}
+	token := signer.Sign(scope, now.Add(time.Hour))
+
+	got, err := signer.Verify(token, now)
+	require.NoError(t, err)
+	require.Equal(t, scope, got)
+
+	_, err = signer.Verify(token, now.Add(2*time.Hour))
+	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+	other, err := NewSigner([]byte("another key of thirty-two bytes!!"))
+	require.NoError(t, err)
+	_, err = other.Verify(token, now)
+	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+	for _, bad := range []string{"", "fft_", "x", token[:len(token)-2], token + "AA", "fft_!!!!"} {
+		_, err := signer.Verify(bad, now)
+		require.True(t, apperr.Is(err, apperr.Unauthenticated), bad)
+	}
+	_, err = NewSigner([]byte("short"))
+	require.Error(t, err)
+}
+
+func TestLoginLinks(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	links := NewLoginLinks(func() time.Time { return now })
+	token := links.Issue()
+	s, err := links.Redeem(token)
+	require.NoError(t, err)
+	require.Equal(t, RoleAdmin, s.Role)
+	_, err = links.Redeem(token)
+	require.True(t, apperr.Is(err, apperr.Unauthenticated), "a link works once")
+
+	late := links.Issue()
+	now = now.Add(LoginLinkTTL + time.Second)
+	_, err = links.Redeem(late)
+	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+}
+
+func TestBearerAndSecret(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "admin.token")
+	first, err := LoadSecret(path)
+	require.NoError(t, err)
+	again, err := LoadSecret(path)
+	require.NoError(t, err)
+	require.Equal(t, first, again, "the secret outlives a restart")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	b := NewBearer(first)
+	_, err = b.Verify(first)
+	require.NoError(t, err)
+	for _, bad := range []string{"", "x", first + "x"} {
+		_, err := b.Verify(bad)
+		require.True(t, apperr.Is(err, apperr.Unauthenticated))
+	}
+}

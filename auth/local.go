@@ -1,0 +1,108 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// LoginLinks hands out one-time login links of a local installation. They live
+// in memory: a restart prints a new one.
+type LoginLinks struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	tokens map[[sha256.Size]byte]time.Time // hash of the token → expiry
+}
+
+// LoginLinkTTL is how long a login link may wait to be opened.
+const LoginLinkTTL = 24 * time.Hour
+
+// NewLoginLinks returns an empty set of links on the clock now.
+func NewLoginLinks(now func() time.Time) *LoginLinks {
+	return &LoginLinks{now: now, tokens: map[[sha256.Size]byte]time.Time{}}
+}
+
+// Issue returns a new token that signs one browser in as the administrator.
+func (l *LoginLinks) Issue() string {
+	token := rand.Text()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for h, expiry := range l.tokens {
+		if l.now().After(expiry) {
+			delete(l.tokens, h)
+		}
+	}
+	l.tokens[sha256.Sum256([]byte(token))] = l.now().Add(LoginLinkTTL)
+	return token
+}
+
+// Redeem returns the administrator for a token that was issued, has not expired
+// and was not redeemed before; else apperr.Unauthenticated.
+func (l *LoginLinks) Redeem(token string) (Subject, error) {
+	h := sha256.Sum256([]byte(token))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	expiry, ok := l.tokens[h]
+	delete(l.tokens, h)
+	if !ok || l.now().After(expiry) {
+		return Subject{}, apperr.New(apperr.Unauthenticated,
+			"This login link was used already or has expired. Run `flowforge login` on the server's machine for a new one.")
+	}
+	return Local(), nil
+}
+
+// Bearer checks the token of scripts in local mode.
+type Bearer struct{ hash [sha256.Size]byte }
+
+// NewBearer returns a Bearer that accepts token.
+func NewBearer(token string) Bearer { return Bearer{hash: sha256.Sum256([]byte(token))} }
+
+// Verify returns the administrator when token is the installation's own.
+func (b Bearer) Verify(token string) (Subject, error) {
+	h := sha256.Sum256([]byte(token))
+	if token == "" || subtle.ConstantTimeCompare(h[:], b.hash[:]) != 1 {
+		return Subject{}, apperr.New(apperr.Unauthenticated, "The API token is not valid.")
+	}
+	return Local(), nil
+}
+
+// LoadSecret returns the secret kept in the file at path (0600), which it makes
+// with 32 random bytes in hex when there is none.
+func LoadSecret(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) >= 64 {
+		return string(b[:64]), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read secret: %w", err)
+	}
+	raw := make([]byte, 32)
+	if _, err := rand.Read(raw); err != nil {
+		return "", fmt.Errorf("make secret: %w", err)
+	}
+	secret := hex.EncodeToString(raw)
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".secret-*")
+	if err != nil {
+		return "", fmt.Errorf("write secret: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, werr := tmp.WriteString(secret + "\n")
+	if err := errors.Join(werr, tmp.Sync(), tmp.Close()); err != nil {
+		return "", fmt.Errorf("write secret: %w", err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return "", fmt.Errorf("write secret: %w", err)
+	}
+	return secret, nil
+}
