@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+)
+
+// Status returns the HTTP status of an error code.
+func Status(code apperr.Code) int {
+	switch code {
+	case apperr.Invalid:
+		return http.StatusUnprocessableEntity
+	case apperr.Unauthenticated:
+		return http.StatusUnauthorized
+	case apperr.Forbidden:
+		return http.StatusForbidden
+	case apperr.NotFound:
+		return http.StatusNotFound
+	case apperr.Conflict:
+		return http.StatusConflict
+	case apperr.Quota:
+		return http.StatusTooManyRequests
+	case apperr.Unavailable:
+		return http.StatusServiceUnavailable
+	case apperr.Internal:
+		return http.StatusInternalServerError
+	}
+	return http.StatusInternalServerError
+}
+
+// Problem is the body of a failed API call (RFC 9457) with the fields at fault.
+type Problem struct {
+	Type      string         `json:"type"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail"`
+	Code      apperr.Code    `json:"code"`
+	RequestID string         `json:"request_id"`
+	Errors    []apperr.Field `json:"errors,omitempty"`
+}
+
+// ProblemOf returns what a program may see of err.
+func ProblemOf(err error, requestID string) Problem {
+	code := apperr.CodeOf(err)
+	status := Status(code)
+	return Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: apperr.MessageOf(err),
+		Code: code, RequestID: requestID, Errors: apperr.FieldsOf(err),
+	}
+}
+
+// LogFailure logs err when it is internal, unless the reader has gone away.
+func (s *Site) LogFailure(r *http.Request, err error) {
+	if apperr.CodeOf(err) != apperr.Internal || errors.Is(err, context.Canceled) {
+		return
+	}
+	s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+		slog.String("request_id", RequestID(r.Context())), slog.String("method", r.Method),
+		slog.String("path", r.URL.Path), slog.Any("error", err))
+}
+
+// Fail answers r with err: a redirect to the sign-in page for a reader without a
+// session, problem+json for programs, else the error page.
+func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.LogFailure(r, err)
+	id := RequestID(r.Context())
+	p := ProblemOf(err, id)
+	if wantsJSON(r) {
+		WriteJSON(w, p.Status, "application/problem+json", p)
+		return
+	}
+	if p.Code == apperr.Unauthenticated && r.Method == http.MethodGet && r.URL.Path != "/login" {
+		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	view := ErrorView{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: id, Path: r.URL.Path}
+	if subject, ok := auth.SubjectOf(r.Context()); ok {
+		view.User = subject.Name
+	}
+	if rerr := Render(w, r, p.Status, s.cfg.ErrorPage(r, view)); rerr != nil {
+		s.cfg.Log.Error("error page failed", "request_id", id, "error", rerr)
+		http.Error(w, p.Title, p.Status)
+	}
+}
+
+// WriteJSON writes v as the whole body of an answer.
+func WriteJSON(w http.ResponseWriter, status int, mediaType string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // the reader may have gone away
+}
+
+func wantsJSON(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
+}

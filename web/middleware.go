@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+)
+
+type requestIDKey struct{}
+
+// RequestID returns the id of the request that ctx belongs to.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// Identify gives every request an id, which the answer names.
+func Identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := strings.ToLower(rand.Text()[:12])
+		w.Header().Set("X-Request-Id", id)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+	})
+}
+
+// Log writes a line per request at debug level and turns a panic into a 500 of
+// this request alone.
+func (s *Site) Log(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		rec := &statusRecorder{ResponseWriter: w}
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
+					panic(p)
+				}
+				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if rec.status == 0 {
+					s.Fail(rec, r, err)
+				} else {
+					s.LogFailure(r, err)
+				}
+			}
+			s.cfg.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+				slog.String("request_id", RequestID(r.Context())), slog.String("method", r.Method),
+				slog.String("path", r.URL.Path), slog.Int("status", rec.status), slog.Duration("took", time.Since(begin)))
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *statusRecorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b) //nolint:wrapcheck // a pass-through
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Secure sets the security headers: scripts run by nonce alone, styles, fonts and
+// images come from this server, and nobody may frame a page.
+func Secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b [16]byte
+		_, _ = rand.Read(b[:]) // never fails since Go 1.24
+		nonce := base64.RawStdEncoding.EncodeToString(b[:])
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"' 'strict-dynamic'; style-src 'self'; "+
+			"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		next.ServeHTTP(w, r.WithContext(templ.WithNonce(r.Context(), nonce)))
+	})
+}
+
+// CSPNonce returns the nonce that scripts of this answer carry.
+func CSPNonce(ctx context.Context) string { return templ.GetNonce(ctx) }
+
+// SameOrigin refuses state-changing requests that another site's page sends.
+func (s *Site) SameOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(s.Handler(func(http.ResponseWriter, *http.Request) error {
+		return apperr.New(apperr.Forbidden, "This request came from another site, so nothing was changed.")
+	}))
+	return protection.Handler(next)
+}
+
+// Authenticate finds out who asks, by bearer token or by session. A wrong token
+// is refused at once; a request with neither goes on as nobody.
+func (s *Site) Authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if header := r.Header.Get("Authorization"); header != "" {
+			token, ok := strings.CutPrefix(header, "Bearer ")
+			subject, err := s.cfg.Bearer.Verify(token)
+			if !ok || err != nil {
+				s.Fail(w, r, apperr.New(apperr.Unauthenticated, "The API token is not valid."))
+				return
+			}
+			r = r.WithContext(auth.WithSubject(r.Context(), subject))
+		} else if subject, ok := s.cfg.Sessions.Subject(r); ok {
+			r = r.WithContext(auth.WithSubject(r.Context(), subject))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
