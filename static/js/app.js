@@ -1,0 +1,35 @@
+// The behaviour that every page shares. Pages are complete without it: it adds
+// only what HTML cannot do. Parts that few pages need are imported on demand.
+import { setUpDialogs } from "./dialogs.js";
+import { setUpTheme } from "./theme.js";
+import { setUpKeys } from "./keys.js";
+import { setUpCopy } from "./copy.js";
+import { setUpLive } from "./live.js";
+
+document.documentElement.dataset.script = "on";
+setUpDialogs();
+setUpTheme();
+setUpKeys();
+setUpCopy();
+setUpLive();
+rememberZone();
+
+const parts = [
+  ["[data-log]", "./logs.js"],
+  [".dag", "./graph.js"],
+  ["[data-charts]", "./charts.js"],
+];
+
+function loadParts() {
+  for (const [selector, module] of parts) {
+    if (document.querySelector(selector)) import(module).then((part) => part.setUp());
+  }
+}
+loadParts();
+document.addEventListener("htmx:after:swap", loadParts);
+
+// The server shows times in the reader's zone; it learns the zone from this cookie.
+function rememberZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone) document.cookie = `zone=${encodeURIComponent(zone)};path=/;max-age=31536000;samesite=lax`;
+}

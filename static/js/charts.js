@@ -1,0 +1,103 @@
+// Metric charts: uPlot draws over the server's SVG for hover, zoom and smoothing.
+// The data travels beside the SVG as JSON; the SVG stays the fallback and the print.
+let uPlot;
+const drawn = new Map();
+
+export async function setUp() {
+  const figures = [...document.querySelectorAll("[data-charts] figure[data-series]")];
+  if (!figures.length) return;
+  uPlot ??= (await import("../vendor/uplot.js")).default;
+  for (const [figure, plot] of drawn) {
+    if (!figure.isConnected) { plot.destroy(); drawn.delete(figure); }
+  }
+  for (const figure of figures) draw(figure);
+  const controls = document.querySelector("[data-chart-controls]:not([data-ready])");
+  if (controls) {
+    controls.dataset.ready = "";
+    controls.addEventListener("input", redraw);
+  }
+}
+
+document.addEventListener("theme", redraw);
+
+function redraw() {
+  for (const [figure, plot] of drawn) { plot.destroy(); delete figure.dataset.drawn; drawn.delete(figure); draw(figure); }
+}
+
+function smoothing() {
+  return Number(document.querySelector("[data-chart-controls] [name=smooth]")?.value ?? 0) / 100;
+}
+
+function draw(figure) {
+  const source = figure.dataset.series;
+  if (figure.dataset.drawn === source) return;
+  const before = drawn.get(figure);
+  if (before) before.destroy();
+  figure.dataset.drawn = source;
+  const { names, x, ys, time, log } = JSON.parse(source);
+  const holder = figure.querySelector("[data-plot]");
+  const style = getComputedStyle(figure);
+  const colour = (name) => style.getPropertyValue(name).trim() ? resolve(figure, name) : "";
+  const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3]];
+  const weight = smoothing();
+  const series = [{}], data = [x];
+  names.forEach((name, i) => {
+    const stroke = colour(`--s-${i % 6 + 1}`);
+    if (weight > 0) {
+      series.push({ label: name, stroke: faint(stroke), width: 1, points: { show: false }, dash: dashes[i % 4] });
+      data.push(ys[i]);
+    }
+    series.push({ label: name, stroke, width: 1.75, dash: dashes[i % 4], points: { show: x.length < 2 } });
+    data.push(weight > 0 ? smoothed(ys[i], weight) : ys[i]);
+  });
+  const axis = { stroke: colour("--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const plot = new uPlot({
+    width: holder.clientWidth || 300, height: Math.round((holder.clientWidth || 300) * 0.45),
+    cursor: { sync: { key: "metrics" }, y: false },
+    legend: { show: false },
+    scales: { x: { time }, y: { distr: log ? 3 : 1 } },
+    axes: [{ ...axis, space: 60, size: 26 }, { ...axis, size: 46, grid: axis.grid }],
+    series,
+    hooks: { setCursor: [(u) => readout(figure, u, names, weight > 0 ? 2 : 1)] },
+  }, data, holder);
+  drawn.set(figure, plot);
+  figure.dataset.state = "drawn";
+}
+
+// readout shows the values under the cursor in the figure's caption.
+function readout(figure, plot, names, step) {
+  const out = figure.querySelector("[data-readout]");
+  if (!out) return;
+  out.dataset.rest ??= out.textContent;
+  const at = plot.cursor.idx;
+  if (at == null) { out.textContent = out.dataset.rest; return; }
+  out.textContent = names.map((name, i) => {
+    const value = plot.data[(i + 1) * step][at];
+    return value == null ? "" : `${names.length > 1 ? name + " " : ""}${Number(value.toPrecision(4))}`;
+  }).filter(Boolean).join(" · ");
+}
+
+// smoothed is an exponential moving average without the bias of its first value.
+function smoothed(values, weight) {
+  let last = 0, debias = 0;
+  return values.map((value) => {
+    if (value == null) return null;
+    last = last * weight + (1 - weight) * value;
+    debias = debias * weight + (1 - weight);
+    return last / debias;
+  });
+}
+
+// A custom property may hold light-dark(): let the browser resolve it.
+function resolve(figure, name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  figure.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+function faint(colour) {
+  return colour.startsWith("oklch(") && !colour.includes("/") ? colour.replace(")", " / 0.3)") : colour;
+}

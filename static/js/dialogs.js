@@ -1,0 +1,47 @@
+// Links with data-dialog open the dialog of that id in place; without a script
+// they go to a page with the same form.
+export function setUpDialogs() {
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-dialog]");
+    if (opener && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      const dialog = document.getElementById(opener.dataset.dialog);
+      if (dialog) {
+        event.preventDefault();
+        openDialog(dialog);
+      }
+      return;
+    }
+    // The backdrop belongs to the dialog element itself.
+    if (event.target instanceof HTMLDialogElement) event.target.close();
+    if (event.target.closest("[data-close]")) {
+      event.preventDefault();
+      event.target.closest("dialog")?.close();
+    }
+  });
+  setUpPalette(document.getElementById("palette"));
+}
+
+export function openDialog(dialog) {
+  for (const menu of document.querySelectorAll("[popover]:popover-open")) menu.hidePopover();
+  if (!dialog.open) dialog.showModal();
+}
+
+// The palette narrows its pages while typing and lets the arrow keys walk the found links.
+function setUpPalette(palette) {
+  if (!palette) return;
+  const input = palette.querySelector("input");
+  const links = () => [...palette.querySelectorAll(".menu-item:not([hidden])")];
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const link of palette.querySelectorAll("#palette-pages .menu-item")) {
+      link.hidden = wanted !== "" && !link.textContent.toLowerCase().includes(wanted);
+    }
+  });
+  palette.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    const all = [input, ...links()];
+    const step = event.key === "ArrowDown" ? 1 : -1;
+    all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
+  });
+}

@@ -1,0 +1,53 @@
+// Keyboard shortcuts. Single keys can be switched off (WCAG 2.1.4): the server
+// says so by data-keys on the root. Ctrl K stays.
+import { openDialog } from "./dialogs.js";
+
+const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types" };
+
+export function setUpKeys() {
+  let leader = 0;
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      openDialog(document.getElementById("palette"));
+      return;
+    }
+    if (!singleKeys(event)) return;
+    if (event.timeStamp - leader < 1200) {
+      leader = 0;
+      if (places[event.key]) location.assign(places[event.key]);
+      return;
+    }
+    if (event.key === "g") leader = event.timeStamp;
+    else act(event);
+  });
+}
+
+function singleKeys(event) {
+  if (document.documentElement.dataset.keys === "off") return false;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false;
+  if (document.querySelector("dialog[open]")) return false;
+  return !event.target.closest("input, select, textarea, [contenteditable], [role=combobox]");
+}
+
+function act(event) {
+  if (event.key === "?") openDialog(document.getElementById("keys"));
+  if (event.key === "l") document.querySelector("[data-key=launch]")?.click();
+  if (event.key === "j") walk(1);
+  if (event.key === "k") walk(-1);
+  if (event.key === "/") {
+    const filter = document.querySelector("main input[type=search]");
+    if (filter) {
+      event.preventDefault();
+      filter.focus();
+    }
+  }
+}
+
+// walk moves the focus along the rows of the page's first list.
+function walk(step) {
+  const rows = [...document.querySelectorAll("main .cover")].filter((row) => row.checkVisibility());
+  const at = rows.indexOf(document.activeElement);
+  const to = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
+  rows[Math.min(Math.max(to, 0), rows.length - 1)]?.focus();
+}

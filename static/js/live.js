@@ -1,0 +1,36 @@
+// The page's one live connection is htmx's; this tells the reader when it is lost,
+// keeps running clocks running and moves no focus.
+import { toast } from "./toast.js";
+
+export function setUpLive() {
+  let lost = false;
+  document.addEventListener("htmx:sse:error", () => {
+    if (lost) return;
+    lost = true;
+    toast("Live updates stopped. Connecting again.");
+  });
+  document.addEventListener("htmx:sse:after:connection", () => {
+    if (lost) toast("Live updates are back.");
+    lost = false;
+  });
+  setInterval(tick, 1000);
+}
+
+// An element with data-since counts up from that moment in the words of the server.
+function tick() {
+  if (document.hidden) return;
+  for (const clock of document.querySelectorAll("[data-since]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(clock.dataset.since)) / 1000));
+    const text = duration(seconds);
+    if (clock.textContent !== text) clock.textContent = text;
+  }
+}
+
+function duration(seconds) {
+  const pad = (n) => String(n).padStart(2, "0");
+  const two = (big, bigUnit, small, smallUnit) => small ? `${big} ${bigUnit} ${pad(small)} ${smallUnit}` : `${big} ${bigUnit}`;
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return two(Math.floor(seconds / 60), "min", seconds % 60, "s");
+  if (seconds < 86400) return two(Math.floor(seconds / 3600), "h", Math.floor(seconds / 60) % 60, "min");
+  return two(Math.floor(seconds / 86400), "d", Math.floor(seconds / 3600) % 24, "h");
+}

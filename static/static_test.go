@@ -1,0 +1,96 @@
+package static_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/flowforge/flowforge/static"
+)
+
+func get(t *testing.T, target string, header ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	static.Handler().ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestHandlerServesImmutableFiles(t *testing.T) {
+	t.Parallel()
+	for name, contentType := range map[string]string{
+		"css/app.css":                      "text/css; charset=utf-8",
+		"js/app.js":                        "text/javascript; charset=utf-8",
+		"vendor/htmx.js":                   "text/javascript; charset=utf-8",
+		"icons/icon.svg":                   "image/svg+xml",
+		"fonts/inter-latin-variable.woff2": "font/woff2",
+	} {
+		res := get(t, static.URL(name))
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != contentType {
+			t.Errorf("%s: %d %q, want 200 %q", name, res.StatusCode, res.Header.Get("Content-Type"), contentType)
+		}
+		if !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: Cache-Control %q is not immutable", name, res.Header.Get("Cache-Control"))
+		}
+	}
+	if res := get(t, "/static/css/app.css"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("plain address: %d %q", res.StatusCode, res.Header.Get("Cache-Control"))
+	}
+	if res := get(t, "/static/css/none.css"); res.StatusCode != http.StatusNotFound {
+		t.Errorf("missing file: %d", res.StatusCode)
+	}
+	etag := get(t, static.URL("css/app.css")).Header.Get("ETag")
+	if res := get(t, static.URL("css/app.css"), "If-None-Match", etag); res.StatusCode != http.StatusNotModified {
+		t.Errorf("revalidation: %d", res.StatusCode)
+	}
+}
+
+func TestStylesheetKeepsItsBudget(t *testing.T) {
+	t.Parallel()
+	res := get(t, static.URL(static.Stylesheet), "Accept-Encoding", "br, gzip")
+	if res.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("Content-Encoding %q", res.Header.Get("Content-Encoding"))
+	}
+	packed, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packed) > 20<<10 {
+		t.Errorf("the stylesheet takes %d bytes gzipped, the budget is 20 kB", len(packed))
+	}
+	zr, err := gzip.NewReader(strings.NewReader(string(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	css, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(strings.TrimSpace(string(css)), "/* Three steps") {
+		t.Error("the stylesheet does not begin with the tokens")
+	}
+	own, _, _ := strings.Cut(string(css), ".uplot, .uplot *")
+	if n := strings.Count(own, "!important"); n > 5 {
+		t.Errorf("%d times !important, at most 5", n)
+	}
+	if m := regexp.MustCompile(`(?m)^\s*#[a-z]`).FindString(own); m != "" {
+		t.Errorf("an id selector: %q", m)
+	}
+}
+
+func TestURLPanicsForAMissingFile(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	static.URL("css/none.css")
+}

@@ -1,0 +1,87 @@
+// Package views holds the page templates, their models, the layout and the URL
+// functions. A model is one struct per page that embeds Page and holds
+// display-ready strings and built URLs: templates call nothing that can fail or fetch.
+package views
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/static"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Section is an entry of the sidebar.
+type Section string
+
+// The sections of the sidebar.
+const (
+	SectionHome       Section = "home"
+	SectionExecutions Section = "executions"
+	SectionWorkflows  Section = "workflows"
+	SectionArtifacts  Section = "artifacts"
+	SectionTypes      Section = "types"
+	SectionNone       Section = ""
+)
+
+// Crumb is one entry of the breadcrumbs; the last has no URL.
+type Crumb = ui.Crumb
+
+// Page is what every page needs for its frame. Every page model embeds it.
+type Page struct {
+	Title   string  // of the document; the state comes first where one is shown
+	Section Section // which entry of the sidebar is current
+	Crumbs  []Crumb
+	User    string // who is signed in
+	Theme   string // "light", "dark" or "" for that of the system
+	Path    string // path and query of this page, to come back to after a POST
+	Live    int    // executions under way, shown in the sidebar when there are any
+	KeysOff bool   // single-key shortcuts are switched off (WCAG 2.1.4)
+}
+
+type navEntry struct {
+	section         Section
+	name, icon, url string
+}
+
+func navEntries() []navEntry {
+	return []navEntry{
+		{SectionHome, "Home", "home", HomeURL()},
+		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
+		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
+		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},
+		{SectionTypes, "Types", "type", TypesURL()},
+	}
+}
+
+// otherTheme is what the theme button switches to when no script runs.
+func (p Page) otherTheme() string {
+	if p.Theme == "dark" {
+		return "light"
+	}
+	return "dark"
+}
+
+func (p Page) keys() string {
+	if p.KeysOff {
+		return "off"
+	}
+	return "on"
+}
+
+func documentTitle(title string) string {
+	if title == "" {
+		return "FlowForge"
+	}
+	return title + " · FlowForge"
+}
+
+// asset is the immutable address of a static file.
+func asset(name string) string { return static.URL(name) }
+
+func sprite() templ.Component { return templ.Raw(static.Sprite()) }
+
+// htmxConfig keeps htmx inside the content security policy and quiet: no injected
+// styles, no focus or scroll of its own.
+func htmxConfig() string {
+	return `{"includeIndicatorCSS":false,"transitions":false,"history":false,"defaultFocusScroll":false}`
+}

@@ -1,0 +1,191 @@
+package ui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Clock formats times for one reader: now, in the reader's zone.
+type Clock struct {
+	Now  time.Time
+	Zone *time.Location
+}
+
+// Moment shows t: today 14:34, this week Fri 09:14, older 12 November 2026. The
+// zero time gives the zero Moment.
+func (c Clock) Moment(t time.Time) Moment {
+	if t.IsZero() {
+		return Moment{}
+	}
+	t, now := t.In(c.zone()), c.Now.In(c.zone())
+	text := t.Format("2 January 2006")
+	switch {
+	case t.Year() == now.Year() && t.YearDay() == now.YearDay():
+		text = t.Format("15:04")
+	case now.Sub(t) < 6*24*time.Hour && now.After(t):
+		text = t.Format("Mon 15:04")
+	}
+	return c.moment(t, text)
+}
+
+// Exactly shows t to the second, for logs and attempts of today, and with the day
+// for older ones.
+func (c Clock) Exactly(t time.Time) Moment {
+	if t.IsZero() {
+		return Moment{}
+	}
+	t, now := t.In(c.zone()), c.Now.In(c.zone())
+	layout := "2006-01-02 15:04:05"
+	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
+		layout = "15:04:05"
+	}
+	return c.moment(t, t.Format(layout))
+}
+
+// Ago shows how long t is past: "3 min ago".
+func (c Clock) Ago(t time.Time) Moment {
+	if t.IsZero() {
+		return Moment{}
+	}
+	since := c.Now.Sub(t)
+	if since > 6*24*time.Hour {
+		return c.Moment(t)
+	}
+	text := "just now"
+	if since >= 5*time.Second {
+		text = Duration(since.Truncate(coarse(since))) + " ago"
+	}
+	return c.moment(t.In(c.zone()), text)
+}
+
+func (c Clock) zone() *time.Location {
+	if c.Zone == nil {
+		return time.UTC
+	}
+	return c.Zone
+}
+
+func (c Clock) moment(t time.Time, text string) Moment {
+	return Moment{Text: text, Exact: t.Format("Monday 2 January 2006, 15:04:05 MST"), ISO: t.Format(time.RFC3339)}
+}
+
+// coarse is the precision at which d is told.
+func coarse(d time.Duration) time.Duration {
+	switch {
+	case d >= 24*time.Hour:
+		return time.Hour
+	case d >= time.Hour:
+		return time.Minute
+	case d >= 10*time.Minute:
+		return time.Minute
+	default:
+		return time.Second
+	}
+}
+
+// Duration shows d with at most two units: "840 ms", "41 s", "2 min 04 s", "3 h 10 min".
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(d.Seconds()*10)/10), ".0") + " s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return units(int(d.Minutes()), "min", int(d.Seconds())%60, "s")
+	case d < 24*time.Hour:
+		return units(int(d.Hours()), "h", int(d.Minutes())%60, "min")
+	default:
+		return units(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+	}
+}
+
+func units(big int, bigUnit string, small int, smallUnit string) string {
+	if small == 0 {
+		return fmt.Sprintf("%d %s", big, bigUnit)
+	}
+	return fmt.Sprintf("%d %s %02d %s", big, bigUnit, small, smallUnit)
+}
+
+// Number groups digits by thousands: 10,009.
+func Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "−", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Plural returns "1 node" or "3 nodes".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(int64(n)) + " " + many
+}
+
+// Bytes shows a size in binary units: 412 MiB.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return Number(n) + " B"
+	}
+	value, suffix := float64(n), ""
+	for _, s := range []string{"KiB", "MiB", "GiB", "TiB", "PiB"} {
+		value, suffix = value/unit, s
+		if value < unit {
+			break
+		}
+	}
+	if value < 10 {
+		return fmt.Sprintf("%.1f %s", value, suffix)
+	}
+	return fmt.Sprintf("%.0f %s", value, suffix)
+}
+
+// CPU shows millicores: 500 → "0.5 CPU".
+func CPU(millis int) string {
+	return strconv.FormatFloat(float64(millis)/1000, 'f', -1, 64) + " CPU"
+}
+
+// Memory shows MiB: 1536 → "1.5 GiB".
+func Memory(mib int) string { return Bytes(int64(mib) << 20) }
+
+// Float shows a measured value with four significant digits: 0.9934, 3.2e-05.
+func Float(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "∞"
+	case math.IsInf(v, -1):
+		return "−∞"
+	case v == math.Trunc(v) && math.Abs(v) < 1e9:
+		return Number(int64(v))
+	case math.Abs(v) >= 1e6 || math.Abs(v) < 1e-3:
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	case math.Abs(v) >= 1000:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', 4, 64), "0"), ".")
+	}
+}
+
+// Short cuts text to at most n runes, with an ellipsis.
+func Short(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}

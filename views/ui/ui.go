@@ -1,0 +1,164 @@
+// Package ui holds the components that pages share: states, bars, charts, times
+// and the small pieces of the design language. Components take display-ready
+// values and fetch nothing.
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/views/chart"
+)
+
+// Moment is a point in time ready to be shown: what people read, the exact time
+// with its zone for the tooltip, and the machine-readable form.
+type Moment struct{ Text, Exact, ISO string }
+
+// Crumb is one entry of the breadcrumbs; the last has no URL.
+type Crumb struct{ Name, URL string }
+
+// Fact is one line of a list of facts. URL makes the value a link, Note stands
+// behind it in a quieter tone, Mono sets it in the code face.
+type Fact struct {
+	Name, Value, URL, Note string
+	Mono                   bool
+	Moment                 *Moment // shown instead of Value
+}
+
+// Tab is a link of a row of tabs.
+type Tab struct {
+	Name, URL, Icon, Count string
+	Current                bool
+}
+
+// Choice is a link of a segmented choice.
+type Choice struct {
+	Name, URL, Count string
+	Current          bool
+}
+
+// Option is an entry of a select.
+type Option struct {
+	Value, Name string
+	Selected    bool
+}
+
+// Pager moves through a keyset: no page numbers and no totals that cost a scan.
+type Pager struct {
+	Text         string // "Rows 1 to 50"
+	Newer, Older string // URLs, "" where there is nothing
+}
+
+// Action is a link or button of an empty state or notice.
+type Action struct {
+	Name, URL, Icon string
+	Primary         bool
+}
+
+// stateWords is in the fixed order in which bars and legends show states.
+func stateWords() []struct{ state, word string } {
+	return []struct{ state, word string }{
+		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
+		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"CANCELLED", "cancelled"},
+	}
+}
+
+// Word returns what people read for a state: READY is "Waiting".
+func Word(state string) string {
+	for _, s := range stateWords() {
+		if s.state == state {
+			return strings.ToUpper(s.word[:1]) + s.word[1:]
+		}
+	}
+	if state == "" {
+		return "Unknown"
+	}
+	return strings.ToUpper(state[:1]) + strings.ToLower(state[1:])
+}
+
+// Count is how many things are in a state, with the list it links to.
+type Count struct {
+	State string
+	N     int
+	URL   string
+}
+
+// Bar is a bar of states in fixed order, with its legend.
+type Bar struct {
+	Label    string // the whole bar in words
+	Percent  string // share that is finished, "64 %"
+	Segments []Segment
+	Legend   []Legend
+}
+
+// Segment is one coloured part of a bar, in percent of its width.
+type Segment struct{ State, X, Width string }
+
+// Legend is one figure below a bar: "6,415 succeeded".
+type Legend struct{ State, Text, URL string }
+
+// NewBar lays out counts of noun ("nodes"). A state that is there at all is at
+// least half a percent wide.
+func NewBar(noun string, counts []Count) Bar {
+	total, done := 0, 0
+	by := map[string]Count{}
+	for _, c := range counts {
+		total += c.N
+		by[c.State] = c
+		if slices.Contains([]string{"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}, c.State) {
+			done += c.N
+		}
+	}
+	if total == 0 {
+		return Bar{Label: "No " + noun, Percent: "0 %"}
+	}
+	bar := Bar{Percent: Number(int64(done*100/total)) + " %"}
+	var words []string
+	x := 0.0
+	for _, s := range stateWords() {
+		c := by[s.state]
+		if c.N == 0 {
+			continue
+		}
+		text := Number(int64(c.N)) + " " + s.word
+		words = append(words, text)
+		bar.Legend = append(bar.Legend, Legend{State: s.state, Text: text, URL: c.URL})
+		width := max(float64(c.N)*100/float64(total), 0.5)
+		bar.Segments = append(bar.Segments, Segment{State: s.state, X: percent(x), Width: percent(min(width, 100-x))})
+		x = min(x+width, 100)
+	}
+	bar.Label = Number(int64(total)) + " " + noun + ": " + strings.Join(words, ", ")
+	return bar
+}
+
+// ProgressBar is a bar of one state that is percent full.
+func ProgressBar(state string, done int, label string) Bar {
+	done = min(max(done, 0), 100)
+	return Bar{Label: label, Percent: Number(int64(done)) + " %", Segments: []Segment{{State: state, X: "0%", Width: percent(float64(done))}}}
+}
+
+func percent(v float64) string { return chart.Fixed(v, 2) + "%" }
+
+// Initials returns up to two letters that stand for a name.
+func Initials(name string) string {
+	var out []rune
+	for word := range strings.FieldsSeq(name) {
+		out = append(out, []rune(strings.ToUpper(word))[0])
+		if len(out) == 2 {
+			break
+		}
+	}
+	return cmp.Or(string(out), "?")
+}
+
+func noticeIcon(kind string) string {
+	switch kind {
+	case "ok":
+		return "check"
+	case "warn", "error":
+		return "warn"
+	default:
+		return "info"
+	}
+}

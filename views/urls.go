@@ -1,0 +1,168 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// HomeURL is the first page.
+func HomeURL() string { return "/" }
+
+// WorkflowsURL lists workflows.
+func WorkflowsURL() string { return "/workflows" }
+
+// WorkflowsByTagURL lists the workflows with tag.
+func WorkflowsByTagURL(tag string) string { return "/workflows?tag=" + url.QueryEscape(tag) }
+
+// WorkflowURL is the overview of a workflow.
+func WorkflowURL(name string) string { return "/workflows/" + url.PathEscape(name) }
+
+// WorkflowTabURL is a tab of a workflow: executions, versions or source; "" is the overview.
+func WorkflowTabURL(name, tab string) string {
+	if tab == "" {
+		return WorkflowURL(name)
+	}
+	return WorkflowURL(name) + "?tab=" + url.QueryEscape(tab)
+}
+
+// VersionURL is one version of a workflow.
+func VersionURL(name, version string) string {
+	return WorkflowURL(name) + "/versions/" + url.PathEscape(version)
+}
+
+// LaunchURL is the launch form of a workflow.
+func LaunchURL(name string) string { return WorkflowURL(name) + "/launch" }
+
+// LaunchVersionURL is the launch form of one version.
+func LaunchVersionURL(name, version string) string {
+	return LaunchURL(name) + "?version=" + url.QueryEscape(version)
+}
+
+// RelaunchURL is the launch form filled with the inputs of an execution.
+func RelaunchURL(workflow, execution string) string {
+	return LaunchURL(workflow) + "?from=" + url.QueryEscape(execution)
+}
+
+// ExecutionsURL lists executions.
+func ExecutionsURL() string { return "/executions" }
+
+// ExecutionsOfURL lists the executions of a workflow.
+func ExecutionsOfURL(workflow string) string {
+	return ExecutionsURL() + "?workflow=" + url.QueryEscape(workflow)
+}
+
+// ExecutionURL is the page of an execution.
+func ExecutionURL(id string) string { return "/executions/" + id }
+
+// ExecutionNodeURL is the page of an execution with a node selected in its panel.
+func ExecutionNodeURL(id, node string) string {
+	return ExecutionURL(id) + "?node=" + url.QueryEscape(node) + "#node"
+}
+
+// NodesURL is the node table of an execution, filtered by state; "" shows all.
+func NodesURL(id, state string) string {
+	u := ExecutionURL(id) + "?view=list"
+	if state != "" {
+		u += "&state=" + url.QueryEscape(state)
+	}
+	return u + "#graph"
+}
+
+// GroupURL is the node table of the nodes that one group of the graph stands for:
+// those of levels from to to whose names begin with stem.
+func GroupURL(id string, from, to int, stem string) string {
+	q := url.Values{"view": {"list"}, "from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}}
+	if stem != "" {
+		q.Set("stem", stem)
+	}
+	return ExecutionURL(id) + "?" + q.Encode() + "#graph"
+}
+
+// StreamURL is the stream of an execution page: what changed after the event seq.
+// Query is that of the page, so that the stream draws the same selection.
+func StreamURL(id string, seq int64, query url.Values) string {
+	q := url.Values{"after": {strconv.FormatInt(seq, 10)}}
+	for _, key := range []string{"node", "view", "x", "scale", "smooth"} {
+		if v := query.Get(key); v != "" {
+			q.Set(key, v)
+		}
+	}
+	return ExecutionURL(id) + "/stream?" + q.Encode()
+}
+
+// CancelURL asks for, and by POST does, the cancelling of an execution.
+func CancelURL(id string) string { return ExecutionURL(id) + "/cancel" }
+
+// NodeURL is the page of a node.
+func NodeURL(id, node string) string { return ExecutionURL(id) + "/nodes/" + url.PathEscape(node) }
+
+// LogsURL is the log page of an execution with the filters of q.
+func LogsURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/logs", q) }
+
+// LogStreamURL is the live tail behind LogsURL.
+func LogStreamURL(id string, q url.Values) string {
+	return withQuery(ExecutionURL(id)+"/logs/stream", q)
+}
+
+// LogDownloadURL is the whole log as text.
+func LogDownloadURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/logs.txt", q) }
+
+// NodeLogsURL is the log page of one node, and of one attempt unless that is 0.
+func NodeLogsURL(id, node string, attempt int) string {
+	q := url.Values{"node": {node}}
+	if attempt > 0 {
+		q.Set("attempt", strconv.Itoa(attempt))
+	}
+	return LogsURL(id, q)
+}
+
+// ArtifactsURL lists artifacts.
+func ArtifactsURL() string { return "/artifacts" }
+
+// ArtifactsOfURL lists the artifacts of an execution.
+func ArtifactsOfURL(execution string) string {
+	return ArtifactsURL() + "?execution=" + url.QueryEscape(execution)
+}
+
+// ArtifactURL is the page of an artifact.
+func ArtifactURL(id string) string { return "/artifacts/" + id }
+
+// ArtifactDownloadURL is the bytes of an artifact.
+func ArtifactDownloadURL(id string) string { return ArtifactURL(id) + "/download" }
+
+// ArtifactFrameURL is an HTML report for a sandboxed frame.
+func ArtifactFrameURL(id string) string { return ArtifactURL(id) + "/frame" }
+
+// TypesURL lists the types.
+func TypesURL() string { return "/types" }
+
+// TypeURL is the page of a type.
+func TypeURL(name string) string { return "/types/" + url.PathEscape(name) }
+
+// SearchURL finds workflows, executions and artifacts.
+func SearchURL() string { return "/search" }
+
+// ThemeURL switches between light and dark by POST.
+func ThemeURL() string { return "/preferences/theme" }
+
+// KeysURL switches the single-key shortcuts on or off by POST.
+func KeysURL() string { return "/preferences/keys" }
+
+// DocsURL is the documentation of the API.
+func DocsURL() string { return "/docs" }
+
+// LoginURL is where a reader signs in.
+func LoginURL() string { return "/login" }
+
+// LogoutURL signs the reader out by POST.
+func LogoutURL() string { return "/logout" }
+
+// GalleryURL shows every component in every state.
+func GalleryURL() string { return "/dev/gallery" }
+
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
