@@ -1,0 +1,289 @@
+package dag
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// spec reads "name: dependency dependency/label".
+func spec(text string) Spec {
+	name, deps, _ := strings.Cut(text, ":")
+	s := Spec{Name: name}
+	for _, d := range strings.Fields(deps) {
+		dep, label, _ := strings.Cut(d, "/")
+		s.Dependencies = append(s.Dependencies, Dependency{Name: dep, Label: label})
+	}
+	return s
+}
+
+func specs(texts ...string) []Spec {
+	out := make([]Spec, len(texts))
+	for i, t := range texts {
+		out[i] = spec(t)
+	}
+	return out
+}
+
+func TestCompileDiamond(t *testing.T) {
+	t.Parallel()
+	plan, problems := Compile(specs("report: train/model evaluate/score train/loss", "load:", "train: load/data", "evaluate: train/model load/data"))
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	want := []Edge{{1, 2, "data"}, {1, 3, "data"}, {2, 3, "model"}}
+	want = append([]Edge{{2, 0, "model, loss"}, {3, 0, "score"}}, want...)
+	if diff := cmp.Diff(want, plan.Edges); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]int{{1}, {2}, {3}, {0}}, plan.Levels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Node{
+		{Name: "report", Index: 0, Level: 3, Dependencies: []int{2, 3}, Dependents: []int{}},
+		{Name: "load", Index: 1, Level: 0, Dependencies: []int{}, Dependents: []int{2, 3}},
+		{Name: "train", Index: 2, Level: 1, Dependencies: []int{1}, Dependents: []int{0, 3}},
+		{Name: "evaluate", Index: 3, Level: 2, Dependencies: []int{1, 2}, Dependents: []int{0}},
+	}, plan.Nodes); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Equal(plan.Entry, []int{1}) || !slices.Equal(plan.Exit, []int{0}) {
+		t.Errorf("entry %v, exit %v", plan.Entry, plan.Exit)
+	}
+	if i, ok := plan.Lookup("train"); !ok || i != 2 {
+		t.Errorf("Lookup(train) = %d, %v", i, ok)
+	}
+}
+
+func TestCompileReportsEverythingTogether(t *testing.T) {
+	t.Parallel()
+	plan, problems := Compile(specs("a: a", "b: nowhere", "a:", "c: e b", "d: c", "e: d", "f: e", "x: y", "y: x"))
+	if plan != nil {
+		t.Error("a plan in spite of problems")
+	}
+	want := []apperr.Field{
+		{Path: "operators[2].name", Message: `The name "a" is taken by operators[0].`},
+		{Path: "operators[0].depends_on[0]", Message: `Operator "a" waits for itself.`},
+		{Path: "operators[1].depends_on[0]", Message: `There is no operator called "nowhere".`},
+		{Path: "operators[3]", Message: "Operators wait for each other: c → d → e → c."},
+		{Path: "operators[7]", Message: "Operators wait for each other: x → y → x."},
+	}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCompileUsesTheGivenPaths(t *testing.T) {
+	t.Parallel()
+	_, problems := Compile([]Spec{{Name: "a", Path: "steps.a", Dependencies: []Dependency{{Name: "b", Path: "steps.a.inputs[1].from"}}}})
+	if len(problems) != 1 || problems[0].Path != "steps.a.inputs[1].from" {
+		t.Errorf("%v", problems)
+	}
+}
+
+func TestCompileShortensLongCycles(t *testing.T) {
+	t.Parallel()
+	ring := make([]Spec, 1000)
+	for i := range ring {
+		ring[i] = spec(fmt.Sprintf("n%d: n%d", i, (i+999)%1000))
+	}
+	_, problems := Compile(ring)
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, "n18 → n19 → … (980 more) → n0.") {
+		t.Errorf("%v", problems)
+	}
+}
+
+func TestCompileNothing(t *testing.T) {
+	t.Parallel()
+	plan, problems := Compile(nil)
+	if problems != nil || len(plan.Nodes) != 0 || len(plan.Levels) != 0 {
+		t.Errorf("%+v %v", plan, problems)
+	}
+}
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	plan, _ := Compile(specs("a:", "b: a", "c: a", "d: b c", "e:"))
+	for i, want := range [][]int{{1, 2, 3}, {3}, {3}, nil, nil} {
+		if got := plan.Downstream(i); !slices.Equal(got, want) {
+			t.Errorf("Downstream(%d) = %v, want %v", i, got, want)
+		}
+	}
+	if got := plan.Upstream(3); !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("Upstream(3) = %v", got)
+	}
+}
+
+func TestPlanJSONRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	for _, doc := range []string{
+		`{"nodes":[{"name":"a"}],"edges":[{"from":0,"to":1}]}`,
+		`{"nodes":[{"name":"a"}],"edges":[{"from":-1,"to":0}]}`,
+		`{"nodes":[{"name":"a"},{"name":"b"}],"edges":[{"from":0,"to":1},{"from":1,"to":0}]}`,
+		`{"nodes":[{"name":"a"},{"name":"a"}]}`,
+		`{"nodes":[{"name":"a","level":1}]}`,
+		`{"nodes":7}`,
+	} {
+		if err := json.Unmarshal([]byte(doc), new(Plan)); err == nil {
+			t.Errorf("%s: no error", doc)
+		}
+	}
+}
+
+// randomSpecs has edges from earlier to later nodes of a shuffled order, and in
+// one case of four edges of any direction, so cycles occur.
+func randomSpecs(r *rand.Rand, nodes, edges int) []Spec {
+	out := make([]Spec, nodes)
+	order := r.Perm(nodes)
+	for i := range out {
+		out[i].Name = fmt.Sprintf("n%d", i)
+	}
+	any := r.IntN(4) == 0
+	for range edges {
+		a, b := r.IntN(nodes), r.IntN(nodes)
+		if a == b {
+			continue
+		}
+		if !any && a > b {
+			a, b = b, a
+		}
+		to := &out[order[b]]
+		to.Dependencies = append(to.Dependencies, Dependency{Name: out[order[a]].Name, Label: fmt.Sprintf("v%d", r.IntN(3))})
+	}
+	return out
+}
+
+// checkPlan states what holds for every plan.
+func checkPlan(t *testing.T, in []Spec, plan *Plan) {
+	t.Helper()
+	leveled := 0
+	for level, nodes := range plan.Levels {
+		leveled += len(nodes)
+		if !slices.IsSorted(nodes) || len(nodes) == 0 {
+			t.Fatalf("level %d: %v", level, nodes)
+		}
+	}
+	if leveled != len(in) {
+		t.Fatalf("%d of %d nodes have a level", leveled, len(in))
+	}
+	for i, n := range plan.Nodes {
+		longest := -1
+		for _, d := range n.Dependencies {
+			longest = max(longest, plan.Nodes[d].Level)
+			if !slices.Contains(plan.Nodes[d].Dependents, i) {
+				t.Fatalf("%s is not among the dependents of %s", n.Name, plan.Nodes[d].Name)
+			}
+		}
+		if n.Level != longest+1 || !slices.Contains(plan.Levels[n.Level], i) {
+			t.Fatalf("%s: level %d, longest dependency %d", n.Name, n.Level, longest)
+		}
+		names := map[string]bool{}
+		for _, d := range in[i].Dependencies {
+			names[d.Name] = true
+		}
+		if len(names) != len(n.Dependencies) || !slices.IsSorted(n.Dependencies) || !slices.IsSorted(n.Dependents) {
+			t.Fatalf("%s: dependencies %v, want %v", n.Name, n.Dependencies, names)
+		}
+		if slices.Contains(plan.Entry, i) != (len(n.Dependencies) == 0) || slices.Contains(plan.Exit, i) != (len(n.Dependents) == 0) {
+			t.Fatalf("%s: wrong entry or exit", n.Name)
+		}
+	}
+	data, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Plan
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(plan, &back) {
+		t.Fatalf("JSON round trip changed the plan: %s", data)
+	}
+}
+
+func checkCompile(t *testing.T, in []Spec) {
+	t.Helper()
+	plan, problems := Compile(in)
+	if (plan == nil) == (problems == nil) {
+		t.Fatalf("plan %v, problems %v", plan, problems)
+	}
+	if plan != nil {
+		checkPlan(t, in, plan)
+		return
+	}
+	for _, p := range problems {
+		if p.Path == "" || p.Message == "" {
+			t.Fatalf("empty problem: %+v", p)
+		}
+	}
+}
+
+func TestCompileProperties(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		nodes := 1 + r.IntN(20)
+		checkCompile(t, randomSpecs(r, nodes, r.IntN(3*nodes)))
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add("a:\nb: a/x\nc: a b/y")
+	f.Add("a: b\nb: a\nb:\nc: c")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.Split(text, "\n")
+		checkCompile(t, specs(lines[:min(len(lines), 200)]...))
+	})
+}
+
+func layered(layers, width, fanIn int) []Spec {
+	r := rand.New(rand.NewPCG(3, 4))
+	out := make([]Spec, 0, layers*width)
+	for l := range layers {
+		for i := range width {
+			s := Spec{Name: fmt.Sprintf("layer%d_node%d", l, i)}
+			for range fanIn {
+				if l > 0 {
+					s.Dependencies = append(s.Dependencies, Dependency{Name: fmt.Sprintf("layer%d_node%d", l-1, r.IntN(width)), Label: "out"})
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestCompileTenThousandNodes(t *testing.T) {
+	t.Parallel()
+	in := layered(100, 100, 3)
+	best := time.Hour
+	for range 3 {
+		start := time.Now()
+		if _, problems := Compile(in); problems != nil {
+			t.Fatal(problems)
+		}
+		best = min(best, time.Since(start))
+	}
+	if best > 100*time.Millisecond {
+		t.Errorf("10,000 nodes and 30,000 edges took %v, want under 100 ms", best)
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	in := layered(100, 100, 3)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, problems := Compile(in); problems != nil {
+			b.Fatal(problems)
+		}
+	}
+}
