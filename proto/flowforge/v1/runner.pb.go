@@ -23,6 +23,110 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type HelloRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelloRequest) Reset() {
+	*x = HelloRequest{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelloRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelloRequest) ProtoMessage() {}
+
+func (x *HelloRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelloRequest.ProtoReflect.Descriptor instead.
+func (*HelloRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{0}
+}
+
+type HelloResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Protocol      int32                  `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"` // raised when a change of this file breaks older peers
+	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`    // names the build
+	Pid           int32                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
+	Attempts      int32                  `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"` // running, or ended and not delivered yet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelloResponse) Reset() {
+	*x = HelloResponse{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelloResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelloResponse) ProtoMessage() {}
+
+func (x *HelloResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelloResponse.ProtoReflect.Descriptor instead.
+func (*HelloResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *HelloResponse) GetProtocol() int32 {
+	if x != nil {
+		return x.Protocol
+	}
+	return 0
+}
+
+func (x *HelloResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *HelloResponse) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *HelloResponse) GetAttempts() int32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
 type StartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attempts      []*AttemptSpec         `protobuf:"bytes,1,rep,name=attempts,proto3" json:"attempts,omitempty"`
@@ -32,7 +136,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[0]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44,7 +148,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[0]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -57,7 +161,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{0}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *StartRequest) GetAttempts() []*AttemptSpec {
@@ -75,7 +179,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[1]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -87,7 +191,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[1]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -100,7 +204,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{1}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{3}
 }
 
 type StopRequest struct {
@@ -113,7 +217,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -125,7 +229,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[2]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -138,7 +242,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{2}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StopRequest) GetTaskIds() []string {
@@ -163,7 +267,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -175,7 +279,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[3]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -188,7 +292,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{3}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
 }
 
 type ListRequest struct {
@@ -199,7 +303,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -211,7 +315,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[4]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -224,7 +328,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{4}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
 }
 
 type ListResponse struct {
@@ -236,7 +340,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +352,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +365,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListResponse) GetAttempts() []*AttemptStatus {
@@ -281,7 +385,7 @@ type AttemptStatus struct {
 
 func (x *AttemptStatus) Reset() {
 	*x = AttemptStatus{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +397,7 @@ func (x *AttemptStatus) String() string {
 func (*AttemptStatus) ProtoMessage() {}
 
 func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +410,7 @@ func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStatus.ProtoReflect.Descriptor instead.
 func (*AttemptStatus) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AttemptStatus) GetTaskId() string {
@@ -332,7 +436,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +448,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +461,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ShutdownRequest) GetGraceMs() int64 {
@@ -375,7 +479,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +491,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +504,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
 }
 
 // AttemptSpec is all that a runner needs to run one attempt.
@@ -436,7 +540,7 @@ type AttemptSpec struct {
 
 func (x *AttemptSpec) Reset() {
 	*x = AttemptSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +552,7 @@ func (x *AttemptSpec) String() string {
 func (*AttemptSpec) ProtoMessage() {}
 
 func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +565,7 @@ func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptSpec.ProtoReflect.Descriptor instead.
 func (*AttemptSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AttemptSpec) GetTaskId() string {
@@ -649,7 +753,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -661,7 +765,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -674,7 +778,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Process) GetCommand() []string {
@@ -711,7 +815,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +827,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +840,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Http) GetMethod() string {
@@ -789,7 +893,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +905,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +918,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InputFile) GetInput() string {
@@ -871,7 +975,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +987,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +1000,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -927,11 +1031,131 @@ func (x *OutputSpec) GetRequired() bool {
 	return false
 }
 
+// SpooledResult is what a runner writes to disk for an attempt whose result the
+// server has not taken yet; the next runner delivers it.
+type SpooledResult struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Report        *AttemptReport         `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
+	Blobs         []*SpooledBlob         `protobuf:"bytes,2,rep,name=blobs,proto3" json:"blobs,omitempty"` // uploaded before the report is sent
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpooledResult) Reset() {
+	*x = SpooledResult{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpooledResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpooledResult) ProtoMessage() {}
+
+func (x *SpooledResult) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
+func (*SpooledResult) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SpooledResult) GetReport() *AttemptReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+func (x *SpooledResult) GetBlobs() []*SpooledBlob {
+	if x != nil {
+		return x.Blobs
+	}
+	return nil
+}
+
+type SpooledBlob struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sha256        string                 `protobuf:"bytes,1,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Size          int64                  `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"` // absolute
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpooledBlob) Reset() {
+	*x = SpooledBlob{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpooledBlob) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpooledBlob) ProtoMessage() {}
+
+func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
+func (*SpooledBlob) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SpooledBlob) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *SpooledBlob) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *SpooledBlob) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 var File_flowforge_v1_runner_proto protoreflect.FileDescriptor
 
 const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\n" +
-	"\x19flowforge/v1/runner.proto\x12\fflowforge.v1\x1a\x17flowforge/v1/task.proto\"E\n" +
+	"\x19flowforge/v1/runner.proto\x12\fflowforge.v1\x1a\x17flowforge/v1/task.proto\"\x0e\n" +
+	"\fHelloRequest\"s\n" +
+	"\rHelloResponse\x12\x1a\n" +
+	"\bprotocol\x18\x01 \x01(\x05R\bprotocol\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
+	"\x03pid\x18\x03 \x01(\x05R\x03pid\x12\x1a\n" +
+	"\battempts\x18\x04 \x01(\x05R\battempts\"E\n" +
 	"\fStartRequest\x125\n" +
 	"\battempts\x18\x01 \x03(\v2\x19.flowforge.v1.AttemptSpecR\battempts\"\x0f\n" +
 	"\rStartResponse\"C\n" +
@@ -1004,8 +1228,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06inline\x18\x03 \x01(\bR\x06inline\x12\x1a\n" +
-	"\brequired\x18\x04 \x01(\bR\brequired2\x9a\x02\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\"u\n" +
+	"\rSpooledResult\x123\n" +
+	"\x06report\x18\x01 \x01(\v2\x1b.flowforge.v1.AttemptReportR\x06report\x12/\n" +
+	"\x05blobs\x18\x02 \x03(\v2\x19.flowforge.v1.SpooledBlobR\x05blobs\"M\n" +
+	"\vSpooledBlob\x12\x16\n" +
+	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path2\xdc\x02\n" +
 	"\rRunnerService\x12@\n" +
+	"\x05Hello\x12\x1a.flowforge.v1.HelloRequest\x1a\x1b.flowforge.v1.HelloResponse\x12@\n" +
 	"\x05Start\x12\x1a.flowforge.v1.StartRequest\x1a\x1b.flowforge.v1.StartResponse\x12=\n" +
 	"\x04Stop\x12\x19.flowforge.v1.StopRequest\x1a\x1a.flowforge.v1.StopResponse\x12=\n" +
 	"\x04List\x12\x19.flowforge.v1.ListRequest\x1a\x1a.flowforge.v1.ListResponse\x12I\n" +
@@ -1023,47 +1255,56 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_flowforge_v1_runner_proto_goTypes = []any{
-	(*StartRequest)(nil),     // 0: flowforge.v1.StartRequest
-	(*StartResponse)(nil),    // 1: flowforge.v1.StartResponse
-	(*StopRequest)(nil),      // 2: flowforge.v1.StopRequest
-	(*StopResponse)(nil),     // 3: flowforge.v1.StopResponse
-	(*ListRequest)(nil),      // 4: flowforge.v1.ListRequest
-	(*ListResponse)(nil),     // 5: flowforge.v1.ListResponse
-	(*AttemptStatus)(nil),    // 6: flowforge.v1.AttemptStatus
-	(*ShutdownRequest)(nil),  // 7: flowforge.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 8: flowforge.v1.ShutdownResponse
-	(*AttemptSpec)(nil),      // 9: flowforge.v1.AttemptSpec
-	(*Process)(nil),          // 10: flowforge.v1.Process
-	(*Http)(nil),             // 11: flowforge.v1.Http
-	(*InputFile)(nil),        // 12: flowforge.v1.InputFile
-	(*OutputSpec)(nil),       // 13: flowforge.v1.OutputSpec
-	nil,                      // 14: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 15: flowforge.v1.Http.HeadersEntry
+	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
+	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
+	(*StartRequest)(nil),     // 2: flowforge.v1.StartRequest
+	(*StartResponse)(nil),    // 3: flowforge.v1.StartResponse
+	(*StopRequest)(nil),      // 4: flowforge.v1.StopRequest
+	(*StopResponse)(nil),     // 5: flowforge.v1.StopResponse
+	(*ListRequest)(nil),      // 6: flowforge.v1.ListRequest
+	(*ListResponse)(nil),     // 7: flowforge.v1.ListResponse
+	(*AttemptStatus)(nil),    // 8: flowforge.v1.AttemptStatus
+	(*ShutdownRequest)(nil),  // 9: flowforge.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 10: flowforge.v1.ShutdownResponse
+	(*AttemptSpec)(nil),      // 11: flowforge.v1.AttemptSpec
+	(*Process)(nil),          // 12: flowforge.v1.Process
+	(*Http)(nil),             // 13: flowforge.v1.Http
+	(*InputFile)(nil),        // 14: flowforge.v1.InputFile
+	(*OutputSpec)(nil),       // 15: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 16: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 17: flowforge.v1.SpooledBlob
+	nil,                      // 18: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 19: flowforge.v1.Http.HeadersEntry
+	(*AttemptReport)(nil),    // 20: flowforge.v1.AttemptReport
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
-	9,  // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
-	6,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	10, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	11, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	14, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	12, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	13, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	15, // 7: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	0,  // 8: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	2,  // 9: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	4,  // 10: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	7,  // 11: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 12: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	3,  // 13: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	5,  // 14: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	8,  // 15: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
+	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
+	12, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	13, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	18, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	14, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	15, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	19, // 7: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	20, // 8: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	17, // 9: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	0,  // 10: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 11: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 12: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 13: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 14: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 15: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 16: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 17: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 18: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 19: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1072,7 +1313,7 @@ func file_flowforge_v1_runner_proto_init() {
 		return
 	}
 	file_flowforge_v1_task_proto_init()
-	file_flowforge_v1_runner_proto_msgTypes[9].OneofWrappers = []any{
+	file_flowforge_v1_runner_proto_msgTypes[11].OneofWrappers = []any{
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
 	}
@@ -1082,7 +1323,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,8 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
+	// RunnerServiceHelloProcedure is the fully-qualified name of the RunnerService's Hello RPC.
+	RunnerServiceHelloProcedure = "/flowforge.v1.RunnerService/Hello"
 	// RunnerServiceStartProcedure is the fully-qualified name of the RunnerService's Start RPC.
 	RunnerServiceStartProcedure = "/flowforge.v1.RunnerService/Start"
 	// RunnerServiceStopProcedure is the fully-qualified name of the RunnerService's Stop RPC.
@@ -46,6 +48,8 @@ const (
 
 // RunnerServiceClient is a client for the flowforge.v1.RunnerService service.
 type RunnerServiceClient interface {
+	// Hello tells who answers; its shape and Shutdown's never change between versions.
+	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
@@ -67,6 +71,12 @@ func NewRunnerServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 	baseURL = strings.TrimRight(baseURL, "/")
 	runnerServiceMethods := v1.File_flowforge_v1_runner_proto.Services().ByName("RunnerService").Methods()
 	return &runnerServiceClient{
+		hello: connect.NewClient[v1.HelloRequest, v1.HelloResponse](
+			httpClient,
+			baseURL+RunnerServiceHelloProcedure,
+			connect.WithSchema(runnerServiceMethods.ByName("Hello")),
+			connect.WithClientOptions(opts...),
+		),
 		start: connect.NewClient[v1.StartRequest, v1.StartResponse](
 			httpClient,
 			baseURL+RunnerServiceStartProcedure,
@@ -96,10 +106,16 @@ func NewRunnerServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // runnerServiceClient implements RunnerServiceClient.
 type runnerServiceClient struct {
+	hello    *connect.Client[v1.HelloRequest, v1.HelloResponse]
 	start    *connect.Client[v1.StartRequest, v1.StartResponse]
 	stop     *connect.Client[v1.StopRequest, v1.StopResponse]
 	list     *connect.Client[v1.ListRequest, v1.ListResponse]
 	shutdown *connect.Client[v1.ShutdownRequest, v1.ShutdownResponse]
+}
+
+// Hello calls flowforge.v1.RunnerService.Hello.
+func (c *runnerServiceClient) Hello(ctx context.Context, req *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error) {
+	return c.hello.CallUnary(ctx, req)
 }
 
 // Start calls flowforge.v1.RunnerService.Start.
@@ -124,6 +140,8 @@ func (c *runnerServiceClient) Shutdown(ctx context.Context, req *connect.Request
 
 // RunnerServiceHandler is an implementation of the flowforge.v1.RunnerService service.
 type RunnerServiceHandler interface {
+	// Hello tells who answers; its shape and Shutdown's never change between versions.
+	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
@@ -141,6 +159,12 @@ type RunnerServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewRunnerServiceHandler(svc RunnerServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	runnerServiceMethods := v1.File_flowforge_v1_runner_proto.Services().ByName("RunnerService").Methods()
+	runnerServiceHelloHandler := connect.NewUnaryHandler(
+		RunnerServiceHelloProcedure,
+		svc.Hello,
+		connect.WithSchema(runnerServiceMethods.ByName("Hello")),
+		connect.WithHandlerOptions(opts...),
+	)
 	runnerServiceStartHandler := connect.NewUnaryHandler(
 		RunnerServiceStartProcedure,
 		svc.Start,
@@ -167,6 +191,8 @@ func NewRunnerServiceHandler(svc RunnerServiceHandler, opts ...connect.HandlerOp
 	)
 	return "/flowforge.v1.RunnerService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case RunnerServiceHelloProcedure:
+			runnerServiceHelloHandler.ServeHTTP(w, r)
 		case RunnerServiceStartProcedure:
 			runnerServiceStartHandler.ServeHTTP(w, r)
 		case RunnerServiceStopProcedure:
@@ -183,6 +209,10 @@ func NewRunnerServiceHandler(svc RunnerServiceHandler, opts ...connect.HandlerOp
 
 // UnimplementedRunnerServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedRunnerServiceHandler struct{}
+
+func (UnimplementedRunnerServiceHandler) Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.RunnerService.Hello is not implemented"))
+}
 
 func (UnimplementedRunnerServiceHandler) Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.RunnerService.Start is not implemented"))
