@@ -1,0 +1,191 @@
+// Package dbtest gives every test a Postgres database of its own: a copy of a
+// template that is migrated once per state of the migrations.
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/migrations"
+)
+
+// EnvURL names the variable with the address of a server on which the tests may
+// create and drop databases.
+const EnvURL = "FLOWFORGE_TEST_DATABASE_URL"
+
+// timezone is odd on purpose: code that relies on the session's zone fails.
+const timezone = "Asia/Kathmandu"
+
+// New returns a pool on a fresh, migrated database. The database is dropped when
+// the test ends well and kept, with its address in the log, when it failed.
+func New(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), NewURL(t))
+	if err != nil {
+		t.Fatalf("open the test database: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// NewURL is New for tests that open connections themselves, such as those that
+// start another process.
+func NewURL(t testing.TB) string {
+	t.Helper()
+	base := os.Getenv(EnvURL)
+	if base == "" {
+		t.Fatalf("%s is not set: it names the Postgres server for tests, for example postgres:///postgres?host=/tmp/pg&user=postgres", EnvURL)
+	}
+	ctx := context.Background()
+	admin, err := pgx.Connect(ctx, base)
+	if err != nil {
+		t.Fatalf("connect to %s: %v", EnvURL, err)
+	}
+	defer admin.Close(ctx)
+	template, err := ensureTemplate(ctx, admin, base)
+	if err != nil {
+		t.Fatalf("make the template database: %v", err)
+	}
+	name := fmt.Sprintf("fftest_%s", strings.ToLower(rand.Text()[:16]))
+	if err := copyTemplate(ctx, admin, name, template); err != nil {
+		t.Fatalf("create the test database: %v", err)
+	}
+	dsn, err := withDatabase(base, name)
+	if err != nil {
+		t.Fatalf("address of the test database: %v", err)
+	}
+	t.Cleanup(func() { drop(t, base, name) })
+	return dsn
+}
+
+// drop removes the database of a test that ended well.
+func drop(t testing.TB, base, name string) {
+	if t.Failed() {
+		t.Logf("the database of the failed test is kept: %s", name)
+		return
+	}
+	ctx := context.Background()
+	admin, err := pgx.Connect(ctx, base)
+	if err != nil {
+		t.Logf("drop %s: %v", name, err)
+		return
+	}
+	defer admin.Close(ctx)
+	if _, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		t.Logf("drop %s: %v", name, err)
+	}
+}
+
+// templateLock is the advisory lock under which one process makes the template,
+// and which copies hold in shared mode: nobody may be connected to a template
+// while it is copied.
+const templateLock = 0x66667465
+
+func copyTemplate(ctx context.Context, admin *pgx.Conn, name, template string) error {
+	_, err := admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", template, err)
+	}
+	_, err = admin.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s SET timezone TO '%s'", name, timezone))
+	return err
+}
+
+// ensureTemplate returns the name of the template database for the present
+// migrations, making it when there is none.
+func ensureTemplate(ctx context.Context, admin *pgx.Conn, base string) (string, error) {
+	hash, err := migrationsHash()
+	if err != nil {
+		return "", err
+	}
+	name := "fftemplate_" + hash
+	if ok, err := exists(ctx, admin, name); err != nil || ok {
+		return name, err
+	}
+	if _, err := admin.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(templateLock)); err != nil {
+		return "", err
+	}
+	defer func() { _, _ = admin.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(templateLock)) }()
+	if ok, err := exists(ctx, admin, name); err != nil || ok {
+		return name, err
+	}
+	return name, makeTemplate(ctx, admin, base, name)
+}
+
+// makeTemplate migrates a database under another name and renames it at the
+// end, so that a template with the final name is always complete.
+func makeTemplate(ctx context.Context, admin *pgx.Conn, base, name string) error {
+	building := name + "_building"
+	if _, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+building+" WITH (FORCE)"); err != nil {
+		return err
+	}
+	if _, err := admin.Exec(ctx, "CREATE DATABASE "+building); err != nil {
+		return err
+	}
+	dsn, err := withDatabase(base, building)
+	if err != nil {
+		return err
+	}
+	pool, err := db.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	err = db.Migrate(ctx, pool)
+	pool.Close()
+	if err != nil {
+		return err
+	}
+	_, err = admin.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, name))
+	return err
+}
+
+func exists(ctx context.Context, admin *pgx.Conn, name string) (bool, error) {
+	var ok bool
+	err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name).Scan(&ok)
+	return ok, err
+}
+
+// migrationsHash names the state of the migrations.
+func migrationsHash() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(migrations.Postgres, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := migrations.Postgres.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n", path, len(data))
+		sum.Write(data)
+		return nil
+	})
+	return hex.EncodeToString(sum.Sum(nil))[:16], err
+}
+
+// withDatabase returns the address base with another database name.
+func withDatabase(base, name string) (string, error) {
+	if !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
+		return "", fmt.Errorf("%s must be an address like postgres://…", EnvURL)
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	query := u.Query()
+	query.Set("timezone", timezone)
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,64 @@
+// Package db is the way to Postgres: opening a pool, migrating the schema,
+// transactions, and the queries that sqlc generates from db/queries.
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// connectTimeout bounds the wait for one new connection.
+const connectTimeout = 5 * time.Second
+
+// Open returns a pool for url and checks that the server answers. Every session
+// works in UTC. It returns apperr.Unavailable when the server cannot be reached.
+func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, apperr.Wrap(apperr.Invalid, err, "The database address cannot be read.")
+	}
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	setDefault(config, "timezone", "UTC")
+	setDefault(config, "application_name", "flowforge")
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open pool: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, apperr.Wrap(apperr.Unavailable, err, "The database does not answer.")
+	}
+	return pool, nil
+}
+
+// setDefault sets a run-time parameter that the address does not set itself.
+func setDefault(config *pgxpool.Config, name, value string) {
+	if _, ok := config.ConnConfig.RuntimeParams[name]; !ok {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+}
+
+// Tx runs f in a transaction, which commits when f returns nil and rolls back
+// otherwise.
+func Tx(ctx context.Context, pool *pgxpool.Pool, f func(tx pgx.Tx, q *Queries) error) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return f(tx, New(tx)) })
+}
+
+// Constraint returns the name of the constraint that err says was violated, or "".
+func Constraint(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.ConstraintName
+	}
+	return ""
+}
+
+// IsNoRows reports whether err says that a query found nothing.
+func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

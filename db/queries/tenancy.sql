@@ -1,0 +1,2 @@
+-- name: GetProject :one
+SELECT * FROM projects WHERE id = $1;
