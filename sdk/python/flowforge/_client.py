@@ -1,0 +1,219 @@
+"""The client that a task talks to."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Union
+
+from . import _files
+from ._config import Config
+from ._sender import Sender
+from ._transport import Refused, Transport, Unreachable
+from ._types import LogLevel, MetricType, TaskStatus
+
+
+class Client:
+    """Reports of one task. Safe for use by several threads.
+
+    Reports are sent in the background, in batches, and again until the server has
+    them; the end of the program waits a few seconds for the last of them.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._sender: Optional[Sender] = None
+        self._inputs: Optional[Dict[str, Any]] = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_env(cls) -> Client:
+        """Return the client of the task that this process is."""
+        return cls(Config.from_env())
+
+    @property
+    def inside(self) -> bool:
+        """Whether this process is a task of FlowForge."""
+        return self._config.inside
+
+    @property
+    def inputs(self) -> Dict[str, Any]:
+        """The typed inputs by name; files and folders are paths on this machine."""
+        if self._inputs is None:
+            self._inputs = _files.read_inputs(self._config)
+        return self._inputs
+
+    def input_path(self, name: str) -> Path:
+        """Return where the file or folder of an input stands.
+
+        Raises InputError when there is no such input or it is not a file.
+        """
+        return _files.input_path(self.inputs, name)
+
+    def log(self, message: str, level: Union[str, LogLevel] = LogLevel.INFO, **fields: Any) -> None:
+        """Write a log line; fields are kept beside the message and can be searched."""
+        name = level.value if isinstance(level, LogLevel) else str(level).upper()
+        name = {"WARNING": "WARN", "CRITICAL": "ERROR", "FATAL": "ERROR"}.get(name, name)
+        if not self.inside:
+            extra = "".join(f" {key}={value}" for key, value in fields.items())
+            print(f"{name} {message}{extra}", flush=True)
+            return
+        entry = {"timestamp": _now(), "level": name, "message": str(message), "stream": "sdk"}
+        if fields:
+            entry["extra"] = json.dumps(fields, default=str)
+        self._sending().add("logs", entry)
+
+    def metric(
+        self,
+        name: str,
+        value: float,
+        metric_type: Union[str, MetricType] = MetricType.GAUGE,
+        tags: Optional[Mapping[str, str]] = None,
+        *,
+        step: Optional[int] = None,
+    ) -> None:
+        """Record a point of a metric; step is its place on the axis, such as the epoch."""
+        kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
+        if not self.inside:
+            at = "" if step is None else f" step={step}"
+            print(f"METRIC {name}={value}{at}", flush=True)
+            return
+        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _number(value)}
+        if tags:
+            entry["tags"] = {str(key): str(text) for key, text in tags.items()}
+        if step is not None:
+            entry["step"] = str(int(step))
+        self._sending().add("metrics", entry)
+
+    def status(
+        self,
+        status: Union[str, TaskStatus] = TaskStatus.RUNNING,
+        progress: Optional[float] = None,
+        message: str = "",
+        **details: Any,
+    ) -> None:
+        """Say how far the task is: progress in percent, and a few words."""
+        name = status.value if isinstance(status, TaskStatus) else str(status)
+        percent = 0 if progress is None else max(0, min(100, int(progress)))
+        if not self.inside:
+            print(f"STATUS {name} {percent} % {message}".rstrip(), flush=True)
+            return
+        update = {**self._task(), "status": name, "message": message, "progress": percent, "timestamp": _now()}
+        if details:
+            update["details"] = json.dumps(details, default=str)
+        self._sending().replace("UpdateStatus", update)
+
+    def output(self, name: str, value: Any) -> None:
+        """Give an output: a value that JSON can hold, or a Path to a file or folder.
+
+        Raises OutputError when it cannot be written.
+        """
+        if not self.inside:
+            print(f"OUTPUT {name}={value}", flush=True)
+            return
+        _files.write_output(self._config, name, value)
+
+    def output_path(self, name: str) -> Path:
+        """Return where to write the file or folder of an output."""
+        path = _files.output_path(self._config, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def checkpoint_dir(self) -> Path:
+        """A folder that the next attempt of this task finds again."""
+        folder = self._config.checkpoints or Path("flowforge-checkpoints")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def checkpoint(self, data: Any) -> None:
+        """Keep data, which JSON can hold, for the next attempt of this task."""
+        if not self.inside:
+            return
+        text = _files.save_checkpoint(self._config, data)
+        self._sending().replace("SaveCheckpoint", {**self._task(), "data": text, "timestamp": _now()})
+
+    def get_checkpoint(self) -> Optional[Any]:
+        """Return what an earlier attempt kept last, or None."""
+        if not self.inside:
+            return None
+        found = _files.load_checkpoint(self._config)
+        if found is not None:
+            return found
+        try:
+            answer = Transport(self._config).call("GetCheckpoint", self._task(), timeout=5.0)
+            return json.loads(answer["data"]) if answer.get("data") else None
+        except (Unreachable, Refused, ValueError):
+            return None
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until everything has been sent; False when timeout seconds were not enough."""
+        return self._sender is None or self._sender.flush(timeout)
+
+    def close(self) -> None:
+        """Send what is left. The end of the program does this by itself."""
+        with self._lock:
+            sender, self._sender = self._sender, None
+        if sender is not None:
+            sender.close()
+
+    def _task(self) -> Dict[str, Any]:
+        return {"taskId": self._config.task_id, "workflowId": self._config.workflow_id}
+
+    def _sending(self) -> Sender:
+        with self._lock:
+            if self._sender is None:
+                self._sender = Sender(self._config)
+                atexit.register(self.close)
+                os.register_at_fork(after_in_child=self._after_fork)
+                _flush_on_sigterm(self)
+            return self._sender
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        if self._sender is not None:
+            self._sender.forget()
+
+
+def _now() -> str:
+    """Unix milliseconds, as a string: JSON numbers are not exact for 64 bits."""
+    return str(time.time_ns() // 1_000_000)
+
+
+def _number(value: float) -> Union[float, str]:
+    """A double as protobuf's JSON writes it: NaN and the infinities are words."""
+    number = float(value)
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    return number
+
+
+def _flush_on_sigterm(client: Client) -> None:
+    """Send what is left when the task is told to stop, then end as the signal says.
+
+    A handler of the program's own stays as it is; it may call client.close().
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        # The interrupted code may hold the buffer's lock: send from another thread.
+        closing = threading.Thread(target=client.close, daemon=True)
+        closing.start()
+        closing.join(3.0)
+        sys.stdout.flush()
+        signal.signal(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
+
+    signal.signal(signal.SIGTERM, stop)

@@ -1,0 +1,103 @@
+"""Inputs, outputs and checkpoints are files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+from ._config import Config
+from .exceptions import InputError, OutputError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+_CHECKPOINT = "checkpoint.json"
+
+
+def read_inputs(config: Config) -> Dict[str, Any]:
+    """Return the typed inputs by name; none outside FlowForge."""
+    if config.inputs is None:
+        return {}
+    try:
+        values = json.loads(config.inputs.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as err:
+        raise InputError(f"the inputs in {config.inputs} cannot be read: {err}") from err
+    if not isinstance(values, dict):
+        raise InputError(f"{config.inputs} does not hold an object of inputs")
+    return values
+
+
+def input_path(inputs: Dict[str, Any], name: str) -> Path:
+    """Return where the file or folder of an input stands."""
+    if name not in inputs:
+        known = ", ".join(sorted(inputs)) or "none"
+        raise InputError(f"there is no input {name!r}; the inputs are: {known}")
+    value = inputs[name]
+    if not isinstance(value, str) or not os.path.exists(value):
+        raise InputError(f"the input {name!r} is not a file: {value!r}")
+    return Path(value)
+
+
+def output_path(config: Config, name: str) -> Path:
+    """Return where to write the file or folder of an output."""
+    if not _NAME.match(name):
+        raise OutputError(f"{name!r} is not the name of an output: use letters, digits, _, . and -")
+    folder = config.outputs if config.outputs is not None else Path("flowforge-outputs")
+    return folder / name
+
+
+def write_output(config: Config, name: str, value: Any) -> None:
+    """Write a value as JSON, or copy the file or folder that a path names."""
+    target = output_path(config, name)
+    if isinstance(value, os.PathLike):
+        source = Path(value)
+        try:
+            if source.resolve() == target.resolve():
+                return
+            if source.is_dir():
+                shutil.copytree(source, target, dirs_exist_ok=True)
+            else:
+                shutil.copyfile(source, target)
+        except OSError as err:
+            raise OutputError(f"output {name!r}: {err}") from err
+        return
+    write_json(target, value, f"output {name!r}")
+
+
+def save_checkpoint(config: Config, data: Any) -> str:
+    """Keep data for the next attempt and return it as JSON."""
+    if config.checkpoints is None:
+        return to_json(data, "checkpoint")
+    return write_json(config.checkpoints / _CHECKPOINT, data, "checkpoint")
+
+
+def load_checkpoint(config: Config) -> Optional[Any]:
+    """Return what the last checkpoint on this machine holds."""
+    if config.checkpoints is None:
+        return None
+    try:
+        return json.loads((config.checkpoints / _CHECKPOINT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(target: Path, value: Any, what: str) -> str:
+    """Write value to target so that a reader sees all of it or nothing."""
+    text = to_json(value, what)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    except OSError as err:
+        raise OutputError(f"{what}: {err}") from err
+    return text
+
+
+def to_json(value: Any, what: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as err:
+        raise OutputError(f"{what} cannot be written as JSON: {err}") from err

@@ -1,0 +1,200 @@
+"""Sends log lines, metric points and the latest status in the background."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional, Tuple
+
+from ._config import Config
+from ._transport import Refused, Transport, Unreachable
+
+BATCH = 500  # messages of a call
+INTERVAL = 0.25  # seconds that a message may wait for company
+BUFFER = 20_000  # messages kept in memory while the server is away
+CLOSE_TIMEOUT = 4.0  # seconds that the end of the program may wait
+CALL_TIMEOUT = 5.0  # seconds
+BACKOFF = (0.2, 5.0)  # seconds: the first pause, and the longest
+
+Message = Tuple[str, Dict[str, Any]]  # "logs" or "metrics", and the entry
+
+
+class Sender:
+    """A buffer and the thread that empties it.
+
+    Nothing is lost while the server is away: what does not fit into the buffer,
+    or is left when the program ends, is written to the spool directory, from
+    which the runner delivers it.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._transport = Transport(config)
+        self._wake = threading.Condition()
+        self._messages: Deque[Message] = deque()
+        self._latest: Dict[str, Dict[str, Any]] = {}  # method → message; the last one counts
+        self._in_flight = False
+        self._hurry = False  # send without waiting for company
+        self._closing = threading.Event()
+        self._deadline: Optional[float] = None  # set by close
+        self._thread: Optional[threading.Thread] = None
+        self._sequence = 0
+        self._spooled = 0
+        self._warned = False
+
+    def add(self, kind: str, entry: Dict[str, Any]) -> None:
+        """Queue an entry and give it the next sequence number."""
+        with self._wake:
+            entry["sequence"] = str(self._next_sequence())
+            self._messages.append((kind, entry))
+            overflow = self._take(BATCH) if len(self._messages) > BUFFER else []
+            self._start()
+            self._wake.notify()
+        if overflow:
+            self._spool(overflow)
+
+    def replace(self, method: str, message: Dict[str, Any]) -> None:
+        """Queue a message that makes an earlier one of its method needless."""
+        with self._wake:
+            self._latest[method] = message
+            self._start()
+            self._wake.notify()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything has been sent, for timeout seconds at most."""
+        end = time.monotonic() + timeout
+        with self._wake:
+            self._hurry = True
+            self._wake.notify()
+            while self._messages or self._latest or self._in_flight:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                self._wake.wait(min(left, 0.05))
+            self._hurry = False
+        return True
+
+    def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
+        """Send what is left, spool what could not be sent, and stop the thread."""
+        with self._wake:
+            if self._deadline is not None:
+                return
+            self._deadline = time.monotonic() + timeout
+            self._closing.set()
+            thread = self._thread
+            self._wake.notify()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout + CALL_TIMEOUT)
+        with self._wake:
+            left = self._take(len(self._messages))
+        if left:
+            self._spool(left)
+
+    def forget(self) -> None:
+        """Start anew in a child process: the parent sends what it had queued."""
+        self._wake = threading.Condition()
+        self._messages.clear()
+        self._latest.clear()
+        self._in_flight = False
+        self._closing = threading.Event()
+        self._deadline = None
+        self._thread = None
+
+    def _next_sequence(self) -> int:
+        # Grows with time and differs between the processes of one task.
+        now = (time.time_ns() // 1000) << 10
+        self._sequence = max(self._sequence + 1024, now | (os.getpid() & 1023))
+        return self._sequence
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="flowforge", daemon=True)
+            self._thread.start()
+
+    def _take(self, count: int) -> List[Message]:
+        return [self._messages.popleft() for _ in range(min(count, len(self._messages)))]
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._messages and not self._latest and self._deadline is None:
+                    self._wake.wait()
+                self._gather()
+                batch = self._take(BATCH)
+                latest, self._latest = self._latest, {}
+                if not batch and not latest:
+                    return
+                self._in_flight = True
+            left = self._deliver(batch, latest)
+            with self._wake:
+                self._in_flight = False
+                self._messages.extendleft(reversed(left))
+                self._wake.notify_all()
+                if left and self._expired():
+                    return
+
+    def _gather(self) -> None:
+        """Give the first message of a batch company."""
+        end = time.monotonic() + INTERVAL
+        while len(self._messages) < BATCH and self._deadline is None and not self._hurry:
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            self._wake.wait(left)
+
+    def _expired(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def _deliver(self, batch: List[Message], latest: Dict[str, Dict[str, Any]]) -> List[Message]:
+        """Try until it works or time is up; return what could not be sent."""
+        calls = list(latest.items())
+        if batch:
+            calls.insert(0, ("Send", self._request(batch)))
+        pause = BACKOFF[0]
+        while calls:
+            method, message = calls[0]
+            timeout = CALL_TIMEOUT
+            if self._deadline is not None:
+                timeout = max(0.2, min(timeout, self._deadline - time.monotonic()))
+            try:
+                self._transport.call(method, message, timeout)
+            except Refused as err:
+                self._warn(f"{method} was refused: {err}")
+            except Unreachable:
+                if self._expired():
+                    return batch if method == "Send" else []
+                self._closing.wait(pause)
+                pause = min(pause * 2, BACKOFF[1])
+                continue
+            calls.pop(0)
+        return []
+
+    def _request(self, batch: List[Message]) -> Dict[str, Any]:
+        request: Dict[str, Any] = {"taskId": self._config.task_id, "logs": [], "metrics": []}
+        for kind, entry in batch:
+            request[kind].append(entry)
+        return request
+
+    def _spool(self, batch: List[Message]) -> None:
+        folder = self._config.spool
+        if folder is None:
+            self._warn(f"the server is away: {len(batch)} messages are lost")
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._spooled += 1
+            target = folder / f"{os.getpid()}-{self._spooled:06}.json"
+            partial = target.with_suffix(".partial")
+            partial.write_text(json.dumps(self._request(batch)))
+            partial.replace(target)
+        except OSError as err:
+            self._warn(f"the server is away and {folder} cannot be written: {err}")
+
+    def _warn(self, text: str) -> None:
+        if not self._warned:
+            self._warned = True
+            print("flowforge: " + text, file=sys.stderr)

@@ -1,0 +1,63 @@
+"""Calls of flowforge.v1.TaskService as JSON over HTTP (the Connect protocol)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict
+from urllib.parse import urlsplit
+
+from ._config import Config
+
+
+class Unreachable(Exception):
+    """The server did not answer, or asks to try again later."""
+
+
+class Refused(Exception):
+    """The server will never take this message."""
+
+
+class Transport:
+    """One call at a time to one server. Not safe for use by two threads."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def call(self, method: str, message: Dict[str, Any], timeout: float) -> Dict[str, Any]:
+        """Return the answer to message; timeout is in seconds."""
+        # http.client takes longer to import than the rest of this package together.
+        import http.client
+
+        url = urlsplit(self._config.endpoint)
+        secure = url.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = kind(url.hostname or "", url.port, timeout=timeout)
+        headers = {
+            "Authorization": "Bearer " + self._config.token,
+            "Connect-Protocol-Version": "1",
+            "Content-Type": "application/json",
+        }
+        try:
+            path = f"{url.path}/flowforge.v1.TaskService/{method}"
+            connection.request("POST", path, json.dumps(message), headers)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException) as err:
+            raise Unreachable(str(err)) from err
+        finally:
+            connection.close()
+        return self._read(response.status, body)
+
+    @staticmethod
+    def _read(status: int, body: bytes) -> Dict[str, Any]:
+        if status in (408, 425, 429) or status >= 500:
+            raise Unreachable(f"status {status}")
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            answer = {}
+        if not isinstance(answer, dict):
+            answer = {}
+        if status >= 300:
+            raise Refused(str(answer.get("message") or f"status {status}"))
+        return answer

@@ -1,0 +1,33 @@
+"""The words of the protocol."""
+
+from enum import Enum
+
+
+class TaskStatus(Enum):
+    """States that a task may report of itself."""
+
+    PENDING = "PENDING"
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    RETRYING = "RETRYING"
+    SKIPPED = "SKIPPED"
+
+
+class LogLevel(Enum):
+    """Severity of a log line."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARN = "WARN"
+    ERROR = "ERROR"
+
+
+class MetricType(Enum):
+    """How the points of a metric are to be read."""
+
+    GAUGE = "gauge"  # a value at a time
+    COUNTER = "counter"  # a total that only grows
+    HISTOGRAM = "histogram"  # samples of a distribution

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+import flowforge
+from flowforge import Client, InputError, LogLevel, MetricType, OutputError
+from flowforge._config import Config
+
+from .conftest import Server
+
+
+def test_public_names() -> None:
+    assert sorted(flowforge.__all__) == flowforge.__all__
+    for name in flowforge.__all__:
+        assert hasattr(flowforge, name)
+
+
+def test_log_and_metric_arrive_in_order(server: Server, config: Config) -> None:
+    client = Client(config)
+    for i in range(1200):
+        client.log(f"line {i}", level="warning", i=i)
+    client.metric("loss", 0.5, step=3, tags={"split": "train"})
+    client.metric("total", 7, MetricType.COUNTER)
+    client.metric("bad", float("nan"))
+    assert client.flush()
+    logs = server.entries("logs")
+    assert [entry["message"] for entry in logs] == [f"line {i}" for i in range(1200)]
+    assert logs[0]["level"] == "WARN"
+    assert json.loads(logs[7]["extra"]) == {"i": 7}
+    sequence = [int(entry["sequence"]) for entry in logs]
+    assert sequence == sorted(set(sequence))
+    loss, total, bad = server.entries("metrics")
+    assert (loss["name"], loss["value"], loss["step"], loss["tags"]) == ("loss", 0.5, "3", {"split": "train"})
+    assert total["type"] == "counter"
+    assert bad["value"] == "NaN"
+    client.close()
+
+
+def test_latest_status_counts(server: Server, config: Config) -> None:
+    client = Client(config)
+    for percent in (10, 250):
+        client.status("RUNNING", progress=percent, message="half way")
+    client.close()
+    updates = [body for method, body in server.calls if method == "UpdateStatus"]
+    assert updates[-1]["progress"] == 100
+    assert updates[-1]["message"] == "half way"
+
+
+def test_server_away_for_a_while_loses_and_doubles_nothing(server: Server, config: Config) -> None:
+    server.stop()
+    client = Client(config)
+    for i in range(50):
+        client.log(f"line {i}")
+    assert not client.flush(0.3)
+    server.start()
+    assert client.flush(10)
+    assert [entry["message"] for entry in server.entries("logs")] == [f"line {i}" for i in range(50)]
+    client.close()
+
+
+def test_what_cannot_be_sent_is_spooled(server: Server, config: Config) -> None:
+    server.stop()
+    client = Client(config)
+    client.log("last words", level=LogLevel.ERROR)
+    client.metric("loss", 1.0)
+    assert client._sender is not None
+    client._sender.close(timeout=0.3)
+    assert config.spool is not None
+    spooled: List[Dict[str, Any]] = [json.loads(p.read_text()) for p in sorted(config.spool.glob("*.json"))]
+    assert [line["message"] for request in spooled for line in request["logs"]] == ["last words"]
+    assert [point["name"] for request in spooled for point in request["metrics"]] == ["loss"]
+    assert spooled[0]["taskId"] == "e.1.1"
+
+
+def test_refused_messages_do_not_stop_the_task(server: Server, config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    server.status = 403
+    client = Client(config)
+    client.log("x")
+    client.close()
+    assert "refused" in capsys.readouterr().err
+
+
+def test_inputs(config: Config) -> None:
+    client = Client(config)
+    assert client.inputs["epochs"] == 5
+    assert client.input_path("data").read_text() == "a,b\n"
+    with pytest.raises(InputError, match="there is no input 'model'; the inputs are: data, epochs"):
+        client.input_path("model")
+    with pytest.raises(InputError, match="not a file"):
+        client.input_path("epochs")
+
+
+def test_outputs(config: Config, tmp_path: Path) -> None:
+    client = Client(config)
+    client.output("accuracy", 0.97)
+    source = tmp_path / "model.bin"
+    source.write_bytes(b"\0\1")
+    client.output("model", source)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(b"x")
+    client.output("images", folder)
+    client.output_path("report").write_text("<h1>")
+    assert config.outputs is not None
+    assert json.loads((config.outputs / "accuracy").read_text()) == 0.97
+    assert (config.outputs / "model").read_bytes() == b"\0\1"
+    assert (config.outputs / "images" / "a.png").exists()
+    for name in ("../x", "", "a/b", ".hidden"):
+        with pytest.raises(OutputError):
+            client.output(name, 1)
+    with pytest.raises(OutputError, match="cannot be written as JSON"):
+        client.output("bad", object())
+    with pytest.raises(OutputError):
+        client.output("nan", float("nan"))
+
+
+def test_checkpoint_survives_the_process_and_the_machine(server: Server, config: Config) -> None:
+    client = Client(config)
+    assert client.get_checkpoint() is None
+    client.checkpoint({"epoch": 3})
+    client.close()
+    assert Client(config).get_checkpoint() == {"epoch": 3}
+    saved = [body for method, body in server.calls if method == "SaveCheckpoint"]
+    assert json.loads(saved[-1]["data"]) == {"epoch": 3}
+
+    server.answers["GetCheckpoint"] = {"data": '{"epoch": 4}', "timestamp": "1"}
+    assert config.checkpoints is not None
+    (config.checkpoints / "checkpoint.json").unlink()
+    assert Client(config).get_checkpoint() == {"epoch": 4}
+
+
+def environment(config: Config) -> Dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(Path(flowforge.__file__).parents[1]),
+        "FLOWFORGE_TASK_ID": config.task_id,
+        "FLOWFORGE_WORKFLOW_ID": config.workflow_id,
+        "FLOWFORGE_API_ENDPOINT": config.endpoint,
+        "FLOWFORGE_AUTH_TOKEN": config.token,
+        "FLOWFORGE_SPOOL": str(config.spool),
+        "FLOWFORGE_OUTPUTS": str(config.outputs),
+    }
+
+
+def run(program: str, config: Config) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(program)]
+    return subprocess.Popen(command, env=environment(config), stdout=subprocess.PIPE, text=True)
+
+
+def test_exit_flushes(server: Server, config: Config) -> None:
+    process = run("from flowforge import client; client.log('bye')", config)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert [entry["message"] for entry in server.entries("logs")] == ["bye"]
+
+
+def test_sigterm_flushes_and_still_ends_by_the_signal(server: Server, config: Config) -> None:
+    program = """
+        import signal
+        from flowforge import client
+        client.log("before the signal")
+        print("ready", flush=True)
+        signal.pause()
+    """
+    process = run(program, config)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == -15
+    assert [entry["message"] for entry in server.entries("logs")] == ["before the signal"]
+
+
+def test_child_processes_report_too(server: Server, config: Config) -> None:
+    program = """
+        import os
+        from flowforge import client
+        client.log("parent")
+        pid = os.fork()
+        client.log("child" if pid == 0 else "parent again")
+        client.close()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+    """
+    process = run(program, config)
+    process.communicate(timeout=20)
+    assert sorted(entry["message"] for entry in server.entries("logs")) == ["child", "parent", "parent again"]
+    sequence = [entry["sequence"] for entry in server.entries("logs")]
+    assert len(set(sequence)) == 3
+
+
+def test_outside_it_prints_and_writes_nothing(tmp_path: Path) -> None:
+    program = """
+        from flowforge import client
+        client.log("hello", name="x")
+        client.metric("loss", 1.5, step=2)
+        client.status(progress=50)
+        client.output("accuracy", 0.9)
+        client.checkpoint({"a": 1})
+        assert client.get_checkpoint() is None
+        assert client.inputs == {}
+    """
+    env = {k: v for k, v in os.environ.items() if not k.startswith("FLOWFORGE_")}
+    env["PYTHONPATH"] = str(Path(flowforge.__file__).parents[1])
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["INFO hello name=x", "METRIC loss=1.5 step=2", "STATUS RUNNING 50 %", "OUTPUT accuracy=0.9"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_import_is_quick() -> None:
+    program = "import time; t = time.perf_counter(); import flowforge; print(time.perf_counter() - t)"
+    env = {**os.environ, "PYTHONPATH": str(Path(flowforge.__file__).parents[1])}
+    times = [float(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stdout) for _ in range(3)]
+    heavy = subprocess.run(
+        [sys.executable, "-c", "import sys, flowforge; print([m for m in ('http.client', 'ssl', 'asyncio', 'urllib.request') if m in sys.modules])"],
+        env={**env, "SSL_CERT_FILE": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    print("import takes", min(times), "s; heavy modules:", heavy.stdout)
+    assert "http.client" not in heavy.stdout and "asyncio" not in heavy.stdout
