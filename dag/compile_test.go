@@ -240,7 +240,7 @@ func FuzzCompile(f *testing.F) {
 	f.Add("a:\nb: a/x\nc: a b/y")
 	f.Add("a: b\nb: a\nb:\nc: c")
 	f.Fuzz(func(t *testing.T, text string) {
-		lines := strings.Split(text, "\n")
+		lines := strings.Split(strings.ToValidUTF8(text, "?"), "\n")
 		checkCompile(t, specs(lines[:min(len(lines), 200)]...))
 	})
 }
