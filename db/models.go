@@ -11,12 +11,142 @@ import (
 	"github.com/google/uuid"
 )
 
+type Attempt struct {
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Attempt      int32
+	Launcher     string
+	QueuedAt     time.Time
+	StartedAt    *time.Time
+	FinishedAt   *time.Time
+	Outcome      *string
+	ExitCode     *int32
+	Message      string
+	Host         string
+	Pid          *int32
+	CpuSeconds   *float64
+	PeakRssBytes *int64
+	Outputs      json.RawMessage
+}
+
+type Checkpoint struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Data        json.RawMessage
+	SavedAt     time.Time
+}
+
+type Event struct {
+	ExecutionID uuid.UUID
+	Seq         int64
+	At          time.Time
+	Kind        string
+	NodeIndex   *int32
+	Attempt     *int32
+	Message     string
+	Data        json.RawMessage
+}
+
+type Execution struct {
+	ID                uuid.UUID
+	TenantID          uuid.UUID
+	ProjectID         uuid.UUID
+	WorkflowID        uuid.UUID
+	VersionID         uuid.UUID
+	WorkflowName      string
+	Version           string
+	Name              string
+	Status            string
+	Priority          int32
+	Inputs            json.RawMessage
+	Outputs           json.RawMessage
+	Error             json.RawMessage
+	SubmittedBy       uuid.UUID
+	SubmittedByName   string
+	RelaunchOf        *uuid.UUID
+	CreatedAt         time.Time
+	StartedAt         *time.Time
+	FinishedAt        *time.Time
+	CancelRequestedAt *time.Time
+	CancelReason      string
+	Total             int32
+	Pending           int32
+	Ready             int32
+	Queued            int32
+	Running           int32
+	Retrying          int32
+	Succeeded         int32
+	Failed            int32
+	Skipped           int32
+	Cancelled         int32
+	Levels            int32
+	LevelsDone        int32
+	EventSeq          int64
+	Owner             string
+	OwnerEpoch        int64
+	LeaseUntil        *time.Time
+	DriveRequestedAt  *time.Time
+}
+
+type ExecutionIdempotencyKey struct {
+	ProjectID   uuid.UUID
+	Key         string
+	ExecutionID uuid.UUID
+	RequestHash []byte
+	CreatedAt   time.Time
+}
+
+type Node struct {
+	ExecutionID         uuid.UUID
+	NodeIndex           int32
+	Name                string
+	Level               int32
+	State               string
+	PendingDependencies int32
+	Attempt             int32
+	Retries             int32
+	Reason              json.RawMessage
+	Error               json.RawMessage
+	Outputs             json.RawMessage
+	ReadyAt             *time.Time
+	StartedAt           *time.Time
+	FinishedAt          *time.Time
+	RetryAt             *time.Time
+	Progress            *int32
+	ProgressMessage     string
+	ProgressStatus      string
+}
+
 type Project struct {
 	ID        uuid.UUID
 	TenantID  uuid.UUID
 	TeamID    uuid.UUID
 	Name      string
 	CreatedAt time.Time
+}
+
+type Report struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Report      []byte
+	ReceivedAt  time.Time
+}
+
+type Reservation struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	ProjectID   uuid.UUID
+	Launcher    string
+	CpuMillis   int32
+	MemoryMib   int32
+	Priority    int32
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	DeadlineAt  *time.Time
+	StopSentAt  *time.Time
 }
 
 type Team struct {

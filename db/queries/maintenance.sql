@@ -1,0 +1,2 @@
+-- name: EnsurePartitions :one
+SELECT ensure_partitions(@moment::timestamptz, @months_ahead::integer)::integer AS created;
