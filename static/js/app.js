@@ -18,6 +18,7 @@ const parts = [
   ["[data-log]", "./logs.js"],
   [".dag", "./graph.js"],
   ["[data-charts]", "./charts.js"],
+  ["[data-launch], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
 
 function loadParts() {

@@ -1,0 +1,35 @@
+// Checks the values half a second after the last change and shows the verdict. The
+// parts that the server answers replace those of the same id.
+
+const pause = 500;
+
+export function setUpCheck() {
+  let timer = 0;
+  let running = null;
+  const later = (event) => {
+    const form = event.target.closest?.("[data-launch]");
+    if (!form || event.target.type === "file") return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      running?.abort();
+      running = new AbortController();
+      check(form, running.signal);
+    }, pause);
+  };
+  document.addEventListener("input", later);
+  document.addEventListener("change", later);
+}
+
+async function check(form, signal) {
+  const body = new FormData(form);
+  for (const [name, value] of [...body]) if (value instanceof File) body.delete(name);
+  body.set("$panel", "1");
+  try {
+    const response = await fetch(form.action, { method: "POST", body, signal, headers: { Accept: "text/html" } });
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const part of page.querySelectorAll("[data-part]")) document.getElementById(part.id)?.replaceWith(document.importNode(part, true));
+  } catch {
+    // A newer check took over, or the network is away: the last verdict stays.
+  }
+}

@@ -1,0 +1,75 @@
+// A combobox after the ARIA pattern: the focus stays in the input, the active option is
+// pointed at. Options come from offer(query), which returns elements with role=option.
+
+let count = 0;
+
+export function makeCombobox(input, { offer, take, delay = 0 }) {
+  const list = document.createElement("div");
+  list.className = "listbox";
+  list.id = `listbox-${++count}`;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  input.after(list);
+  input.removeAttribute("list");
+  for (const [name, value] of Object.entries({
+    role: "combobox", "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list", autocomplete: "off",
+  })) input.setAttribute(name, value);
+
+  let at = -1;
+  let timer = 0;
+  let asked = 0;
+  const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
+
+  const close = () => {
+    clearTimeout(timer);
+    asked++;
+    at = -1;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  };
+  const show = () => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const mine = ++asked;
+      const found = await offer(input.value.trim());
+      if (mine !== asked || !found) return;
+      list.replaceChildren(...found);
+      [...list.children].forEach((option, i) => { option.id = `${list.id}-${i}`; });
+      at = -1;
+      input.removeAttribute("aria-activedescendant");
+      input.setAttribute("aria-expanded", String(document.activeElement === input));
+    }, delay);
+  };
+  const move = (by) => {
+    const all = options();
+    if (all.length === 0) return;
+    at = at < 0 && by < 0 ? all.length - 1 : (at + by + all.length) % all.length;
+    all.forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
+    input.setAttribute("aria-activedescendant", all[at].id);
+    all[at].scrollIntoView({ block: "nearest" });
+  };
+  const pick = (option) => { take(option); close(); };
+
+  input.addEventListener("input", show);
+  input.addEventListener("keydown", (event) => {
+    const open = input.getAttribute("aria-expanded") === "true";
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (open) move(event.key === "ArrowDown" ? 1 : -1);
+      else show();
+    } else if (event.key === "Escape" && open) {
+      event.preventDefault();
+      close();
+    } else if (event.key === "Enter" && open && at >= 0) {
+      event.preventDefault();
+      pick(options()[at]);
+    }
+  });
+  input.addEventListener("click", show);
+  input.addEventListener("blur", close);
+  list.addEventListener("pointerdown", (event) => {
+    event.preventDefault(); // the focus stays in the input
+    const option = event.target.closest("[role=option]:not([aria-disabled])");
+    if (option) pick(option);
+  });
+}

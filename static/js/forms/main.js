@@ -1,0 +1,57 @@
+// The launch form with a script: rows are added in place, references are completed,
+// files go up in the background, and values are checked while they are typed. Without
+// it every button submits the form and the server answers the same page.
+import { setUpRows } from "./rows.js";
+import { enhanceCombos } from "./combos.js";
+import { setUpUploads } from "./uploads.js";
+import { setUpNumbers } from "./numbers.js";
+import { setUpDurations } from "./durations.js";
+import { setUpServerButtons } from "./swap.js";
+import { setUpCheck } from "./check.js";
+
+let done = false;
+
+export function setUp() {
+  enhance(document);
+  if (done) return;
+  done = true;
+  setUpRows(enhance);
+  setUpUploads();
+  setUpNumbers();
+  setUpDurations();
+  setUpServerButtons(enhance);
+  setUpCheck();
+  document.addEventListener("click", putValue);
+  addEventListener("pageshow", (event) => event.persisted && renewKeys());
+}
+
+// enhance brings new parts of a form to life; it may see the same part twice.
+function enhance(root) {
+  enhanceCombos(root);
+  for (const list of root.querySelectorAll("datalist[id$='-zones']")) offerZones(list);
+}
+
+// Quick buttons beside a control: Yesterday, Today.
+function putValue(event) {
+  const button = event.target.closest?.("[data-put]");
+  if (!button) return;
+  const input = document.getElementById(button.dataset.put);
+  input.value = button.dataset.value;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function offerZones(list) {
+  if (list.dataset.full || !Intl.supportedValuesOf) return;
+  list.dataset.full = "true";
+  const known = new Set([...list.options].map((option) => option.value));
+  for (const zone of Intl.supportedValuesOf("timeZone")) {
+    if (!known.has(zone)) list.append(new Option("", zone));
+  }
+}
+
+// A page that comes back from the browser's memory is a new intention to launch.
+function renewKeys() {
+  for (const input of document.querySelectorAll("input[name='$key']")) {
+    input.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+}

@@ -1,0 +1,46 @@
+// Buttons that only the server can answer (move a row, reset, another view) fetch the
+// same page and put its form in the place of this one, so that the scroll stays.
+
+export function setUpServerButtons(enhance) {
+  document.addEventListener("submit", async (event) => {
+    const button = event.submitter;
+    if (!event.target.matches("[data-launch]") || !button?.name.startsWith("$")) return;
+    event.preventDefault();
+    button.setAttribute("aria-busy", "true");
+    const next = await answer(event.target, button);
+    if (!next) {
+      event.target.requestSubmit(plainCopy(event.target, button));
+      return;
+    }
+    const scroll = scrollY;
+    event.target.replaceWith(next);
+    enhance(next);
+    scrollTo({ top: scroll, behavior: "instant" });
+    next.querySelector("[autofocus]")?.focus({ preventScroll: false });
+    next.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+async function answer(form, button) {
+  try {
+    const response = await fetch(form.action, { method: "POST", body: new FormData(form, button), headers: { Accept: "text/html" } });
+    if (response.redirected || !(response.headers.get("Content-Type") ?? "").startsWith("text/html")) return null;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const next = page.getElementById(form.id);
+    return next && document.importNode(next, true);
+  } catch {
+    return null;
+  }
+}
+
+// plainCopy is a button that submits the form the ordinary way, with the same value.
+function plainCopy(form, button) {
+  const hidden = document.createElement("input");
+  hidden.type = "hidden";
+  hidden.name = button.name;
+  hidden.value = button.value;
+  const submit = document.createElement("button");
+  submit.hidden = true;
+  form.append(hidden, submit);
+  return submit;
+}

@@ -1,0 +1,296 @@
+package forms
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// nestedDetails is the depth from which structs are folded away.
+const nestedDetails = 2
+
+// Row is one entry of a list or of a map.
+type Row struct {
+	Number int     // from 1, as people count
+	Name   string  // of the row
+	Key    Control // of a map entry
+	Value  Control
+	First  bool
+	Last   bool
+}
+
+// Rows returns the entries of a list that were typed, or of its default, or as many
+// empty ones as the type asks for at least.
+func (c Control) Rows() []Row {
+	numbers := c.form.rows[c.Name]
+	if !c.form.has(c.Name) && c.Type.Params.MinItems != nil && !c.Optional {
+		for i := range *c.Type.Params.MinItems {
+			numbers = append(numbers, i)
+		}
+	}
+	rows := make([]Row, len(numbers))
+	for i, n := range numbers {
+		rows[i] = c.row(strconv.Itoa(n), i)
+		rows[i].First, rows[i].Last = i == 0, i == len(numbers)-1
+	}
+	return rows
+}
+
+// Next is the number of rows that ever were: the number of the next one.
+func (c Control) Next() int {
+	numbers := c.form.rows[c.Name]
+	if len(numbers) == 0 {
+		return len(c.Rows())
+	}
+	return numbers[len(numbers)-1] + 1
+}
+
+// Blank is the row that a script copies when it adds one.
+func (c Control) Blank() Row {
+	c.form = c.form.template()
+	token := c.Token()
+	c.template++
+	return c.row(token, 0)
+}
+
+// Token stands for the row's number in the names of Blank.
+func (c Control) Token() string { return ":row" + strconv.Itoa(c.template) + ":" }
+
+func (c Control) row(segment string, position int) Row {
+	name := c.Name + "." + segment
+	row := Row{Number: position + 1, Name: name}
+	if c.Type.Kind != typeregistry.KindList {
+		return c.mapRow(row, name)
+	}
+	row.Value = c.of(c.Type.Elem, name, c.Path+"."+strconv.Itoa(position), InitialOf(c.Type.Elem))
+	row.Value.Bare = true
+	row.Value.Label = fmt.Sprintf("%s, entry %d", c.Label, row.Number)
+	if strings.HasPrefix(segment, ":") {
+		row.Value.Label = c.Label + ", new entry"
+	}
+	return row
+}
+
+func (c Control) mapRow(row Row, name string) Row {
+	key := c.form.cfg.Values.Get(name + ".$key")
+	path := c.Path + "." + key
+	if c.repeated(key, position) { // the message belongs to the later entry
+		c.form = c.form.with(c.form.cfg.Values)
+		c.form.problems = nil
+	}
+	row.Key = c.of(builtin(typeregistry.KindString), name+".$key", path+".$key", nil)
+	row.Key.Bare = true
+	row.Key.Label = fmt.Sprintf("%s, key %d", c.Label, row.Number)
+	elem := valueType(c.Type)
+	row.Value = c.of(elem, name+".$value", path, InitialOf(elem))
+	row.Value.Bare = true
+	row.Value.Label = fmt.Sprintf("%s, value %d", c.Label, row.Number)
+	return row
+}
+
+// repeated reports whether an entry after position has the same key.
+func (c Control) repeated(key string, position int) bool {
+	numbers := c.form.rows[c.Name]
+	for _, n := range numbers[min(position+1, len(numbers)):] {
+		if c.at(strconv.Itoa(n)+".$key") == key {
+			return true
+		}
+	}
+	return false
+}
+
+// builtin returns a built-in type without parameters: of a map's keys, of a metric.
+func builtin(kind typeregistry.Kind) *typeregistry.Type {
+	t, err := typeregistry.Builtin().Parse(string(kind))
+	if err != nil {
+		panic("forms: " + err.Error()) // the expression is the bare name of a built-in
+	}
+	return t
+}
+
+// valueType is the type of the values of a Map, and of Metrics, which are numbers.
+func valueType(t *typeregistry.Type) *typeregistry.Type {
+	if t.Elem == nil {
+		return builtin(typeregistry.KindFloat)
+	}
+	return t.Elem
+}
+
+// Full reports whether the list may not grow.
+func (c Control) Full() bool {
+	return c.Type.Params.MaxItems != nil && len(c.form.rows[c.Name]) >= *c.Type.Params.MaxItems
+}
+
+// Members returns the controls of the fields of a Struct or HyperparameterSet.
+func (c Control) Members() []Control {
+	fields := ordered(c.Type.Fields)
+	out := make([]Control, 0, len(fields))
+	for _, field := range fields {
+		m := c.child(field, c.Name+"."+field.Name, c.Path+"."+field.Name)
+		m.Depth = c.Depth + 1
+		out = append(out, m)
+	}
+	return out
+}
+
+// Folded reports whether the members hide behind a summary, and Unfolded whether
+// they are shown all the same because something is in there to see.
+func (c Control) Folded() bool { return c.Depth >= nestedDetails }
+
+// Unfolded: see Folded.
+func (c Control) Unfolded() bool { return c.troubled() || len(c.Carried()) > 0 }
+
+// Alternative is one variant of a union.
+type Alternative struct {
+	Tag    string
+	Number int // from 1
+	Chosen bool
+	ID     string // of the radio button
+	Value  Control
+	Empty  bool // a struct without members: to choose it is all there is
+}
+
+// Alternatives returns the variants; each keeps what was typed in it, chosen or not.
+func (c Control) Alternatives() []Alternative {
+	chosen := c.at("$type")
+	out := make([]Alternative, len(c.Type.Variants))
+	for i, v := range c.Type.Variants {
+		path := c.Path
+		if v.Type.Kind != typeregistry.KindStruct {
+			path += ".value"
+		}
+		value := c.of(v.Type, c.Name+"."+v.Tag, path, InitialOf(v.Type))
+		value.Bare = true
+		value.Label = c.Label + ", " + v.Tag
+		if v.Tag != chosen {
+			value.form = value.form.with(value.form.cfg.Values)
+			value.form.problems = nil
+		}
+		out[i] = Alternative{
+			Tag: v.Tag, Number: i + 1, Chosen: v.Tag == chosen, ID: idOf(c.Name + ".$type." + v.Tag), Value: value,
+			Empty: v.Type.Kind == typeregistry.KindStruct && len(v.Type.Fields) == 0,
+		}
+	}
+	return out
+}
+
+// Switched reports whether an optional value with several controls needs a box to
+// say that it is given.
+func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
+
+// Given reports whether that box is ticked.
+func (c Control) Given() bool { return c.at("$set") != "" }
+
+// InitialOf is the value that a new value of type t starts from: the defaults of its
+// members, nil where there are none.
+func InitialOf(t *typeregistry.Type) any {
+	if t.Kind != typeregistry.KindStruct && t.Kind != typeregistry.KindHyperparam {
+		return nil
+	}
+	out := map[string]any{}
+	for _, f := range t.Fields {
+		v := defaultOf(f.Default)
+		if v == nil {
+			v = InitialOf(f.Type)
+		}
+		if v != nil {
+			out[f.Name] = v
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// manyVariants is the number of variants from which a select replaces the radio buttons.
+const manyVariants = 5
+
+// ManyVariants reports whether the variants are chosen from a select.
+func (c Control) ManyVariants() bool {
+	letters := 0
+	for _, v := range c.Type.Variants {
+		letters += len(v.Tag) + 3
+	}
+	return len(c.Type.Variants) >= manyVariants || letters > 2*segmentedLetters
+}
+
+// Tokens reports whether a list is shown as tokens: its entries are choices.
+func (c Control) Tokens() bool {
+	return c.Type.Elem.Kind == typeregistry.KindEnum && c.Widget != "rows"
+}
+
+// OptionLabel is the label of the chosen option.
+func (c Control) OptionLabel() string {
+	for _, o := range c.Options() {
+		if o.Selected {
+			return o.Label
+		}
+	}
+	return c.Value()
+}
+
+// element is the control of an entry that does not exist: what entries may be.
+func (c Control) element() Control { return c.Blank().Value }
+
+// focusedName reports whether the control of name takes the focus.
+func (c Control) focusedName(name string) bool { return c.form.cfg.Focus == name && name != "" }
+
+// bare returns the control without a label of its own.
+func (c Control) bare() Control {
+	c.Bare = true
+	return c
+}
+
+// KindWords says what a hyperparameter is: "float, log", "one of 3".
+func (c Control) KindWords() string {
+	p := c.Type.Params
+	words := strings.ToLower(c.Tag())
+	if c.Type.Kind == typeregistry.KindEnum {
+		words = fmt.Sprintf("one of %d", len(p.Options))
+	}
+	if p.LogScale {
+		words += ", log"
+	}
+	if limits := strings.TrimSuffix(c.hint(), "."); limits != "" {
+		words += ", " + limits
+	}
+	if c.Optional && c.initial == nil {
+		words += ", optional"
+	}
+	return words
+}
+
+// HyperSummary counts the parameters that differ from their defaults.
+func (c Control) HyperSummary() string {
+	changed := 0
+	for _, m := range c.Members() {
+		if m.changed() {
+			changed++
+		}
+	}
+	total := fmt.Sprintf("%d parameters", len(c.Type.Fields))
+	switch changed {
+	case 0:
+		return total + ", all at their defaults"
+	case 1:
+		return total + ", 1 differs from its default"
+	}
+	return fmt.Sprintf("%s, %d differ from their defaults", total, changed)
+}
+
+// changed reports whether the text differs from that of the default.
+func (c Control) changed() bool {
+	if c.initial == nil {
+		return c.Value() != ""
+	}
+	want := c.Declared.EncodeForm(c.initial, c.Name)
+	for name := range want {
+		if got := c.form.cfg.Values.Get(name); got != want.Get(name) {
+			return true
+		}
+	}
+	return false
+}

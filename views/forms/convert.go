@@ -1,0 +1,267 @@
+package forms
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// LinkPrefix begins the parameters of a link that fills in a form: "input.epochs=5".
+const LinkPrefix = "input."
+
+// WriteJSON writes inputs as people edit them: indented, the fields in the order of the
+// schema, then whatever else is there.
+func WriteJSON(schema typeregistry.Schema, inputs map[string]any) string {
+	names := inOrder(schema, inputs)
+	if len(names) == 0 {
+		return "{}"
+	}
+	var b bytes.Buffer
+	b.WriteString("{\n")
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %s: %s", compact(name), indented(inputs[name]))
+		if i < len(names)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// inOrder lists the names of inputs that have a value: fields first, as declared.
+func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
+	var names []string
+	for _, f := range schema.Fields {
+		if inputs[f.Name] != nil {
+			names = append(names, f.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if _, declared := schema.Field(name); !declared {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func indented(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("  ", "  ")
+	if e.Encode(v) != nil {
+		return "null"
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "null"
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// ReadJSON reads what WriteJSON wrote and people changed. A text that is no JSON object
+// is one problem, which says in which line.
+func ReadJSON(text string) (map[string]any, []Problem) {
+	if strings.TrimSpace(text) == "" {
+		return map[string]any{}, nil
+	}
+	v, err := typeregistry.DecodeJSON([]byte(text))
+	if err != nil {
+		return nil, []Problem{{Message: notJSON(text, err)}}
+	}
+	inputs, ok := v.(map[string]any)
+	if !ok {
+		return nil, []Problem{{Message: "The inputs are one JSON object: names and values between { and }."}}
+	}
+	return inputs, nil
+}
+
+func notJSON(text string, err error) string {
+	offset := int64(len(text))
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = min(e.Offset, offset)
+	}
+	line := 1 + strings.Count(text[:offset], "\n")
+	return fmt.Sprintf("Line %d is not JSON: %s.", line, strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// ToForm turns inputs into the values of the form's controls. Problems are values that
+// the form cannot show as they are: unknown names, and shapes that no control has.
+func ToForm(schema typeregistry.Schema, inputs map[string]any) (url.Values, []Problem) {
+	values := schema.EncodeForm(inputs, Prefix)
+	back, _ := schema.DecodeForm(typeregistry.Form{Values: values}, Prefix)
+	var problems []Problem
+	for _, name := range inOrder(schema, inputs) {
+		field, declared := schema.Field(name)
+		if !declared {
+			problems = append(problems, Problem{Path: name, Message: fmt.Sprintf("There is no field %q. Take it out, or correct its name.", name)})
+			continue
+		}
+		if !same(field.Type, inputs[name], back[name]) {
+			problems = append(problems, shapeProblem(field, inputs[name]))
+		}
+	}
+	return values, problems
+}
+
+// same reports whether two values mean the same to t, or are the same wrong text.
+func same(t *typeregistry.Type, a, b any) bool {
+	x, wrongA := t.Normalize(a)
+	y, wrongB := t.Normalize(b)
+	if len(wrongA) == 0 && len(wrongB) == 0 {
+		return compact(x) == compact(y)
+	}
+	return len(wrongA) > 0 && len(wrongB) > 0 && (compact(x) == compact(y) || fmt.Sprint(a) == fmt.Sprint(b))
+}
+
+func shapeProblem(field typeregistry.Field, v any) Problem {
+	if problems := field.Type.Check(v, typeregistry.Env{}); len(problems) > 0 {
+		p := problems[0]
+		p.Path = strings.TrimSuffix(field.Name+"."+p.Path, ".")
+		return p
+	}
+	return Problem{Path: field.Name, Message: "The form has no control for this value. It can be launched from here."}
+}
+
+// Link returns the parameters of a link that fills in the form with inputs; values that
+// are those of the defaults are left out.
+func Link(schema typeregistry.Schema, inputs, defaults map[string]any) url.Values {
+	out := url.Values{}
+	for _, name := range inOrder(schema, inputs) {
+		field, declared := schema.Field(name)
+		if !declared || same(field.Type, inputs[name], defaults[name]) {
+			continue
+		}
+		out.Set(LinkPrefix+name, text(inputs[name]))
+	}
+	return out
+}
+
+// FromLink reads the parameters of a link. Values that make no sense are kept as they
+// are, for the form to show; names that the schema does not have are reported.
+func FromLink(schema typeregistry.Schema, query url.Values) (inputs map[string]any, unknown []string) {
+	inputs = map[string]any{}
+	for key := range query {
+		name, ok := strings.CutPrefix(key, LinkPrefix)
+		if !ok {
+			continue
+		}
+		field, declared := schema.Field(name)
+		if !declared {
+			unknown = append(unknown, name)
+			continue
+		}
+		inputs[name] = fromText(field.Type, query.Get(key))
+	}
+	slices.Sort(unknown)
+	return inputs, unknown
+}
+
+// fromText reads a value from a link or a command line: composite values as JSON, the
+// others as they are typed in a form.
+func fromText(t *typeregistry.Type, s string) any {
+	t = peel(t)
+	if t.IsComposite() || t.IsBlob() && strings.HasPrefix(s, "{") {
+		if v, err := typeregistry.DecodeJSON([]byte(s)); err == nil {
+			return v
+		}
+	}
+	return s
+}
+
+// text is the inverse of fromText.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return compact(v)
+}
+
+// Command writes the launch of inputs for a shell. Defaults are left out.
+func Command(workflow, version string, schema typeregistry.Schema, inputs, defaults map[string]any) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "flowforge launch %s --version %s", quoted(workflow), quoted(version))
+	link := Link(schema, inputs, defaults)
+	for _, f := range schema.Fields {
+		if v, ok := link[LinkPrefix+f.Name]; ok {
+			fmt.Fprintf(&b, " \\\n  -i %s", quoted(f.Name+"="+v[0]))
+		}
+	}
+	return b.String()
+}
+
+// quoted quotes s for a POSIX shell where it needs to be.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./-_", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Defaults are the values of the fields that have one.
+func Defaults(schema typeregistry.Schema, env typeregistry.Env) map[string]any {
+	out := map[string]any{}
+	for _, f := range schema.Fields {
+		if v, ok := f.DefaultValue(env); ok {
+			out[f.Name] = v
+		}
+	}
+	return out
+}
+
+// Reference is a value of a form that leads to an entry of the catalogue.
+type Reference struct {
+	Type *typeregistry.Type
+	Ref  string
+}
+
+// References lists what the form refers to, so that previews can be fetched, and the
+// types for which it offers choices (with an empty Ref).
+func (f *Form) References() []Reference {
+	var out []Reference
+	for _, c := range f.Controls() {
+		c.references(&out)
+	}
+	return out
+}
+
+func (c Control) references(out *[]Reference) {
+	switch c.Type.Kind {
+	case typeregistry.KindStruct, typeregistry.KindHyperparam:
+		for _, m := range c.Members() {
+			m.references(out)
+		}
+	case typeregistry.KindList, typeregistry.KindMap:
+		for _, row := range append(c.Rows(), c.Blank()) {
+			row.Value.references(out)
+		}
+	case typeregistry.KindUnion:
+		for _, a := range c.Alternatives() {
+			a.Value.references(out)
+		}
+	default:
+		if c.Type.IsBlob() {
+			*out = append(*out, Reference{Type: c.Type})
+			if c.Value() != "" {
+				*out = append(*out, Reference{Type: c.Type, Ref: c.Value()})
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package forms
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// hint says in words what the type allows, for the help above the control.
+func (c Control) hint() string {
+	p := c.Type.Params
+	switch c.Type.Kind {
+	case typeregistry.KindInteger, typeregistry.KindFloat:
+		return between(p.Min.String(), p.Max.String(), "")
+	case typeregistry.KindString:
+		return between(count(p.MinLength), count(p.MaxLength), " characters")
+	case typeregistry.KindList, typeregistry.KindMap:
+		return between(count(p.MinItems), count(p.MaxItems), " entries")
+	case typeregistry.KindDuration:
+		return "Write 90 min, 2 h 30 min or PT2H30M."
+	case typeregistry.KindDate, typeregistry.KindDateRange:
+		return between(p.Earliest, p.Latest, "")
+	case typeregistry.KindSecret:
+		return "Only the name is stored with the execution. The value never reaches a log."
+	case typeregistry.KindDataset, typeregistry.KindTable:
+		return needs(p.Columns)
+	case typeregistry.KindModel:
+		return framework(p)
+	}
+	return ""
+}
+
+// Hint is the limits of the type, "" when it has none or when the help says them.
+func (c Control) Hint() string {
+	if c.Bare {
+		return ""
+	}
+	return c.hint()
+}
+
+func count(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
+}
+
+func between(low, high, unit string) string {
+	switch {
+	case low == "" && high == "":
+		return ""
+	case high == "":
+		return "At least " + low + unit + "."
+	case low == "":
+		return "At most " + high + unit + "."
+	case low == high:
+		return "Exactly " + low + unit + "."
+	}
+	return low + " to " + high + unit + "."
+}
+
+func needs(columns []typeregistry.Column) string {
+	if len(columns) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(columns))
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	const shown = 6
+	if len(names) > shown {
+		return fmt.Sprintf("Needs %d columns: %s and %d more.", len(names), strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	if len(names) == 1 {
+		return "Needs the column " + names[0] + "."
+	}
+	return "Needs the columns " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + "."
+}
+
+func framework(p typeregistry.Params) string {
+	switch {
+	case p.Framework != "" && p.Architecture != "":
+		return "A " + p.Framework + " model, " + p.Architecture + "."
+	case p.Framework != "":
+		return "A " + p.Framework + " model."
+	}
+	return ""
+}
+
+// FileHint says which files are taken.
+func (c Control) FileHint() string {
+	p := c.Type.Params
+	var parts []string
+	if p.MaxBytes != nil {
+		parts = append(parts, "Up to "+ui.Bytes(*p.MaxBytes)+".")
+	}
+	if p.Format != "" {
+		parts = append(parts, "Format "+p.Format+".")
+	}
+	if len(p.MediaTypes) > 0 {
+		parts = append(parts, strings.Join(p.MediaTypes, ", ")+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+// Accept is the list of file types for the browser's chooser.
+func (c Control) Accept() string {
+	p := c.Type.Params
+	accept := append([]string(nil), p.MediaTypes...)
+	if p.Format != "" {
+		accept = append(accept, "."+p.Format)
+	}
+	if len(accept) == 0 && c.Type.Kind == typeregistry.KindImage {
+		accept = append(accept, "image/*")
+	}
+	if len(accept) == 0 && c.Type.Kind == typeregistry.KindReport {
+		accept = append(accept, ".html", "text/html")
+	}
+	return strings.Join(accept, ",")
+}

@@ -1,0 +1,121 @@
+package forms
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Slider is the range beside an exact input; its position runs from 0 to Steps.
+type Slider struct {
+	Min, Max string
+	Log      bool
+	Integer  bool
+	Step     string // of the value, "" for any
+	Position int
+	Ticks    []string
+}
+
+// SliderSteps is how many positions a slider has.
+const SliderSteps = 1000
+
+// Slider returns the slider of a number that is bounded on both sides: for floats,
+// for logarithmic scales, and where the hints ask for one.
+func (c Control) Slider() (Slider, bool) {
+	p := c.Type.Params
+	low, lowErr := strconv.ParseFloat(p.Min.String(), 64)
+	high, highErr := strconv.ParseFloat(p.Max.String(), 64)
+	integer := c.Type.Kind == typeregistry.KindInteger
+	if lowErr != nil || highErr != nil || high <= low || c.Widget == "input" {
+		return Slider{}, false
+	}
+	if integer && !p.LogScale && c.Widget != "slider" {
+		return Slider{}, false
+	}
+	s := Slider{Min: p.Min.String(), Max: p.Max.String(), Log: p.LogScale && low > 0, Integer: integer, Step: p.Step.String()}
+	if v, err := strconv.ParseFloat(c.Value(), 64); err == nil {
+		s.Position = position(v, low, high, s.Log)
+	}
+	if s.Log {
+		s.Ticks = decades(low, high)
+	} else {
+		s.Ticks = even(low, high)
+	}
+	return s, true
+}
+
+// position is where v stands on a scale from low to high.
+func position(v, low, high float64, log bool) int {
+	if log && v > 0 {
+		v, low, high = math.Log(v), math.Log(low), math.Log(high)
+	}
+	at := math.Round((v - low) / (high - low) * SliderSteps)
+	return int(math.Max(0, math.Min(SliderSteps, at)))
+}
+
+// decades labels a logarithmic scale at equal distances, on powers of ten when the
+// bounds are such powers and there is room for all.
+func decades(low, high float64) []string {
+	from, to := math.Log10(low), math.Log10(high)
+	n := int(math.Round(to - from))
+	const most = 6
+	if n >= 1 && n <= most && whole(from) && whole(to) {
+		out := make([]string, n+1)
+		for i := range out {
+			out[i] = brief(math.Pow(10, math.Round(from)+float64(i)))
+		}
+		return out
+	}
+	return []string{brief(low), brief(math.Sqrt(low * high)), brief(high)}
+}
+
+// even labels a linear scale in four or five equal parts, whichever needs fewer digits.
+func even(low, high float64) []string {
+	best := 4
+	if len(brief(low+(high-low)/5)) < len(brief(low+(high-low)/4)) {
+		best = 5
+	}
+	out := make([]string, best+1)
+	for i := range out {
+		out[i] = brief(low + (high-low)*float64(i)/float64(best))
+	}
+	return out
+}
+
+func whole(f float64) bool { return math.Abs(f-math.Round(f)) < 1e-9 }
+
+// brief writes a figure in at most three digits: 1e-5, 0.01, 250.
+func brief(f float64) string {
+	if f != 0 && (math.Abs(f) < 1e-2 || math.Abs(f) >= 1e5) {
+		return shortExponent(strconv.FormatFloat(f, 'e', -1, 64), strconv.FormatFloat(f, 'e', 1, 64))
+	}
+	return strconv.FormatFloat(f, 'g', 3, 64)
+}
+
+// shortExponent drops the leading zeros of an exponent: 1e-05 becomes 1e-5.
+func shortExponent(exact, rounded string) string {
+	s := exact
+	if len(s) > len(rounded) {
+		s = rounded
+	}
+	for i := 0; i+2 < len(s); i++ {
+		if s[i] == 'e' {
+			exp, _ := strconv.Atoi(s[i+1:])
+			return s[:i] + "e" + strconv.Itoa(exp)
+		}
+	}
+	return s
+}
+
+// InputMode is the keyboard that a phone should show.
+func (c Control) InputMode() string {
+	negative := c.Type.Params.Min == "" || c.Type.Params.Min[0] == '-'
+	switch {
+	case negative:
+		return "text" // the numeric keyboards of some phones have no minus sign
+	case c.Type.Kind == typeregistry.KindInteger:
+		return "numeric"
+	}
+	return "decimal"
+}

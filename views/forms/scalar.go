@@ -1,0 +1,238 @@
+package forms
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Limits of a choice by radio buttons and by a select; more options need a search.
+const (
+	segmentedOptions = 4
+	selectOptions    = 11
+	segmentedLetters = 48 // together: longer labels do not fit in one row
+)
+
+// grouped reports whether the value is asked for by more than one HTML control.
+func (c Control) grouped() bool {
+	switch c.Type.Kind {
+	case typeregistry.KindList, typeregistry.KindMap, typeregistry.KindMetrics, typeregistry.KindUnion, typeregistry.KindStruct,
+		typeregistry.KindHyperparam, typeregistry.KindDateRange, typeregistry.KindFeatureSet:
+		return true
+	case typeregistry.KindEnum:
+		return c.Segmented()
+	}
+	return false
+}
+
+// wide reports whether the control needs the whole width of a card.
+func (c Control) wide() bool {
+	switch c.Type.Kind {
+	case typeregistry.KindUnion, typeregistry.KindStruct, typeregistry.KindHyperparam, typeregistry.KindFeatureSet, typeregistry.KindDataset:
+		return true
+	case typeregistry.KindList:
+		return c.Type.Elem.IsComposite()
+	case typeregistry.KindMap:
+		return c.Type.Elem.IsComposite()
+	case typeregistry.KindString, typeregistry.KindText, typeregistry.KindJSON:
+		return c.LongText()
+	}
+	return false
+}
+
+// group ties a fieldset to its help and messages.
+func (c Control) group() templ.Attributes {
+	a := templ.Attributes{}
+	if d := c.describedby(); d != "" {
+		a["aria-describedby"] = d
+	}
+	return a
+}
+
+// LongText reports whether a text may have several lines.
+func (c Control) LongText() bool {
+	return c.Type.Params.Multiline || c.Type.Kind == typeregistry.KindText || c.Type.Kind == typeregistry.KindJSON ||
+		c.Widget == "textarea" || strings.Contains(c.Value(), "\n")
+}
+
+// TextType is the input type that gives phones the right keyboard. The server checks
+// the format itself, so only types that keep every typed value are used.
+func (c Control) TextType() string {
+	switch c.Type.Params.Format {
+	case "uri", "url":
+		return "url"
+	case "email":
+		return "email"
+	}
+	return "text"
+}
+
+// Option is one entry of a choice.
+type Option struct {
+	Value    string
+	Label    string
+	ID       string
+	Selected bool
+}
+
+// Options are the choices of an Enum. A value that is none of them (a typing error in
+// a link, an option of an older version) is offered too, so that it is not lost.
+func (c Control) Options() []Option {
+	value, known := c.Value(), c.Value() == ""
+	out := make([]Option, 0, len(c.Type.Params.Options)+1)
+	for i, o := range c.Type.Params.Options {
+		text := optionText(o.Value)
+		label := o.Label
+		if label == "" {
+			label = text
+		}
+		known = known || text == value
+		out = append(out, Option{Value: text, Label: label, ID: fmt.Sprintf("%s-%d", c.ID(), i+1), Selected: text == value})
+	}
+	if !known {
+		out = append(out, Option{Value: value, Label: value + " (not offered)", ID: c.ID() + "-other", Selected: true})
+	}
+	return out
+}
+
+// optionText is how a form submits the value of an option.
+func optionText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// Segmented reports whether the choice is a row of radio buttons.
+func (c Control) Segmented() bool {
+	letters := 0
+	options := c.Options()
+	for _, o := range options {
+		letters += len([]rune(o.Label)) + 3
+	}
+	if c.Widget == "select" || c.Bare {
+		return false
+	}
+	return c.Widget == "radio" || len(options) <= segmentedOptions && letters <= segmentedLetters
+}
+
+// Searched reports whether there are so many options that one must search.
+func (c Control) Searched() bool { return len(c.Type.Params.Options) > selectOptions }
+
+// ID of the first radio button, which an error link and the focus lead to.
+func (c Control) radio(o Option) templ.Attributes {
+	a := templ.Attributes{"id": o.ID, "name": c.Name, "value": o.Value}
+	if c.focused() && (o.Selected || c.Value() == "" && strings.HasSuffix(o.ID, "-1")) {
+		a["autofocus"] = true
+	}
+	return a
+}
+
+// Checked reports whether a Boolean is ticked.
+func (c Control) Checked() bool {
+	switch strings.ToLower(c.Value()) {
+	case "true", "on", "1", "yes":
+		return true
+	}
+	return false
+}
+
+// ThreeWay reports whether a Boolean may also be left out, which a box cannot say.
+func (c Control) ThreeWay() bool { return c.Optional && c.initial == nil }
+
+// Typed reports whether the value fits the browser's own control of layout; a control
+// that would drop it is a text input instead.
+func typed(value string, layouts ...string) bool {
+	if value == "" {
+		return true
+	}
+	for _, layout := range layouts {
+		if _, err := time.Parse(layout, value); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func dateType(value string) string {
+	if typed(value, time.DateOnly) {
+		return "date"
+	}
+	return "text"
+}
+
+func momentType(value string) string {
+	if typed(value, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.999") {
+		return "datetime-local"
+	}
+	return "text"
+}
+
+// momentStep lets the browser show seconds.
+func momentStep(value string) string {
+	if typed(value, "2006-01-02T15:04") {
+		return "60"
+	}
+	return "any"
+}
+
+// day is a date some days from today, for the quick buttons.
+func (c Control) day(offset int) string {
+	if c.form.cfg.Today.IsZero() {
+		return ""
+	}
+	return c.form.cfg.Today.AddDate(0, 0, offset).Format(time.DateOnly)
+}
+
+// dates is input for a date control: its bounds help the browser's calendar.
+func (c Control) dates() templ.Attributes {
+	a := c.input()
+	if c.Type.Params.Earliest != "" {
+		a["min"] = c.bound(c.Type.Params.Earliest)
+	}
+	if c.Type.Params.Latest != "" {
+		a["max"] = c.bound(c.Type.Params.Latest)
+	}
+	return a
+}
+
+func (c Control) bound(s string) string {
+	if s == "today" {
+		return c.day(0)
+	}
+	return s
+}
+
+// Zone is the zone of a date with time.
+func (c Control) Zone() string {
+	if z := c.at("$zone"); z != "" {
+		return z
+	}
+	return "UTC"
+}
+
+// zones are offered without a script; a script adds all that the browser knows.
+func zones() []string {
+	return []string{
+		"UTC", "America/Los_Angeles", "America/Denver", "America/Chicago", "America/New_York", "America/Sao_Paulo", "Europe/London",
+		"Europe/Berlin", "Europe/Helsinki", "Africa/Lagos", "Africa/Johannesburg", "Asia/Dubai", "Asia/Kolkata", "Asia/Singapore",
+		"Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland",
+	}
+}
+
+// Echo is a duration in seconds, "" while it cannot be read.
+func (c Control) Echo() string {
+	if c.Value() == "" {
+		return ""
+	}
+	return durationEcho(c.Type, c.Value())
+}
