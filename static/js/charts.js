@@ -7,7 +7,7 @@ export async function setUp() {
   const figures = [...document.querySelectorAll("[data-charts] figure[data-series]")];
   if (!figures.length) return;
   uPlot ??= (await import("../vendor/uplot.js")).default;
-  for (const [figure, plot] of drawn) {
+  for (const [figure, { plot }] of drawn) {
     if (!figure.isConnected) { plot.destroy(); drawn.delete(figure); }
   }
   for (const figure of figures) draw(figure);
@@ -21,7 +21,7 @@ export async function setUp() {
 document.addEventListener("theme", redraw);
 
 function redraw() {
-  for (const [figure, plot] of drawn) { plot.destroy(); delete figure.dataset.drawn; drawn.delete(figure); draw(figure); }
+  for (const [figure, { plot }] of [...drawn]) { plot.destroy(); drawn.delete(figure); draw(figure); }
 }
 
 function smoothing() {
@@ -30,14 +30,12 @@ function smoothing() {
 
 function draw(figure) {
   const source = figure.dataset.series;
-  if (figure.dataset.drawn === source) return;
   const before = drawn.get(figure);
-  if (before) before.destroy();
-  figure.dataset.drawn = source;
+  if (before?.source === source) return;
+  before?.plot.destroy();
   const { names, x, ys, time, log } = JSON.parse(source);
   const holder = figure.querySelector("[data-plot]");
-  const style = getComputedStyle(figure);
-  const colour = (name) => style.getPropertyValue(name).trim() ? resolve(figure, name) : "";
+  const colour = (name) => resolve(figure, name);
   const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3]];
   const weight = smoothing();
   const series = [{}], data = [x];
@@ -60,8 +58,7 @@ function draw(figure) {
     series,
     hooks: { setCursor: [(u) => readout(figure, u, names, weight > 0 ? 2 : 1)] },
   }, data, holder);
-  drawn.set(figure, plot);
-  figure.dataset.state = "drawn";
+  drawn.set(figure, { plot, source });
 }
 
 // readout shows the values under the cursor in the figure's caption.

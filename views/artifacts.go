@@ -1,0 +1,65 @@
+package views
+
+import (
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Artifacts is the list of artifacts.
+type Artifacts struct {
+	Page
+	Query    string
+	Kinds    []ui.Option
+	Flows    []ui.Option
+	Chips    []Chip
+	Hidden   [][2]string
+	Rows     []ArtifactRow
+	Pager    ui.Pager
+	ClearURL string
+}
+
+// Artifact is the page of one artifact.
+type Artifact struct {
+	Page
+	Row         ArtifactRow
+	Description string
+	Facts       []ui.Fact
+	Metadata    []ui.Fact
+	LaunchHint  string // how to use it as an input
+	Preview     Preview
+	Siblings    []ArtifactRow // other artifacts of the same node
+	Lineage     []LineageStep
+}
+
+// LineageStep is one station from the workflow to the artifact.
+type LineageStep struct{ What, Name, URL, Note string }
+
+// Preview shows the content by its kind. Content of tasks is never markup of ours:
+// text is escaped, images come from the download address, reports live in a
+// sandboxed frame, Markdown has been sanitised by the artifact service.
+type Preview struct {
+	Kind      string // text, json, table, image, markdown, metrics, confusion_matrix, report, directory, binary
+	Text      string
+	Table     PreviewTable
+	Image     string // address
+	Alt       string
+	HTML      string // sanitised Markdown
+	Frame     string // address of the sandboxed report
+	Matrix    chart.Matrix
+	Facts     []ui.Fact // metrics
+	Files     []ui.Fact // of a directory: name, size
+	Truncated string    // "the first 200 of 1,797 rows"
+	Problem   string    // it cannot be shown, and why
+}
+
+// PreviewTable is the first rows of a table.
+type PreviewTable struct {
+	Columns []PreviewColumn
+	Rows    [][]string
+}
+
+// PreviewColumn is one column; numbers are set flush right.
+type PreviewColumn struct {
+	Name   string
+	Number bool
+}

@@ -1,0 +1,89 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Matrix is a confusion matrix ready for a template.
+type Matrix struct {
+	ViewBox, Size, Label, Caption string
+	Cells                         []MatrixCell
+	Labels                        []MatrixLabel
+}
+
+// MatrixCell is one field; Dark fields carry light figures.
+type MatrixCell struct {
+	X, Y, TextX, TextY, Opacity, Text, Title string
+	Dark                                     bool
+}
+
+// MatrixLabel names a row or column.
+type MatrixLabel struct{ X, Y, Text string }
+
+// NewMatrix lays out counts, rows of truth by columns of prediction. Shade is the
+// share of the row, so that rare classes are seen too.
+func NewMatrix(labels []string, counts [][]float64) Matrix {
+	const field, gap, head = 19.0, 1.0, 34.0
+	n := len(counts)
+	side := head + float64(n)*(field+gap) + 16
+	m := Matrix{ViewBox: "0 0 " + Fixed(side, 0) + " " + Fixed(side-head+20, 0), Size: Fixed(field, 0)}
+	name := func(i int) string {
+		if i < len(labels) {
+			return labels[i]
+		}
+		return strconv.Itoa(i)
+	}
+	right, total, worst, worstAt := 0.0, 0.0, 0.0, ""
+	for r, row := range counts {
+		sum := 0.0
+		for _, v := range row {
+			sum += v
+		}
+		y := float64(r) * (field + gap)
+		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head/2, 1), Y: Fixed(y+13, 1), Text: shorten(name(r))})
+		for c, v := range row {
+			x := head + float64(c)*(field+gap)
+			share := 0.0
+			if sum > 0 {
+				share = v / sum
+			}
+			total += v
+			if r == c {
+				right += v
+			} else if v > worst {
+				worst, worstAt = v, fmt.Sprintf("%s read as %s", name(r), name(c))
+			}
+			cell := MatrixCell{
+				X: Fixed(x, 1), Y: Fixed(y, 1), TextX: Fixed(x+field/2, 1), TextY: Fixed(y+13, 1),
+				Opacity: Fixed(0.03+0.97*math.Sqrt(share), 2), Dark: share > 0.3,
+				Title: fmt.Sprintf("%s, predicted %s: %s", name(r), name(c), Fixed(v, 2)),
+			}
+			if v != 0 {
+				cell.Text = Fixed(v, 1)
+			}
+			m.Cells = append(m.Cells, cell)
+		}
+	}
+	for c := range n {
+		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head+float64(c)*(field+gap)+field/2, 1), Y: Fixed(float64(n)*(field+gap)+12, 1), Text: shorten(name(c))})
+	}
+	if total > 0 {
+		m.Caption = fmt.Sprintf("%s of %s are right.", Fixed(right, 1), Fixed(total, 1))
+	}
+	m.Label = "Confusion matrix. " + m.Caption
+	if worstAt != "" {
+		m.Caption += fmt.Sprintf(" Most frequent mistake: %s, %s times.", worstAt, Fixed(worst, 1))
+		m.Label = "Confusion matrix. " + m.Caption
+	}
+	return m
+}
+
+func shorten(s string) string {
+	runes := []rune(s)
+	if len(runes) > 5 {
+		return string(runes[:4]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,120 @@
+package dagview
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/flowforge/flowforge/views/chart"
+)
+
+// draw turns centres along the layers into boxes and lines of d.
+func (g *layers) draw(d *Drawing, xs []float64, direction Direction) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for c, x := range xs {
+		low, high = min(low, x-g.cells[c].across/2), max(high, x+g.cells[c].across/2)
+	}
+	top, deep := make([]float64, len(g.rows)), make([]float64, len(g.rows))
+	at := float64(margin)
+	for r, row := range g.rows {
+		top[r] = at
+		for _, c := range row {
+			deep[r] = max(deep[r], g.cells[c].depth)
+		}
+		at += deep[r] + g.layerGap(direction)
+	}
+	length := at - g.layerGap(direction) + margin
+	for c, x := range xs {
+		xs[c] = math.Round(x - low + margin)
+	}
+	for c, cl := range g.cells {
+		if cl.box < 0 {
+			continue
+		}
+		b := &d.Boxes[cl.box]
+		along, across := int(xs[c]-cl.across/2), int(top[cl.layer]+(deep[cl.layer]-cl.depth)/2)
+		b.X, b.Y = along, across
+		if direction == Right {
+			b.X, b.Y = across, along
+		}
+	}
+	for i, chain := range g.chains {
+		p := pen{right: direction == Right}
+		for k, c := range chain {
+			cl := g.cells[c]
+			near := top[cl.layer] + (deep[cl.layer]-cl.depth)/2
+			far := near + cl.depth
+			if cl.box < 0 {
+				near, far = top[cl.layer], top[cl.layer]+deep[cl.layer]
+			}
+			switch k {
+			case 0:
+				p.move(xs[c], far)
+			case len(chain) - 1:
+				p.curve(xs[c], near-6)
+			default:
+				p.curve(xs[c], near)
+				p.line(xs[c], far)
+			}
+		}
+		last := chain[len(chain)-1]
+		end := top[g.cells[last].layer] + (deep[g.cells[last].layer]-g.cells[last].depth)/2
+		d.Lines[i].Path, d.Lines[i].Arrow = p.path.String(), p.arrow(xs[last], end)
+	}
+	// Groups are drawn with two sheets behind them, which need room.
+	d.Width, d.Height = int(high-low)+2*margin+10, int(length)+10
+	if direction == Right {
+		d.Width, d.Height = d.Height, d.Width
+	}
+}
+
+// layerGap leaves more room where many lines change place between layers.
+func (g *layers) layerGap(direction Direction) float64 {
+	if direction == Right {
+		return layerGap + 12
+	}
+	return layerGap
+}
+
+// pen writes path data in coordinates along and across the layers.
+type pen struct {
+	path   strings.Builder
+	right  bool
+	ax, ay float64
+}
+
+func (p *pen) point(along, across float64) string {
+	if p.right {
+		along, across = across, along
+	}
+	return chart.Fixed(along, 1) + " " + chart.Fixed(across, 1)
+}
+
+func (p *pen) move(along, across float64) {
+	p.path.WriteString("M" + p.point(along, across))
+	p.ax, p.ay = along, across
+}
+
+func (p *pen) line(along, across float64) {
+	if across != p.ay || along != p.ax {
+		p.path.WriteString("L" + p.point(along, across))
+	}
+	p.ax, p.ay = along, across
+}
+
+func (p *pen) curve(along, across float64) {
+	if along == p.ax {
+		p.line(along, across)
+		return
+	}
+	mid := (p.ay + across) / 2
+	p.path.WriteString("C" + p.point(p.ax, mid) + " " + p.point(along, mid) + " " + p.point(along, across))
+	p.ax, p.ay = along, across
+}
+
+func (p *pen) arrow(along, across float64) string {
+	if p.right {
+		return fmt.Sprintf("M%s %sv7l6-3.5z", chart.Fixed(across-6, 1), chart.Fixed(along-3.5, 1))
+	}
+	return fmt.Sprintf("M%s %sh7l-3.5 6z", chart.Fixed(along-3.5, 1), chart.Fixed(across-6, 1))
+}

@@ -1,0 +1,213 @@
+package dagview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// NodeState is what is known of one item while it is painted.
+type NodeState struct {
+	State    string // "" paints a plan without states
+	Sub      string // the most useful fact: duration, progress, reason
+	Progress int    // 1 to 100 shows a thin bar, 0 none
+}
+
+// Links builds the address behind a box.
+type Links struct {
+	Node  func(index int) string
+	Group func(box Box) string
+}
+
+// Picture is a drawing with states, ready for the template.
+type Picture struct {
+	ID            string // prefix of element ids, unique on the page
+	Width, Height int
+	Label         string
+	Boxes         []Shape
+	Fit           bool // may shrink to its frame when it is little wider
+}
+
+// fits reports whether the picture may shrink and stay legible.
+func (p Picture) fits() bool { return p.Fit && p.Width <= 1440 }
+
+// Shape is one painted box with the lines that lead into it. A change of state
+// redraws the box, and the boxes that depend on it for their lines.
+type Shape struct {
+	ID, State, Title, FullTitle, Sub, Note, URL string
+	X, Y, W, H                                  int
+	Group, Current                              bool
+	Bars                                        []Rect
+	Lines                                       []Stroke
+}
+
+// Rect is a part of a bar inside a box.
+type Rect struct{ State, X, Width string }
+
+// Stroke is a line with the class that tells its state.
+type Stroke struct{ Class, Path, Arrow string }
+
+// Painter paints one drawing with one set of states.
+type Painter struct {
+	ID       string
+	Drawing  *Drawing
+	States   []NodeState // by item
+	Names    []string    // by item
+	Selected int         // item whose panel is open, -1 for none
+	Links    Links
+	Fit      bool // see Picture
+}
+
+// Picture paints the whole drawing.
+func (p Painter) Picture(label string) Picture {
+	pic := Picture{ID: p.ID, Width: p.Drawing.Width, Height: p.Drawing.Height, Label: label, Fit: p.Fit}
+	for b := range p.Drawing.Boxes {
+		pic.Boxes = append(pic.Boxes, p.Shape(b))
+	}
+	return pic
+}
+
+// Touched returns the boxes to redraw when the items changed: theirs and, for
+// their lines, those that depend on them.
+func (p Painter) Touched(items []int) []int {
+	var boxes []int
+	for _, i := range items {
+		b := p.Drawing.Owner[i]
+		boxes = append(boxes, b)
+		for _, l := range p.Drawing.Outgoing[b] {
+			boxes = append(boxes, p.Drawing.Lines[l].To)
+		}
+	}
+	slices.Sort(boxes)
+	return slices.Compact(boxes)
+}
+
+// Shape paints one box.
+func (p Painter) Shape(b int) Shape {
+	box := p.Drawing.Boxes[b]
+	s := Shape{
+		ID: p.ID + "-" + box.Key, X: box.X, Y: box.Y, W: box.W, H: box.H, Group: box.Group(),
+		State: p.stateOf(b), FullTitle: box.Title,
+	}
+	if box.Group() {
+		p.paintGroup(&s, box)
+	} else {
+		i := box.Members[0]
+		s.Title = fit(p.Names[i], float64(box.W-nameInset-8), nameSize)
+		s.FullTitle = p.Names[i]
+		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize*0.92)
+		s.Current = i == p.Selected
+		if p.Links.Node != nil {
+			s.URL = p.Links.Node(i)
+		}
+		if n := p.States[i].Progress; n > 0 && s.State == "RUNNING" {
+			s.Bars = []Rect{{State: "RUNNING", X: chart.Fixed(float64(box.X+1), 0), Width: chart.Fixed(float64(box.W-2)*float64(min(n, 100))/100, 1)}}
+		}
+	}
+	for _, l := range p.Drawing.Incoming[b] {
+		line := p.Drawing.Lines[l]
+		s.Lines = append(s.Lines, Stroke{Class: p.lineClass(line), Path: line.Path, Arrow: line.Arrow})
+	}
+	return s
+}
+
+func (p Painter) paintGroup(s *Shape, box Box) {
+	s.FullTitle = box.Title + " × " + ui.Number(int64(len(box.Members)))
+	s.Title = fit(s.FullTitle, float64(box.W-nameInset-10), nameSize)
+	if p.Links.Group != nil {
+		s.URL = p.Links.Group(box)
+	}
+	s.Current = p.Selected >= 0 && slices.Contains(box.Members, p.Selected)
+	if s.State == "" {
+		s.Sub = "similar nodes"
+		return
+	}
+	counts := p.counts(box)
+	bar := ui.NewBar("nodes", counts)
+	inner := float64(box.W - 24)
+	x := float64(box.X + 12)
+	for _, c := range counts {
+		if c.N == 0 {
+			continue
+		}
+		w := inner * float64(c.N) / float64(len(box.Members))
+		s.Bars = append(s.Bars, Rect{State: c.State, X: chart.Fixed(x, 1), Width: chart.Fixed(max(w, 2), 1)})
+		x += w
+	}
+	var texts []string
+	for _, l := range bar.Legend {
+		texts = append(texts, l.Text)
+	}
+	s.Sub = fit(strings.Join(texts[:min(2, len(texts))], " · "), float64(box.W-nameInset-10), subSize)
+	if len(texts) > 2 {
+		s.Note = fit(strings.Join(texts[2:], ", "), inner, subSize)
+	}
+}
+
+// counts of a group, in the order of bars.
+func (p Painter) counts(box Box) []ui.Count {
+	by := map[string]int{}
+	for _, m := range box.Members {
+		by[p.States[m].State]++
+	}
+	var counts []ui.Count
+	for _, state := range []string{"SUCCEEDED", "RUNNING", "RETRYING", "FAILED", "QUEUED", "READY", "PENDING", "SKIPPED", "CANCELLED"} {
+		counts = append(counts, ui.Count{State: state, N: by[state]})
+	}
+	return counts
+}
+
+// stateOf is the state of a box: for a group what matters most among its members.
+func (p Painter) stateOf(b int) string {
+	box := p.Drawing.Boxes[b]
+	if !box.Group() {
+		return p.States[box.Members[0]].State
+	}
+	by := map[string]int{}
+	for _, m := range box.Members {
+		by[p.States[m].State]++
+	}
+	for _, s := range []string{"RUNNING", "RETRYING", "FAILED", "QUEUED", "READY", "CANCELLED"} {
+		if by[s] > 0 {
+			return s
+		}
+	}
+	switch {
+	case by["PENDING"] > 0 && by["SUCCEEDED"] > 0:
+		return "RUNNING"
+	case by["PENDING"] > 0:
+		return "PENDING"
+	case by["SUCCEEDED"] > 0:
+		return "SUCCEEDED"
+	case by["SKIPPED"] > 0:
+		return "SKIPPED"
+	}
+	return ""
+}
+
+func (p Painter) lineClass(l Line) string {
+	from, to := p.stateOf(l.From), p.stateOf(l.To)
+	switch {
+	case to == "SKIPPED", to == "CANCELLED", from == "SKIPPED":
+		return "edge edge-off"
+	case to == "RUNNING":
+		return "edge edge-live"
+	case from == "SUCCEEDED" && to != "PENDING":
+		return "edge edge-done"
+	}
+	return "edge"
+}
+
+func number(n int) string { return fmt.Sprint(n) }
+
+func viewBox(w, h int) string { return fmt.Sprintf("0 0 %d %d", w, h) }
+
+func stateName(state string) string {
+	if state == "" {
+		return "PLAN"
+	}
+	return state
+}

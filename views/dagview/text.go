@@ -1,0 +1,45 @@
+package dagview
+
+import "strings"
+
+// Sizes of the labels and where they begin, in CSS pixels.
+const (
+	nameSize  = 12.5
+	subSize   = 11.0
+	nameInset = 31
+)
+
+// textWidth estimates the width of s in Inter semibold at size: the drawing is made
+// on the server, which must know where to cut a label.
+func textWidth(s string, size float64) float64 {
+	w := 0.0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("ijlI.,:;'|!()[] ", r):
+			w += 0.31
+		case strings.ContainsRune("frt-/", r):
+			w += 0.40
+		case strings.ContainsRune("mwMW%@×", r):
+			w += 0.90
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			w += 0.67
+		case r > 0x2e80:
+			w += 1
+		default:
+			w += 0.60
+		}
+	}
+	return w * size
+}
+
+// fit cuts s with an ellipsis so that it is at most width wide.
+func fit(s string, width, size float64) string {
+	if textWidth(s, size) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for len(runes) > 1 && textWidth(string(runes)+"…", size) > width {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "…"
+}

@@ -1,0 +1,89 @@
+// Package gallery shows every page and component in every state from fixtures,
+// without a database. The same fixtures feed the golden HTML, accessibility and
+// screenshot tests.
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Entry is one page of the gallery.
+type Entry struct {
+	Name      string // in the address
+	Title     string
+	Component func(frame views.Page) templ.Component
+}
+
+// Entries lists the gallery. A frame gives theme, user and path of the reader.
+func Entries() []Entry {
+	return []Entry{
+		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
+		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
+		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
+		{"workflows-empty", "Workflows: nothing matches", func(f views.Page) templ.Component { return views.WorkflowsPage(workflowsEmpty(f)) }},
+		{"workflow", "Workflow: overview", func(f views.Page) templ.Component { return views.WorkflowPage(workflow(f, "")) }},
+		{"workflow-versions", "Workflow: versions", func(f views.Page) templ.Component { return views.WorkflowPage(workflow(f, "versions")) }},
+		{"workflow-executions", "Workflow: executions", func(f views.Page) templ.Component { return views.WorkflowPage(workflow(f, "executions")) }},
+		{"workflow-source", "Workflow: source", func(f views.Page) templ.Component { return views.WorkflowPage(workflow(f, "source")) }},
+		{"executions", "Executions", func(f views.Page) templ.Component { return views.ExecutionsPage(executions(f)) }},
+		{"executions-empty", "Executions: nothing matches", func(f views.Page) templ.Component { return views.ExecutionsPage(executionsEmpty(f)) }},
+		{"execution", "Execution: running", func(f views.Page) templ.Component { return views.ExecutionPage(executionRunning(f)) }},
+		{"execution-failed", "Execution: failed", func(f views.Page) templ.Component { return views.ExecutionPage(executionFailed(f)) }},
+		{"execution-waiting", "Execution: everything waits", func(f views.Page) templ.Component { return views.ExecutionPage(executionWaiting(f)) }},
+		{"execution-list", "Execution: list view", func(f views.Page) templ.Component { return views.ExecutionPage(executionList(f)) }},
+		{"execution-large", "Execution: 10,000 nodes", func(f views.Page) templ.Component { return views.ExecutionPage(executionLarge(f)) }},
+		{"execution-degraded", "Execution: logs and metrics away", func(f views.Page) templ.Component { return views.ExecutionPage(executionDegraded(f)) }},
+		{"cancel", "Cancel without a script", func(f views.Page) templ.Component { return views.CancelPage(cancel(f)) }},
+		{"node", "Node", func(f views.Page) templ.Component { return views.NodePage(node(f)) }},
+		{"logs", "Logs on their own page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
+		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
+		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
+		{"artifact-matrix", "Artifact: confusion matrix", func(f views.Page) templ.Component { return views.ArtifactPage(artifactMatrix(f)) }},
+		{"artifact-binary", "Artifact: no preview", func(f views.Page) templ.Component { return views.ArtifactPage(artifactBinary(f)) }},
+		{"types", "Types", func(f views.Page) templ.Component { return views.TypesPage(types(f)) }},
+		{"type", "Type", func(f views.Page) templ.Component { return views.TypePage(typePage(f)) }},
+		{"search", "Search", func(f views.Page) templ.Component { return views.SearchPage(search(f)) }},
+		{"components", "Components", func(f views.Page) templ.Component { return componentsPage(frame(f, "Components", "")) }},
+		{"login", "Sign in", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "", "/") }},
+		{"login-error", "Sign in: used link", func(f views.Page) templ.Component {
+			f.User = ""
+			return views.LoginPage(f, "This login link was used already or has expired.", "/")
+		}},
+		{"error-404", "Error: not found", func(f views.Page) templ.Component {
+			return views.ErrorPage(frame(f, "Not found", ""), views.Failure{Status: 404, Title: "Not found", Message: "There is no execution with this id.", RequestID: "k3jx7q2mzt9a"})
+		}},
+		{"error-500", "Error: internal", func(f views.Page) templ.Component {
+			return views.ErrorPage(frame(f, "Error", ""), views.Failure{Status: 500, Message: "Something went wrong on our side.", RequestID: "k3jx7q2mzt9a"})
+		}},
+	}
+}
+
+// Find returns the entry called name.
+func Find(name string) (Entry, bool) {
+	for _, e := range Entries() {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// now is when the fixtures are.
+func now() time.Time { return time.Date(2026, 11, 20, 14, 12, 30, 0, time.UTC) }
+
+func clock() ui.Clock { return ui.Clock{Now: now(), Zone: time.UTC} }
+
+func ago(d time.Duration) time.Time { return now().Add(-d) }
+
+// frame completes the reader's frame as a handler does.
+func frame(f views.Page, title string, section views.Section, crumbs ...views.Crumb) views.Page {
+	f.Title, f.Section, f.Live = title, section, 3
+	f.Crumbs = append([]views.Crumb{}, crumbs...)
+	f.Crumbs = append(f.Crumbs, views.Crumb{Name: title})
+	return f
+}

@@ -1,0 +1,84 @@
+package views
+
+import (
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Workflows is the list of workflows.
+type Workflows struct {
+	Page
+	Query, Tag string
+	Team       string
+	Teams      []ui.Option
+	Archived   bool
+	Filtered   bool // some filter is set
+	Rows       []WorkflowRow
+	Pager      ui.Pager
+}
+
+// WorkflowRow is a workflow in the list.
+type WorkflowRow struct {
+	Name, URL, LaunchURL string
+	Description          string
+	Version              string
+	Team                 string
+	Tags                 []Tag
+	Updated              ui.Moment
+	Archived             bool
+	Trend                []chart.TrendBar
+	TrendLabel           string
+}
+
+// Tag is a label that links to what carries it.
+type Tag struct{ Name, URL string }
+
+// Workflow is the page of a workflow, or of one of its versions.
+type Workflow struct {
+	Page
+	Name, Description string
+	Version           string
+	Latest            bool // Version is the latest
+	Archived          bool
+	Team              string
+	Tags              []Tag
+	Author            string
+	Created           ui.Moment
+	LaunchURL         string
+	Tabs              []ui.Tab
+	Tab               string // "", executions, versions, source
+
+	Plan       dagview.Picture
+	PlanText   string // "6 operators, 5 levels"
+	Inputs     []SchemaRow
+	Outputs    []SchemaRow
+	Operators  []OperatorRow
+	Versions   []VersionRow
+	Executions []ExecutionRow
+	Pager      ui.Pager
+	Trend      []chart.TrendBar
+	TrendLabel string
+	History    []ui.Fact
+	Source     string
+	Format     string // of Source: YAML
+	ArchiveURL string // POST; "" for readers who may not
+}
+
+// SchemaRow is an input or output of a version.
+type SchemaRow struct {
+	Name, Type, TypeURL, Default, Description, From string
+	Required                                        bool
+}
+
+// OperatorRow is an operator of a version.
+type OperatorRow struct{ Name, Kind, After, Resources, Retry, Timeout string }
+
+// VersionRow is a version of a workflow.
+type VersionRow struct {
+	Version, URL, LaunchURL string
+	Latest, Current         bool
+	By                      string
+	Created                 ui.Moment
+	Nodes                   string
+}
