@@ -11,6 +11,26 @@ import (
 	"github.com/google/uuid"
 )
 
+type Artifact struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Node         string
+	Attempt      int32
+	WorkflowName string
+	Name         string
+	Type         string
+	Kind         string
+	Sha256       []byte
+	Size         int64
+	MediaType    string
+	Filename     string
+	Metadata     json.RawMessage
+	CreatedAt    time.Time
+}
+
 type Attempt struct {
 	ExecutionID  uuid.UUID
 	NodeIndex    int32
@@ -27,6 +47,13 @@ type Attempt struct {
 	CpuSeconds   *float64
 	PeakRssBytes *int64
 	Outputs      json.RawMessage
+}
+
+type Blob struct {
+	Sha256    []byte
+	Size      int64
+	MediaType string
+	CreatedAt time.Time
 }
 
 type Checkpoint struct {
@@ -86,6 +113,7 @@ type Execution struct {
 	Owner             string
 	OwnerEpoch        int64
 	LeaseUntil        *time.Time
+	WakeAt            *time.Time
 	DriveRequestedAt  *time.Time
 }
 

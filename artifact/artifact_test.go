@@ -1,0 +1,125 @@
+package artifact
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/db/dbtest"
+)
+
+func setup(t *testing.T) *Service {
+	t.Helper()
+	return NewService(dbtest.New(t), newStore(t), func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) })
+}
+
+func publish(t *testing.T, s *Service, items ...New) []uuid.UUID {
+	t.Helper()
+	var ids []uuid.UUID
+	for i := range items {
+		id, err := NewID()
+		require.NoError(t, err)
+		items[i].ID = id
+		ids = append(ids, id)
+	}
+	require.NoError(t, db.Tx(t.Context(), s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		return s.Publish(t.Context(), q, auth.LocalTenant, auth.LocalProject, items)
+	}))
+	return ids
+}
+
+func TestPublishListGet(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	blob, err := s.Upload(ctx, strings.NewReader("hello"))
+	require.NoError(t, err)
+	execution, err := uuid.NewV7()
+	require.NoError(t, err)
+	base := New{
+		ExecutionID: execution, Node: "train", Attempt: 1, WorkflowName: "digits", Name: "model", Type: "Model", Kind: "Model",
+		SHA256: blob.SHA256, Size: blob.Size, MediaType: "application/json", Metadata: map[string]any{"accuracy": 0.9},
+	}
+	report := base
+	report.Name, report.Kind, report.Type = "report", "Report", "Report"
+	ids := publish(t, s, base, report)
+
+	got, err := s.Get(ctx, ids[0])
+	require.NoError(t, err)
+	require.Equal(t, "model.json", got.Filename)
+	require.Equal(t, map[string]any{"accuracy": 0.9}, got.Metadata)
+	r, err := s.Open(ctx, got)
+	require.NoError(t, err)
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(b))
+
+	same, err := s.ByHash(ctx, blob.SHA256)
+	require.NoError(t, err)
+	require.Len(t, same, 2)
+
+	first, err := s.List(ctx, Filter{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, ids[1], first.Artifacts[0].ID, "newest first")
+	second, err := s.List(ctx, Filter{Limit: 1, After: first.Next})
+	require.NoError(t, err)
+	require.Equal(t, ids[0], second.Artifacts[0].ID)
+	require.Empty(t, second.Next)
+
+	for _, f := range []Filter{{Type: "Model"}, {Query: "MODEL"}, {ExecutionID: &execution, Type: "Model"}} {
+		page, err := s.List(ctx, f)
+		require.NoError(t, err)
+		require.NotEmpty(t, page.Artifacts)
+		require.Equal(t, "model", page.Artifacts[len(page.Artifacts)-1].Name)
+	}
+	page, err := s.List(ctx, Filter{Query: "%"})
+	require.NoError(t, err)
+	require.Empty(t, page.Artifacts, "a percent sign is text")
+	_, err = s.List(ctx, Filter{After: "nonsense"})
+	require.True(t, apperr.Is(err, apperr.Invalid))
+}
+
+func TestOtherProjectsSeeNothing(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	ids := publish(t, s, New{ExecutionID: uuid.New(), Node: "n", Attempt: 1, Name: "x", Kind: "File", Type: "File", SHA256: helloHash, Size: 5})
+	stranger := auth.Local()
+	stranger.ProjectID = uuid.New()
+	ctx := auth.WithSubject(t.Context(), stranger)
+	_, err := s.Get(ctx, ids[0])
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	_, err = s.ByHash(ctx, helloHash)
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	_, err = s.List(t.Context(), Filter{})
+	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+}
+
+func TestWriteZip(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	blob, err := s.Upload(ctx, strings.NewReader("hello"))
+	require.NoError(t, err)
+	manifest, err := s.Upload(ctx, strings.NewReader(`{"entries":[{"path":"a/b.txt","sha256":"`+blob.SHA256+`","size":5}]}`))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, s.WriteZip(ctx, &out, Artifact{SHA256: manifest.SHA256, CreatedAt: time.Now()}))
+	archive, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	require.NoError(t, err)
+	f, err := archive.Open("a/b.txt")
+	require.NoError(t, err)
+	b, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(b))
+}

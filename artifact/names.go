@@ -1,0 +1,112 @@
+package artifact
+
+import (
+	"mime"
+	"path"
+	"strings"
+	"unicode"
+)
+
+const maxFilename = 120 // characters
+
+// SafeFilename returns a name under which a browser may save an artifact: the
+// last element of what the task called it, without control characters, path
+// separators or quotes, and with an ending that fits.
+func SafeFilename(filename, name, kind, mediaType string) string {
+	base := path.Base(strings.ReplaceAll(filename, `\`, "/"))
+	if base == "." || base == "/" || base == ".." || filename == "" {
+		base = name
+	}
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar || strings.ContainsRune(`/\"<>|:*?`, r) {
+			return '_'
+		}
+		return r
+	}, base)
+	clean = strings.TrimLeft(clean, ".")
+	if runes := []rune(clean); len(runes) > maxFilename {
+		clean = string(runes[:maxFilename])
+	}
+	if clean == "" {
+		clean = "artifact"
+	}
+	if path.Ext(clean) == "" {
+		clean += endingOf(kind, mediaType)
+	}
+	return clean
+}
+
+func endingOf(kind, mediaType string) string {
+	switch {
+	case mediaType == DirectoryMediaType:
+		return ""
+	case kind == "Report" || mediaType == "text/html":
+		return ".html"
+	case mediaType == "text/csv":
+		return ".csv"
+	case mediaType == "application/json":
+		return ".json"
+	case mediaType == "image/png":
+		return ".png"
+	case mediaType == "text/markdown":
+		return ".md"
+	case mediaType == "text/plain":
+		return ".txt"
+	}
+	return ""
+}
+
+// MediaTypeOf returns the media type of an output from what its runner found, its
+// file name and its kind, in this order; bytes that nobody knows stay octets.
+func MediaTypeOf(kind, filename, found string) string {
+	if base, _, err := mime.ParseMediaType(found); err == nil && base != "application/octet-stream" && base != "text/plain" {
+		return base
+	}
+	if byName := byExtension(strings.ToLower(path.Ext(filename))); byName != "" {
+		return byName
+	}
+	switch kind {
+	case "Report":
+		return "text/html"
+	case "Table":
+		return "text/csv"
+	case "Text":
+		return "text/plain"
+	}
+	if base, _, err := mime.ParseMediaType(found); err == nil {
+		return base
+	}
+	return "application/octet-stream"
+}
+
+// byExtension knows the endings that previews are for; the machine's own list of
+// types would differ between machines.
+func byExtension(ext string) string {
+	switch ext {
+	case ".csv":
+		return "text/csv"
+	case ".tsv":
+		return "text/tab-separated-values"
+	case ".json":
+		return "application/json"
+	case ".txt", ".log":
+		return "text/plain"
+	case ".md", ".markdown":
+		return "text/markdown"
+	case ".html", ".htm":
+		return "text/html"
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	}
+	return ""
+}
+
+func escapeLike(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}

@@ -1,0 +1,126 @@
+package artifact
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+func preview(t *testing.T, mediaType string, content []byte) (Preview, error) {
+	t.Helper()
+	s := newStore(t)
+	blob, err := s.Put(t.Context(), bytes.NewReader(content))
+	require.NoError(t, err)
+	r, err := s.Open(blob.SHA256)
+	require.NoError(t, err)
+	defer r.Close()
+	return previewOf(Artifact{SHA256: blob.SHA256, MediaType: mediaType}, r)
+}
+
+func TestPreviewKinds(t *testing.T) {
+	t.Parallel()
+	var picture bytes.Buffer
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 7, 5))))
+	tests := []struct {
+		name, mediaType, content string
+		want                     PreviewKind
+	}{
+		{"text", "text/plain", "hello", PreviewText},
+		{"empty", "text/plain", "", PreviewText},
+		{"json", "application/json", `{"a":[1,2]}`, PreviewJSON},
+		{"json by its form", "application/octet-stream", `{"a":"b"}`, PreviewJSON},
+		{"metrics", "application/json", `{"accuracy":0.97,"loss":1e-3}`, PreviewMetrics},
+		{"confusion", "application/json", `{"kind":"confusion_matrix","labels":["a","b"],"matrix":[[3,1],[0,4]]}`, PreviewConfusion},
+		{"confusion that is not square", "application/json", `{"kind":"confusion_matrix","labels":["a","b"],"matrix":[[3],[0]]}`, PreviewJSON},
+		{"csv", "text/csv", "a,b\n1,x\n", PreviewTable},
+		{"broken csv", "text/csv", "a,\"b\n1,x\n", PreviewTable},
+		{"markdown", "text/markdown", "# Hi", PreviewMarkdown},
+		{"html", "text/html", "<script>alert(1)</script>", PreviewReport},
+		{"svg is never drawn", "image/svg+xml", "<svg onload='alert(1)'/>", PreviewText},
+		{"pickle", "application/octet-stream", "\x80\x04\x95\x00", PreviewBinary},
+		{"binary called text", "text/plain", "a\x00b", PreviewBinary},
+		{"image", "image/png", picture.String(), PreviewImage},
+		{"not an image", "image/png", "hello", PreviewImage},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := preview(t, tt.mediaType, []byte(tt.content))
+			require.NoError(t, err)
+			require.Equal(t, tt.want, p.Kind)
+		})
+	}
+}
+
+func TestPreviewTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("id,share,flag,name,empty\n")
+	for range 80 {
+		b.WriteString("1,0.5,true,x,\n")
+	}
+	p, err := preview(t, "text/csv", []byte(b.String()))
+	require.NoError(t, err)
+	require.Len(t, p.Table.Rows, tableRows)
+	require.True(t, p.Truncated)
+	var types []string
+	for _, c := range p.Table.Columns {
+		types = append(types, c.Type)
+	}
+	require.Equal(t, []string{"Integer", "Float", "Boolean", "String", "String"}, types)
+}
+
+func TestPreviewIsBounded(t *testing.T) {
+	t.Parallel()
+	p, err := preview(t, "text/plain", bytes.Repeat([]byte("ä"), 1<<20))
+	require.NoError(t, err)
+	require.True(t, p.Truncated)
+	require.LessOrEqual(t, len(p.Text), previewBytes)
+	require.NotContains(t, p.Text, "\ufffd", "no character is cut in two")
+}
+
+func TestPreviewMarkdownIsHarmless(t *testing.T) {
+	t.Parallel()
+	p, err := preview(t, "text/markdown", []byte("[x](javascript:alert(1)) <img src=x onerror=alert(1)> <script>alert(1)</script> **bold**"))
+	require.NoError(t, err)
+	require.Contains(t, p.HTML, "<strong>bold</strong>")
+	for _, bad := range []string{"javascript:", "onerror", "<script"} {
+		require.NotContains(t, p.HTML, bad)
+	}
+}
+
+func TestDirectoryPathsStayInside(t *testing.T) {
+	t.Parallel()
+	good := `{"entries":[{"path":"a/b.txt","sha256":"` + helloHash + `","size":5}]}`
+	d, err := ReadDirectory(strings.NewReader(good))
+	require.NoError(t, err)
+	require.Len(t, d.Entries, 1)
+	for _, bad := range []string{"../x", "/etc/passwd", "a/../../x", "a//b", "", ".."} {
+		_, err := ReadDirectory(strings.NewReader(strings.Replace(good, "a/b.txt", bad, 1)))
+		require.True(t, apperr.Is(err, apperr.Invalid), bad)
+	}
+}
+
+func TestSafeFilename(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ filename, name, kind, mediaType, want string }{
+		{"model.bin", "model", "Model", "", "model.bin"},
+		{"../../etc/passwd", "x", "File", "", "passwd"},
+		{`C:\temp\a.txt`, "x", "File", "", "a.txt"},
+		{"", "report", "Report", "text/html", "report.html"},
+		{"train", "train", "Dataset", "text/csv", "train.csv"},
+		{"a\r\nb\".txt", "x", "File", "", "a__b_.txt"},
+		{"..", "weights", "Model", "application/json", "weights.json"},
+		{".", "", "File", "", "artifact"},
+		{strings.Repeat("ä", 300), "x", "File", "", strings.Repeat("ä", maxFilename)},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, SafeFilename(tt.filename, tt.name, tt.kind, tt.mediaType), tt.filename)
+	}
+}

@@ -1,0 +1,54 @@
+package artifact
+
+import (
+	"bytes"
+	"image"
+
+	// The raster formats that are drawn in a page; their decoders read the size.
+	_ "image/gif"
+	_ "image/jpeg"
+	_ "image/png"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+)
+
+// ImageFacts are what is known of a picture without drawing it; both are 0 for a
+// format whose size is not read.
+type ImageFacts struct {
+	Width, Height int // pixels
+}
+
+// isRaster reports whether a browser draws bytes of mediaType without running
+// anything in them. SVG is a document with scripts and is not among them.
+func isRaster(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+func previewImage(r *Reader) Preview {
+	config, _, err := image.DecodeConfig(r)
+	if err != nil {
+		return Preview{Kind: PreviewImage, Image: &ImageFacts{}}
+	}
+	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: config.Width, Height: config.Height}}
+}
+
+// previewMarkdown renders Markdown and takes everything out that could run or
+// load anything from elsewhere.
+func previewMarkdown(source []byte) Preview {
+	var out bytes.Buffer
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
+	if err := md.Convert(source, &out); err != nil {
+		return Preview{Kind: PreviewText, Text: string(source)}
+	}
+	policy := bluemonday.UGCPolicy()
+	policy.AllowURLSchemes("http", "https", "mailto")
+	policy.RequireNoFollowOnLinks(true)
+	policy.RequireNoReferrerOnLinks(true)
+	return Preview{Kind: PreviewMarkdown, HTML: policy.Sanitize(out.String())}
+}

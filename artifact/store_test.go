@@ -1,0 +1,116 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+const helloHash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+func newStore(t *testing.T) *Store {
+	t.Helper()
+	s, err := OpenStore(t.TempDir())
+	require.NoError(t, err)
+	return s
+}
+
+func TestStorePutOpen(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	blob, err := s.Put(t.Context(), strings.NewReader("hello"))
+	require.NoError(t, err)
+	require.Equal(t, Blob{SHA256: helloHash, Size: 5}, blob)
+	require.FileExists(t, s.join("data", "2c", "f2", helloHash))
+
+	r, err := s.Open(helloHash)
+	require.NoError(t, err)
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(b))
+	left, err := os.ReadDir(s.join("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestStoreSameBytesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			_, err := s.Put(t.Context(), strings.NewReader("hello"))
+			require.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	require.NoError(t, s.Verify(t.Context(), helloHash))
+}
+
+func TestStoreRefusesWrongBytesAndNames(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	_, err := s.PutExpected(t.Context(), strings.NewReader("other"), helloHash)
+	require.True(t, apperr.Is(err, apperr.Invalid))
+	_, err = s.Stat(helloHash)
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	for _, name := range []string{"", "../../etc/passwd", strings.ToUpper(helloHash), helloHash[:63] + "/", helloHash + "0"} {
+		_, err := s.Open(name)
+		require.True(t, apperr.Is(err, apperr.Invalid), name)
+		_, err = s.PutExpected(t.Context(), strings.NewReader("x"), name)
+		require.True(t, apperr.Is(err, apperr.Invalid), name)
+	}
+}
+
+func TestStoreNoticesDamage(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	_, err := s.Put(t.Context(), strings.NewReader("hello"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.join("data", "2c", "f2", helloHash), []byte("jello"), 0o600))
+	require.ErrorIs(t, s.Verify(t.Context(), helloHash), ErrDamaged)
+
+	r, err := s.Open(helloHash)
+	require.NoError(t, err)
+	defer r.Close()
+	_, err = r.Seek(0, io.SeekEnd)
+	require.NoError(t, err)
+	_, err = r.Seek(0, io.SeekStart)
+	require.NoError(t, err)
+	_, err = io.ReadAll(r)
+	require.ErrorIs(t, err, ErrDamaged, "a reader that goes back to the beginning is verified again")
+}
+
+func TestStoreInterruptedPutLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	broken := io.MultiReader(strings.NewReader("half"), &failingReader{})
+	_, err := s.Put(t.Context(), broken)
+	require.Error(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Put(ctx, strings.NewReader("x"))
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(s.join("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	require.NoError(t, os.WriteFile(s.join("tmp", "of-a-crash"), []byte("x"), 0o600))
+	_, err = OpenStore(s.dir)
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(s.dir, "tmp", "of-a-crash"))
+}
+
+type failingReader struct{}
+
+func (*failingReader) Read([]byte) (int, error) { return 0, errors.New("the sender went away") }
