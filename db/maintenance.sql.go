@@ -8,6 +8,8 @@ package db
 import (
 	"context"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const ensurePartitions = `-- name: EnsurePartitions :one
@@ -19,4 +21,14 @@ func (q *Queries) EnsurePartitions(ctx context.Context, moment time.Time, months
 	var created int32
 	err := row.Scan(&created)
 	return created, err
+}
+
+const notifyChanged = `-- name: NotifyChanged :exec
+SELECT pg_notify('flowforge_changed', id::text) FROM unnest($1::uuid[]) AS t(id)
+`
+
+// One notification for each execution; payloads are ids.
+func (q *Queries) NotifyChanged(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, notifyChanged, ids)
+	return err
 }

@@ -48,7 +48,10 @@ $$;
 
 -- Counts per node state stand on the execution, kept by the statement that
 -- moves the nodes. owner, owner_epoch and lease_until are the drive loop's
--- fence: whoever writes states checks the epoch. event_seq numbers the events.
+-- fence: whoever writes states checks the epoch. A loop that has nothing to do
+-- clears lease_until; one that died leaves it behind. wake_at is when it wants to
+-- look again (retries, waiting for capacity), drive_requested_at when a drive job
+-- was enqueued that has not begun. event_seq numbers the events.
 CREATE TABLE executions (
     id                  uuid NOT NULL,
     tenant_id           uuid NOT NULL,
@@ -87,6 +90,7 @@ CREATE TABLE executions (
     owner               text NOT NULL DEFAULT '',
     owner_epoch         bigint NOT NULL DEFAULT 0,
     lease_until         timestamptz,
+    wake_at             timestamptz,
     drive_requested_at  timestamptz,
     CONSTRAINT executions_pkey PRIMARY KEY (id),
     CONSTRAINT executions_status_check CHECK (status IN ('PENDING', 'RUNNING', 'PAUSED', 'SUCCEEDED', 'FAILED', 'CANCELLED')),

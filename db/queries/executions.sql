@@ -1,0 +1,184 @@
+-- name: InsertExecution :exec
+INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
+    priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
+    drive_requested_at)
+VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name,
+    @priority, @inputs, @submitted_by, @submitted_by_name, sqlc.narg('relaunch_of'), @created_at, @total, @pending, @ready, @levels,
+    now());
+
+-- name: ClaimIdempotencyKey :one
+-- Answers the execution that owns the key: the new one when the key was free.
+WITH mine AS (
+    INSERT INTO execution_idempotency_keys (project_id, key, execution_id, request_hash, created_at)
+    VALUES (@project_id, @key, @execution_id, @request_hash, @created_at)
+    ON CONFLICT ON CONSTRAINT execution_idempotency_keys_pkey DO NOTHING
+    RETURNING execution_id, request_hash
+)
+SELECT execution_id, request_hash FROM mine
+UNION ALL
+SELECT k.execution_id, k.request_hash FROM execution_idempotency_keys k
+WHERE k.project_id = @project_id AND k.key = @key
+LIMIT 1;
+
+-- name: GetExecution :one
+SELECT * FROM executions WHERE id = @id;
+
+-- name: ListExecutions :many
+SELECT * FROM executions e
+WHERE e.project_id = @project_id
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow')::text IS NULL OR e.workflow_name = sqlc.narg('workflow') OR e.workflow_id::text = sqlc.narg('workflow'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (sqlc.narg('submitter')::text IS NULL OR e.submitted_by_name = sqlc.narg('submitter') OR e.submitted_by::text = sqlc.narg('submitter'))
+    AND (sqlc.narg('query')::text IS NULL OR e.name ILIKE sqlc.narg('query') OR e.workflow_name ILIKE sqlc.narg('query') OR e.id::text ILIKE sqlc.narg('query'))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+ORDER BY e.id DESC
+LIMIT @max_rows;
+
+-- name: AcquireLease :one
+-- Takes the execution when nobody drives it. The epoch fences the former owner.
+UPDATE executions SET
+    owner = @owner, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
+    lease_until = now() + make_interval(secs => @lease_seconds::float8)
+WHERE id = @id AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+RETURNING *;
+
+-- name: RenewLeases :many
+UPDATE executions e SET lease_until = now() + make_interval(secs => @lease_seconds::float8)
+WHERE e.id = ANY (@ids::uuid[]) AND e.owner = @owner AND e.lease_until IS NOT NULL
+RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
+    EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)::bool AS has_reports;
+
+-- name: LockExecution :one
+SELECT owner, owner_epoch, status, cancel_requested_at,
+    (lease_until IS NOT NULL AND lease_until >= now())::bool AS live
+FROM executions WHERE id = @id FOR UPDATE;
+
+-- name: ReleaseLease :exec
+UPDATE executions SET lease_until = NULL, wake_at = sqlc.narg('wake_at')
+WHERE id = @id AND owner = @owner AND owner_epoch = @epoch;
+
+-- name: ExpireLeasesOf :execrows
+-- For an instance that has just started: its former process is gone for certain.
+UPDATE executions SET lease_until = now() - interval '1 second'
+WHERE status IN ('PENDING', 'RUNNING') AND lease_until IS NOT NULL AND starts_with(owner, @instance::text);
+
+-- name: ListUndriven :many
+-- Executions that need somebody: the owner died, the job got lost, a timer is
+-- due, or a report waits. Marked as requested, so that one tick enqueues once.
+UPDATE executions e SET drive_requested_at = now(), owner_epoch = e.owner_epoch + (e.drive_requested_at IS NOT NULL)::int, wake_at = NULL
+WHERE e.id IN (
+    SELECT c.id FROM executions c
+    WHERE c.status IN ('PENDING', 'RUNNING')
+        AND (c.lease_until IS NULL OR c.lease_until < now())
+        AND (c.drive_requested_at IS NULL OR c.drive_requested_at < now() - make_interval(secs => @patience_seconds::float8))
+        AND (c.lease_until < now()
+            OR c.drive_requested_at IS NOT NULL
+            OR c.wake_at <= now()
+            OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id))
+    ORDER BY c.id
+    LIMIT @max_rows
+    FOR UPDATE SKIP LOCKED)
+RETURNING e.id, e.owner_epoch;
+
+-- name: RequestDrive :one
+-- Answers the epoch for the drive job, or no row when somebody drives already.
+UPDATE executions SET drive_requested_at = coalesce(drive_requested_at, now())
+WHERE id = @id AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+RETURNING owner_epoch;
+
+-- name: RequestCancel :execrows
+WITH asked AS (
+    UPDATE executions SET cancel_requested_at = @at::timestamptz, cancel_reason = @reason, event_seq = event_seq + 1
+    WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND cancel_requested_at IS NULL
+    RETURNING id, event_seq
+)
+INSERT INTO events (execution_id, seq, at, kind, message, data)
+SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, sqlc.narg('data') FROM asked;
+
+-- name: FlushExecution :one
+-- Writes one batch of a drive loop: everything or, when the fence does not hold,
+-- nothing. moved has to equal the number of nodes given: each is compared with
+-- the state and the attempt that the loop believes it has.
+WITH fence AS (
+    UPDATE executions SET
+        status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
+        error = sqlc.narg('error'), outputs = sqlc.narg('outputs'),
+        pending = @pending, ready = @ready, queued = @queued, running = @running, retrying = @retrying,
+        succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
+        levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
+        lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL
+            THEN now() + make_interval(secs => @lease_seconds::float8) END
+    WHERE id = @id AND owner = @owner AND owner_epoch = @epoch AND status IN ('PENDING', 'RUNNING')
+    RETURNING id, project_id, event_seq - jsonb_array_length(@events::jsonb) AS base
+), moved AS (
+    UPDATE nodes n SET
+        state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
+        reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
+        ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
+        progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
+        progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
+        progress_status = CASE WHEN u.attempt = u.from_attempt THEN n.progress_status ELSE '' END
+    FROM fence, jsonb_to_recordset(@nodes::jsonb) AS u(
+        i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
+        reason jsonb, error jsonb, outputs jsonb,
+        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
+    WHERE n.execution_id = @id AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+    RETURNING n.node_index
+), claimed AS (
+    INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
+    SELECT f.id, c.i, c.attempt, @launcher, c.at
+    FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(i int, attempt int, at timestamptz)
+), held AS (
+    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at)
+    SELECT f.id, c.i, c.attempt, f.project_id, @launcher, c.cpu, c.memory, c.priority, c.at, c.expires_at, c.deadline_at
+    FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(
+        i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz, deadline_at timestamptz)
+), begun AS (
+    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
+    FROM fence, jsonb_to_recordset(@begun::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
+    WHERE a.execution_id = @id AND a.node_index = s.i AND a.attempt = s.attempt
+), ended AS (
+    UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
+        outcome = d.outcome, exit_code = d.exit_code, message = d.message,
+        host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
+        cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
+    FROM fence, jsonb_to_recordset(@ended::jsonb) AS d(
+        i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
+        message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
+    WHERE a.execution_id = @id AND a.node_index = d.i AND a.attempt = d.attempt
+), freed AS (
+    DELETE FROM reservations r
+    USING fence, jsonb_to_recordset(@ended::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = @id AND r.node_index = d.i AND r.attempt = d.attempt
+), consumed AS (
+    DELETE FROM reports r
+    USING fence, jsonb_to_recordset(@ended::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = @id AND r.node_index = d.i AND r.attempt = d.attempt
+), logged AS (
+    INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
+    SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
+    FROM fence f, ROWS FROM (jsonb_to_recordset(@events::jsonb) AS (
+        at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
+)
+SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved;
+
+-- name: ListEvents :many
+SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
+WHERE e.execution_id = @execution_id AND e.seq > @after
+ORDER BY e.seq
+LIMIT @max_rows;
+
+-- name: EventSeqs :many
+SELECT id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
+
+-- name: MedianDuration :one
+-- The middle duration of the latest successful executions of a version, in seconds.
+SELECT coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM d.finished_at - d.created_at)), 0)::float8 AS seconds
+FROM (
+    SELECT e.finished_at, e.created_at FROM executions e
+    WHERE e.workflow_id = @workflow_id AND e.version_id = @version_id AND e.status = 'SUCCEEDED'
+    ORDER BY e.id DESC
+    LIMIT 20
+) d;

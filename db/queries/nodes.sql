@@ -1,0 +1,75 @@
+-- name: InsertNodes :copyfrom
+INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, ready_at)
+VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies, @ready_at);
+
+-- name: LoadNodes :many
+-- What a drive loop keeps in memory.
+SELECT node_index, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at
+FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
+
+-- name: NodeOutputs :many
+SELECT node_index, outputs FROM nodes
+WHERE execution_id = @execution_id AND node_index = ANY (@node_indexes::int[]);
+
+-- name: ListNodes :many
+SELECT * FROM nodes n
+WHERE n.execution_id = @execution_id AND n.node_index > @after_index
+    AND (cardinality(@states::text[]) = 0 OR n.state = ANY (@states::text[]))
+    AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query'))
+ORDER BY n.node_index
+LIMIT @max_rows;
+
+-- name: ListActiveNodes :many
+SELECT n.node_index FROM nodes n
+WHERE n.execution_id = @execution_id AND n.state IN ('QUEUED', 'RUNNING')
+ORDER BY n.node_index
+LIMIT @max_rows;
+
+-- name: GetNode :one
+SELECT * FROM nodes WHERE execution_id = @execution_id AND node_index = @node_index;
+
+-- name: ListAttempts :many
+SELECT * FROM attempts
+WHERE execution_id = @execution_id AND node_index = @node_index
+ORDER BY attempt;
+
+-- name: ListWaiting :many
+-- The nodes that wait for capacity, those of the most important executions first.
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priority,
+    n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
+FROM executions e
+CROSS JOIN LATERAL (
+    SELECT x.* FROM nodes x
+    WHERE x.execution_id = e.id AND x.state = 'READY'
+    ORDER BY x.node_index LIMIT @per_execution
+) n
+WHERE e.status IN ('PENDING', 'RUNNING') AND e.project_id = @project_id AND e.ready > 0
+ORDER BY e.priority DESC, n.ready_at
+LIMIT @max_rows;
+
+-- name: SetProgress :execrows
+UPDATE nodes SET progress = @progress, progress_message = @message, progress_status = @status
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt
+    AND state IN ('QUEUED', 'RUNNING');
+
+-- name: SetAttemptOutput :execrows
+UPDATE attempts SET outputs = coalesce(outputs, '{}'::jsonb) || jsonb_build_object(@name::text, @value::jsonb)
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt AND finished_at IS NULL;
+
+-- name: AttemptOutputs :many
+SELECT a.node_index, a.attempt, a.outputs
+FROM jsonb_to_recordset(@keys::jsonb) AS k(i int, attempt int)
+JOIN attempts a ON a.execution_id = @execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.outputs IS NOT NULL;
+
+-- name: SaveCheckpoint :execrows
+INSERT INTO checkpoints (execution_id, node_index, attempt, data, saved_at)
+SELECT r.execution_id, r.node_index, r.attempt, @data::jsonb, @saved_at::timestamptz
+FROM reservations r
+WHERE r.execution_id = @execution_id AND r.node_index = @node_index AND r.attempt = @attempt
+ON CONFLICT ON CONSTRAINT checkpoints_pkey
+DO UPDATE SET attempt = excluded.attempt, data = excluded.data, saved_at = excluded.saved_at
+WHERE checkpoints.attempt <= excluded.attempt;
+
+-- name: GetCheckpoint :one
+SELECT data, saved_at FROM checkpoints WHERE execution_id = @execution_id AND node_index = @node_index;

@@ -1,0 +1,88 @@
+-- name: EnsureWorkflow :one
+-- Returns the workflow of this name, made when it is missing, and locks its row
+-- until the transaction ends: versions of one workflow register one at a time.
+INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at)
+VALUES (@id, @project_id, @name, @owner_team, @at, @at)
+ON CONFLICT ON CONSTRAINT workflows_name_key DO UPDATE SET name = excluded.name
+RETURNING *;
+
+-- name: WorkflowByID :one
+SELECT * FROM workflows WHERE id = @id AND project_id = @project_id;
+
+-- name: WorkflowByName :one
+SELECT * FROM workflows WHERE name = @name AND project_id = @project_id;
+
+-- name: WorkflowVersionHead :one
+-- What registration compares: the content and the identity, not the document.
+SELECT id, content_hash FROM workflow_versions
+WHERE workflow_id = @workflow_id AND version = @version;
+
+-- name: InsertWorkflowVersion :exec
+INSERT INTO workflow_versions (id, workflow_id, version, major, minor, patch, prerelease,
+    definition, plan, content_hash, node_count, created_by, created_at)
+VALUES (@id, @workflow_id, @version, @major, @minor, @patch, @prerelease,
+    @definition, @plan, @content_hash, @node_count, @created_by, @created_at);
+
+-- name: SetLatestWorkflowVersion :exec
+-- The head of a workflow follows its latest version.
+UPDATE workflows SET latest_version_id = @version_id, owner_team = @owner_team,
+    description = @description, tags = @tags, updated_at = @at
+WHERE id = @id;
+
+-- name: TouchWorkflow :exec
+UPDATE workflows SET updated_at = @at WHERE id = @id;
+
+-- name: SetWorkflowStatus :execrows
+UPDATE workflows SET status = @status, updated_at = @at WHERE id = @id AND project_id = @project_id;
+
+-- name: WorkflowVersionNumber :one
+SELECT version FROM workflow_versions WHERE id = @id;
+
+-- name: WorkflowVersions :many
+SELECT v.id, v.version, v.content_hash, v.node_count, v.created_by, v.created_at, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v LEFT JOIN users u ON u.id = v.created_by
+WHERE v.workflow_id = @workflow_id;
+
+-- name: WorkflowVersion :one
+SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
+    w.name, w.project_id, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id LEFT JOIN users u ON u.id = v.created_by
+WHERE v.workflow_id = @workflow_id AND v.version = @version;
+
+-- name: WorkflowVersionByID :one
+SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
+    w.name, w.project_id, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id LEFT JOIN users u ON u.id = v.created_by
+WHERE v.id = @id;
+
+-- name: ListWorkflows :many
+-- By name; after_name is where the page before ended. A pattern is a lower-case
+-- LIKE pattern over name, description, team and tags.
+SELECT w.*, coalesce(v.version, '')::text AS latest_version, coalesce(v.node_count, 0)::int AS node_count,
+    (SELECT count(*) FROM workflow_versions c WHERE c.workflow_id = w.id)::int AS version_count
+FROM workflows w LEFT JOIN workflow_versions v ON v.id = w.latest_version_id
+WHERE w.project_id = @project_id
+  AND (@pattern::text = '' OR lower(w.name || ' ' || w.description || ' ' || w.owner_team || ' ' || array_to_string(w.tags, ' ')) LIKE @pattern)
+  AND (@tag::text = '' OR w.tags @> ARRAY[@tag::text])
+  AND (@team::text = '' OR w.owner_team = @team)
+  AND (@status::text = '' OR w.status = @status)
+  AND w.name > @after_name
+ORDER BY w.name
+LIMIT @max_rows;
+
+-- name: CountWorkflows :one
+SELECT count(*)::int FROM workflows w
+WHERE w.project_id = @project_id
+  AND (@pattern::text = '' OR lower(w.name || ' ' || w.description || ' ' || w.owner_team || ' ' || array_to_string(w.tags, ' ')) LIKE @pattern)
+  AND (@tag::text = '' OR w.tags @> ARRAY[@tag::text])
+  AND (@team::text = '' OR w.owner_team = @team)
+  AND (@status::text = '' OR w.status = @status);
+
+-- name: WorkflowFacets :many
+-- The tags and teams of active workflows, with how often each is used.
+SELECT 'tag'::text AS facet, tag::text AS value, count(*)::int AS uses
+FROM workflows w, unnest(w.tags) AS tag WHERE w.project_id = @project_id AND w.status = 'ACTIVE' GROUP BY tag
+UNION ALL
+SELECT 'team', w.owner_team, count(*)::int
+FROM workflows w WHERE w.project_id = @project_id AND w.status = 'ACTIVE' AND w.owner_team <> '' GROUP BY w.owner_team
+ORDER BY facet, value;
