@@ -56,7 +56,7 @@ type Drawing struct {
 // Geometry in CSS pixels.
 const (
 	boxWidth, boxHeight     = 170, 46
-	groupWidth, groupHeight = 208, 82
+	groupWidth, groupHeight = 216, 82
 	nodeGap, layerGap       = 28, 38
 	margin                  = 16
 )

@@ -126,7 +126,6 @@ func (p Painter) paintGroup(s *Shape, box Box) {
 		return
 	}
 	counts := p.counts(box)
-	bar := ui.NewBar("nodes", counts)
 	inner := float64(box.W - 24)
 	x := float64(box.X + 12)
 	for _, c := range counts {
@@ -138,13 +137,26 @@ func (p Painter) paintGroup(s *Shape, box Box) {
 		x += w
 	}
 	var texts []string
-	for _, l := range bar.Legend {
-		texts = append(texts, l.Text)
+	for _, c := range counts {
+		if c.N > 0 {
+			texts = append(texts, ui.Number(int64(c.N))+" "+groupWord(c.State))
+		}
 	}
-	s.Sub = fit(strings.Join(texts[:min(2, len(texts))], " · "), float64(box.W-nameInset-10), subSize)
+	s.Sub = fit(strings.Join(texts[:min(2, len(texts))], " · "), float64(box.W-nameInset-8), subSize)
 	if len(texts) > 2 {
 		s.Note = fit(strings.Join(texts[2:], ", "), inner, subSize)
 	}
+}
+
+// groupWord is shorter than the word of a state: it must fit a box.
+func groupWord(state string) string {
+	switch state {
+	case "SUCCEEDED":
+		return "done"
+	case "READY":
+		return "wait"
+	}
+	return strings.ToLower(ui.Word(state))
 }
 
 // counts of a group, in the order of bars.

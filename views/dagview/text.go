@@ -16,17 +16,17 @@ func textWidth(s string, size float64) float64 {
 	for _, r := range s {
 		switch {
 		case strings.ContainsRune("ijlI.,:;'|!()[] ", r):
-			w += 0.31
+			w += 0.29
 		case strings.ContainsRune("frt-/", r):
-			w += 0.40
+			w += 0.38
 		case strings.ContainsRune("mwMW%@×", r):
-			w += 0.90
+			w += 0.87
 		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			w += 0.67
+			w += 0.64
 		case r > 0x2e80:
 			w += 1
 		default:
-			w += 0.60
+			w += 0.575
 		}
 	}
 	return w * size

@@ -1,0 +1,152 @@
+package gallery
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// pageBudget is the most bytes that a page may have.
+const pageBudget = 150_000
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Render(templ.WithNonce(t.Context(), "nonce"), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestEveryPageIsSound(t *testing.T) {
+	t.Parallel()
+	for _, e := range Entries() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			page := render(t, e.Component(views.Page{User: "Amara Okafor", Theme: "dark", Path: "/"}))
+			if len(page) > pageBudget {
+				t.Errorf("%d bytes, the budget is %d", len(page), pageBudget)
+			}
+			root, err := html.Parse(strings.NewReader(page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkDocument(t, root)
+		})
+	}
+}
+
+// checkDocument asserts what the content security policy and accessibility need:
+// no inline style or script, unique ids, and references that lead somewhere.
+func checkDocument(t *testing.T, root *html.Node) {
+	t.Helper()
+	ids, wanted, headings := map[string]int{}, map[string]string{}, 0
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if n.Data == "h1" {
+			headings++
+		}
+		if n.Data == "script" && n.FirstChild != nil {
+			t.Error("an inline script")
+		}
+		for _, a := range n.Attr {
+			switch {
+			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
+				t.Errorf("<%s> has the attribute %s", n.Data, a.Key)
+			case a.Key == "id":
+				ids[a.Val]++
+			case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby", a.Key == "popovertarget", a.Key == "data-dialog":
+				for id := range strings.FieldsSeq(a.Val) {
+					wanted[id] = n.Data + " " + a.Key
+				}
+			case n.Data == "use" && a.Key == "href":
+				wanted[strings.TrimPrefix(a.Val, "#")] = "use"
+			case a.Key == "href" && strings.HasPrefix(a.Val, "javascript:"):
+				t.Errorf("a script as address: %s", a.Val)
+			}
+		}
+	}
+	if headings != 1 {
+		t.Errorf("%d headings of the first level, want 1", headings)
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("the id %q is given %d times", id, n)
+		}
+	}
+	for id, from := range wanted {
+		if ids[id] == 0 {
+			t.Errorf("%s refers to #%s, which is not there", from, id)
+		}
+	}
+}
+
+func TestTextOfTasksIsNeverMarkup(t *testing.T) {
+	t.Parallel()
+	evil := `<script>alert(1)</script><img src=x onerror=alert(2)>`
+	frame := views.Page{User: "x"}
+	e := executionRunning(frame)
+	e.Head.Title, e.Panel.ProgressTo = evil, evil
+	e.Logs.Lines[0].Parts = []views.LogPart{{Text: evil}, {Text: evil, Class: "ansi-red"}, {Text: evil, Hit: true}}
+	e.Inputs = append(e.Inputs, views.Value{Name: evil, Text: evil, Type: evil})
+	a := artifactTable(frame)
+	a.Preview.Table.Rows[0][0] = evil
+	for _, page := range []string{render(t, views.ExecutionPage(e)), render(t, views.ArtifactPage(a))} {
+		if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
+			t.Error("text became markup")
+		}
+	}
+}
+
+// TestGolden pins the HTML of the live pieces: page, answers and stream share it.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	frame := views.Page{User: "Amara Okafor"}
+	running := executionRunning(frame)
+	panel := panel()
+	pieces := map[string]templ.Component{
+		"head":     views.ExecutionHeadBlock(running.Head),
+		"node":     dagview.Node(running.Graph.Boxes[4]),
+		"panel":    views.NodePanelBlock(panel),
+		"log":      views.LogRow(running.Logs.Lines[4]),
+		"row":      views.ExecutionTableRow(executionRows()[0]),
+		"nodeRow":  views.NodeTableRow(executionList(frame).Nodes.Rows[4]),
+		"timeline": ui.Timeline(timeline()),
+		"update": views.ExecutionUpdateBlock(views.ExecutionUpdate{
+			Head: &running.Head, Shapes: running.Graph.Boxes[4:5], Outputs: &running.Outputs, Lines: running.Logs.Lines[:1],
+		}),
+	}
+	tags := regexp.MustCompile(`><`)
+	for name, piece := range pieces {
+		got := tags.ReplaceAllString(render(t, piece), ">\n<") + "\n"
+		path := filepath.Join("testdata", name+".golden.html")
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs from its golden file; run the test with -update and read the difference", name)
+		}
+	}
+}
