@@ -1,0 +1,14 @@
+//go:build nochdb
+
+package clickhouse
+
+import (
+	"context"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// RunEngine refuses: this build is fully static and cannot load a library.
+func RunEngine(context.Context, []string) error {
+	return apperr.New(apperr.Unavailable, "this build of FlowForge has no ClickHouse engine: set FLOWFORGE_CLICKHOUSE_URL")
+}
