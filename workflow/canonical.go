@@ -1,0 +1,199 @@
+package workflow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// The canonical form is the native form with every alias replaced, every default
+// of the operator level written out as far as it differs, types as canonical
+// expressions, and keys in a fixed order: equal definitions are equal bytes.
+
+type definitionJSON struct {
+	Name        string              `json:"name"`
+	Version     string              `json:"version"`
+	OwnerTeam   string              `json:"owner_team,omitempty"`
+	Description string              `json:"description,omitempty"`
+	Tags        []string            `json:"tags,omitempty"`
+	Metadata    map[string]any      `json:"metadata,omitempty"`
+	Inputs      typeregistry.Schema `json:"inputs"`
+	Outputs     []outputJSON        `json:"outputs"`
+	Operators   []operatorJSON      `json:"operators"`
+}
+
+type outputJSON struct {
+	Name        string             `json:"name"`
+	Type        *typeregistry.Type `json:"type"`
+	Description string             `json:"description,omitempty"`
+	From        string             `json:"from,omitempty"`
+	Storage     Storage            `json:"storage,omitempty"`
+}
+
+type inputJSON struct {
+	Name        string             `json:"name"`
+	Type        *typeregistry.Type `json:"type"`
+	Description string             `json:"description,omitempty"`
+	From        string             `json:"from,omitempty"`
+	Value       *any               `json:"value,omitempty"`
+}
+
+type operatorJSON struct {
+	Name        string            `json:"name"`
+	Type        OperatorType      `json:"type"`
+	Description string            `json:"description,omitempty"`
+	Inputs      []inputJSON       `json:"inputs,omitempty"`
+	Outputs     []outputJSON      `json:"outputs,omitempty"`
+	Parameters  map[string]any    `json:"parameters,omitempty"`
+	Resources   *resourcesJSON    `json:"resources,omitempty"`
+	Code        *codeJSON         `json:"code,omitempty"`
+	HTTP        *httpJSON         `json:"http,omitempty"`
+	Environment map[string]string `json:"environment,omitempty"`
+	Timeout     string            `json:"timeout,omitempty"`
+	Retry       *retryJSON        `json:"retry,omitempty"`
+	DependsOn   []string          `json:"depends_on,omitempty"`
+}
+
+type resourcesJSON struct {
+	CPU     string `json:"cpu,omitempty"`
+	Memory  string `json:"memory,omitempty"`
+	GPU     int    `json:"gpu,omitempty"`
+	GPUType string `json:"gpu_type,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	Network string `json:"network_bandwidth,omitempty"`
+}
+
+type codeJSON struct {
+	Command      []string `json:"command,omitempty"`
+	Args         []string `json:"args,omitempty"`
+	Script       string   `json:"script,omitempty"`
+	File         string   `json:"file,omitempty"`
+	Package      string   `json:"package,omitempty"`
+	Image        string   `json:"image,omitempty"`
+	Requirements []string `json:"requirements,omitempty"`
+}
+
+type httpJSON struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	Success []int             `json:"success,omitempty"`
+}
+
+type retryJSON struct {
+	Limit        int     `json:"limit"`
+	InitialDelay string  `json:"initial_delay"`
+	Factor       float64 `json:"factor"`
+	MaxDelay     string  `json:"max_delay"`
+	Jitter       float64 `json:"jitter"`
+	FailFast     bool    `json:"fail_fast"`
+}
+
+// MarshalJSON writes the canonical form, which Parse reads back.
+func (d *Definition) MarshalJSON() ([]byte, error) {
+	out := definitionJSON{
+		Name: d.Name, Version: d.Version, OwnerTeam: d.OwnerTeam, Description: d.Description, Tags: d.Tags,
+		Metadata: d.Metadata, Inputs: d.Inputs, Outputs: []outputJSON{}, Operators: make([]operatorJSON, len(d.Operators)),
+	}
+	for _, o := range d.Outputs {
+		out.Outputs = append(out.Outputs, outputJSON{Name: o.Name, Type: o.Type, Description: o.Description, From: o.From.String()})
+	}
+	for i := range d.Operators {
+		out.Operators[i] = d.Operators[i].wire()
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(out); err != nil {
+		return nil, fmt.Errorf("definition %s: %w", d.Name, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Canonical returns the canonical form and its SHA-256.
+func (d *Definition) Canonical() ([]byte, [sha256.Size]byte, error) {
+	data, err := d.MarshalJSON()
+	return data, sha256.Sum256(data), err
+}
+
+// wire is the operator in the canonical form. Text with line breaks in scripts
+// stays as it is.
+func (o *Operator) wire() operatorJSON {
+	out := operatorJSON{
+		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
+		Environment: o.Environment, DependsOn: o.DependsOn,
+	}
+	for _, in := range o.Inputs {
+		out.Inputs = append(out.Inputs, in.wire())
+	}
+	for _, p := range o.Outputs {
+		w := outputJSON{Name: p.Name, Type: p.Type, Description: p.Description}
+		if p.Storage != StorageDisk {
+			w.Storage = p.Storage
+		}
+		out.Outputs = append(out.Outputs, w)
+	}
+	if o.Resources != (Resources{}) {
+		out.Resources = o.Resources.wire()
+	}
+	if !o.Code.IsZero() {
+		out.Code = new(codeJSON(o.Code))
+	}
+	if o.HTTP != nil {
+		out.HTTP = new(httpJSON(*o.HTTP))
+	}
+	if o.Timeout > 0 {
+		out.Timeout = writeDuration(o.Timeout)
+	}
+	if o.Retry != defaultRetry() {
+		r := o.Retry
+		out.Retry = &retryJSON{r.Limit, writeDuration(r.InitialDelay), r.Factor, writeDuration(r.MaxDelay), r.Jitter, r.FailFast}
+	}
+	return out
+}
+
+func (in Input) wire() inputJSON {
+	out := inputJSON{Name: in.Name, Type: in.Type, Description: in.Description}
+	switch in.Source.Kind {
+	case SourceLiteral:
+		out.Value = &in.Source.Value
+	case SourceInput:
+		out.From = "inputs." + in.Source.Input
+	case SourceFuture:
+		out.From = in.Source.Future.String()
+	}
+	return out
+}
+
+func (r Resources) wire() *resourcesJSON {
+	out := &resourcesJSON{GPU: r.GPUs, GPUType: r.GPUType, Network: r.Network}
+	if r.CPUMillis > 0 {
+		out.CPU = strconv.Itoa(r.CPUMillis) + "m"
+	}
+	if r.MemoryMiB > 0 {
+		out.Memory = strconv.Itoa(r.MemoryMiB) + "Mi"
+	}
+	if r.StorageMiB > 0 {
+		out.Storage = strconv.Itoa(r.StorageMiB) + "Mi"
+	}
+	return out
+}
+
+// writeDuration writes "10m" rather than "10m0s".
+func writeDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

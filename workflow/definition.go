@@ -1,0 +1,195 @@
+// Package workflow keeps workflow definitions: it parses and checks the native
+// form (YAML or JSON) against the type registry, gives every definition one
+// canonical form and hash, and registers, lists and serves immutable versions.
+package workflow
+
+import (
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Limits on a definition; hostile documents end here and not in memory.
+const (
+	MaxDocumentBytes = 16 << 20
+	MaxOperators     = 20_000
+	MaxPorts         = 500 // inputs or outputs of one operator or workflow
+)
+
+// Definition is a checked workflow. Nobody changes it after Parse.
+type Definition struct {
+	Name        string
+	Version     string // semantic version 2.0.0 without build metadata
+	OwnerTeam   string
+	Description string
+	Tags        []string // lower case, sorted, without repetition
+	Metadata    map[string]any
+	Inputs      typeregistry.Schema
+	Outputs     []Output
+	Operators   []Operator
+}
+
+// Output is a result of the whole workflow: the output of one operator.
+type Output struct {
+	Name        string
+	Type        *typeregistry.Type
+	Description string
+	From        Reference
+}
+
+// Reference names an output of an operator.
+type Reference struct {
+	Operator string
+	Output   string
+}
+
+// String writes "operator.output".
+func (r Reference) String() string { return r.Operator + "." + r.Output }
+
+// Operator is one unit of work.
+type Operator struct {
+	Name        string
+	Type        OperatorType
+	Description string
+	Inputs      []Input
+	Outputs     []OperatorOutput
+	Parameters  map[string]any
+	Resources   Resources
+	Code        Code
+	HTTP        *HTTP // set for TypeHTTP alone
+	Environment map[string]string
+	Timeout     time.Duration // 0: none
+	Retry       Retry
+	DependsOn   []string
+}
+
+// Input is a typed input of an operator and where its value comes from.
+type Input struct {
+	Name        string
+	Type        *typeregistry.Type
+	Description string
+	Source      Source
+}
+
+// SourceKind says where the value of an operator's input comes from.
+type SourceKind string
+
+// The sources.
+const (
+	SourceLiteral SourceKind = "literal" // Value
+	SourceInput   SourceKind = "input"   // the workflow input Input
+	SourceFuture  SourceKind = "future"  // the output Future of another operator
+)
+
+// Source is a literal, a workflow input, or another operator's output.
+type Source struct {
+	Kind   SourceKind
+	Value  any // canonical, of the input's type
+	Input  string
+	Future Reference
+}
+
+// Storage hints where an output is best kept.
+type Storage string
+
+// The storage hints.
+const (
+	StorageMemory      Storage = "memory"
+	StorageDisk        Storage = "disk"
+	StorageDistributed Storage = "distributed"
+)
+
+// OperatorOutput is a typed output of an operator.
+type OperatorOutput struct {
+	Name        string
+	Type        *typeregistry.Type
+	Description string
+	Storage     Storage
+}
+
+// Required reports whether the operator has to write the output.
+func (o OperatorOutput) Required() bool { return o.Type.Kind != typeregistry.KindOptional }
+
+// Resources is what one attempt needs; 0 leaves the choice to the launcher.
+type Resources struct {
+	CPUMillis  int
+	MemoryMiB  int
+	GPUs       int
+	GPUType    string
+	StorageMiB int
+	Network    string // a wish such as "high"
+}
+
+// Code is what a process operator runs.
+type Code struct {
+	Command      []string
+	Args         []string
+	Script       string
+	File         string // inside Package
+	Package      string // "sha256:<hex>" of a tar.gz; a folder until BindPackages
+	Image        string
+	Requirements []string // of Python, one per line of a requirements file
+}
+
+// IsZero reports whether no code is given.
+func (c Code) IsZero() bool {
+	return len(c.Command) == 0 && len(c.Args) == 0 && c.Script == "" && c.File == "" &&
+		c.Package == "" && c.Image == "" && len(c.Requirements) == 0
+}
+
+// HTTP is the request of an http operator.
+type HTTP struct {
+	Method  string
+	URL     string
+	Headers map[string]string
+	Body    string
+	Success []int // status codes; empty: 200 to 299
+}
+
+// Retry says how often and when a failed attempt runs again. The n-th retry
+// waits InitialDelay × Factor^(n-1), at most MaxDelay, spread by ± Jitter.
+type Retry struct {
+	Limit        int
+	InitialDelay time.Duration
+	Factor       float64
+	MaxDelay     time.Duration
+	Jitter       float64 // 0 to 1, the share of the delay
+	FailFast     bool    // the final failure skips what depends on the operator and stops the rest
+}
+
+// defaultRetry holds for whatever a retry section leaves out.
+func defaultRetry() Retry {
+	return Retry{InitialDelay: time.Second, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1, FailFast: true}
+}
+
+// Operator returns the operator called name.
+func (d *Definition) Operator(name string) (*Operator, bool) {
+	for i := range d.Operators {
+		if d.Operators[i].Name == name {
+			return &d.Operators[i], true
+		}
+	}
+	return nil, false
+}
+
+// Output returns the output called name.
+func (o *Operator) Output(name string) (OperatorOutput, bool) {
+	for _, out := range o.Outputs {
+		if out.Name == name {
+			return out, true
+		}
+	}
+	return OperatorOutput{}, false
+}
+
+// Compile builds the plan; node i is operator i. Edges carry the names of the
+// outputs that flow along them.
+func (d *Definition) Compile() (*dag.Plan, []apperr.Field) {
+	specs := make([]dag.Spec, len(d.Operators))
+	for i := range d.Operators {
+		specs[i] = d.Operators[i].spec(i)
+	}
+	return dag.Compile(specs)
+}

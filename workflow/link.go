@@ -1,0 +1,178 @@
+package workflow
+
+import (
+	"fmt"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// link resolves every reference of d and checks the types along it. Operators
+// that do not exist are left to dag.Compile, which names them.
+func (p *parser) link(d *Definition) {
+	l := linker{parser: p, inputs: map[string]typeregistry.Field{}, operators: map[string]*Operator{}}
+	for _, f := range d.Inputs.Fields {
+		l.inputs[f.Name] = f
+	}
+	for i := range d.Operators {
+		if _, taken := l.operators[d.Operators[i].Name]; !taken {
+			l.operators[d.Operators[i].Name] = &d.Operators[i]
+		}
+	}
+	for i := range d.Operators {
+		for j := range d.Operators[i].Inputs {
+			l.input(&d.Operators[i].Inputs[j], fmt.Sprintf("operators[%d].inputs[%d]", i, j))
+		}
+	}
+	for i := range d.Outputs {
+		l.output(&d.Outputs[i], d.Operators, fmt.Sprintf("outputs[%d]", i))
+	}
+}
+
+type linker struct {
+	*parser
+	inputs    map[string]typeregistry.Field
+	operators map[string]*Operator
+}
+
+// input gives an input without a type the type of its source.
+func (l *linker) input(in *Input, path string) {
+	switch in.Source.Kind {
+	case SourceLiteral:
+		l.literal(in, path)
+	case SourceInput:
+		l.workflowInput(in, path)
+	case SourceFuture:
+		if out, ok := l.future(in.Source.Future, path+".from"); ok {
+			in.Type = l.flow(out.Type, in.Type, path, in.Source.Future.String())
+		}
+	}
+}
+
+func (l *linker) literal(in *Input, path string) {
+	if in.Type == nil {
+		if !l.unreadable[path] {
+			l.add(path+".type", "A literal needs a type.")
+		}
+		return
+	}
+	value, found := in.Type.CheckValue(in.Source.Value, typeregistry.Env{})
+	for _, f := range found {
+		at := path + ".value"
+		if f.Path != "" {
+			at += "." + f.Path
+		}
+		l.add(at, "%s", f.Message)
+	}
+	in.Source.Value = value
+}
+
+func (l *linker) workflowInput(in *Input, path string) {
+	field, ok := l.inputs[in.Source.Input]
+	if !ok {
+		names := make([]string, 0, len(l.inputs))
+		for name := range l.inputs {
+			names = append(names, name)
+		}
+		l.add(path+".from", "The workflow has no input called %q.%s", shorten(in.Source.Input, 60), suggestion(in.Source.Input, names))
+		return
+	}
+	if field.Type == nil {
+		return
+	}
+	from := field.Type
+	in.Type = l.flow(from, in.Type, path, "inputs."+field.Name)
+	mayBeAbsent := !field.Required && field.Default == nil && from.Kind != typeregistry.KindOptional
+	if mayBeAbsent && in.Type != nil && in.Type.Kind != typeregistry.KindOptional {
+		l.add(path+".from", "The input %q may be left out, so it has to be required, have a default, or be taken as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
+	}
+}
+
+// future finds the output that ref names; false (reported here unless
+// dag.Compile will) when there is none.
+func (l *linker) future(ref Reference, path string) (OperatorOutput, bool) {
+	op, ok := l.operators[ref.Operator]
+	if !ok {
+		return OperatorOutput{}, false
+	}
+	out, ok := op.Output(ref.Output)
+	if !ok {
+		names := make([]string, len(op.Outputs))
+		for i, o := range op.Outputs {
+			names[i] = o.Name
+		}
+		l.add(path, "Operator %q has no output called %q.%s", ref.Operator, shorten(ref.Output, 60), suggestion(ref.Output, names))
+	}
+	return out, ok
+}
+
+// flow checks that a value of type from may become one of type to, and returns
+// to, or from when to was left out.
+func (l *linker) flow(from, to *typeregistry.Type, path, source string) *typeregistry.Type {
+	switch {
+	case from == nil || to == nil && l.unreadable[path]:
+	case to == nil:
+		return from
+	default:
+		if err := typeregistry.Assignable(from, to); err != nil {
+			l.add(path+".from", "The value of %s does not fit: %s", source, sentence(err.Error()))
+		}
+	}
+	return to
+}
+
+// output resolves a workflow output; without "from" it is the only operator
+// output of the same name.
+func (l *linker) output(out *Output, operators []Operator, path string) {
+	if out.From == (Reference{}) {
+		ref, count := namesake(out.Name, operators)
+		if count != 1 {
+			l.add(path+".from", "Say which operator output this is: from: <operator>.<output>.")
+			return
+		}
+		out.From = ref
+	}
+	source, ok := l.future(out.From, path+".from")
+	if ok {
+		out.Type = l.flow(source.Type, out.Type, path, out.From.String())
+	} else if _, known := l.operators[out.From.Operator]; !known {
+		l.add(path+".from", "There is no operator called %q.", shorten(out.From.Operator, 60))
+	}
+}
+
+func namesake(name string, operators []Operator) (Reference, int) {
+	var ref Reference
+	count := 0
+	for i := range operators {
+		if _, ok := operators[i].Output(name); ok {
+			ref = Reference{Operator: operators[i].Name, Output: name}
+			count++
+		}
+	}
+	return ref, count
+}
+
+func suggestion(word string, candidates []string) string {
+	if near := nearest(word, candidates); near != "" {
+		return fmt.Sprintf(" Did you mean %q?", near)
+	}
+	return ""
+}
+
+// spec is the operator as dag.Compile takes it: futures carry a value, the rest
+// of depends_on only the order.
+func (o *Operator) spec(index int) dag.Spec {
+	path := fmt.Sprintf("operators[%d]", index)
+	s := dag.Spec{Name: o.Name, Path: path}
+	for j, in := range o.Inputs {
+		if in.Source.Kind == SourceFuture {
+			s.Dependencies = append(s.Dependencies, dag.Dependency{
+				Name: in.Source.Future.Operator, Label: in.Source.Future.Output, Path: fmt.Sprintf("%s.inputs[%d].from", path, j),
+			})
+		}
+	}
+	for j, name := range o.DependsOn {
+		s.Dependencies = append(s.Dependencies, dag.Dependency{Name: name, Path: fmt.Sprintf("%s.depends_on[%d]", path, j)})
+	}
+	return s
+}

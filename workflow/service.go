@@ -1,0 +1,227 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// TypeSource gives the types that definitions may name.
+type TypeSource interface {
+	Types(ctx context.Context) (*typeregistry.Registry, error)
+}
+
+// Packages says which code packages are in the store; sha256 is hexadecimal.
+type Packages interface {
+	Has(ctx context.Context, sha256 string) (bool, error)
+}
+
+// Service keeps workflows and their versions in Postgres. Every method
+// authorises its caller first and stays within the caller's project.
+type Service struct {
+	pool     *pgxpool.Pool
+	types    TypeSource
+	packages Packages
+	now      func() time.Time
+	cache    *versionCache
+}
+
+// NewService returns a service. A nil packages leaves code packages unchecked.
+func NewService(pool *pgxpool.Pool, types TypeSource, packages Packages, now func() time.Time) *Service {
+	return &Service{pool: pool, types: types, packages: packages, now: now, cache: newVersionCache(maxCachedVersions, maxCachedNodes)}
+}
+
+// Status says whether a workflow may be launched.
+type Status string
+
+// The states of a workflow.
+const (
+	Active   Status = "ACTIVE"
+	Archived Status = "ARCHIVED"
+)
+
+// Workflow is a named definition with its versions, the highest first.
+type Workflow struct {
+	ID          uuid.UUID
+	ProjectID   uuid.UUID
+	Name        string
+	OwnerTeam   string
+	Description string
+	Tags        []string
+	Status      Status
+	Latest      string // the version that a launch without a version takes
+	Versions    []VersionHead
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// VersionHead is a version without its definition.
+type VersionHead struct {
+	ID            uuid.UUID
+	Version       string
+	ContentHash   []byte
+	Nodes         int
+	CreatedBy     uuid.UUID
+	CreatedByName string // "" when the engine registered it
+	CreatedAt     time.Time
+}
+
+// Version is one immutable version. It is shared: nobody changes what it points to.
+type Version struct {
+	ID            uuid.UUID
+	WorkflowID    uuid.UUID
+	ProjectID     uuid.UUID
+	Name          string
+	Version       string
+	Definition    *Definition
+	Plan          *dag.Plan
+	ContentHash   []byte
+	CreatedBy     uuid.UUID
+	CreatedByName string
+	CreatedAt     time.Time
+}
+
+// Get returns the workflow that ref, a name or an id, stands for.
+func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
+	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
+	if err != nil {
+		return Workflow{}, err
+	}
+	q := db.New(s.pool)
+	row, err := s.find(ctx, q, subject, ref)
+	if err != nil {
+		return Workflow{}, err
+	}
+	rows, err := q.WorkflowVersions(ctx, row.ID)
+	if err != nil {
+		return Workflow{}, fmt.Errorf("versions of workflow %s: %w", row.ID, err)
+	}
+	w := Workflow{
+		ID: row.ID, ProjectID: row.ProjectID, Name: row.Name, OwnerTeam: row.OwnerTeam, Description: row.Description,
+		Tags: row.Tags, Status: Status(row.Status), CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
+	}
+	for _, v := range rows {
+		w.Versions = append(w.Versions, VersionHead{
+			ID: v.ID, Version: v.Version, ContentHash: v.ContentHash, Nodes: int(v.NodeCount),
+			CreatedBy: v.CreatedBy, CreatedByName: v.CreatedByName, CreatedAt: v.CreatedAt.UTC(),
+		})
+		if row.LatestVersionID != nil && *row.LatestVersionID == v.ID {
+			w.Latest = v.Version
+		}
+	}
+	slices.SortFunc(w.Versions, func(a, b VersionHead) int { return compareVersions(b.Version, a.Version) })
+	return w, nil
+}
+
+// Version returns a version of the workflow that ref, a name or an id, stands
+// for: the latest for "" and "latest".
+func (s *Service) Version(ctx context.Context, ref, version string) (Version, error) {
+	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
+	if err != nil {
+		return Version{}, err
+	}
+	q := db.New(s.pool)
+	row, err := s.find(ctx, q, subject, ref)
+	if err != nil {
+		return Version{}, err
+	}
+	if version == "" || version == "latest" {
+		if row.LatestVersionID == nil {
+			return Version{}, apperr.New(apperr.NotFound, "The workflow %s has no version yet.", row.Name)
+		}
+		return s.versionByID(ctx, subject, *row.LatestVersionID)
+	}
+	head, err := q.WorkflowVersionHead(ctx, row.ID, version)
+	if db.IsNoRows(err) {
+		return Version{}, apperr.New(apperr.NotFound, "The workflow %s has no version %s.", row.Name, shorten(version, 60))
+	}
+	if err != nil {
+		return Version{}, fmt.Errorf("version %s of workflow %s: %w", version, row.ID, err)
+	}
+	return s.versionByID(ctx, subject, head.ID)
+}
+
+// VersionByID returns the version with this id. Versions never change, so the
+// ones in use stay in memory.
+func (s *Service) VersionByID(ctx context.Context, id uuid.UUID) (Version, error) {
+	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
+	if err != nil {
+		return Version{}, err
+	}
+	return s.versionByID(ctx, subject, id)
+}
+
+func (s *Service) versionByID(ctx context.Context, subject auth.Subject, id uuid.UUID) (Version, error) {
+	v, ok := s.cache.get(id)
+	if !ok {
+		var err error
+		if v, err = s.load(ctx, id); err != nil {
+			return Version{}, err
+		}
+		s.cache.put(v)
+	}
+	if subject.Role != auth.RoleSystem && subject.ProjectID != v.ProjectID {
+		return Version{}, errNoVersion(id)
+	}
+	return v, nil
+}
+
+func errNoVersion(id uuid.UUID) error {
+	return apperr.New(apperr.NotFound, "There is no workflow version %s.", id)
+}
+
+func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
+	row, err := db.New(s.pool).WorkflowVersionByID(ctx, id)
+	if db.IsNoRows(err) {
+		return Version{}, errNoVersion(id)
+	}
+	if err != nil {
+		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
+	}
+	types, err := s.types.Types(ctx)
+	if err != nil {
+		return Version{}, fmt.Errorf("types for workflow version %s: %w", id, err)
+	}
+	definition, problems := Parse(row.Definition, types)
+	if len(problems) > 0 {
+		return Version{}, fmt.Errorf("workflow version %s no longer parses: %s: %s", id, problems[0].Path, problems[0].Message)
+	}
+	plan := new(dag.Plan)
+	if err := json.Unmarshal(row.Plan, plan); err != nil {
+		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
+	}
+	return Version{
+		ID: row.ID, WorkflowID: row.WorkflowID, ProjectID: row.ProjectID, Name: row.Name, Version: row.Version,
+		Definition: definition, Plan: plan, ContentHash: row.ContentHash,
+		CreatedBy: row.CreatedBy, CreatedByName: row.CreatedByName, CreatedAt: row.CreatedAt.UTC(),
+	}, nil
+}
+
+// find returns the workflow row for a name or an id within the subject's project.
+func (s *Service) find(ctx context.Context, q *db.Queries, subject auth.Subject, ref string) (db.Workflow, error) {
+	var row db.Workflow
+	var err error
+	if id, parseErr := uuid.Parse(ref); parseErr == nil {
+		row, err = q.WorkflowByID(ctx, id, subject.ProjectID)
+	} else {
+		row, err = q.WorkflowByName(ctx, ref, subject.ProjectID)
+	}
+	if db.IsNoRows(err) {
+		return row, apperr.New(apperr.NotFound, "There is no workflow %q.", shorten(ref, 130))
+	}
+	if err != nil {
+		return row, fmt.Errorf("workflow %s: %w", ref, err)
+	}
+	return row, nil
+}
