@@ -24,7 +24,8 @@ import (
 const Prefix = "/static/"
 
 // Stylesheet is the one stylesheet of a page: tokens, base, then every other
-// file of css in alphabetical order, then that of the chart library.
+// file of css in alphabetical order, then that of the chart library. What a single
+// page needs, such as css/docs.css, stays apart and is linked there.
 const Stylesheet = "css/app.css"
 
 //go:embed css fonts icons js vendor
@@ -169,7 +170,7 @@ func stylesheet(bodies map[string][]byte) []byte {
 	order := []string{"css/tokens.css", "css/base.css"}
 	var rest []string
 	for name := range bodies {
-		if path.Dir(name) == "css" && !slices.Contains(order, name) {
+		if path.Dir(name) == "css" && !slices.Contains(order, name) && name != "css/docs.css" {
 			rest = append(rest, name)
 		}
 	}

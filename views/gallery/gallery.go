@@ -49,10 +49,11 @@ func Entries() []Entry {
 		{"type", "Type", func(f views.Page) templ.Component { return views.TypePage(typePage(f)) }},
 		{"search", "Search", func(f views.Page) templ.Component { return views.SearchPage(search(f)) }},
 		{"components", "Components", func(f views.Page) templ.Component { return componentsPage(frame(f, "Components", "")) }},
-		{"login", "Sign in", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "", "/") }},
+		{"login", "Sign in", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "", "/", "") }},
+		{"login-link", "Sign in: from the link", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "t0ken", "/", "") }},
 		{"login-error", "Sign in: used link", func(f views.Page) templ.Component {
 			f.User = ""
-			return views.LoginPage(f, "This login link was used already or has expired.", "/")
+			return views.LoginPage(f, "", "/", "This login link was used already or has expired.")
 		}},
 		{"error-404", "Error: not found", func(f views.Page) templ.Component {
 			return views.ErrorPage(frame(f, "Not found", ""), views.Failure{Status: 404, Title: "Not found", Message: "There is no execution with this id.", RequestID: "k3jx7q2mzt9a"})

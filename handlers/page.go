@@ -1,0 +1,50 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// basePage is the frame of a page for the reader of r: who it is, the chosen theme
+// and where the page stands. Title ends the breadcrumbs.
+func (h *Handlers) basePage(r *http.Request, title string, section views.Section, crumbs ...views.Crumb) views.Page {
+	page := views.Page{
+		Title: title, Section: section, Theme: theme(r), Path: r.URL.RequestURI(),
+		Crumbs:  append(append([]views.Crumb{}, crumbs...), views.Crumb{Name: title}),
+		KeysOff: cookie(r, "keys") == "off",
+	}
+	if subject, ok := auth.SubjectOf(r.Context()); ok {
+		page.User = subject.Name
+	}
+	return page
+}
+
+// clock formats times for the reader of r: in the zone that the browser told by
+// its cookie, else in UTC.
+func (h *Handlers) clock(r *http.Request) ui.Clock {
+	zone := time.UTC
+	if name := cookie(r, "zone"); name != "" {
+		if z, err := time.LoadLocation(name); err == nil {
+			zone = z
+		}
+	}
+	return ui.Clock{Now: h.Now(), Zone: zone}
+}
+
+// cookie returns the decoded value of a cookie, "" without one.
+func cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	value, err := url.QueryUnescape(c.Value)
+	if err != nil {
+		return ""
+	}
+	return value
+}
