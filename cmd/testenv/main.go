@@ -27,7 +27,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == "clickhouse-engine" {
+	if len(os.Args) > 1 && os.Args[1] == clickhouse.EngineCommand {
 		exit(clickhouse.RunEngine(ctx, os.Args[2:]))
 		return
 	}
@@ -98,7 +98,7 @@ func startEngine(ctx context.Context, dir string, logger *slog.Logger) (*clickho
 	if err != nil {
 		return nil, err
 	}
-	return clickhouse.Start(ctx, clickhouse.Config{Dir: dir, Library: library, Command: []string{self, "clickhouse-engine"}, Logger: logger})
+	return clickhouse.Start(ctx, clickhouse.Config{Dir: dir, Library: library, Executable: self, Logger: logger})
 }
 
 // runCommand gives the command our terminal and passes a signal on: to its whole

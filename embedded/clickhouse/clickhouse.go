@@ -21,7 +21,8 @@ import (
 	"github.com/flowforge/flowforge/embedded/child"
 )
 
-const engineCommand = "clickhouse-engine"
+// EngineCommand is the hidden subcommand of our binary that calls RunEngine.
+const EngineCommand = "clickhouse-engine"
 
 // Limits of one start and of the stop; Close takes at most their sum of steps.
 const (
@@ -31,10 +32,10 @@ const (
 
 // Config says where the engine lives and how much it may take.
 type Config struct {
-	Dir        string   // the engine's own directory: data, log, lock, socket
-	RuntimeDir string   // where a socket goes when Dir is too long a path; "" is /tmp
-	Library    string   // path of libchdb.so, as FindLibrary returns it
-	Command    []string // program and arguments that call RunEngine with the arguments appended
+	Dir        string // the engine's own directory: data, log, lock, socket
+	RuntimeDir string // where a socket goes when Dir is too long a path; "" is /tmp
+	Library    string // path of libchdb.so, as FindLibrary returns it
+	Executable string // our own binary, or one that has EngineCommand as well
 
 	MaxMemoryBytes int64 // of the whole engine; 0 is 1 GiB
 	MarkCacheBytes int64 // 0 is 64 MiB
@@ -123,11 +124,10 @@ func (e *Engine) start(ctx context.Context) (*child.Process, error) {
 }
 
 func (e *Engine) command(log *os.File) *exec.Cmd {
-	args := append([]string{}, e.cfg.Command[1:]...)
-	args = append(args, "-library", e.cfg.Library, "-data", e.data(), "-socket", e.socket, "--",
+	cmd := exec.Command(e.cfg.Executable, EngineCommand, //nolint:noctx // it outlives the context of its start; Close stops it
+		"-library", e.cfg.Library, "-data", e.data(), "-socket", e.socket, "--",
 		"--max_server_memory_usage="+strconv.FormatInt(e.cfg.MaxMemoryBytes, 10),
 		"--mark_cache_size="+strconv.FormatInt(e.cfg.MarkCacheBytes, 10))
-	cmd := exec.Command(e.cfg.Command[0], args...) //nolint:noctx // it outlives the context of its start; Close stops it
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, e.data()
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=" + e.cfg.Dir, "TZ=UTC"}
 	return cmd

@@ -26,13 +26,13 @@ const drain = 1500 * time.Millisecond
 // RunEngine is the child process: it serves the engine on a unix socket until
 // ctx ends. args come from Start. Its process can hold no second engine.
 func RunEngine(ctx context.Context, args []string) (err error) {
-	flags := flag.NewFlagSet(engineCommand, flag.ContinueOnError)
+	flags := flag.NewFlagSet(EngineCommand, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	library := flags.String("library", "", "path of libchdb.so")
 	data := flags.String("data", "", "data directory")
 	socket := flags.String("socket", "", "unix socket to serve on")
 	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("%s: %w", engineCommand, err)
+		return fmt.Errorf("%s: %w", EngineCommand, err)
 	}
 	lib, err := chdb.Load(*library)
 	if err != nil {

@@ -38,7 +38,7 @@ func config(t *testing.T, dir string) clickhouse.Config {
 		t.Fatal(err)
 	}
 	return clickhouse.Config{
-		Dir: dir, Library: library(t), Command: []string{self, "clickhouse-engine"},
+		Dir: dir, Library: library(t), Executable: self,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // TestMain lets the test binary be its own engine process, as flowforge is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "clickhouse-engine" {
+	if len(os.Args) > 1 && os.Args[1] == clickhouse.EngineCommand {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		if err := clickhouse.RunEngine(ctx, os.Args[2:]); err != nil {

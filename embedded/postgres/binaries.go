@@ -23,11 +23,15 @@ type binaries struct {
 var versionNumber = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
 // findBinaries returns the installation that fits data of major version want (0:
-// any, then the newest of the first place that has one). extra is searched after
-// the system's own places.
-func findBinaries(ctx context.Context, want int, extra []string) (binaries, error) {
+// any, then the newest of the first place that has one): the one in explicit, or
+// when that is empty one of the system's own places, then of extra.
+func findBinaries(ctx context.Context, want int, explicit string, extra []string) (binaries, error) {
+	dirs := []string{explicit}
+	if explicit == "" {
+		dirs = candidates(extra)
+	}
 	var seen []string
-	for _, dir := range candidates(extra) {
+	for _, dir := range dirs {
 		major, err := majorOf(ctx, dir)
 		if err != nil {
 			continue
@@ -41,6 +45,9 @@ func findBinaries(ctx context.Context, want int, extra []string) (binaries, erro
 		return binaries{}, apperr.New(apperr.Unavailable,
 			"the data directory is of PostgreSQL %d but only version %s is installed: install PostgreSQL %d, or dump the data and start with a new directory",
 			want, strings.Join(seen, " and "), want)
+	}
+	if explicit != "" {
+		return binaries{}, apperr.New(apperr.Unavailable, "there are no PostgreSQL programs in %s (FLOWFORGE_POSTGRES_DIR)", explicit)
 	}
 	return binaries{}, apperr.New(apperr.Unavailable,
 		"no PostgreSQL programs found: run `make setup`, install the postgresql package, or set FLOWFORGE_DATABASE_URL")

@@ -33,6 +33,7 @@ const (
 type Config struct {
 	Dir        string            // the server's own directory: data, log, lock, socket
 	RuntimeDir string            // where a socket goes when Dir is too long a path; "" is /tmp
+	BinDir     string            // the directory with initdb and postgres; "" looks for one
 	BinDirs    []string          // directories with initdb and postgres, looked at after the system's
 	Database   string            // created when it is missing; "" is flowforge
 	Settings   map[string]string // override the defaults of this package
@@ -112,7 +113,7 @@ func (s *Server) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.bin, err = findBinaries(ctx, want, s.cfg.BinDirs); err != nil {
+	if s.bin, err = findBinaries(ctx, want, s.cfg.BinDir, s.cfg.BinDirs); err != nil {
 		return err
 	}
 	if s.id, err = chooseIdentity(ctx, s.cfg.Dir, s.bin.dir); err != nil {
