@@ -1145,6 +1145,76 @@ func (x *SpooledBlob) GetPath() string {
 	return ""
 }
 
+// SpooledLog heads the overflow file of an attempt's log: who sends it, and the
+// entries that are older than the file.
+type SpooledLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	Offset        int64                  `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"` // where unsent frames of the file begin
+	Head          []*LogEntry            `protobuf:"bytes,4,rep,name=head,proto3" json:"head,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpooledLog) Reset() {
+	*x = SpooledLog{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpooledLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpooledLog) ProtoMessage() {}
+
+func (x *SpooledLog) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
+func (*SpooledLog) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SpooledLog) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *SpooledLog) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *SpooledLog) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *SpooledLog) GetHead() []*LogEntry {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
 var File_flowforge_v1_runner_proto protoreflect.FileDescriptor
 
 const file_flowforge_v1_runner_proto_rawDesc = "" +
@@ -1235,7 +1305,13 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\vSpooledBlob\x12\x16\n" +
 	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x12\n" +
-	"\x04path\x18\x03 \x01(\tR\x04path2\xdc\x02\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\"\x7f\n" +
+	"\n" +
+	"SpooledLog\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12*\n" +
+	"\x04head\x18\x04 \x03(\v2\x16.flowforge.v1.LogEntryR\x04head2\xdc\x02\n" +
 	"\rRunnerService\x12@\n" +
 	"\x05Hello\x12\x1a.flowforge.v1.HelloRequest\x1a\x1b.flowforge.v1.HelloResponse\x12@\n" +
 	"\x05Start\x12\x1a.flowforge.v1.StartRequest\x1a\x1b.flowforge.v1.StartResponse\x12=\n" +
@@ -1255,7 +1331,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1275,36 +1351,39 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*OutputSpec)(nil),       // 15: flowforge.v1.OutputSpec
 	(*SpooledResult)(nil),    // 16: flowforge.v1.SpooledResult
 	(*SpooledBlob)(nil),      // 17: flowforge.v1.SpooledBlob
-	nil,                      // 18: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 19: flowforge.v1.Http.HeadersEntry
-	(*AttemptReport)(nil),    // 20: flowforge.v1.AttemptReport
+	(*SpooledLog)(nil),       // 18: flowforge.v1.SpooledLog
+	nil,                      // 19: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 20: flowforge.v1.Http.HeadersEntry
+	(*AttemptReport)(nil),    // 21: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 22: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
 	12, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
 	13, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	18, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	19, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
 	14, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
 	15, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	19, // 7: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	20, // 8: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	20, // 7: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	21, // 8: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
 	17, // 9: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	0,  // 10: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 11: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 12: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 13: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 14: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 15: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 16: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 17: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 18: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 19: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	22, // 10: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 11: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 12: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 13: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 14: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 15: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 16: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 17: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 18: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 19: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 20: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1323,7 +1402,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,294 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// stopReason is the sentence that says why an attempt was stopped.
+type stopReason string
+
+func (r stopReason) Error() string { return string(r) }
+
+const (
+	errCancelled   stopReason = "The attempt was cancelled."
+	errInterrupted stopReason = "The runner was shut down; the attempt can run again."
+)
+
+// timeoutError stops an attempt that runs longer than it may.
+type timeoutError struct{ limit time.Duration }
+
+func (e timeoutError) Error() string { return fmt.Sprintf("The attempt ran longer than %s.", e.limit) }
+
+// memoryError stops an attempt that uses more memory than it may.
+type memoryError struct{ used, limit int64 }
+
+func (e memoryError) Error() string {
+	return fmt.Sprintf("The attempt used %d MiB of memory; its limit is %d MiB.", e.used>>20, e.limit>>20)
+}
+
+const attemptsFolder = "attempts"
+
+// paths are the places of one attempt.
+type paths struct {
+	base        string // removed when everything is delivered
+	work        string // working directory
+	outputs     string
+	inputs      string // the JSON file
+	files       string // input artifacts
+	spool       string // what the SDK could not send
+	checkpoints string // outlives the attempt
+	result      string // a result that is not delivered
+	log         string // log entries that are not delivered
+	sdk         string
+}
+
+func (s *Supervisor) pathsOf(taskID, checkpointKey string) paths {
+	base := filepath.Join(s.config.Dir, attemptsFolder, taskID)
+	if !plainName(checkpointKey) {
+		checkpointKey = taskID
+	}
+	return paths{
+		base:        base,
+		work:        filepath.Join(base, "work"),
+		outputs:     filepath.Join(base, "outputs"),
+		inputs:      filepath.Join(base, "inputs.json"),
+		files:       filepath.Join(base, "inputs"),
+		spool:       filepath.Join(base, "spool"),
+		checkpoints: filepath.Join(s.config.Dir, checkpointsFolder, checkpointKey),
+		result:      filepath.Join(base, "result"),
+		log:         filepath.Join(base, "log"),
+		sdk:         s.sdk,
+	}
+}
+
+// plainName reports whether name is safe as the name of a file.
+func plainName(name string) bool {
+	if name == "" || len(name) > 200 || name[0] == '.' {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if !isLetter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// attempt is one attempt from its start to the delivery of its result.
+type attempt struct {
+	s     *Supervisor
+	spec  *flowforgev1.AttemptSpec
+	paths paths
+	box   *outbox
+	begin time.Time
+
+	ctx    context.Context // ends when the attempt is to stop, with the reason as cause
+	cancel context.CancelCauseFunc
+
+	ended     atomic.Bool // nothing runs any more
+	delivered chan struct{}
+
+	peakRSS   atomic.Int64 // sampled, bytes
+	systemSeq atomic.Int64
+
+	mu        sync.Mutex
+	child     *child
+	killTimer *time.Timer
+	killAt    time.Time
+	result    *flowforgev1.SpooledResult // nil until ended
+	persisted bool
+}
+
+// stop asks the attempt to end because of cause: SIGTERM now, SIGKILL after
+// grace. The first cause stays; a later call can only shorten the grace time.
+func (a *attempt) stop(cause error, grace time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := time.Now().Add(grace)
+	if a.killTimer == nil || at.Before(a.killAt) {
+		if a.killTimer != nil {
+			a.killTimer.Stop()
+		}
+		a.killAt = at
+		a.killTimer = time.AfterFunc(grace, a.kill)
+	}
+	a.cancel(cause)
+}
+
+// kill ends the process group at once.
+func (a *attempt) kill() { a.signal(syscall.SIGKILL) }
+
+func (a *attempt) signal(sig syscall.Signal) {
+	a.mu.Lock()
+	child := a.child
+	a.mu.Unlock()
+	if child != nil {
+		child.signal(sig)
+	}
+}
+
+func (a *attempt) grace() time.Duration {
+	if a.spec.GraceMs > 0 {
+		return time.Duration(a.spec.GraceMs) * time.Millisecond
+	}
+	return defaultGrace
+}
+
+// ending is how the work of an attempt came out.
+type ending struct {
+	outcome flowforgev1.Outcome
+	message string
+	code    int
+	status  exit
+	found   collection
+}
+
+func startFailed(message string) ending {
+	return ending{outcome: flowforgev1.Outcome_OUTCOME_START_FAILED, message: message, code: -1}
+}
+
+// stopped is the ending of an attempt that was stopped because of cause.
+func stopped(cause error, code int) ending {
+	e := ending{outcome: flowforgev1.Outcome_OUTCOME_CANCELLED, message: cause.Error(), code: code}
+	_, timeout := errors.AsType[timeoutError](cause)
+	_, memory := errors.AsType[memoryError](cause)
+	switch {
+	case timeout:
+		e.outcome = flowforgev1.Outcome_OUTCOME_TIMED_OUT
+	case memory:
+		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+	case !errors.Is(cause, errCancelled):
+		e.outcome, e.message = flowforgev1.Outcome_OUTCOME_INTERRUPTED, errInterrupted.Error()
+	}
+	return e
+}
+
+// run takes the attempt from its start to the delivery of its result.
+func (a *attempt) run() {
+	a.begin = time.Now()
+	a.s.courier.update(a.box, func() {
+		a.box.startedDue = a.begin.Add(startedHold)
+		a.box.started = &flowforgev1.Started{
+			Timestamp: a.begin.UnixMilli(), Pid: int32(os.Getpid()), Host: a.s.config.Host,
+		}
+	})
+	e := a.work()
+	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		a.collect(&e)
+	}
+	for _, note := range e.found.notes {
+		a.system(levelInfo, note)
+	}
+	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		e.found = collection{}
+	}
+	if lost := a.box.log.lost(); lost > 0 {
+		a.system(levelWarn, fmt.Sprintf("%d log lines are lost: the disk of the runner is full.", lost))
+	}
+	a.leaveCheckpoints(e.outcome)
+	a.conclude(e)
+	a.deliver()
+}
+
+// work prepares and runs what the spec says.
+func (a *attempt) work() ending {
+	if err := a.makeFolders(); err != nil {
+		return startFailed("The attempt's folder could not be made: " + err.Error() + ".")
+	}
+	switch work := a.spec.Work.(type) {
+	case *flowforgev1.AttemptSpec_Process:
+		return a.runProcess(work.Process)
+	case *flowforgev1.AttemptSpec_Http:
+		return a.runHTTP(work.Http)
+	}
+	return startFailed("The operator has nothing to run.")
+}
+
+func (a *attempt) makeFolders() error {
+	if err := os.Mkdir(a.paths.base, 0o700); errors.Is(err, os.ErrExist) {
+		if err := os.RemoveAll(a.paths.base); err != nil {
+			return err
+		}
+		if err := os.Mkdir(a.paths.base, 0o700); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if err := os.Mkdir(a.paths.outputs, 0o700); err != nil {
+		return err
+	}
+	if _, ok := a.spec.Work.(*flowforgev1.AttemptSpec_Http); ok {
+		return nil
+	}
+	if err := os.Mkdir(a.paths.checkpoints, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Mkdir(a.paths.work, 0o700)
+}
+
+// leaveCheckpoints keeps what the next attempt needs: nothing after a success.
+func (a *attempt) leaveCheckpoints(outcome flowforgev1.Outcome) {
+	if os.Remove(a.paths.checkpoints) == nil || outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		return
+	}
+	_ = os.RemoveAll(a.paths.checkpoints)
+}
+
+func (a *attempt) collect(e *ending) {
+	found, err := collectOutputs(a.paths.outputs, a.paths.base, a.spec.Outputs)
+	if err != nil {
+		e.outcome = flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED
+		e.message = "The outputs could not be read: " + err.Error() + "."
+		return
+	}
+	e.found = found
+}
+
+// conclude makes the result out of the ending.
+func (a *attempt) conclude(e ending) {
+	finished := &flowforgev1.Finished{
+		StartedAt:    a.begin.UnixMilli(),
+		FinishedAt:   time.Now().UnixMilli(),
+		ExitCode:     int32(max(math.MinInt32, e.code)),
+		Outcome:      e.outcome,
+		Message:      e.message,
+		Outputs:      e.found.outputs,
+		CpuSeconds:   e.status.cpu.Seconds(),
+		PeakRssBytes: max(e.status.peakRSS, a.peakRSS.Load()),
+	}
+	a.mu.Lock()
+	a.result = &flowforgev1.SpooledResult{
+		Report: &flowforgev1.AttemptReport{
+			TaskId: a.spec.TaskId, Token: a.spec.Token,
+			Report: &flowforgev1.AttemptReport_Finished{Finished: finished},
+		},
+		Blobs: e.found.blobs,
+	}
+	if a.killTimer != nil {
+		a.killTimer.Stop()
+	}
+	a.mu.Unlock()
+	a.ended.Store(true)
+	if a.s.courier.away.Load() {
+		a.persist()
+	}
+}
+
+// system writes a line of the runner itself into the attempt's log.
+func (a *attempt) system(level, line string) {
+	a.box.log.append([]*flowforgev1.LogEntry{
+		newEntry("system", a.systemSeq.Add(1), level, line, time.Now()),
+	})
+}

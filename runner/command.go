@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// command is what is executed.
+type command struct {
+	path string
+	argv []string
+}
+
+// resolveCommand finds the program of a process attempt; a script is written
+// into the working directory first.
+func resolveCommand(work *flowforgev1.Process, env environ, dir, python, self string) (command, error) {
+	argv := work.Command
+	if work.Script != "" {
+		var err error
+		if argv, err = scriptCommand(work, dir); err != nil {
+			return command{}, err
+		}
+	}
+	if len(argv) == 0 || argv[0] == "" {
+		return command{}, errors.New("the operator has no command")
+	}
+	for _, arg := range argv {
+		if strings.Contains(arg, "\x00") {
+			return command{}, errors.New("an argument of the command holds a zero byte")
+		}
+	}
+	name := argv[0]
+	switch name {
+	case "python", "python3":
+		path, err := findPython(env, dir, python)
+		return command{path: path, argv: argv}, err
+	case "flowforge":
+		if self != "" {
+			return command{path: self, argv: argv}, nil
+		}
+	}
+	path, ok := env.lookPath(name, dir)
+	if !ok {
+		if strings.Contains(name, "/") {
+			return command{}, fmt.Errorf("the command %q does not exist", name)
+		}
+		return command{}, fmt.Errorf("the command %q was not found on PATH (%s)", name, env["PATH"])
+	}
+	return command{path: path, argv: argv}, nil
+}
+
+// findPython returns the interpreter of the attempt's virtual environment, the
+// configured one, or the first on PATH.
+func findPython(env environ, dir, python string) (string, error) {
+	if venv := env["VIRTUAL_ENV"]; venv != "" {
+		return filepath.Join(venv, "bin", "python3"), nil
+	}
+	if python != "" {
+		return python, nil
+	}
+	for _, name := range []string{"python3", "python"} {
+		if path, ok := env.lookPath(name, dir); ok {
+			return path, nil
+		}
+	}
+	return "", errors.New("python3 was not found on PATH; install it, or name one with FLOWFORGE_PYTHON")
+}
+
+// scriptCommand writes the script to a file that is new in dir. A script that
+// begins with "#!" is executed itself.
+func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
+	extension, mode := ".py", os.FileMode(0o644)
+	if work.Interpreter != "python" {
+		extension = ".sh"
+	}
+	if strings.HasPrefix(work.Script, "#!") {
+		mode = 0o755
+	}
+	path := filepath.Join(dir, "script"+extension)
+	for i := 1; ; i++ {
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, os.ErrExist) && i < 100 {
+			path = filepath.Join(dir, fmt.Sprintf("script%d%s", i, extension))
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write script: %w", err)
+		}
+		_, err = file.WriteString(work.Script)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, fmt.Errorf("write script: %w", err)
+		}
+		break
+	}
+	switch {
+	case mode == 0o755:
+		return append([]string{path}, work.Command...), nil
+	case work.Interpreter == "python":
+		return append([]string{"python3", path}, work.Command...), nil
+	}
+	return append([]string{"/bin/sh", "-e", path}, work.Command...), nil
+}
+
+// startFailure says in a sentence why an existing file could not be executed.
+func startFailure(c command, err error) string {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Sprintf("The command %q may not be executed: it has no execute permission.", c.path)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Sprintf("The command %q is no program of this machine; a script needs a first line like \"#!/bin/sh\".", c.path)
+	case errors.Is(err, syscall.ENOENT):
+		return fmt.Sprintf("The command %q names an interpreter that does not exist.", c.path)
+	case errors.Is(err, syscall.E2BIG):
+		return "The arguments and the environment of the command are too long."
+	}
+	return fmt.Sprintf("The command %q could not be started: %v.", c.path, err)
+}

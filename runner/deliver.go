@@ -1,0 +1,180 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+const (
+	// tidyAfter is how long an undelivered attempt keeps its working directory.
+	tidyAfter     = time.Second
+	maxSpoolFile  = 16 << 20
+	maxSpoolFiles = 10_000
+)
+
+// deliver uploads the blobs of the result, has the courier tell the end, and
+// removes the attempt's folder when the server has taken everything.
+func (a *attempt) deliver() {
+	telemetry := a.readSpool()
+	if !a.uploadAll() {
+		a.persist()
+		return // the runner goes down; the next one delivers
+	}
+	a.mu.Lock()
+	var finished *flowforgev1.Finished
+	if a.result != nil {
+		finished = a.result.Report.GetFinished()
+	}
+	a.mu.Unlock()
+	a.s.courier.update(a.box, func() {
+		a.box.telemetry = telemetry
+		a.box.finished, a.box.last = finished, true
+	})
+	tidy := time.NewTimer(tidyAfter)
+	defer tidy.Stop()
+	for {
+		select {
+		case <-a.delivered:
+			removeAttempt(a.paths)
+			return
+		case <-a.s.ctx.Done():
+			a.persist()
+			return
+		case <-tidy.C:
+			_ = os.RemoveAll(a.paths.work)
+			_ = os.RemoveAll(a.paths.files)
+		}
+	}
+}
+
+// removeAttempt deletes the attempt's folder; the usual one, with nothing left
+// in it but empty folders, costs a few calls.
+func removeAttempt(p paths) {
+	_ = os.Remove(p.inputs)
+	_ = os.Remove(p.work)
+	_ = os.Remove(p.outputs)
+	if err := os.Remove(p.base); err != nil {
+		_ = os.RemoveAll(p.base)
+	}
+}
+
+// uploadAll sends the blobs of the result. It returns false when the runner is
+// going down; a refused blob makes the attempt a failed one.
+func (a *attempt) uploadAll() bool {
+	a.mu.Lock()
+	var blobs []*flowforgev1.SpooledBlob
+	if a.result != nil {
+		blobs = a.result.Blobs
+	}
+	a.mu.Unlock()
+	sent := make(map[string]bool, len(blobs))
+	for _, blob := range blobs {
+		if sent[blob.Sha256] {
+			continue
+		}
+		sent[blob.Sha256] = true
+		err := a.s.server.upload(a.ctx, a.box.token, blob.Sha256, blob.Path, blob.Size, a.persist)
+		if err == nil {
+			continue
+		}
+		if cause := context.Cause(a.ctx); cause != nil {
+			if !errors.Is(cause, errCancelled) {
+				return false
+			}
+			a.replaceResult(flowforgev1.Outcome_OUTCOME_CANCELLED, cause.Error())
+			return true
+		}
+		a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED,
+			fmt.Sprintf("The server did not take the file %s of an output: %v.", filepath.Base(blob.Path), err))
+		return true
+	}
+	return true
+}
+
+// replaceResult turns the result into one without outputs.
+func (a *attempt) replaceResult(outcome flowforgev1.Outcome, message string) {
+	a.mu.Lock()
+	finished := a.result.Report.GetFinished()
+	finished.Outcome, finished.Message, finished.Outputs = outcome, message, nil
+	a.result.Blobs = nil
+	again := a.persisted
+	a.persisted = false
+	a.mu.Unlock()
+	if again {
+		a.persist()
+	}
+}
+
+// persist writes to disk what the server has not taken: the result, and the log.
+func (a *attempt) persist() {
+	select {
+	case <-a.delivered:
+		return
+	default:
+	}
+	if _, err := a.box.log.persist(); err != nil {
+		a.s.logger.Error("A log could not be written to disk.", "task", a.box.taskID, "error", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.result == nil || a.persisted {
+		return
+	}
+	if err := writeMessage(a.paths.result, a.result); err != nil {
+		a.s.logger.Error("A result could not be written to disk.", "task", a.box.taskID, "error", err)
+		return
+	}
+	a.persisted = true
+}
+
+// readSpool returns what the SDK left behind: one SendRequest in JSON per file.
+func (a *attempt) readSpool() []*flowforgev1.Telemetry {
+	names, err := readNames(a.paths.spool)
+	if err != nil {
+		return nil
+	}
+	root, err := os.OpenRoot(a.paths.spool)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".json") })
+	var found []*flowforgev1.Telemetry
+	for _, name := range names[:min(len(names), maxSpoolFiles)] {
+		batch, err := readSpoolFile(root, name)
+		if err != nil {
+			a.system(levelWarn, fmt.Sprintf("The file %q that the SDK left could not be read: %v.", name, err))
+			continue
+		}
+		found = append(found, &flowforgev1.Telemetry{Logs: batch.Logs, Metrics: batch.Metrics})
+	}
+	return found
+}
+
+func readSpoolFile(root *os.Root, name string) (*flowforgev1.SendRequest, error) {
+	file, info, err := openRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info.Size() > maxSpoolFile {
+		return nil, fmt.Errorf("it has %d bytes", info.Size())
+	}
+	data := make([]byte, info.Size())
+	if _, err := file.ReadAt(data, 0); err != nil {
+		return nil, err
+	}
+	var batch flowforgev1.SendRequest
+	err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, &batch)
+	return &batch, err
+}

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+const (
+	maxHTTPBody    = 256 << 20
+	maxRedirects   = 5
+	maxHTTPExcerpt = 2 << 10 // of an unwanted answer, for the log
+)
+
+// requester makes the requests of http operators. It is not the client that
+// knows the server's socket.
+type requester struct{ client *http.Client }
+
+func newRequester() *requester {
+	return &requester{client: &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			TLSHandshakeTimeout:   20 * time.Second,
+			MaxIdleConnsPerHost:   8,
+			IdleConnTimeout:       time.Minute,
+			ResponseHeaderTimeout: 0, // the attempt's own timeout counts
+		},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("stopped after %d redirects", maxRedirects)
+			}
+			return nil
+		},
+	}}
+}
+
+// do sends the request and writes the answer to the files "body" and "status"
+// of the outputs folder. Lines for the log go to note. The error is a sentence.
+func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, note func(level, line string)) error {
+	method := work.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(ctx, method, work.Url, strings.NewReader(work.Body))
+	if err != nil {
+		return fmt.Errorf("the request is not valid: %w", err)
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return fmt.Errorf("the address %q is no http or https address", work.Url)
+	}
+	for name, value := range work.Headers {
+		if strings.EqualFold(name, "Host") {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	begin := time.Now()
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s failed: %w", method, req.URL.Redacted(), unwrapURL(err))
+	}
+	defer resp.Body.Close()
+	body, size, err := saveBody(resp.Body, filepath.Join(outputs, "body"))
+	if err != nil {
+		return fmt.Errorf("the answer could not be read: %w", err)
+	}
+	note(levelInfo, fmt.Sprintf("%s %s: %s, %d bytes in %s", method, req.URL.Redacted(), resp.Status, size, time.Since(begin).Round(time.Millisecond)))
+	if err := os.WriteFile(filepath.Join(outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
+		return err
+	}
+	if wanted(resp.StatusCode, work.SuccessCodes) {
+		return nil
+	}
+	if excerpt := strings.TrimSpace(cleanText(body)); excerpt != "" {
+		note(levelError, excerpt)
+	}
+	return fmt.Errorf("%s %s answered %s", method, req.URL.Redacted(), resp.Status)
+}
+
+// wanted reports whether status is one of codes; without codes every 2xx is.
+func wanted(status int, codes []int32) bool {
+	if len(codes) == 0 {
+		return status >= 200 && status < 300
+	}
+	return slices.Contains(codes, int32(status))
+}
+
+// saveBody writes the body to a file and returns its begin.
+func saveBody(body io.Reader, path string) (begin []byte, size int64, err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err = io.Copy(file, io.LimitReader(body, maxHTTPBody+1))
+	if err == nil && size > maxHTTPBody {
+		err = fmt.Errorf("it has more than %d MiB", maxHTTPBody>>20)
+	}
+	if err == nil {
+		begin = make([]byte, min(size, maxHTTPExcerpt))
+		_, err = file.ReadAt(begin, 0)
+	}
+	return begin, size, errors.Join(err, file.Close())
+}
+
+// unwrapURL takes the method and address off an error; the sentence has them.
+func unwrapURL(err error) error {
+	type urlError interface {
+		Unwrap() error
+		Timeout() bool
+	}
+	if e, ok := err.(urlError); ok {
+		return e.Unwrap()
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is the longest piece of a line that is sent as one log entry, in bytes.
+const maxLine = 64 << 10
+
+// lineSplitter cuts a byte stream into lines. A line longer than maxLine goes
+// out in pieces, cut between characters. A carriage return starts the line
+// anew, as a terminal shows it, so a progress bar is one line.
+type lineSplitter struct {
+	emit func(line string)
+	buf  []byte
+	cr   bool // the last byte was a carriage return
+}
+
+// write takes the next bytes of the stream.
+func (s *lineSplitter) write(p []byte) {
+	for len(p) > 0 {
+		i := bytes.IndexAny(p, "\r\n")
+		if i < 0 {
+			s.add(p)
+			return
+		}
+		s.add(p[:i])
+		if p[i] == '\n' {
+			s.emitLine(s.buf)
+			s.buf, s.cr = s.buf[:0], false
+		} else {
+			s.cr = true
+		}
+		p = p[i+1:]
+	}
+}
+
+// close sends a last line that has no line feed.
+func (s *lineSplitter) close() {
+	if len(s.buf) > 0 {
+		s.emitLine(s.buf)
+		s.buf = nil
+	}
+}
+
+func (s *lineSplitter) add(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	if s.cr {
+		s.buf, s.cr = s.buf[:0], false
+	}
+	for len(s.buf)+len(p) > maxLine {
+		n := maxLine - len(s.buf)
+		s.buf = append(s.buf, p[:n]...)
+		p = p[n:]
+		cut := runeBoundary(s.buf)
+		s.emitLine(s.buf[:cut])
+		s.buf = append(s.buf[:0], s.buf[cut:]...)
+	}
+	s.buf = append(s.buf, p...)
+}
+
+// runeBoundary returns the length of b without a character that is begun at its end.
+func runeBoundary(b []byte) int {
+	for back := 1; back <= utf8.UTFMax && back <= len(b); back++ {
+		if utf8.RuneStart(b[len(b)-back]) {
+			if !utf8.FullRune(b[len(b)-back:]) {
+				return len(b) - back
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+func (s *lineSplitter) emitLine(line []byte) { s.emit(cleanText(line)) }
+
+// cleanText returns b as valid UTF-8 without zero bytes.
+func cleanText(b []byte) string {
+	text := strings.ToValidUTF8(string(b), "\uFFFD")
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	return text
+}
+
+// The levels of log entries.
+const (
+	levelDebug = "DEBUG"
+	levelInfo  = "INFO"
+	levelWarn  = "WARN"
+	levelError = "ERROR"
+)
+
+// levelGuess finds the level of lines; it remembers being inside a traceback.
+type levelGuess struct{ traceback bool }
+
+// levelWindow is how far into a line its level word may stand: behind a
+// timestamp and a logger's name.
+const levelWindow = 48
+
+func (g *levelGuess) level(line string) string {
+	if strings.HasPrefix(line, "Traceback (most recent call last):") {
+		g.traceback = true
+		return levelError
+	}
+	if g.traceback {
+		// Frames are indented; the line with the exception ends the traceback.
+		g.traceback = line == "" || line[0] == ' ' || line[0] == '\t'
+		return levelError
+	}
+	return levelOf(line)
+}
+
+// levelOf returns the level that stands as a word in capitals near the begin of
+// the line, or in any case as its very first word before a colon or in brackets.
+func levelOf(line string) string {
+	head := line
+	if len(head) > levelWindow {
+		head = head[:levelWindow]
+	}
+	start := -1
+	first := true
+	for i := 0; i <= len(head); i++ {
+		if i < len(head) && isLetter(head[i]) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start < 0 {
+			continue
+		}
+		word := head[start:i]
+		if first && i < len(head) && (head[i] == ':' || head[i] == ']') {
+			word = strings.ToUpper(word)
+		}
+		if level := levelWord(word); level != "" {
+			return level
+		}
+		first, start = false, -1
+	}
+	return levelInfo
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func levelWord(word string) string {
+	switch word {
+	case "ERROR", "CRITICAL", "FATAL", "PANIC":
+		return levelError
+	case "WARN", "WARNING":
+		return levelWarn
+	case "DEBUG", "TRACE":
+		return levelDebug
+	case "INFO", "NOTICE":
+		return levelInfo
+	}
+	return ""
+}

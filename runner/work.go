@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// runProcess prepares the files and the environment of a process and runs it.
+func (a *attempt) runProcess(work *flowforgev1.Process) ending {
+	env, c, err := a.prepare(work)
+	if cause := context.Cause(a.ctx); cause != nil {
+		return stopped(cause, -1)
+	}
+	if err != nil {
+		return startFailed("The attempt could not be prepared: " + err.Error() + ".")
+	}
+	return a.execute(c, env)
+}
+
+// prepare makes everything stand that the command needs.
+func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
+	s, spec := a.s, a.spec
+	if spec.PackageSha256 != "" {
+		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.work); err != nil {
+			return nil, command{}, err
+		}
+	}
+	inputs, err := placeInputs(a.ctx, s.blobs, spec, a.paths.files)
+	if err != nil {
+		return nil, command{}, err
+	}
+	if err := os.WriteFile(a.paths.inputs, []byte(inputs), 0o600); err != nil {
+		return nil, command{}, err
+	}
+	env := taskEnvironment(s.base, spec, inputs, a.paths, s.config.Heartbeat)
+	if len(spec.Requirements) > 0 {
+		venv, err := s.environments.ensure(a.ctx, spec.Requirements, func(line string) { a.system(levelInfo, line) })
+		if err != nil {
+			return nil, command{}, err
+		}
+		env["VIRTUAL_ENV"] = venv
+		env["PATH"] = filepath.Join(venv, "bin") + string(os.PathListSeparator) + env["PATH"]
+	}
+	c, err := resolveCommand(work, env, a.paths.work, s.config.Python, s.config.Executable)
+	return env, c, err
+}
+
+// execute runs the command and waits for its end.
+func (a *attempt) execute(c command, env environ) ending {
+	stdout := a.newStream("stdout")
+	stderr := a.newStream("stderr")
+	child, err := a.s.forker.startChild(c, env, a.paths.work, &a.s.buffers, stdout.take, stderr.take)
+	if err != nil {
+		return startFailed(startFailure(c, err))
+	}
+	a.mu.Lock()
+	a.child = child
+	a.mu.Unlock()
+	if a.spec.TimeoutMs > 0 {
+		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
+		timer := time.AfterFunc(limit, func() { a.stop(timeoutError{limit}, a.grace()) })
+		defer timer.Stop()
+	}
+	unwatch := context.AfterFunc(a.ctx, func() {
+		child.signal(syscall.SIGTERM)
+		child.signal(syscall.SIGCONT) // a suspended process takes no signal but this
+		a.mu.Lock()
+		late := !a.killAt.IsZero() && !time.Now().Before(a.killAt)
+		a.mu.Unlock()
+		if late { // the grace time was over before the process began
+			child.signal(syscall.SIGKILL)
+		}
+	})
+	defer unwatch()
+	status, err := child.wait(func() { a.s.sweepAfter(a.spec.TaskId) })
+	stdout.close()
+	stderr.close()
+	if err != nil {
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The end of the command was missed: " + err.Error() + ".", code: -1}
+	}
+	return a.judge(status, stderr.lastLine())
+}
+
+// judge says how the attempt came out.
+func (a *attempt) judge(status exit, lastWords string) ending {
+	e := ending{code: status.code, status: status}
+	switch cause := context.Cause(a.ctx); {
+	case cause != nil:
+		e = stopped(cause, status.code)
+		e.status = status
+	case status.code == 0:
+		e.outcome = flowforgev1.Outcome_OUTCOME_SUCCEEDED
+	case status.signal == syscall.SIGKILL:
+		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.message = "The command was killed (SIGKILL); the machine may have run out of memory."
+	case status.signal != 0:
+		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.message = fmt.Sprintf("The command was ended by signal %d (%s).", int(status.signal), status.signal)
+	default:
+		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.message = fmt.Sprintf("The command ended with exit code %d.", status.code)
+		if lastWords != "" {
+			e.message = fmt.Sprintf("The command ended with exit code %d: %s", status.code, lastWords)
+		}
+	}
+	return e
+}
+
+// runHTTP makes the request of an http operator.
+func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
+	ctx := a.ctx
+	if a.spec.TimeoutMs > 0 {
+		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
+		defer cancel()
+	}
+	err := a.s.requester.do(ctx, work, a.paths.outputs, a.system)
+	if cause := context.Cause(ctx); cause != nil {
+		return stopped(cause, -1)
+	}
+	if err != nil {
+		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: message, code: 1}
+	}
+	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+}
+
+// logStream turns what a process writes to one stream into log entries.
+type logStream struct {
+	name     string
+	box      *outbox
+	splitter lineSplitter
+	guess    levelGuess
+	sequence int64
+	now      time.Time
+	entries  []*flowforgev1.LogEntry
+
+	mu   sync.Mutex
+	last string // the last line that is not empty
+}
+
+func (a *attempt) newStream(name string) *logStream {
+	s := &logStream{name: name, box: a.box}
+	s.splitter.emit = s.line
+	return s
+}
+
+// take is called with what the process wrote, in order, by one goroutine.
+func (s *logStream) take(p []byte) {
+	s.now = time.Now()
+	s.splitter.write(p)
+	s.flush()
+}
+
+// close sends a last line without a line feed; nothing is taken any more.
+func (s *logStream) close() {
+	s.now = time.Now()
+	s.splitter.close()
+	s.flush()
+}
+
+func (s *logStream) line(text string) {
+	s.sequence++
+	s.entries = append(s.entries, newEntry(s.name, s.sequence, s.guess.level(text), text, s.now))
+	if strings.TrimSpace(text) != "" {
+		s.mu.Lock()
+		s.last = text
+		s.mu.Unlock()
+	}
+}
+
+func (s *logStream) flush() {
+	s.box.log.append(s.entries)
+	s.entries = nil
+}
+
+// maxLastWords is how much of the last line goes into a failure's sentence.
+const maxLastWords = 300
+
+func (s *logStream) lastLine() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if words := []rune(strings.TrimSpace(s.last)); len(words) > maxLastWords {
+		return string(words[:maxLastWords]) + "…"
+	}
+	return strings.TrimSpace(s.last)
+}
