@@ -1,0 +1,80 @@
+package typeregistry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Assignable says why a value of type from may not flow into a place of type
+// to, or nil when it may. Bounds that can only be told from the value are left
+// to the check at run time; a contradiction is found here.
+func Assignable(from, to *Type) error {
+	if to.Custom != "" && from.Extends(to.Custom) {
+		return nil
+	}
+	if to.Custom != "" && to.impl.shape() != variantsShape {
+		return fmt.Errorf("%s is not a %s", from.Name(), to.Custom)
+	}
+	if from.Kind == KindOptional && to.Kind != KindOptional && to.Kind != KindJSON {
+		return fmt.Errorf("it may be absent, and %s is always needed", to.Name())
+	}
+	return to.impl.accept(to, from)
+}
+
+func mismatch(t, from *Type) error {
+	return fmt.Errorf("%s is not %s", from.Name(), article(t.Name()))
+}
+
+func sameKind(t, from *Type) error {
+	if from.Kind != t.Kind {
+		return mismatch(t, from)
+	}
+	return nil
+}
+
+func article(name string) string {
+	if strings.ContainsRune("AEIOU", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// Render writes v on one line for people.
+func (t *Type) Render(v any) string {
+	plain := Plain(v)
+	if plain == nil && t.Kind != KindOptional && t.Kind != KindJSON {
+		return ""
+	}
+	return t.impl.render(t, plain)
+}
+
+// compareValues orders two canonical values of the same kind; comparable is
+// false when they have no order.
+func compareValues(a, b any) (order int, comparable bool) {
+	if x, ok := a.(json.Number); ok {
+		y, ok := b.(json.Number)
+		return compareNumbers(x, y), ok
+	}
+	x, okX := a.(string)
+	y, okY := b.(string)
+	if !okX || !okY {
+		return 0, false
+	}
+	if p, err := time.Parse(time.RFC3339Nano, x); err == nil {
+		if q, err := time.Parse(time.RFC3339Nano, y); err == nil {
+			return p.Compare(q), true
+		}
+	}
+	if p, err := ParseDuration(x); err == nil && strings.HasPrefix(x, "PT") {
+		if q, err := ParseDuration(y); err == nil && strings.HasPrefix(y, "PT") {
+			return int(min(1, max(-1, p-q))), true
+		}
+	}
+	return strings.Compare(x, y), true
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

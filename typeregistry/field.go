@@ -1,0 +1,213 @@
+package typeregistry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// maxFields bounds one schema.
+const maxFields = 500
+
+// requiredByDefault says whether a field must be given when nothing is said.
+func requiredByDefault(t *Type, hasDefault bool) bool {
+	return !hasDefault && t.Kind != KindOptional
+}
+
+// buildFields builds fields and checks them together; errors carry their place.
+func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
+	if len(nodes) > maxFields {
+		return nil, []error{nodes[0].place.errorf("%d fields are given; %d are allowed", len(nodes), maxFields)}
+	}
+	var fields []Field
+	var problems []error
+	seen := map[string]bool{}
+	for _, n := range nodes {
+		if !isName(n.name) || len(n.name) > 100 {
+			problems = append(problems, n.place.errorf("%s is not a name: letters, digits, _ and -, a letter first", quote(n.name)))
+			continue
+		}
+		if seen[n.name] {
+			problems = append(problems, n.place.errorf("the field %s is given twice", quote(n.name)))
+			continue
+		}
+		seen[n.name] = true
+		f, err := r.buildField(n)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	if len(problems) == 0 {
+		problems = crossFieldProblems(fields, nodes)
+	}
+	return fields, problems
+}
+
+func crossFieldProblems(fields []Field, nodes []nodeField) []error {
+	var problems []error
+	for i, f := range fields {
+		for _, v := range f.Validators {
+			if _, ok := fieldNamed(fields, v.Field); v.Field != "" && !ok {
+				problems = append(problems, nodes[i].place.errorf("the validator %s compares with %s, which is not a field here", v.Rule, quote(v.Field)))
+			}
+		}
+	}
+	return problems
+}
+
+func (r *Registry) buildField(n nodeField) (Field, error) {
+	t, err := r.build(n.node)
+	if err != nil {
+		return Field{}, err
+	}
+	f := Field{Name: n.name, Type: t}
+	if n.hasDefault {
+		if f.Default, err = readDefault(t, n); err != nil {
+			return Field{}, err
+		}
+	}
+	f.Required = requiredByDefault(t, n.hasDefault) && !n.optional
+	for _, key := range slices.Sorted(maps.Keys(n.attributes)) {
+		if err := f.setAttribute(key, n.attributes[key]); err != nil {
+			return Field{}, n.place.errorf("%s of field %s: %s", key, n.name, err.Error())
+		}
+	}
+	return f, nil
+}
+
+// readDefault checks a default value and keeps its canonical form.
+func readDefault(t *Type, n nodeField) (json.RawMessage, error) {
+	value := Plain(n.value)
+	if !isToday(t, value) {
+		canonical, problems := t.Normalize(value)
+		if len(problems) > 0 {
+			return nil, n.place.errorf("the default of %s: %s", n.name, problems[0].describe())
+		}
+		value = canonical
+	}
+	return encodeJSON(value)
+}
+
+func (p Problem) describe() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+func (f *Field) setAttribute(key string, value any) error {
+	var ok bool
+	switch key {
+	case "description":
+		f.Description, ok = value.(string)
+		if !ok && value != nil {
+			return fmt.Errorf("%s is not a text", quote(value))
+		}
+	case "required":
+		if f.Required, ok = value.(bool); !ok {
+			return fmt.Errorf("%s is neither true nor false", quote(value))
+		}
+	case "ui":
+		return readHints(value, &f.Hints)
+	case "validators":
+		list, ok := value.([]any)
+		if !ok {
+			return fmt.Errorf("%s is not a list of rules", quote(value))
+		}
+		for _, raw := range list {
+			v, err := readValidator(raw, f.Type)
+			if err != nil {
+				return err
+			}
+			f.Validators = append(f.Validators, v)
+		}
+	default:
+		return fmt.Errorf("%s is not known here; required, description, ui and validators are", quote(key))
+	}
+	return nil
+}
+
+// readHints reads UI hints; unknown keys are refused, so that a misspelt hint is seen.
+func readHints(raw any, hints *Hints) error {
+	if raw == nil {
+		return nil
+	}
+	return strictDecode(raw, hints)
+}
+
+// Schema is an ordered list of fields: the inputs or outputs of a workflow or
+// operator. It marshals to the list form that ParseSchema reads.
+type Schema struct{ Fields []Field }
+
+// Field returns the field called name.
+func (s Schema) Field(name string) (Field, bool) { return fieldNamed(s.Fields, name) }
+
+// ParseSchema reads a list of fields, or {fields, required_fields, validators}.
+// Every problem carries its path below path, such as "inputs[2].type".
+func (r *Registry) ParseSchema(raw any, path string) (Schema, []apperr.Field) {
+	list, required, validators, err := unwrapFields(Plain(raw), path)
+	if err != nil {
+		return Schema{}, []apperr.Field{problemOf(err, path)}
+	}
+	var nodes []nodeField
+	var problems []apperr.Field
+	for i, e := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		n, err := objectField(e, at, 0)
+		if err != nil {
+			problems = append(problems, problemOf(err, at))
+			continue
+		}
+		n.merge(required, validators)
+		nodes = append(nodes, n)
+	}
+	fields, errs := r.buildFields(nodes)
+	for _, err := range errs {
+		problems = append(problems, problemOf(err, path))
+	}
+	for _, name := range required {
+		if !slices.ContainsFunc(nodes, func(n nodeField) bool { return n.name == name }) {
+			problems = append(problems, apperr.Field{Path: join(path, "required_fields"), Message: quote(name) + " is not a field."})
+		}
+	}
+	return Schema{Fields: fields}, problems
+}
+
+// ParseField reads one field object: name, type, description, default,
+// required, ui, validators.
+func (r *Registry) ParseField(raw any, path string) (Field, []apperr.Field) {
+	n, err := objectField(Plain(raw), path, 0)
+	if err != nil {
+		return Field{}, []apperr.Field{problemOf(err, path)}
+	}
+	fields, errs := r.buildFields([]nodeField{n})
+	if len(errs) > 0 {
+		return Field{}, []apperr.Field{problemOf(errs[0], path)}
+	}
+	return fields[0], nil
+}
+
+// MarshalJSON writes the list of fields.
+func (s Schema) MarshalJSON() ([]byte, error) {
+	if s.Fields == nil {
+		return []byte("[]"), nil
+	}
+	return encodeJSON(s.Fields)
+}
+
+// MarshalJSON writes the object form of the field, its type as an expression.
+func (f Field) MarshalJSON() ([]byte, error) {
+	out := map[string]any{"name": f.Name, "type": f.Type.String(), "required": f.Required}
+	if f.Default != nil {
+		out["default"] = f.Default
+	}
+	for key, value := range f.attributes() {
+		out[key] = value
+	}
+	return encodeJSON(out)
+}

@@ -1,0 +1,165 @@
+package typeregistry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func mediaTypesParam(summary string) parameter {
+	return textsParam("media_types", summary, func(p *Params) *[]string { return &p.MediaTypes }).as("media_types", summary, "accept")
+}
+
+func maxBytesParam() parameter {
+	return sizeParam("max_bytes", "The largest upload, in bytes.", func(p *Params) **int64 { return &p.MaxBytes })
+}
+
+func formatParam() parameter {
+	return textParam("format", "The format of the bytes, such as csv or parquet.", func(p *Params) *string { return &p.Format })
+}
+
+func columnParam() parameter {
+	return columnsParam("columns", "The columns that it must have, such as [image: Tensor[28, 28], label: Integer].", func(p *Params) *[]Column { return &p.Columns }, "schema")
+}
+
+func datasetKind() referenceKind {
+	return referenceKind{
+		about: Entry{Name: "Dataset", Group: "data", Summary: "A dataset of the catalogue, of an earlier execution, or an upload.",
+			Example: `Dataset(format="csv", columns=[image: Tensor[28, 28], label: Integer])`},
+		words: "a dataset", component: "DatasetSelector", source: "/api/v1/datasets", picks: true, file: true,
+		parameters: func() []parameter {
+			return []parameter{formatParam(), columnParam(),
+				textsParam("partitioning", "The columns by which it is partitioned.", func(p *Params) *[]string { return &p.Partitioning }),
+				sizeParam("estimated_rows", "About how many rows it has.", func(p *Params) **int64 { return &p.EstimatedRows }),
+				mediaTypesParam("The media types that an upload may have."), maxBytesParam()}
+		},
+		also: []Kind{KindTable}, compare: acceptColumns,
+		rules: []Validator{{Rule: "access", Error: "There is no such dataset that you may read. Choose one from the list."}},
+		details: func(t *Type, f *UIField) {
+			f.PreviewEnabled = true
+			f.Filters = filters("format", t.Params.Format)
+		},
+	}
+}
+
+func filters(key, value string) map[string]any {
+	if value == "" {
+		return nil
+	}
+	return map[string]any{key: value}
+}
+
+// acceptColumns asks that every column needed is there with the same data type,
+// as far as both sides say.
+func acceptColumns(t, from *Type) error { return columnsWithin(t.Params.Columns, from.Params.Columns) }
+
+func columnsWithin(needed, given []Column) error {
+	if len(given) == 0 {
+		return nil
+	}
+	for _, c := range needed {
+		i := slices.IndexFunc(given, func(g Column) bool { return g.Name == c.Name })
+		if i < 0 {
+			return fmt.Errorf("its column %s is missing", c.Name)
+		}
+		if a, b := c.DType, given[i].DType; a != "Any" && b != "Any" && !strings.EqualFold(a, b) {
+			return fmt.Errorf("its column %s is %s, and %s is needed", c.Name, b, a)
+		}
+	}
+	return nil
+}
+
+func modelKind() referenceKind {
+	return referenceKind{
+		about: Entry{Name: "Model", Group: "data", Summary: "A trained model of the catalogue, of an earlier execution, or an upload.",
+			Example: `Model(framework="pytorch", input_schema=[image: Float[1, 28, 28]])`},
+		words: "a model", component: "ModelSelector", source: "/api/v1/models", picks: true, file: true,
+		parameters: func() []parameter {
+			return []parameter{
+				textParam("framework", "The framework it was made with, such as pytorch.", func(p *Params) *string { return &p.Framework }),
+				textParam("architecture", "Its architecture, such as transformer.", func(p *Params) *string { return &p.Architecture }),
+				columnsParam("input_schema", "The tensors it takes.", func(p *Params) *[]Column { return &p.Inputs }, "inputs"),
+				columnsParam("output_schema", "The tensors it gives.", func(p *Params) *[]Column { return &p.Outputs }, "outputs"),
+				textsParam("exportable_formats", "The formats it can be exported to, such as onnx.", func(p *Params) *[]string { return &p.Exportable }),
+				maxBytesParam(),
+			}
+		},
+		compare: acceptModel,
+		rules:   []Validator{{Rule: "access", Error: "There is no such model that you may read. Choose one from the list."}},
+		details: func(t *Type, f *UIField) {
+			f.Filters = filters("framework", t.Params.Framework)
+		},
+	}
+}
+
+func acceptModel(t, from *Type) error {
+	for what, pair := range map[string][2]string{
+		"framework":    {t.Params.Framework, from.Params.Framework},
+		"architecture": {t.Params.Architecture, from.Params.Architecture},
+	} {
+		if pair[0] != "" && pair[1] != "" && !strings.EqualFold(pair[0], pair[1]) {
+			return fmt.Errorf("its %s is %s, and %s is needed", what, pair[1], pair[0])
+		}
+	}
+	for _, format := range t.Params.Exportable {
+		if len(from.Params.Exportable) > 0 && !slices.Contains(from.Params.Exportable, format) {
+			return fmt.Errorf("it cannot be exported to %s", format)
+		}
+	}
+	if err := columnsWithin(t.Params.Inputs, from.Params.Inputs); err != nil {
+		return err
+	}
+	return columnsWithin(t.Params.Outputs, from.Params.Outputs)
+}
+
+// fileParams are the parameters of kinds that are uploaded files.
+func fileParams() []parameter {
+	return []parameter{formatParam(), mediaTypesParam("The media types it may have, such as image/*."), maxBytesParam()}
+}
+
+func uploadKind(name, words, summary, component string) referenceKind {
+	return referenceKind{
+		about: Entry{Name: name, Group: "data", Summary: summary, Example: name},
+		words: words, component: component, source: "/api/v1/artifacts?kind=" + name, file: true, parameters: fileParams,
+		details: func(_ *Type, f *UIField) { f.PreviewEnabled = true },
+	}
+}
+
+func fileKind() referenceKind {
+	k := uploadKind("File", "a file", "Any file.", "FileUpload")
+	k.about.Example = `File(media_types=["text/csv"], max_bytes=1048576)`
+	k.also = []Kind{KindDataset, KindModel, KindImage, KindTable, KindReport}
+	return k
+}
+
+func directoryKind() referenceKind {
+	k := uploadKind("Directory", "a directory", "A folder of files, kept as one archive.", "DirectoryUpload")
+	k.file = false
+	k.also = []Kind{KindDataset, KindModel}
+	return k
+}
+
+func imageKind() referenceKind {
+	k := uploadKind("Image", "an image", "A picture, shown as one.", "ImageUpload")
+	k.about.Example = `Image(media_types=["image/png", "image/jpeg"])`
+	k.details = func(t *Type, f *UIField) {
+		f.PreviewEnabled = true
+		if len(t.Params.MediaTypes) == 0 {
+			f.Accept = []string{"image/*"}
+		}
+	}
+	return k
+}
+
+func tableKind() referenceKind {
+	k := uploadKind("Table", "a table", "Rows and columns, such as a CSV file.", "TableUpload")
+	k.about.Example = `Table(format="csv", columns=[name: String, score: Float])`
+	k.parameters = func() []parameter { return append(fileParams(), columnParam()) }
+	k.also = []Kind{KindDataset}
+	k.compare = acceptColumns
+	return k
+}
+
+func reportKind() referenceKind {
+	return uploadKind("Report", "a report", "A page of HTML, shown in a frame of its own.", "ReportUpload")
+}

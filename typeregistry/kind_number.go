@@ -1,0 +1,277 @@
+package typeregistry
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// numberKind is Integer and Float. Numbers stay exact decimals throughout.
+type numberKind struct {
+	single
+	integer bool
+}
+
+func (k numberKind) entry() Entry {
+	if k.integer {
+		return Entry{Name: "Integer", Group: "scalar", Summary: "A whole number of any size.", Example: "Integer(min=1, max=200)"}
+	}
+	return Entry{Name: "Float", Group: "scalar", Summary: "A number with a fraction.", Example: "Float(min=1e-5, max=0.1, log=true)"}
+}
+
+func (numberKind) params() []parameter {
+	log := boolParam("log", "The control moves by factors instead of steps.", func(p *Params) *bool { return &p.LogScale })
+	return []parameter{
+		numberParam("min", "The least value.", func(p *Params) *json.Number { return &p.Min }).as("min", "The least value.", "min_value"),
+		numberParam("max", "The greatest value.", func(p *Params) *json.Number { return &p.Max }).as("max", "The greatest value.", "max_value"),
+		numberParam("step", "How far the control moves at once; it limits no value.", func(p *Params) *json.Number { return &p.Step }),
+		log.as("log", log.summary, "log_scale"),
+		textParam("unit", "The unit, shown behind the value.", func(p *Params) *string { return &p.Unit }),
+	}
+}
+
+func (k numberKind) prepare(t *Type) error {
+	p := t.Params
+	if p.Min != "" && p.Max != "" && compareNumbers(p.Min, p.Max) > 0 {
+		return fmt.Errorf("min %s is more than max %s", p.Min, p.Max)
+	}
+	if p.LogScale && p.Min != "" && compareNumbers(p.Min, "0") <= 0 {
+		return fmt.Errorf("min must be more than 0 for a log scale")
+	}
+	if p.Step != "" && compareNumbers(p.Step, "0") <= 0 {
+		return fmt.Errorf("step %s is not more than 0", p.Step)
+	}
+	for name, bound := range map[string]json.Number{"min": p.Min, "max": p.Max} {
+		if d, ok := parseDecimal(bound.String()); k.integer && ok && !d.integral() {
+			return fmt.Errorf("%s %s is not a whole number", name, bound)
+		}
+	}
+	return nil
+}
+
+func (k numberKind) noun(*Type) string {
+	if k.integer {
+		return "a whole number"
+	}
+	return "a number"
+}
+
+func (k numberKind) hint(t *Type) string {
+	if hint := boundsHint(t.Params.Min, t.Params.Max, t.Params.Unit); hint != "" {
+		return hint
+	}
+	return "Enter " + k.noun(t) + "."
+}
+
+// boundsHint says what lies between the bounds, or "" without any.
+func boundsHint(least, most json.Number, unit string) string {
+	if unit != "" {
+		unit = " " + unit
+	}
+	switch {
+	case least != "" && most != "":
+		return fmt.Sprintf("Enter %s to %s%s.", least, most, unit)
+	case least != "":
+		return fmt.Sprintf("Enter %s%s or more.", least, unit)
+	case most != "":
+		return fmt.Sprintf("Enter %s%s or less.", most, unit)
+	}
+	return ""
+}
+
+// outside says which bound n crosses, or "".
+func outside(n, least, most json.Number) string {
+	switch {
+	case least != "" && compareNumbers(n, least) < 0:
+		return fmt.Sprintf("%s is less than %s.", n, least)
+	case most != "" && compareNumbers(n, most) > 0:
+		return fmt.Sprintf("%s is more than %s.", n, most)
+	}
+	return ""
+}
+
+func (k numberKind) normalize(c *checker, t *Type, path string, v any) any {
+	n, ok := v.(json.Number)
+	if !ok {
+		return c.wrong(t, path, v)
+	}
+	d, ok := parseDecimal(n.String())
+	if !ok || k.integer && !d.integral() {
+		return c.wrong(t, path, v)
+	}
+	if d.size() > 308 {
+		c.problem(path, sentence("The number is too large to compute with.", k.hint(t)))
+		return v
+	}
+	out := d.canonical()
+	if k.integer {
+		out = d.integer()
+	}
+	if reason := outside(out, t.Params.Min, t.Params.Max); reason != "" {
+		c.problem(path, sentence(reason, k.hint(t)))
+	}
+	return out
+}
+
+func (k numberKind) jsonSchema(t *Type) map[string]any {
+	out := map[string]any{"type": "number"}
+	if k.integer {
+		out["type"] = "integer"
+	}
+	if t.Params.Min != "" {
+		out["minimum"] = t.Params.Min
+	}
+	if t.Params.Max != "" {
+		out["maximum"] = t.Params.Max
+	}
+	return out
+}
+
+func (k numberKind) ui(t *Type, f *UIField, _ Env) {
+	p := t.Params
+	f.Component, f.Step, f.LogScale, f.Unit = "NumberInput", p.Step, p.LogScale, p.Unit
+	if f.Step == "" && k.integer {
+		f.Step = "1"
+	}
+	if p.Min != "" {
+		f.Min = p.Min
+	}
+	if p.Max != "" {
+		f.Max = p.Max
+	}
+}
+
+// decode turns text into a number where it is one.
+func (numberKind) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
+	text, ok := r.text(name)
+	if !ok || text == "" {
+		return nil, false
+	}
+	if d, ok := parseDecimal(text); ok {
+		return d.canonical(), true
+	}
+	return text, true
+}
+
+func (k numberKind) render(t *Type, v any) string {
+	text := inputText(v)
+	if d, ok := parseDecimal(text); ok && d.integral() && k.integer {
+		text = groupDigits(text)
+	}
+	if t.Params.Unit != "" {
+		text += " " + t.Params.Unit
+	}
+	return text
+}
+
+// groupDigits writes 10009 as 10,009.
+func groupDigits(digits string) string {
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+func (k numberKind) accept(t, from *Type) error {
+	if from.Kind == KindEnum {
+		return acceptOptions(t, from)
+	}
+	if from.Kind != KindInteger && (k.integer || from.Kind != KindFloat) {
+		return mismatch(t, from)
+	}
+	if p, q := t.Params, from.Params; p.Min != "" && q.Max != "" && compareNumbers(q.Max, p.Min) < 0 {
+		return fmt.Errorf("it is at most %s, and at least %s is needed", q.Max, p.Min)
+	} else if p.Max != "" && q.Min != "" && compareNumbers(q.Min, p.Max) > 0 {
+		return fmt.Errorf("it is at least %s, and at most %s is allowed", q.Min, p.Max)
+	}
+	return nil
+}
+
+// acceptOptions accepts an Enum whose every option is a value of t.
+func acceptOptions(t, from *Type) error {
+	for _, o := range from.Params.Options {
+		if problems := t.Check(o.Value, Env{}); len(problems) > 0 {
+			return fmt.Errorf("the option %s does not fit: %s", literal(o.Value), problems[0].Message)
+		}
+	}
+	return nil
+}
+
+// canonicalScalar writes a number canonically and leaves everything else.
+func canonicalScalar(v any) any {
+	if n, ok := Plain(v).(json.Number); ok {
+		if d, ok := parseDecimal(n.String()); ok {
+			return d.canonical()
+		}
+	}
+	return v
+}
+
+// booleanKind is Boolean.
+type booleanKind struct{ single }
+
+func (booleanKind) entry() Entry {
+	return Entry{Name: "Boolean", Group: "scalar", Summary: "True or false.", Example: "Boolean"}
+}
+func (booleanKind) noun(*Type) string { return "true or false" }
+func (booleanKind) hint(*Type) string { return "Choose yes or no." }
+
+func (booleanKind) normalize(c *checker, t *Type, path string, v any) any {
+	if b, ok := v.(bool); ok {
+		return b
+	}
+	return c.wrong(t, path, v)
+}
+
+func (booleanKind) jsonSchema(*Type) map[string]any { return map[string]any{"type": "boolean"} }
+
+func (booleanKind) ui(_ *Type, f *UIField, _ Env) { f.Component = "Checkbox" }
+
+// decode reads a checkbox with its "$bool" companion, or a text true or false.
+func (booleanKind) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
+	_, box := r.text(name + ".$bool")
+	text, ok := r.text(name)
+	if b, err := strconv.ParseBool(text); err == nil {
+		return b, true
+	}
+	switch {
+	case text == "on":
+		return true, true
+	case box && text == "":
+		return false, true
+	}
+	return text, ok && text != ""
+}
+
+func (booleanKind) encode(_ *Type, v any, name string, out url.Values) {
+	out.Set(name+".$bool", "1")
+	if v != false && v != nil {
+		out.Set(name, inputText(v))
+	}
+}
+
+func (booleanKind) render(_ *Type, v any) string {
+	switch v {
+	case true:
+		return "Yes"
+	case false:
+		return "No"
+	}
+	return inputText(v)
+}
+
+func (booleanKind) accept(t, from *Type) error {
+	if from.Kind == KindEnum {
+		return acceptOptions(t, from)
+	}
+	if from.Kind != KindBoolean {
+		return mismatch(t, from)
+	}
+	return nil
+}

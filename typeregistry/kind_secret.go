@@ -1,0 +1,67 @@
+package typeregistry
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// secretKind is Secret: the name of a secret, never its content:
+// {"$secret": "name"}; a bare name is read too.
+type secretKind struct{ single }
+
+func (secretKind) entry() Entry {
+	return Entry{Name: "Secret", Group: "reference", Summary: "The name of a stored secret; its content stays out of sight.", Example: "Secret"}
+}
+func (secretKind) noun(*Type) string { return "a secret" }
+func (secretKind) hint(*Type) string { return "Enter the name of a secret." }
+
+const secretPattern = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`
+
+func (k secretKind) normalize(c *checker, t *Type, path string, v any) any {
+	object, ok := v.(map[string]any)
+	if ok {
+		refuseUnknown(c, path, object, "$secret")
+		v = object["$secret"]
+	}
+	text, isText := v.(string)
+	text = strings.TrimSpace(text)
+	if !isText || !regexp.MustCompile(secretPattern).MatchString(text) {
+		c.problem(path, "The name of a secret has letters, digits, \".\", \"_\", \"/\" and \"-\" only. "+k.hint(t))
+		return v
+	}
+	c.exists(t, path, text)
+	return map[string]any{"$secret": text}
+}
+
+func (secretKind) jsonSchema(*Type) map[string]any {
+	name := map[string]any{"type": "string", "pattern": secretPattern}
+	return map[string]any{"anyOf": []any{name, map[string]any{"type": "object", "properties": map[string]any{"$secret": name},
+		"required": []any{"$secret"}, "additionalProperties": false}}}
+}
+
+func (secretKind) ui(_ *Type, f *UIField, _ Env) { f.Component = "SecretSelector" }
+
+func (secretKind) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
+	text, ok := r.text(name)
+	if !ok || text == "" {
+		return nil, false
+	}
+	return map[string]any{"$secret": text}, true
+}
+
+func (secretKind) encode(_ *Type, v any, name string, out url.Values) {
+	if object, ok := v.(map[string]any); ok {
+		v = object["$secret"]
+	}
+	out.Set(name, inputText(v))
+}
+
+func (k secretKind) render(_ *Type, v any) string {
+	if object, ok := v.(map[string]any); ok {
+		v = object["$secret"]
+	}
+	return "Secret " + inputText(v)
+}
+
+func (secretKind) accept(t, from *Type) error { return sameKind(t, from) }

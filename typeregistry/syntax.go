@@ -1,0 +1,79 @@
+package typeregistry
+
+import "fmt"
+
+// Limits of one type expression or object form.
+const (
+	maxExpression = 64 << 10 // bytes
+	maxDepth      = 32       // nested types and values
+	maxNodes      = 5000     // types in one expression
+)
+
+// SyntaxError says where an expression stops making sense. Column counts
+// characters from 1.
+type SyntaxError struct {
+	Column  int
+	Message string
+}
+
+// Error returns the message with its place.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Message) }
+
+// node is a parsed type before its meaning is known: what the expression form
+// and the object form have in common.
+type node struct {
+	place  place
+	name   string
+	params []nodeParam
+	args   []any // positional: the options of an Enum
+	types  []nodeType
+	union  bool // the types were joined by "|"
+	fields []nodeField
+	braces bool // fields were given, perhaps none
+}
+
+type nodeParam struct {
+	place place
+	name  string
+	value any // decoded JSON; columns are objects {name, dtype, dimensions}
+}
+
+type nodeType struct {
+	tag  string
+	node *node
+}
+
+type nodeField struct {
+	place       place
+	name        string
+	node        *node
+	optional    bool // "name?"
+	hasDefault  bool
+	value       any
+	attributes  map[string]any
+	description string
+}
+
+// place is where something stands: a column of an expression, or a path of an
+// object form.
+type place struct {
+	column int
+	path   string
+}
+
+func (p place) errorf(format string, args ...any) error {
+	if p.column > 0 {
+		return &SyntaxError{Column: p.column, Message: fmt.Sprintf(format, args...)}
+	}
+	return &formError{path: p.path, message: fmt.Sprintf(format, args...)}
+}
+
+// formError is a fault of an object form.
+type formError struct{ path, message string }
+
+func (e *formError) Error() string {
+	if e.path == "" {
+		return e.message
+	}
+	return e.path + ": " + e.message
+}
