@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// suite is what all stories share: one browser and one server.
+type suite struct {
+	browser playwright.Browser
+	server  *server
+	axe     string // source of axe-core
+}
+
+var shared suite //nolint:gochecknoglobals // set once by TestMain, before any test runs
+
+func TestMain(m *testing.M) {
+	if err := os.MkdirAll("out", 0o755); err != nil {
+		fail(err)
+	}
+	os.Exit(run(m))
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "e2e:", err)
+	os.Exit(1)
+}
+
+// setting returns an environment variable or its default, as a path from the
+// module's root.
+func setting(name, fallback string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	if filepath.IsAbs(fallback) {
+		return fallback
+	}
+	path, err := filepath.Abs(filepath.Join("..", fallback))
+	if err != nil {
+		fail(err)
+	}
+	return path
+}
+
+func run(m *testing.M) int {
+	axe, err := os.ReadFile(setting("FLOWFORGE_AXE", ".cache/axe/axe.min.js"))
+	if err != nil {
+		fail(err)
+	}
+	shared.axe = string(axe)
+	dir, err := os.MkdirTemp("", "flowforge-e2e-")
+	if err != nil {
+		fail(err)
+	}
+	defer os.RemoveAll(dir)
+	shared.server, err = startServer(dir)
+	if err != nil {
+		fail(err)
+	}
+	defer shared.server.stop()
+	pw, err := playwright.Run(&playwright.RunOptions{
+		DriverDirectory: setting("FLOWFORGE_PLAYWRIGHT_DRIVER", ".cache/playwright"), SkipInstallBrowsers: true, Verbose: false,
+	})
+	if err != nil {
+		fail(err)
+	}
+	defer func() { _ = pw.Stop() }()
+	shared.browser, err = pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
+		ExecutablePath: playwright.String(setting("FLOWFORGE_CHROMIUM", "/usr/bin/chromium")), Headless: playwright.Bool(true),
+		Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"},
+	})
+	if err != nil {
+		fail(err)
+	}
+	defer func() { _ = shared.browser.Close() }()
+	return m.Run()
+}
