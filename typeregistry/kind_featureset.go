@@ -166,9 +166,11 @@ func (k featureSetKind) decode(r *formReader, t *Type, name, path string) (any, 
 		object = map[string]any{"feature_set": ref}
 	}
 	features := []any{}
-	for _, feature := range r.form.Values[name+".features"] {
-		if feature != "" {
-			features = append(features, feature)
+	for _, names := range r.form.Values[name+".features"] {
+		for feature := range strings.SplitSeq(names, ",") {
+			if feature = strings.TrimSpace(feature); feature != "" {
+				features = append(features, feature)
+			}
 		}
 	}
 	if _, given := r.form.Values[name+".features"]; given {
