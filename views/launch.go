@@ -32,7 +32,8 @@ type LaunchPage struct {
 	Command  string     // in LaunchCommand, the same launch from a shell
 	Carried  url.Values // in LaunchCommand, the values of the form
 
-	Name       string
+	From       string // id of the execution that the values came from, "" for none
+	Name       string // of the execution, optional
 	Priorities []ui.Option
 
 	Came     *Provenance     // where the values came from, nil for the defaults

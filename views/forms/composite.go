@@ -76,7 +76,7 @@ func (c Control) row(segment string, position int) Row {
 func (c Control) mapRow(row Row, name string) Row {
 	key := c.form.cfg.Values.Get(name + ".$key")
 	path := c.Path + "." + key
-	if c.repeated(key, position) { // the message belongs to the later entry
+	if c.repeated(key, row.Number) { // the message belongs to the later entry
 		c.form = c.form.with(c.form.cfg.Values)
 		c.form.problems = nil
 	}
@@ -90,10 +90,10 @@ func (c Control) mapRow(row Row, name string) Row {
 	return row
 }
 
-// repeated reports whether an entry after position has the same key.
-func (c Control) repeated(key string, position int) bool {
+// repeated reports whether an entry after the first few has the same key.
+func (c Control) repeated(key string, after int) bool {
 	numbers := c.form.rows[c.Name]
-	for _, n := range numbers[min(position+1, len(numbers)):] {
+	for _, n := range numbers[min(after, len(numbers)):] {
 		if c.at(strconv.Itoa(n)+".$key") == key {
 			return true
 		}
@@ -181,7 +181,7 @@ func (c Control) Alternatives() []Alternative {
 func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
 
 // Given reports whether that box is ticked.
-func (c Control) Given() bool { return c.at("$set") != "" }
+func (c Control) Given() bool { return c.at("$set") == "1" }
 
 // InitialOf is the value that a new value of type t starts from: the defaults of its
 // members, nil where there are none.

@@ -67,6 +67,14 @@ func (c Control) of(t *typeregistry.Type, name, path string, initial any) Contro
 // ID is the id of the HTML control.
 func (c Control) ID() string { return idOf(c.Name) }
 
+// GroupID is the id of the fieldset around several controls.
+func (c Control) GroupID() string {
+	if c.Type.Kind == typeregistry.KindFeatureSet { // its first control has the plain id
+		return c.ID() + "-group"
+	}
+	return c.ID()
+}
+
 // HelpID is the id of the help above the control.
 func (c Control) HelpID() string { return c.ID() + "-help" }
 
@@ -202,13 +210,31 @@ func ShortType(t *typeregistry.Type) string {
 func (c Control) inputNamed(name string) templ.Attributes {
 	a := c.input()
 	a["name"] = name
+	if c.Type.Kind == typeregistry.KindFeatureSet {
+		a["aria-label"] = c.Label + ", name of the set"
+	}
 	return a
 }
 
-// fileAttrs ties a file control of id to its label, which only the main one has.
-func (c Control) fileAttrs(id string) templ.Attributes {
+// uploadID is the id of the file control: the plain one where a file is all that is
+// asked for.
+func (c Control) uploadID() string {
+	if c.reference() {
+		return c.ID() + "-upload"
+	}
+	return c.ID()
+}
+
+// reference reports whether the control asks for a reference first, and for a file of
+// one's own only beside it.
+func (c Control) reference() bool {
+	return c.Type.Kind == typeregistry.KindDataset || c.Type.Kind == typeregistry.KindModel
+}
+
+// fileAttrs ties a file control to its label, which only the main control has.
+func (c Control) fileAttrs() templ.Attributes {
 	a := c.attrs()
-	if id != c.ID() {
+	if c.reference() {
 		a["aria-label"] = c.Label + ", own file"
 		delete(a, "autofocus")
 	}
@@ -227,4 +253,13 @@ func (c Control) rangeAttrs(end string) templ.Attributes {
 		delete(a, "autofocus")
 	}
 	return a
+}
+
+// Detached is a control outside of a form, for a part of it that is drawn alone: one of
+// type t called name that holds ref.
+func Detached(t *typeregistry.Type, name, ref string, preview Preview) Control {
+	f := New(Config{Values: url.Values{name: {ref}}, Offers: Offers{Previews: map[string]Preview{PreviewKey(t, ref): preview}}})
+	c := Control{form: f}.of(t, name, "", nil)
+	c.Label = t.Name()
+	return c
 }

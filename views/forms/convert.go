@@ -265,3 +265,39 @@ func (c Control) references(out *[]Reference) {
 		}
 	}
 }
+
+// particularShown is how many differences Particular names.
+const particularShown = 3
+
+// Particular says in one line how inputs differ from the defaults.
+func Particular(schema typeregistry.Schema, inputs, defaults map[string]any) string {
+	var parts []string
+	more := 0
+	for _, f := range schema.Fields {
+		v := inputs[f.Name]
+		if v == nil || same(f.Type, v, defaults[f.Name]) {
+			continue
+		}
+		if len(parts) == particularShown {
+			more++
+			continue
+		}
+		parts = append(parts, typeregistry.Humanize(f.Name)+" "+clip(f.Type.Render(v)))
+	}
+	if len(parts) == 0 {
+		return "All at the defaults"
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// clip shortens a value for a line that names several.
+func clip(s string) string {
+	const most = 40
+	if letters := []rune(s); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return s
+}

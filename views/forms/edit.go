@@ -25,7 +25,7 @@ const (
 // changed values and the name of the control that takes the focus; values itself is
 // not touched.
 func Edit(schema typeregistry.Schema, values url.Values) (changed url.Values, focus string, pressed bool) {
-	for _, button := range []string{ButtonAdd, ButtonRemove, ButtonUp, ButtonDown, ButtonReset, ButtonClear} {
+	for _, button := range Buttons() {
 		name := values.Get(button)
 		if name == "" {
 			continue
@@ -240,4 +240,15 @@ func firstControl(t *typeregistry.Type, name string) string {
 		return name + "." + ButtonAdd
 	}
 	return name
+}
+
+// Buttons lists the names of the buttons that Edit knows.
+func Buttons() []string {
+	return []string{ButtonAdd, ButtonRemove, ButtonUp, ButtonDown, ButtonReset, ButtonClear}
+}
+
+// TypeAt returns the type of the value that a control's name leads to, nil when it leads
+// nowhere.
+func TypeAt(schema typeregistry.Schema, name string) *typeregistry.Type {
+	return (&editor{schema: schema}).typeAt(name)
 }

@@ -19,7 +19,8 @@ func (c Control) hint() string {
 	case typeregistry.KindList, typeregistry.KindMap:
 		return between(count(p.MinItems), count(p.MaxItems), " entries")
 	case typeregistry.KindDuration:
-		return "Write 90 min, 2 h 30 min or PT2H30M."
+		limits := between(c.humanDuration(p.Earliest), c.humanDuration(p.Latest), "")
+		return strings.TrimSpace(limits + " Write 90 min, 2 h 30 min or PT2H30M.")
 	case typeregistry.KindDate, typeregistry.KindDateRange:
 		return between(p.Earliest, p.Latest, "")
 	case typeregistry.KindSecret:
@@ -30,6 +31,14 @@ func (c Control) hint() string {
 		return framework(p)
 	}
 	return ""
+}
+
+// humanDuration writes a bound, which is kept in ISO 8601, as people do.
+func (c Control) humanDuration(iso string) string {
+	if iso == "" {
+		return ""
+	}
+	return c.Type.Render(iso)
 }
 
 // Hint is the limits of the type, "" when it has none or when the help says them.

@@ -3,12 +3,14 @@ package forms
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
 
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Limits of a choice by radio buttons and by a select; more options need a search.
@@ -231,8 +233,25 @@ func zones() []string {
 
 // Echo is a duration in seconds, "" while it cannot be read.
 func (c Control) Echo() string {
-	if c.Value() == "" {
+	d, err := typeregistry.ParseDuration(c.Value())
+	if c.Value() == "" || err != nil {
 		return ""
 	}
-	return durationEcho(c.Type, c.Value())
+	seconds := strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+	whole, fraction, _ := strings.Cut(seconds, ".")
+	if n, err := strconv.ParseInt(whole, 10, 64); err == nil {
+		whole = ui.Number(n)
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return "= " + whole + " s"
+}
+
+// Clock is a date with time without seconds that are zero, as the browser shows it.
+func (c Control) Clock() string {
+	if at, err := time.Parse("2006-01-02T15:04:05", c.Value()); err == nil && at.Second() == 0 {
+		return at.Format("2006-01-02T15:04")
+	}
+	return c.Value()
 }

@@ -885,7 +885,7 @@ func dateTimeWidget(c Control) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var38 string
-		templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(momentType(c.Value()))
+		templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(momentType(c.Clock()))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `scalar.templ`, Line: 121, Col: 51}
 		}
@@ -898,7 +898,7 @@ func dateTimeWidget(c Control) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var39 string
-		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(momentStep(c.Value()))
+		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(momentStep(c.Clock()))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `scalar.templ`, Line: 121, Col: 82}
 		}
@@ -911,7 +911,7 @@ func dateTimeWidget(c Control) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var40 string
-		templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(c.Value())
+		templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(c.Clock())
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `scalar.templ`, Line: 121, Col: 102}
 		}
@@ -923,7 +923,7 @@ func dateTimeWidget(c Control) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, c.dates())
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, c.input())
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

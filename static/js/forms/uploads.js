@@ -62,6 +62,10 @@ function upload(drop, input) {
 function replace(drop, html) {
   const stored = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
   const place = drop.closest(".own-file") ?? drop;
+  for (const suffix of ["", ".$ref"]) { // the file is the later choice
+    const reference = document.querySelector(`input[type=text][name="${CSS.escape(stored.dataset.stored + suffix)}"], input:not([type])[name="${CSS.escape(stored.dataset.stored + suffix)}"]`);
+    if (reference) reference.value = "";
+  }
   place.replaceWith(stored);
   stored.focus();
   stored.dispatchEvent(new Event("change", { bubbles: true }));

@@ -1,0 +1,265 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Limits of what a form may send, beside its files.
+const (
+	maxFormText   = 8 << 20 // bytes of all text controls together
+	maxFormValues = 50_000
+	maxFolder     = 20_000 // files of one folder
+)
+
+// upload stores a file, or the files of a folder, that the form sends in the background,
+// and answers what the form then shows. The control is ?name=, its type ?type=.
+func (h *Handlers) upload(w http.ResponseWriter, r *http.Request) error {
+	t, err := h.typeOf(r)
+	if err != nil {
+		return err
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return apperr.Wrap(apperr.Invalid, err, "No file was sent.")
+	}
+	in := intake{h: h, limit: func(string) int64 { return maxBytes(t) }, folder: func(string) bool { return t.Kind == typeregistry.KindDirectory }}
+	if err := in.read(r.Context(), parts); err != nil {
+		return err
+	}
+	refs, err := in.refs(r.Context())
+	if err != nil {
+		return err
+	}
+	ref, ok := refs["file"]
+	if !ok {
+		return apperr.New(apperr.Invalid, "No file was sent.")
+	}
+	stored, _ := forms.ReadUpload(ref)
+	return web.Render(w, r, http.StatusCreated, forms.StoredFile(forms.Detached(t, r.URL.Query().Get("name"), "", forms.Preview{}), stored))
+}
+
+// readForm reads a launch form. Its files are stored at once, so that they are still
+// there when the form comes back with a message.
+func (h *Handlers) readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "multipart/form-data" {
+		r.Body = http.MaxBytesReader(w, r.Body, maxFormText)
+		if err := r.ParseForm(); err != nil {
+			return nil, apperr.Wrap(apperr.Invalid, err, "The form is too large, or was cut off.")
+		}
+		return r.PostForm, nil
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+	}
+	in := intake{h: h, values: url.Values{}, limit: func(string) int64 { return 0 }, folder: func(name string) bool { return false }}
+	if schema, err := h.formSchema(r); err == nil {
+		in.limit = func(name string) int64 { return maxBytes(forms.TypeAt(schema, name)) }
+		in.folder = func(name string) bool {
+			t := forms.TypeAt(schema, name)
+			return t != nil && t.Kind == typeregistry.KindDirectory
+		}
+	}
+	if err := in.read(r.Context(), parts); err != nil {
+		return nil, err
+	}
+	refs, err := in.refs(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for name, ref := range refs {
+		in.values.Set(name+".$file", ref)
+		for _, reference := range []string{name, name + ".$ref"} { // the file is the later choice
+			if in.values.Has(reference) {
+				in.values.Set(reference, "")
+			}
+		}
+	}
+	return in.values, nil
+}
+
+// formSchema is the schema of the latest version, which says how large files may be
+// before the rest of the form is read.
+func (h *Handlers) formSchema(r *http.Request) (typeregistry.Schema, error) {
+	d, err := h.newDraft(r, "")
+	if err != nil {
+		return typeregistry.Schema{}, err
+	}
+	return d.schema, nil
+}
+
+func maxBytes(t *typeregistry.Type) int64 {
+	if t == nil || t.Params.MaxBytes == nil {
+		return 0
+	}
+	return *t.Params.MaxBytes
+}
+
+// intake reads the parts of a multipart form as they come: text into values, files into
+// the blob store.
+type intake struct {
+	h      *Handlers
+	values url.Values
+	limit  func(control string) int64 // bytes a file may have, 0 for any number
+	folder func(control string) bool
+
+	text  int
+	count int
+	files map[string][]artifact.Entry
+	media map[string]string
+}
+
+func (in *intake) read(ctx context.Context, parts *multipart.Reader) error {
+	in.files, in.media = map[string][]artifact.Entry{}, map[string]string{}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+		}
+		if in.count++; in.count > maxFormValues {
+			return apperr.New(apperr.Invalid, "The form has more than %d values.", maxFormValues)
+		}
+		if name := fileName(part); name != "" {
+			err = in.file(ctx, part, name)
+		} else {
+			err = in.value(part)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (in *intake) value(part *multipart.Part) error {
+	body, err := io.ReadAll(io.LimitReader(part, int64(maxFormText-in.text)+1))
+	if err != nil {
+		return apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
+	}
+	if in.text += len(body); in.text > maxFormText {
+		return apperr.New(apperr.Invalid, "The form is larger than 8 MiB. Give large values as files.")
+	}
+	if in.values != nil && part.Header.Get("Content-Disposition") != "" && !hasFileName(part) {
+		in.values.Add(part.FormName(), string(body))
+	}
+	return nil
+}
+
+func (in *intake) file(ctx context.Context, part *multipart.Part, name string) error {
+	control := part.FormName()
+	limit := in.limit(control)
+	body := io.Reader(part)
+	if limit > 0 {
+		body = io.LimitReader(part, limit+1)
+	}
+	blob, err := in.h.Artifacts.Upload(ctx, body)
+	if err != nil {
+		return err
+	}
+	if limit > 0 && blob.Size > limit {
+		return apperr.New(apperr.Invalid, "%s is larger than %s. Choose a smaller file.", path.Base(name), ui.Bytes(limit))
+	}
+	if len(in.files[control]) >= maxFolder {
+		return apperr.New(apperr.Invalid, "The folder has more than %d files. Pack it into one file.", maxFolder)
+	}
+	in.files[control] = append(in.files[control], artifact.Entry{Path: name, SHA256: blob.SHA256, Size: blob.Size})
+	in.media[control] = part.Header.Get("Content-Type")
+	return nil
+}
+
+// refs returns the reference of each control's file as JSON; a folder is the manifest of
+// its files.
+func (in *intake) refs(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for control, entries := range in.files {
+		last := entries[len(entries)-1]
+		ref := fileRef{
+			File: last.SHA256, Size: last.Size, Name: artifact.SafeFilename(last.Path, "file", "", ""),
+			MediaType: artifact.MediaTypeOf("", last.Path, in.media[control]),
+		}
+		if in.folder(control) {
+			var err error
+			if ref, err = in.manifest(ctx, entries); err != nil {
+				return nil, err
+			}
+		}
+		text, err := json.Marshal(ref)
+		if err != nil {
+			return nil, err
+		}
+		out[control] = string(text)
+	}
+	return out, nil
+}
+
+// manifest stores the list of a folder's files, below the folder that was chosen.
+func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (fileRef, error) {
+	name := "folder"
+	slices.SortFunc(entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
+	for i := range entries {
+		if top, rest, ok := strings.Cut(entries[i].Path, "/"); ok {
+			name, entries[i].Path = top, rest
+		}
+	}
+	text, err := json.Marshal(artifact.Directory{Entries: entries})
+	if err != nil {
+		return fileRef{}, err
+	}
+	if _, err := artifact.ReadDirectory(bytes.NewReader(text)); err != nil {
+		return fileRef{}, err
+	}
+	blob, err := in.h.Artifacts.Upload(ctx, bytes.NewReader(text))
+	if err != nil {
+		return fileRef{}, err
+	}
+	return fileRef{File: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
+}
+
+// fileRef is the value of a file that was uploaded.
+type fileRef struct {
+	File      string `json:"$file"`
+	Name      string `json:"name"`
+	Size      int64  `json:"size"`
+	MediaType string `json:"media_type"`
+}
+
+// fileName is the name that the browser gives a part's file, with the folders of a chosen
+// folder; "" for text and for a file control that was left empty.
+func fileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return ""
+	}
+	name := strings.TrimLeft(path.Clean("/"+strings.ReplaceAll(params["filename"], `\`, "/")), "/")
+	if name == "." {
+		return ""
+	}
+	return name
+}
+
+// hasFileName reports whether the part comes from a file control, chosen or not.
+func hasFileName(part *multipart.Part) bool {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	_, ok := params["filename"]
+	return err == nil && ok
+}

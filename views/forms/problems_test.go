@@ -1,0 +1,85 @@
+package forms_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/forms"
+)
+
+// TestNonsenseIsKept: what was typed comes back as it was typed, with a message at the
+// control and a line in the summary that leads to it.
+func TestNonsenseIsKept(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t,
+		field("epochs", "Integer(min=1, max=200)"), field("day", "Date"), field("at", "DateTime"), field("wait", "Duration"),
+		field("kind", "Enum(a, b, c, d, e)"), field("rate", "Float(min=0.001, max=1, log=true)"), field("any", "JSON"),
+		field("layers", "List<Struct{width: Integer}>"), field("opt", "Union<Adam: Struct{beta: Float} | Plain: Integer>"), field("w", "Map<String, Float>"),
+	)
+	typed := url.Values{
+		"inputs.epochs": {"many"}, "inputs.day": {"someday"}, "inputs.at": {"noonish"}, "inputs.at.$zone": {"Mars/Base"}, "inputs.wait": {"a while"},
+		"inputs.kind": {"z"}, "inputs.rate": {"steep"}, "inputs.any": {"{not json"},
+		"inputs.layers.0.width": {"8"}, "inputs.layers.1.width": {"wide"},
+		"inputs.opt.$type": {"Adam"}, "inputs.opt.Adam.beta": {"gamma"}, "inputs.opt.Plain": {"7"},
+		"inputs.w.0.$key": {"x"}, "inputs.w.0.$value": {"heavy"}, "inputs.w.1.$key": {"x"}, "inputs.w.1.$value": {"2"},
+	}
+	got, problems := schema.DecodeForm(typeregistry.Form{Values: typed}, forms.Prefix)
+	_, more := schema.CheckAll(got, typeregistry.Env{})
+	problems = append(problems, more...)
+	form := forms.New(forms.Config{Schema: schema, Values: typed, Problems: problems, Today: today})
+	doc := render(t, forms.Fields(form))
+
+	sent := submit(doc)
+	for name := range typed {
+		require.Equal(t, typed.Get(name), sent.Get(name), name)
+	}
+	troubles := map[string]bool{}
+	for _, trouble := range form.Troubles() {
+		require.NotEmpty(t, trouble.Target, trouble.Text)
+		require.NotNil(t, byID(doc, trouble.Target), "no element %s for %s", trouble.Target, trouble.Label)
+		require.Contains(t, textOf(doc), trouble.Text)
+		troubles[trouble.Label] = true
+	}
+	for _, label := range []string{"Epochs", "Day", "At", "Wait", "Kind", "Rate", "Any", "Layers, entry 2, Width", "Opt, Beta"} {
+		require.True(t, troubles[label], "%s is not in %v", label, troubles)
+	}
+	for _, name := range []string{"inputs.epochs", "inputs.layers.1.width", "inputs.opt.Adam.beta"} {
+		require.Equal(t, "true", attr(byName(doc, name)[0], "aria-invalid"), name)
+	}
+	require.Empty(t, attr(byName(doc, "inputs.layers.0.width")[0], "aria-invalid"))
+}
+
+// TestOtherVariantsAreKept: the variants that are not chosen keep what was typed in them.
+func TestOtherVariantsAreKept(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t, field("opt", "Union<Adam: Struct{beta: Float = 0.9} | SGD: Struct{momentum: Float = 0.5}>"))
+	doc := draw(t, forms.Config{Schema: schema, Values: url.Values{"inputs.opt.$type": {"SGD"}, "inputs.opt.Adam.beta": {"0.1"}, "inputs.opt.SGD.momentum": {""}}})
+	sent := submit(doc)
+	require.Equal(t, "0.1", sent.Get("inputs.opt.Adam.beta"))
+	require.Empty(t, sent.Get("inputs.opt.SGD.momentum"), "a default does not come back over a cleared control")
+	require.Equal(t, "0.9", submit(draw(t, forms.Config{Schema: schema})).Get("inputs.opt.Adam.beta"), "a variant never drawn shows its defaults")
+}
+
+func TestHintsArrangeTheForm(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t,
+		map[string]any{"name": "a", "type": "Integer", "ui": map[string]any{"section": "Data", "order": 2, "label": "Alpha", "help": "Say it."}},
+		map[string]any{"name": "b", "type": "Integer", "ui": map[string]any{"section": "Data", "order": 1}},
+		map[string]any{"name": "c", "type": "Integer", "ui": map[string]any{"section": "Other", "advanced": true}},
+		map[string]any{"name": "d", "type": "Integer", "default": 4, "ui": map[string]any{"hidden": true}},
+	)
+	form := forms.New(forms.Config{Schema: schema, Problems: []forms.Problem{{Path: "c", Message: "x"}}})
+	sections := form.Sections()
+	require.Len(t, sections, 3)
+	require.Equal(t, "Data", sections[0].Title)
+	require.Equal(t, "B", sections[0].Fields[0].Label)
+	require.Equal(t, "Alpha", sections[0].Fields[1].Label)
+	require.Equal(t, "Say it.", sections[0].Fields[1].Help)
+	require.Len(t, sections[1].Advanced, 1)
+	require.True(t, sections[1].AdvancedOpen(), "a message in there unfolds it")
+	require.False(t, sections[2].Open())
+	require.Equal(t, "4", sections[2].Hidden[0].Carried().Get("inputs.d"))
+}
