@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,7 +26,7 @@ const ownerCommand = "own-a-server"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == ownerCommand {
-		server, err := postgres.Start(context.Background(), postgres.Config{Dir: os.Args[2], Logger: slog.Default(), BinDirs: binDirs()})
+		server, err := postgres.Start(context.Background(), postgres.Config{Dir: os.Args[2], Logger: slog.Default(), BinDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), BinDirs: binDirs()})
 		if err != nil {
 			fmt.Println("failed:", err)
 			os.Exit(1)
@@ -62,7 +63,7 @@ func newDir(t *testing.T) string {
 
 func config(t *testing.T, dir string) postgres.Config {
 	t.Helper()
-	return postgres.Config{Dir: dir, BinDirs: binDirs(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	return postgres.Config{Dir: dir, BinDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), BinDirs: binDirs(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 }
 
 func start(t *testing.T, cfg postgres.Config) *postgres.Server {
@@ -171,6 +172,46 @@ func TestInterruptedInitialisationStartsOver(t *testing.T) {
 	server := start(t, config(t, dir))
 	if err := exec(t.Context(), server.URL(), "SELECT 1"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Root that cannot use user namespaces runs the server as another account. An
+// ordinary user must not touch a directory made that way.
+func TestServerOfAnotherAccount(t *testing.T) {
+	t.Parallel()
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(newDir(t), "postgres")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run-as"), []byte("account "+nobody.Uid+" "+nobody.Gid+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		_, err := postgres.Start(t.Context(), config(t, dir))
+		if !apperr.Is(err, apperr.Forbidden) || !strings.Contains(err.Error(), "nobody") {
+			t.Errorf("another user's directory: %v, want it refused", err)
+		}
+		return
+	}
+	for range 2 {
+		server, err := postgres.Start(t.Context(), config(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exec(t.Context(), server.URL(), "SELECT 1"); err != nil {
+			t.Error(err)
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.PID()))
+		if err != nil || !strings.Contains(string(status), "\nUid:\t"+nobody.Uid+"\t") {
+			t.Errorf("the server is not of user %s (%v)", nobody.Uid, err)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,0 +1,42 @@
+# FlowForge. `make help` lists the targets.
+GO ?= go
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run build test check generate e2e bench chaos services clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## fetch the engines that are missing (PostgreSQL, ClickHouse) into .cache
+	@scripts/setup engines
+
+build: ## build bin/flowforge
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/flowforge ./cmd/flowforge
+
+run: setup build ## start FlowForge on http://127.0.0.1:8080
+	@exec scripts/environment bin/flowforge serve $(ARGS)
+
+test: ## everything that CI runs: generated code, lint, Go, Python and browser tests
+	@scripts/test $(ARGS)
+
+check: test ## the same as test
+
+generate: ## write the generated code anew (templates, queries, protocol) and format the templates
+	@scripts/generate
+	@$${FLOWFORGE_CACHE_DIR:-.cache}/bin/templ fmt views
+
+e2e: ## the browser tests alone
+	@scripts/test e2e
+
+bench: setup ## measure the engine and write bench/RESULTS.md (takes minutes)
+	@scripts/environment $(GO) run ./bench $(ARGS)
+
+chaos: setup ## 200 kills of the server over 1,000 executions
+	@scripts/environment env FLOWFORGE_CHAOS=full $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run Chaos ./e2e/... $(ARGS)
+
+services: setup ## a throw-away PostgreSQL and ClickHouse for tests; prints the exports for your shell
+	@exec scripts/environment $(GO) run ./cmd/testenv
+
+clean: ## remove what was built; the cache and your data stay
+	@rm -rf bin e2e/out
