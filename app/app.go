@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+)
+
+// App is a server that has its data directory and its address, and runs once.
+type App struct {
+	cfg      Config
+	paths    paths
+	lock     *dirLock
+	listener net.Listener
+	links    *auth.LoginLinks
+	stops    []func()
+}
+
+// New checks cfg and takes the data directory and the address, so that the two
+// mistakes that people make are told at once. Run or Close must follow.
+func New(cfg Config) (*App, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	root, err := filepath.Abs(cfg.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	cfg.DataDir = root
+	a := &App{cfg: cfg, paths: paths{root: root}, links: auth.NewLoginLinks(time.Now)}
+	for _, dir := range []string{root, a.paths.secret(""), a.paths.join("run")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("data directory: %w", err)
+		}
+	}
+	if a.lock, err = lockDir(a.paths.lock(), root); err != nil {
+		return nil, err
+	}
+	a.onStop(a.lock.release)
+	a.listener, err = net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		a.Close()
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("another program listens on %s: stop it, or choose another FLOWFORGE_ADDR", cfg.Addr)
+		}
+		return nil, fmt.Errorf("FLOWFORGE_ADDR: %w", err)
+	}
+	a.onStop(func() { _ = a.listener.Close() })
+	return a, nil
+}
+
+// onStop has f called by Close, before whatever was registered earlier.
+func (a *App) onStop(f func()) { a.stops = append(a.stops, f) }
+
+// Close stops everything that was started, the latest first. It is done after
+// ten seconds, even with tasks that do not want to end.
+func (a *App) Close() {
+	for len(a.stops) > 0 {
+		last := len(a.stops) - 1
+		stop := a.stops[last]
+		a.stops = a.stops[:last]
+		stop()
+	}
+}
+
+// Addr returns the address that the server listens on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Run starts the engines and the services, serves until ctx ends, and stops
+// everything again. It returns nil when ctx ended it.
+func (a *App) Run(ctx context.Context) error {
+	defer a.Close()
+	begin := time.Now()
+	engines, err := a.startEngines(ctx)
+	if err != nil {
+		return err
+	}
+	parts, err := a.startServices(ctx, engines)
+	if err != nil {
+		return err
+	}
+	failed := a.serve(parts)
+	if err := a.registerExamples(ctx, parts); err != nil {
+		a.cfg.Log.Error("the examples are not registered", "error", err)
+	}
+	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: http://%s/login?token=%s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
+		a.Addr(), time.Since(begin).Seconds(), a.Addr(), a.links.Issue(), a.cfg.DataDir)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.cfg.Out, "  Stopping…")
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// Migrate brings the schema of the database at url up to date.
+func Migrate(ctx context.Context, url string) error {
+	pool, err := db.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return db.Migrate(ctx, pool)
+}

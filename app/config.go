@@ -1,0 +1,86 @@
+// Package app puts the parts of the server together: New checks the
+// configuration and takes the data directory, Run serves until its context ends,
+// and everything that was started is stopped again in reverse order.
+package app
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+)
+
+// Config is the whole configuration of a server. Its zero values, but for Addr
+// and DataDir, are the embedded default.
+type Config struct {
+	Addr          string // host:port to serve on
+	DataDir       string // everything that the server keeps
+	DatabaseURL   string // "" runs a private PostgreSQL
+	ClickHouseURL string // "" runs the embedded engine
+	PostgresDir   string // folder with initdb and postgres; "" looks for them
+	ChdbLibrary   string // path of libchdb.so; "" looks for it
+	Executable    string // our own binary, for the runner and the engine's child
+
+	SpoolMaxBytes    int64 // bound of the logs and metrics that wait on disk for ClickHouse
+	LogRetentionDays int   // age at which log lines and metrics are dropped
+
+	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
+	MemoryMiB int
+	Slots     int // processes at a time; 0 takes a default from the cores
+
+	SkipExamples bool // do not register the examples at the first start
+
+	Log *slog.Logger
+	Out io.Writer // where the address and the login link are printed
+}
+
+// LogValue keeps what a URL may hold of passwords out of logs.
+func (c Config) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("addr", c.Addr), slog.String("data_dir", c.DataDir),
+		slog.Bool("own_database", c.DatabaseURL == ""), slog.Bool("own_clickhouse", c.ClickHouseURL == ""))
+}
+
+// check reports the first setting that cannot work.
+func (c Config) check() error {
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return fmt.Errorf("FLOWFORGE_ADDR %q is not host:port, such as 127.0.0.1:8080", c.Addr)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port", c.Addr, port)
+	}
+	if !isLoopback(host) {
+		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: use 127.0.0.1, and a tunnel or a proxy with sign-in in front of it", c.Addr)
+	}
+	if c.DataDir == "" {
+		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
+	}
+	if c.SpoolMaxBytes < 1<<20 {
+		return fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more")
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// paths are the places inside the data directory.
+type paths struct{ root string }
+
+func (p paths) join(elem ...string) string {
+	return filepath.Join(append([]string{p.root}, elem...)...)
+}
+func (p paths) lock() string              { return p.join("server.lock") }
+func (p paths) adminToken() string        { return p.join("admin.token") }
+func (p paths) secret(name string) string { return p.join("secrets", name) }
+func (p paths) postgres() string          { return p.join("postgres") }
+func (p paths) clickhouse() string        { return p.join("clickhouse") }
+func (p paths) artifacts() string         { return p.join("artifacts") }
+func (p paths) spool() string             { return p.join("spool") }
+func (p paths) runner() string            { return p.join("runner") }

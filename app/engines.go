@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/embedded/clickhouse"
+	"github.com/flowforge/flowforge/embedded/postgres"
+)
+
+// engines are the addresses of the two databases.
+type engines struct {
+	databaseURL   string
+	clickhouseURL string // "" while there is none: logs and metrics wait in the spool
+}
+
+// startEngines starts what no address is configured for, both at once. A
+// ClickHouse that cannot start never stops the server.
+func (a *App) startEngines(ctx context.Context) (engines, error) {
+	e := engines{databaseURL: a.cfg.DatabaseURL, clickhouseURL: a.cfg.ClickHouseURL}
+	var database *postgres.Server
+	var engine *clickhouse.Engine
+	var group errgroup.Group
+	if e.databaseURL == "" {
+		group.Go(func() (err error) {
+			database, err = postgres.Start(ctx, postgres.Config{Dir: a.paths.postgres(), BinDir: a.cfg.PostgresDir, BinDirs: a.binDirs(), Logger: a.cfg.Log})
+			return err
+		})
+	}
+	if e.clickhouseURL == "" {
+		group.Go(func() (err error) {
+			engine, err = a.startClickHouse(ctx)
+			return err
+		})
+	}
+	err := group.Wait()
+	if database != nil {
+		a.onStop(func() { a.logError("PostgreSQL did not stop in good order", database.Close()) })
+		e.databaseURL = database.URL()
+	}
+	if engine != nil {
+		a.onStop(func() { a.logError("the ClickHouse engine did not stop in good order", engine.Close()) })
+		e.clickhouseURL = engine.URL()
+	}
+	return e, err
+}
+
+// startClickHouse starts the embedded engine. Without its library, or when it
+// cannot start, it says so and the server goes on; only a second owner of the
+// directory is an error.
+func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
+	library, err := clickhouse.FindLibrary(a.cfg.ChdbLibrary, a.libraryDirs()...)
+	if err == nil {
+		var engine *clickhouse.Engine
+		engine, err = clickhouse.Start(ctx, clickhouse.Config{
+			Dir: a.paths.clickhouse(), Library: library, Executable: a.cfg.Executable, Logger: a.cfg.Log,
+		})
+		if err == nil {
+			return engine, nil
+		}
+	}
+	if apperr.Is(err, apperr.Conflict) || ctx.Err() != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.cfg.Out, "  ClickHouse is not running: %s Logs and metrics wait on disk in %s.\n", apperr.MessageOf(err), a.paths.spool())
+	a.cfg.Log.Warn("the ClickHouse engine is not running", "error", err)
+	return nil, nil
+}
+
+// libraryDirs are where `make run` and an installation put the engine's library.
+func (a *App) libraryDirs() []string {
+	beside := filepath.Dir(a.cfg.Executable)
+	return []string{beside, filepath.Join(beside, "..", "lib"), filepath.Join(beside, "..", ".cache", "chdb"), filepath.Join(".cache", "chdb")}
+}
+
+// binDirs are where PostgreSQL's programs may be besides the system's places.
+func (a *App) binDirs() []string {
+	beside := filepath.Dir(a.cfg.Executable)
+	inCache := filepath.Join(".cache", "postgres", "native", "bin")
+	return []string{filepath.Join(beside, "..", inCache), inCache}
+}
+
+func (a *App) logError(message string, err error) {
+	if err != nil {
+		a.cfg.Log.Error(message, "error", err)
+	}
+}

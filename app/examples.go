@@ -1,0 +1,107 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/examples"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// registerExamples gives a new installation something to launch. It runs once for
+// a data directory, so that an example that was archived stays so.
+func (a *App) registerExamples(ctx context.Context, p *parts) error {
+	marker := a.paths.join("examples-registered")
+	if _, err := os.Stat(marker); err == nil || a.cfg.SkipExamples {
+		return nil
+	}
+	ctx = auth.WithSubject(ctx, auth.Local())
+	for _, name := range examples.Names() {
+		folder := examples.Folder(name)
+		if err := registerData(ctx, p, folder); err != nil {
+			return fmt.Errorf("example %s: %w", name, err)
+		}
+		if err := registerWorkflow(ctx, p, folder); err != nil {
+			return fmt.Errorf("example %s: %w", name, err)
+		}
+	}
+	return os.WriteFile(marker, nil, 0o600)
+}
+
+func registerWorkflow(ctx context.Context, p *parts, folder fs.FS) error {
+	doc, err := fs.ReadFile(folder, "workflow.yaml")
+	if err != nil {
+		return err
+	}
+	doc, err = workflow.BindPackages(doc, func(name string) (string, error) {
+		code, err := fs.Sub(folder, name)
+		if err != nil {
+			return "", err
+		}
+		archive, err := workflow.Pack(code)
+		if err != nil {
+			return "", err
+		}
+		blob, err := p.artifacts.Upload(ctx, bytes.NewReader(archive))
+		return blob.SHA256, err
+	})
+	if err != nil {
+		return err
+	}
+	_, _, err = p.workflows.Register(ctx, doc)
+	return err
+}
+
+// exampleData is an entry of an example's catalogue.yaml.
+type exampleData struct {
+	Kind        string   `yaml:"kind"`
+	Name        string   `yaml:"name"`
+	Version     string   `yaml:"version"`
+	Description string   `yaml:"description"`
+	File        string   `yaml:"file"`
+	Format      string   `yaml:"format"`
+	Rows        int64    `yaml:"rows"`
+	Tags        []string `yaml:"tags"`
+}
+
+func registerData(ctx context.Context, p *parts, folder fs.FS) error {
+	raw, err := fs.ReadFile(folder, "catalogue.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var entries []exampleData
+	if err := yaml.Unmarshal(raw, &entries); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		f, err := folder.Open(entry.File)
+		if err != nil {
+			return err
+		}
+		blob, err := p.artifacts.Upload(ctx, f)
+		_ = f.Close()
+		if err != nil {
+			return err
+		}
+		if err := registerEntry(ctx, p.catalogue, entry, blob); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func registerEntry(_ context.Context, _ *catalogue.Service, _ exampleData, _ artifact.Blob) error {
+	return nil
+}

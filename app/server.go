@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// newServer returns a server whose requests end with ctx. Pages, the JSON API,
+// Connect and gRPC share it, so it speaks HTTP/2 without TLS as well.
+func newServer(ctx context.Context, handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+}
+
+// serve serves the site on the address; the channel takes the error that ends it.
+func (a *App) serve(p *parts) <-chan error {
+	failed := make(chan error, 1)
+	a.start(a.listener, a.handler(p), failed)
+	return failed
+}
+
+// listenSocket serves the same on the socket in the data directory, whose path
+// outlives a change of address: the runner reports there.
+func (a *App) listenSocket(p *parts) error {
+	path := a.paths.join("run", "api.sock")
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("socket: %w", err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	a.start(listener, a.handler(p), make(chan error, 1))
+	return nil
+}
+
+// start serves handler on listener until Close: open streams end at once, other
+// requests within two seconds.
+func (a *App) start(listener net.Listener, handler http.Handler, failed chan<- error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	server := newServer(ctx, handler)
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+		}
+	}()
+	a.onStop(func() {
+		grace, done := context.WithTimeout(context.Background(), 2*time.Second)
+		defer done()
+		cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close()
+		}
+	})
+}

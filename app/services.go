@@ -1,0 +1,245 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/launcher/local"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// parts are the services of a running server.
+type parts struct {
+	pool       *pgxpool.Pool
+	signer     auth.Signer
+	sessions   *web.Sessions
+	bearer     auth.Bearer
+	artifacts  *artifact.Service
+	telemetry  *telemetry.Service
+	catalogue  *catalogue.Service
+	workflows  *workflow.Service
+	executions *execution.Service
+}
+
+// startServices builds the services from the bottom up and starts what works in
+// the background. Everything stops by Close, the engine before what it writes to.
+func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
+	p := &parts{}
+	if err := a.openDatabase(ctx, p, e.databaseURL); err != nil {
+		return nil, err
+	}
+	if err := a.loadSecrets(p); err != nil {
+		return nil, err
+	}
+	if err := a.startTelemetry(p, e.clickhouseURL); err != nil {
+		return nil, err
+	}
+	store, err := artifact.OpenStore(a.paths.artifacts())
+	if err != nil {
+		return nil, err
+	}
+	p.artifacts = artifact.NewService(p.pool, store, time.Now)
+	p.catalogue = catalogue.NewService(p.pool, time.Now)
+	p.workflows = workflow.NewService(p.pool, p.catalogue, storedPackages{store}, time.Now)
+	return p, a.startEngine(ctx, p)
+}
+
+func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
+	pool, err := db.Open(ctx, url)
+	if err != nil {
+		return fmt.Errorf("FLOWFORGE_DATABASE_URL: %w", err)
+	}
+	a.onStop(pool.Close)
+	p.pool = pool
+	return db.Migrate(ctx, pool)
+}
+
+func (a *App) loadSecrets(p *parts) error {
+	keys := map[string][]byte{"task-tokens": nil, "session-hash": nil, "session-block": nil}
+	for name := range keys {
+		secret, err := auth.LoadSecret(a.paths.secret(name))
+		if err != nil {
+			return err
+		}
+		if keys[name], err = hex.DecodeString(secret); err != nil {
+			return fmt.Errorf("secret %s: %w", name, err)
+		}
+	}
+	token, err := auth.LoadSecret(a.paths.adminToken())
+	if err != nil {
+		return err
+	}
+	p.bearer = auth.NewBearer(token)
+	p.sessions = web.NewSessions(keys["session-hash"], keys["session-block"], false, time.Now)
+	p.signer, err = auth.NewSigner(keys["task-tokens"])
+	return err
+}
+
+func (a *App) startTelemetry(p *parts, url string) error {
+	var err error
+	p.telemetry, err = telemetry.New(telemetry.Config{
+		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
+		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	a.onStop(func() { a.logError("the telemetry spool is not closed", p.telemetry.Close()) })
+	a.background("telemetry", p.telemetry.Run)
+	return nil
+}
+
+// background runs f until Close, which waits for it.
+func (a *App) background(name string, f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := f(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			a.logError(name+" stopped", err)
+		}
+	}()
+	a.onStop(func() {
+		cancel()
+		<-done
+	})
+}
+
+// startEngine starts what drives executions, from the launcher to the jobs.
+func (a *App) startEngine(ctx context.Context, p *parts) error {
+	launcher := local.New(local.Config{
+		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Logger: a.cfg.Log,
+	})
+	instance, err := auth.LoadSecret(a.paths.secret("instance"))
+	if err != nil {
+		return err
+	}
+	p.executions, err = execution.New(execution.Config{
+		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Catalogue: references{p.catalogue}, Capacity: a.capacity(), Instance: instance[:16],
+		Endpoint: "http://" + a.Addr(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.executions.Prepare(ctx); err != nil {
+		return err
+	}
+	if err := a.listenSocket(p); err != nil {
+		return err
+	}
+	a.background("the engine", p.executions.Run)
+	client, err := jobs.NewClient(p.pool, p.executions, a.cfg.Log)
+	if err != nil {
+		return err
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the jobs: %w", err)
+	}
+	a.onStop(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		a.logError("the jobs did not stop in good order", client.StopAndCancel(ctx))
+	})
+	if err := launcher.Open(ctx); err != nil {
+		return err
+	}
+	a.onStop(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		a.logError("not every task stopped in good order", launcher.Shutdown(ctx))
+	})
+	return nil
+}
+
+func (a *App) capacity() quota.Amount {
+	c := quota.Machine()
+	if a.cfg.CPUMillis > 0 {
+		c.CPUMillis = a.cfg.CPUMillis
+	}
+	if a.cfg.MemoryMiB > 0 {
+		c.MemoryMiB = a.cfg.MemoryMiB
+	}
+	if a.cfg.Slots > 0 {
+		c.Slots = a.cfg.Slots
+	}
+	return c
+}
+
+// recordFact keeps the sum of each execution that has ended for analysis.
+func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) {
+	return func(ctx context.Context, id uuid.UUID) {
+		e, err := p.executions.Get(auth.AsSystem(ctx), id)
+		if err != nil || e.FinishedAt == nil {
+			a.logError("the fact of an execution is not recorded", err)
+			return
+		}
+		c := e.Counts
+		a.logError("the fact of an execution is not recorded", p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
+			ExecutionID: e.ID, TenantID: auth.LocalTenant, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
+			Version: e.Version, Status: string(e.Status), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt,
+			FinishedAt: *e.FinishedAt, Total: c.Total, Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled,
+		}}))
+	}
+}
+
+// handler returns the whole site.
+func (a *App) handler(p *parts) http.Handler {
+	return handlers.Routes(handlers.Deps{
+		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer,
+		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Bearer: p.bearer, ErrorPage: errorPage}),
+		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
+		Checks: []handlers.Check{
+			{Name: "postgres", Required: true, Ready: p.pool.Ping},
+			{Name: "clickhouse", Ready: p.telemetry.Ready},
+		},
+	})
+}
+
+func errorPage(r *http.Request, v web.ErrorView) templ.Component {
+	page := views.Page{Title: v.Title, User: v.User, Path: v.Path, Theme: handlers.Theme(r)}
+	return views.ErrorPage(page, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
+}
+
+// storedPackages answers for the code packages that definitions name.
+type storedPackages struct{ store *artifact.Store }
+
+func (s storedPackages) Has(_ context.Context, hash string) (bool, error) {
+	_, err := s.store.Stat(hash)
+	if err != nil {
+		return false, nil //nolint:nilerr // absent, or no hash at all
+	}
+	return true, nil
+}
+
+// references gives the engine what inputs name in the catalogue.
+type references struct{ catalogue *catalogue.Service }
+
+func (r references) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
+	return r.catalogue.Exists(ctx, kind, ref)
+}
+
+func (r references) Blob(ctx context.Context, kind typeregistry.Kind, ref string) (execution.BlobRef, error) {
+	b, err := r.catalogue.Blob(ctx, kind, ref)
+	return execution.BlobRef(b), err
+}

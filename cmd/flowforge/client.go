@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// client calls the JSON API of a server.
+type client struct {
+	base  string
+	token string
+	http  *http.Client
+}
+
+// newClient takes --server and the token from the environment, or from the file
+// that a server on this machine wrote.
+func newClient(cmd *cobra.Command) (*client, error) {
+	server, _ := cmd.Flags().GetString("server")
+	base, err := url.Parse(server)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("--server %q is not an address such as http://127.0.0.1:8080", server)
+	}
+	token := os.Getenv("FLOWFORGE_TOKEN")
+	if token == "" {
+		path := filepath.Join(dataDir(), "admin.token")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("no API token: set FLOWFORGE_TOKEN, or run this where the server's data directory is (%w)", err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	return &client{base: strings.TrimRight(server, "/"), token: token, http: &http.Client{}}, nil
+}
+
+func addClientFlags(cmd *cobra.Command) {
+	server := os.Getenv("FLOWFORGE_SERVER")
+	if server == "" {
+		server = "http://127.0.0.1:8080"
+	}
+	cmd.Flags().String("server", server, "address of the server (FLOWFORGE_SERVER)")
+}
+
+func dataDir() string {
+	if dir := os.Getenv("FLOWFORGE_DATA_DIR"); dir != "" {
+		return dir
+	}
+	return ".flowforge"
+}
+
+// problem is the body of a failed call.
+type problem struct {
+	Status    int    `json:"status"`
+	Detail    string `json:"detail"`
+	RequestID string `json:"request_id"`
+	Errors    []struct {
+		Path    string `json:"path"`
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+func (p *problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.Detail)
+	for _, e := range p.Errors {
+		fmt.Fprintf(&b, "\n  %s: %s", e.Path, e.Message)
+	}
+	if p.Status >= 500 && p.RequestID != "" {
+		fmt.Fprintf(&b, " (request %s)", p.RequestID)
+	}
+	return b.String()
+}
+
+// send makes one call and returns its answer, or the problem that came back.
+func (c *client) send(ctx context.Context, method, path, mediaType string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Accept", "application/json")
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("no server answers at %s: start one with `flowforge serve`, or name it with --server", c.base)
+		}
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	p := &problem{}
+	if json.Unmarshal(b, p) != nil || p.Detail == "" {
+		return nil, fmt.Errorf("%s %s: the server answered %s", method, path, res.Status)
+	}
+	return nil, p
+}
+
+// call sends in as JSON, when it is not nil, and decodes the answer into out.
+func (c *client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	mediaType := ""
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		body, mediaType = bytes.NewReader(b), "application/json"
+	}
+	res, err := c.send(ctx, method, path, mediaType, body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: read answer: %w", method, path, err)
+	}
+	return nil
+}
+
+// poll calls step until it says done or fails, every interval.
+func poll(ctx context.Context, interval time.Duration, step func() (done bool, err error)) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		done, err := step()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

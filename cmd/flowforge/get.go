@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// execution is what the command line reads of an execution.
+type execution struct {
+	ID           string     `json:"execution_id"`
+	WorkflowName string     `json:"workflow_name"`
+	Version      string     `json:"version"`
+	Name         string     `json:"name"`
+	Status       string     `json:"status"`
+	SubmittedBy  string     `json:"submitted_by"`
+	CreatedAt    time.Time  `json:"created_at"`
+	StartedAt    *time.Time `json:"started_at"`
+	FinishedAt   *time.Time `json:"finished_at"`
+	Progress     progress   `json:"progress"`
+	Error        *failure   `json:"error"`
+	Outputs      any        `json:"outputs"`
+	Nodes        []node     `json:"nodes"`
+}
+
+type progress struct {
+	Total     int `json:"total_operators"`
+	Completed int `json:"completed"`
+	Running   int `json:"running"`
+	Pending   int `json:"pending"`
+	Failed    int `json:"failed"`
+	Percent   int `json:"percent"`
+}
+
+type failure struct {
+	Message string `json:"message"`
+	Node    string `json:"node"`
+}
+
+type node struct {
+	Operator string   `json:"operator"`
+	Status   string   `json:"status"`
+	Attempt  int      `json:"attempt"`
+	Reason   *failure `json:"reason"`
+	Error    *failure `json:"error"`
+}
+
+func (e execution) ended() bool {
+	return e.Status == "SUCCEEDED" || e.Status == "FAILED" || e.Status == "CANCELLED"
+}
+
+func newGetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get [executions | workflows | EXECUTION | WORKFLOW]",
+		Short: "Show executions, workflows, or one of them",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			asJSON, _ := cmd.Flags().GetBool("json")
+			switch {
+			case args[0] == "executions":
+				return c.listExecutions(cmd, asJSON)
+			case args[0] == "workflows":
+				return c.listWorkflows(cmd, asJSON)
+			case looksLikeID(args[0]):
+				return c.showExecution(cmd, args[0], asJSON)
+			}
+			return c.showWorkflow(cmd, args[0])
+		},
+	}
+	cmd.Flags().Bool("json", false, "print the API's answer as JSON")
+	cmd.Flags().Int("limit", 20, "how many rows of a list")
+	addClientFlags(cmd)
+	return cmd
+}
+
+func looksLikeID(s string) bool { return len(s) == 36 && strings.Count(s, "-") == 4 }
+
+func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
+	limit, _ := cmd.Flags().GetInt("limit")
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, fmt.Sprintf("/api/v1/executions?limit=%d", limit), nil, &raw); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var page struct {
+		Executions []execution `json:"executions"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "EXECUTION\tWORKFLOW\tSTATUS\tNODES\tLAUNCHED")
+	for _, e := range page.Executions {
+		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ID, e.WorkflowName, e.Version, e.Status,
+			e.Progress.Completed, e.Progress.Total, e.CreatedAt.Local().Format("2006-01-02 15:04:05"))
+	}
+	return w.Flush()
+}
+
+func (c *client) listWorkflows(cmd *cobra.Command, asJSON bool) error {
+	limit, _ := cmd.Flags().GetInt("limit")
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, fmt.Sprintf("/api/v1/workflows?limit=%d", limit), nil, &raw); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var page struct {
+		Workflows []struct {
+			Name    string `json:"name"`
+			Version string `json:"latest_version"`
+			Team    string `json:"owner_team"`
+			About   string `json:"description"`
+		} `json:"workflows"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "WORKFLOW\tVERSION\tTEAM\tDESCRIPTION")
+	for _, f := range page.Workflows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, f.Version, f.Team, firstLine(f.About))
+	}
+	return w.Flush()
+}
+
+func (c *client) showWorkflow(cmd *cobra.Command, name string) error {
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/workflows/"+url.PathEscape(name), nil, &raw); err != nil {
+		return err
+	}
+	return printJSON(cmd.OutOrStdout(), raw)
+}
+
+func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error {
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(id), nil, &raw); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var e execution
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
+	if e.Error != nil {
+		fmt.Fprintf(out, "error: %s\n", e.Error.Message)
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tSTATUS\tATTEMPT\tWHY")
+	for _, n := range e.Nodes {
+		why := ""
+		if n.Error != nil {
+			why = n.Error.Message
+		} else if n.Reason != nil {
+			why = n.Reason.Message
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Operator, n.Status, n.Attempt, firstLine(why))
+	}
+	return w.Flush()
+}
+
+func printJSON(w io.Writer, raw json.RawMessage) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(raw)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

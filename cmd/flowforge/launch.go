@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+func newLaunchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "launch WORKFLOW[@VERSION]",
+		Short: "Launch a workflow: -i name=value, -i name=@file, --inputs file.json",
+		Example: "  flowforge launch digits.train -i epochs=5 --wait\n" +
+			"  flowforge launch digits.train@1.0.0 --inputs inputs.json --idempotency-key nightly-2026-11-21",
+		Args: cobra.ExactArgs(1),
+		RunE: runLaunch,
+	}
+	f := cmd.Flags()
+	f.StringArrayP("input", "i", nil, "one input: name=value (JSON or text), or name=@path to upload a file")
+	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
+	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH")
+	f.String("name", "", "a name for this execution")
+	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
+	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
+	addClientFlags(cmd)
+	return cmd
+}
+
+func runLaunch(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.inputs(cmd)
+	if err != nil {
+		return err
+	}
+	name, version, _ := strings.Cut(args[0], "@")
+	f := cmd.Flags()
+	priority, _ := f.GetString("priority")
+	title, _ := f.GetString("name")
+	key, _ := f.GetString("idempotency-key")
+	request := map[string]any{"workflow": name, "version": version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
+	var e execution
+	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions", request, &e); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
+	if wait, _ := f.GetBool("wait"); wait {
+		return c.follow(cmd, e.ID)
+	}
+	return nil
+}
+
+// inputs merges --inputs with every -i.
+func (c *client) inputs(cmd *cobra.Command) (map[string]any, error) {
+	inputs := map[string]any{}
+	if path, _ := cmd.Flags().GetString("inputs"); path != "" {
+		var b []byte
+		var err error
+		if path == "-" {
+			b, err = io.ReadAll(cmd.InOrStdin())
+		} else {
+			b, err = os.ReadFile(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--inputs: %w", err)
+		}
+		if err := decodeJSON(string(b), &inputs); err != nil {
+			return nil, fmt.Errorf("--inputs %s is not a JSON object: %w", path, err)
+		}
+	}
+	pairs, _ := cmd.Flags().GetStringArray("input")
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("-i %q: write name=value", pair)
+		}
+		if path, isFile := strings.CutPrefix(text, "@"); isFile {
+			ref, err := c.upload(cmd, path)
+			if err != nil {
+				return nil, fmt.Errorf("-i %s: %w", name, err)
+			}
+			inputs[name] = ref
+			continue
+		}
+		var v any
+		if decodeJSON(text, &v) != nil {
+			v = text // not JSON: a plain text
+		}
+		inputs[name] = v
+	}
+	return inputs, nil
+}
+
+// decodeJSON keeps numbers as they were written.
+func decodeJSON(text string, v any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return fmt.Errorf("more follows the first value")
+	}
+	return nil
+}
+
+// upload sends a file and returns the value that an input takes for it.
+func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	name := filepath.Base(path)
+	res, err := c.send(cmd.Context(), http.MethodPost, "/api/v1/blobs?filename="+url.QueryEscape(name), "application/octet-stream", f)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var ref map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&ref); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	return ref, nil
+}
+
+// follow shows the progress of an execution until it has ended.
+func (c *client) follow(cmd *cobra.Command, id string) error {
+	out := cmd.OutOrStdout()
+	file, isFile := out.(*os.File)
+	live := isFile && isatty.IsTerminal(file.Fd())
+	previous := ""
+	var e execution
+	err := poll(cmd.Context(), 300*time.Millisecond, func() (bool, error) {
+		e = execution{}
+		if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(id), nil, &e); err != nil {
+			return false, err
+		}
+		line := progressLine(e)
+		switch {
+		case line == previous:
+		case live:
+			fmt.Fprintf(out, "\r\x1b[K%s", line)
+		default:
+			fmt.Fprintln(out, line)
+		}
+		previous = line
+		return e.ended(), nil
+	})
+	if live {
+		fmt.Fprintln(out)
+	}
+	if err != nil {
+		return err
+	}
+	if e.Status == "SUCCEEDED" {
+		return nil
+	}
+	message := "execution " + e.Status
+	if e.Error != nil && e.Error.Message != "" {
+		message += ": " + e.Error.Message
+	}
+	return &exitError{code: 1, message: message}
+}
+
+// progressLine is such as "RUNNING  [######----]  6 of 10 nodes  train".
+func progressLine(e execution) string {
+	const width = 24
+	filled := 0
+	if e.Progress.Total > 0 {
+		filled = width * e.Progress.Completed / e.Progress.Total
+	}
+	var running []string
+	for _, n := range e.Nodes {
+		if n.Status == "RUNNING" && len(running) < 3 {
+			running = append(running, n.Operator)
+		}
+	}
+	return fmt.Sprintf("%-9s [%s%s] %d of %d nodes  %s", e.Status, strings.Repeat("#", filled), strings.Repeat("-", width-filled),
+		e.Progress.Completed, e.Progress.Total, strings.Join(running, ", "))
+}

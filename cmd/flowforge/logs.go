@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newLogsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "logs EXECUTION",
+		Short: "Print the log of an execution; -f follows it to the end",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			query := url.Values{}
+			for flag, key := range map[string]string{"node": "node", "level": "level", "grep": "q"} {
+				if v, _ := cmd.Flags().GetString(flag); v != "" {
+					query.Set(key, v)
+				}
+			}
+			follow, _ := cmd.Flags().GetBool("follow")
+			if follow {
+				return c.tail(cmd.Context(), cmd.OutOrStdout(), args[0], query)
+			}
+			query.Set("format", "text")
+			res, err := c.send(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(args[0])+"/logs?"+query.Encode(), "", nil)
+			if err != nil {
+				return err
+			}
+			defer res.Body.Close()
+			_, err = io.Copy(cmd.OutOrStdout(), res.Body)
+			return err
+		},
+	}
+	cmd.Flags().BoolP("follow", "f", false, "go on printing until the execution has ended")
+	cmd.Flags().String("node", "", "lines of this node alone")
+	cmd.Flags().String("level", "", "lines of this level alone: DEBUG, INFO, WARN or ERROR")
+	cmd.Flags().String("grep", "", "lines with this text alone")
+	addClientFlags(cmd)
+	return cmd
+}
+
+type logLine struct {
+	Time    time.Time `json:"timestamp"`
+	Node    string    `json:"node"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+}
+
+// tail prints the stream of an execution's log; when the connection breaks, it
+// goes on after the last line that was printed.
+func (c *client) tail(ctx context.Context, out io.Writer, id string, query url.Values) error {
+	last := ""
+	for {
+		ended, err := c.tailOnce(ctx, out, id, query, &last)
+		if ended || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, refused := errors.AsType[*problem](err); refused {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (c *client) tailOnce(ctx context.Context, out io.Writer, id string, query url.Values, last *string) (ended bool, err error) {
+	if *last != "" {
+		query.Set("last-event-id", *last)
+	}
+	res, err := c.send(ctx, http.MethodGet, "/api/v1/executions/"+url.PathEscape(id)+"/logs/stream?"+query.Encode(), "", nil)
+	if err != nil {
+		return false, err
+	}
+	defer res.Body.Close()
+	scanner := bufio.NewScanner(res.Body)
+	scanner.Buffer(nil, 8<<20)
+	event, eventID := "", ""
+	for scanner.Scan() {
+		field, value, _ := strings.Cut(scanner.Text(), ": ")
+		switch field {
+		case "id":
+			eventID = value
+		case "event":
+			event = value
+		case "data":
+			if event == "end" {
+				return true, nil
+			}
+			if err := printLogLines(out, value); err != nil {
+				return false, err
+			}
+		case "":
+			if eventID != "" {
+				*last = eventID
+			}
+			event = ""
+		}
+	}
+	return false, scanner.Err()
+}
+
+func printLogLines(out io.Writer, data string) error {
+	var lines []logLine
+	if err := json.Unmarshal([]byte(data), &lines); err != nil {
+		return fmt.Errorf("read log lines: %w", err)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(out, "%s %-5s %s | %s\n", l.Time.Local().Format("15:04:05.000"), l.Level, l.Node, l.Message); err != nil {
+			return err
+		}
+	}
+	return nil
+}

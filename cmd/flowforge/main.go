@@ -1,0 +1,55 @@
+// Command flowforge is the whole product in one binary: the server, the runner
+// that supervises tasks, and the command line for people and scripts.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRootCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "flowforge: "+err.Error())
+		os.Exit(exitCode(err))
+	}
+}
+
+// exitError ends the program with a status of its own, such as that of a failed
+// execution that `launch --wait` followed.
+type exitError struct {
+	code    int
+	message string
+}
+
+func (e *exitError) Error() string { return e.message }
+
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return 1
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "flowforge",
+		Short:         "Launch, watch and compare typed machine-learning workflows",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		newServeCommand(), newMigrateCommand(), newLoginCommand(),
+		newApplyCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(),
+		newRunnerCommand(), newTaskCommand(), newClickHouseEngineCommand(),
+	)
+	return root
+}

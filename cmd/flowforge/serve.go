@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/app"
+)
+
+func newServeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Start the server; without any setting everything runs on this machine",
+		Long: "Start the server. Settings come from the environment; README.md lists them.\n" +
+			"Ctrl-C stops the server, its engines and every running task.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := configFromEnvironment()
+			if err != nil {
+				return err
+			}
+			config.Out = cmd.OutOrStdout()
+			a, err := app.New(config)
+			if err != nil {
+				return err
+			}
+			return a.Run(cmd.Context())
+		},
+	}
+}
+
+func newMigrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of FLOWFORGE_DATABASE_URL up to date, and do nothing else",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			url := os.Getenv("FLOWFORGE_DATABASE_URL")
+			if url == "" {
+				return fmt.Errorf("FLOWFORGE_DATABASE_URL is not set; `flowforge serve` migrates its own database by itself")
+			}
+			return app.Migrate(cmd.Context(), url)
+		},
+	}
+}
+
+// configFromEnvironment is the only place that reads the server's environment.
+func configFromEnvironment() (app.Config, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return app.Config{}, fmt.Errorf("find our own binary: %w", err)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(setting("FLOWFORGE_LOG_LEVEL", "INFO"))); err != nil {
+		return app.Config{}, fmt.Errorf("FLOWFORGE_LOG_LEVEL: write DEBUG, INFO, WARN or ERROR")
+	}
+	c := app.Config{
+		Addr: setting("FLOWFORGE_ADDR", "127.0.0.1:8080"), DataDir: dataDir(),
+		DatabaseURL: os.Getenv("FLOWFORGE_DATABASE_URL"), ClickHouseURL: os.Getenv("FLOWFORGE_CLICKHOUSE_URL"),
+		PostgresDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), ChdbLibrary: os.Getenv("FLOWFORGE_CHDB_LIB"),
+		Executable: executable, SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+	}
+	var spoolMiB int
+	for _, s := range []struct {
+		name     string
+		fallback int
+		into     *int
+	}{
+		{"FLOWFORGE_SPOOL_MAX_MIB", 1024, &spoolMiB},
+		{"FLOWFORGE_LOG_RETENTION_DAYS", 90, &c.LogRetentionDays},
+		{"FLOWFORGE_CPU_MILLIS", 0, &c.CPUMillis},
+		{"FLOWFORGE_MEMORY_MIB", 0, &c.MemoryMiB},
+		{"FLOWFORGE_SLOTS", 0, &c.Slots},
+	} {
+		n, err := strconv.Atoi(setting(s.name, strconv.Itoa(s.fallback)))
+		if err != nil || n < 0 {
+			return app.Config{}, fmt.Errorf("%s %q is not a whole number of 0 or more", s.name, os.Getenv(s.name))
+		}
+		*s.into = n
+	}
+	c.SpoolMaxBytes = int64(spoolMiB) << 20
+	return c, nil
+}
+
+func setting(name, fallback string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return fallback
+}

@@ -1,0 +1,141 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/artifact"
+)
+
+type artifactBody struct {
+	ArtifactID  uuid.UUID      `json:"artifact_id"`
+	Name        string         `json:"name"`
+	Type        string         `json:"type" doc:"Type expression"`
+	Kind        string         `json:"kind"`
+	SizeBytes   int64          `json:"size_bytes"`
+	SHA256      string         `json:"sha256"`
+	MediaType   string         `json:"media_type"`
+	Filename    string         `json:"filename"`
+	StorageURI  string         `json:"storage_uri"`
+	Execution   uuid.UUID      `json:"execution_id"`
+	Workflow    string         `json:"workflow_name"`
+	Node        string         `json:"node"`
+	Attempt     int            `json:"attempt"`
+	Metadata    map[string]any `json:"metadata"`
+	CreatedAt   time.Time      `json:"created_at"`
+	DownloadURL string         `json:"download_url"`
+}
+
+type artifactPage struct {
+	Artifacts []artifactBody `json:"artifacts"`
+	NextPage  string         `json:"next_page,omitempty"`
+}
+
+type artifactPath struct {
+	ID string `path:"artifact_id" doc:"Id of the artifact"`
+}
+
+func (h *Handlers) artifactAPI(api huma.API) {
+	operation(h, api, get("list-artifacts", "/artifacts", "List artifacts, newest first", "Artifacts"), h.apiArtifacts)
+	operation(h, api, get("get-artifact", "/artifacts/{artifact_id}", "Get an artifact", "Artifacts"), h.apiArtifact)
+	operation(h, api, get("get-artifacts-by-hash", "/artifacts/by-hash/{sha256}", "Find artifacts by the SHA-256 of their bytes", "Artifacts"), h.apiArtifactsByHash)
+}
+
+// artifactRoutes are the routes that carry bytes.
+func (h *Handlers) artifactRoutes(r chi.Router) {
+	r.Get(apiPrefix+"/artifacts/{id}/download", h.page(h.artifactDownload))
+	r.Post(apiPrefix+"/blobs", h.page(h.uploadBlob))
+}
+
+func (h *Handlers) apiArtifacts(ctx context.Context, in *struct {
+	pageQuery
+	Workflow string `query:"workflow" maxLength:"200"`
+	Type     string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
+	Text     string `query:"q" doc:"Text in name, node, workflow or file name" maxLength:"200"`
+}) (*body[artifactPage], error) {
+	return h.listArtifacts(ctx, artifact.Filter{Workflow: in.Workflow, Type: in.Type, Query: in.Text, After: in.Page, Limit: in.Limit})
+}
+
+func (h *Handlers) apiExecutionArtifacts(ctx context.Context, in *struct {
+	executionPath
+	pageQuery
+}) (*body[artifactPage], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.Executions.Get(ctx, id); err != nil {
+		return nil, err
+	}
+	return h.listArtifacts(ctx, artifact.Filter{ExecutionID: &id, After: in.Page, Limit: in.Limit})
+}
+
+func (h *Handlers) listArtifacts(ctx context.Context, filter artifact.Filter) (*body[artifactPage], error) {
+	page, err := h.Artifacts.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	return answer(artifactPage{Artifacts: toArtifactBodies(page.Artifacts), NextPage: page.Next}), nil
+}
+
+func (h *Handlers) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifactBody], error) {
+	id, err := parseID(in.ID, "artifact")
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.Artifacts.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return answer(toArtifactBody(a)), nil
+}
+
+func (h *Handlers) apiArtifactsByHash(ctx context.Context, in *struct {
+	SHA256 string `path:"sha256" doc:"Lower-case hex" minLength:"64" maxLength:"64"`
+}) (*body[artifactPage], error) {
+	found, err := h.Artifacts.ByHash(ctx, in.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	return answer(artifactPage{Artifacts: toArtifactBodies(found)}), nil
+}
+
+func toArtifactBodies(artifacts []artifact.Artifact) []artifactBody {
+	out := make([]artifactBody, 0, len(artifacts))
+	for _, a := range artifacts {
+		out = append(out, toArtifactBody(a))
+	}
+	return out
+}
+
+func toArtifactBody(a artifact.Artifact) artifactBody {
+	return artifactBody{
+		ArtifactID: a.ID, Name: a.Name, Type: a.Type, Kind: a.Kind, SizeBytes: a.Size, SHA256: a.SHA256, MediaType: a.MediaType,
+		Filename: a.Filename, StorageURI: "artifact://sha256/" + a.SHA256, Execution: a.ExecutionID, Workflow: a.WorkflowName,
+		Node: a.Node, Attempt: a.Attempt, Metadata: a.Metadata, CreatedAt: a.CreatedAt,
+		DownloadURL: apiPrefix + "/artifacts/" + a.ID.String() + "/download",
+	}
+}
+
+// uploadBytes bounds one upload.
+const uploadBytes = 10 << 30
+
+// uploadBlob stores the body and answers the value that an input takes for it.
+func (h *Handlers) uploadBlob(w http.ResponseWriter, r *http.Request) error {
+	blob, err := h.Artifacts.Upload(r.Context(), http.MaxBytesReader(w, r.Body, uploadBytes))
+	if err != nil {
+		return err
+	}
+	name := r.URL.Query().Get("filename")
+	mediaType := artifact.MediaTypeOf("", strings.ToLower(name), r.Header.Get("Content-Type"))
+	writeCreated(w, map[string]any{
+		"$file": blob.SHA256, "name": artifact.SafeFilename(name, "upload", "", mediaType), "size": blob.Size, "media_type": mediaType,
+	})
+	return nil
+}

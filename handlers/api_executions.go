@@ -1,0 +1,288 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/execution"
+)
+
+type launchInput struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"The same key launches once, however often it is sent" maxLength:"200"`
+	Body           struct {
+		WorkflowID     string          `json:"workflow_id,omitempty" doc:"Id or name of the workflow" maxLength:"200"`
+		Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, in place of workflow_id" maxLength:"200"`
+		Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
+		Name           string          `json:"name,omitempty" doc:"A name for this execution" maxLength:"200"`
+		Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
+		Priority       string          `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or 0 to 100" maxLength:"10"`
+		IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
+	}
+}
+
+type launched struct {
+	ExecutionID         uuid.UUID  `json:"execution_id"`
+	DagID               uuid.UUID  `json:"dag_id" doc:"Id of the version whose plan runs"`
+	Status              string     `json:"status"`
+	Created             bool       `json:"created" doc:"False when the idempotency key was used before"`
+	EstimatedCompletion *time.Time `json:"estimated_completion,omitempty" doc:"When history allows an estimate"`
+	URL                 string     `json:"ui_url"`
+}
+
+type executionBody struct {
+	ExecutionID         uuid.UUID          `json:"execution_id"`
+	WorkflowID          uuid.UUID          `json:"workflow_id"`
+	WorkflowName        string             `json:"workflow_name"`
+	Version             string             `json:"version"`
+	Name                string             `json:"name,omitempty"`
+	Status              string             `json:"status" enum:"PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED"`
+	Priority            int                `json:"priority"`
+	SubmittedBy         string             `json:"submitted_by"`
+	CreatedAt           time.Time          `json:"created_at"`
+	StartedAt           *time.Time         `json:"started_at,omitempty"`
+	FinishedAt          *time.Time         `json:"finished_at,omitempty"`
+	EstimatedCompletion *time.Time         `json:"estimated_completion,omitempty"`
+	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
+	Progress            progressBody       `json:"progress"`
+	Error               *execution.Failure `json:"error,omitempty"`
+	Inputs              map[string]any     `json:"inputs,omitempty"`
+	Outputs             map[string]any     `json:"outputs,omitempty"`
+	Nodes               []nodeBody         `json:"nodes,omitempty"`
+	NodesNextPage       string             `json:"nodes_next_page,omitempty" doc:"Where more nodes are: /executions/{id}/nodes?page="`
+}
+
+type progressBody struct {
+	Total        int      `json:"total_operators"`
+	Completed    int      `json:"completed"`
+	Running      int      `json:"running"`
+	Pending      int      `json:"pending"`
+	Waiting      int      `json:"waiting"`
+	Failed       int      `json:"failed"`
+	Skipped      int      `json:"skipped"`
+	Cancelled    int      `json:"cancelled"`
+	Levels       int      `json:"levels"`
+	LevelsDone   int      `json:"levels_completed"`
+	Percent      int      `json:"percent"`
+	CurrentNodes []string `json:"current_nodes,omitempty"`
+}
+
+type nodeBody struct {
+	NodeID     int                 `json:"node_id" doc:"Position in the plan"`
+	Operator   string              `json:"operator"`
+	Status     string              `json:"status"`
+	Level      int                 `json:"level"`
+	Attempt    int                 `json:"attempt"`
+	Reason     *execution.Reason   `json:"reason,omitempty" doc:"Why it waits"`
+	Error      *execution.Failure  `json:"error,omitempty"`
+	Progress   *execution.Progress `json:"progress,omitempty"`
+	StartedAt  *time.Time          `json:"started_at,omitempty"`
+	FinishedAt *time.Time          `json:"finished_at,omitempty"`
+	RetryAt    *time.Time          `json:"retry_at,omitempty"`
+	Outputs    map[string]any      `json:"outputs,omitempty"`
+}
+
+type executionPage struct {
+	Executions []executionBody `json:"executions"`
+	NextPage   string          `json:"next_page,omitempty"`
+}
+
+type nodePage struct {
+	Nodes    []nodeBody `json:"nodes"`
+	NextPage string     `json:"next_page,omitempty"`
+}
+
+type executionPath struct {
+	ID string `path:"execution_id" doc:"Id of the execution"`
+}
+
+func (p executionPath) id() (uuid.UUID, error) { return parseID(p.ID, "execution") }
+
+// parseID reads an id of a path; what is no id names nothing.
+func parseID(text, noun string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil, apperr.New(apperr.NotFound, "There is no %s %q.", noun, text)
+	}
+	return id, nil
+}
+
+type executionQuery struct {
+	pageQuery
+	Workflow string    `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
+	Status   string    `query:"status" doc:"States, separated by commas" maxLength:"100"`
+	User     string    `query:"user" doc:"Who launched it" maxLength:"200"`
+	Text     string    `query:"q" doc:"Text in the name, the workflow or the inputs" maxLength:"200"`
+	From     time.Time `query:"from" doc:"Launched at or after"`
+	To       time.Time `query:"to" doc:"Launched before"`
+}
+
+func (h *Handlers) executionAPI(api huma.API) {
+	launch := post("launch-execution", "/executions", "Launch a workflow", "Executions")
+	launch.DefaultStatus = http.StatusCreated
+	launch.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, launch, h.apiLaunch)
+	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
+	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
+	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution", "Executions"), h.apiNodes)
+	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
+}
+
+func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launched], error) {
+	inputs, err := decodeInputs(in.Body.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	priority, err := execution.ParsePriority(in.Body.Priority)
+	if err != nil {
+		return nil, err
+	}
+	e, created, err := h.Executions.Launch(ctx, execution.LaunchRequest{
+		Workflow: firstOf(in.Body.WorkflowID, in.Body.Workflow), Version: in.Body.Version, Name: in.Body.Name,
+		Inputs: inputs, Priority: priority, IdempotencyKey: firstOf(in.Body.IdempotencyKey, in.IdempotencyKey),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(launched{
+		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created,
+		EstimatedCompletion: e.EstimatedCompletion, URL: "/executions/" + e.ID.String(),
+	}), nil
+}
+
+// decodeInputs keeps numbers as they were written.
+func decodeInputs(raw json.RawMessage) (map[string]any, error) {
+	inputs := map[string]any{}
+	if len(raw) == 0 || string(raw) == "null" {
+		return inputs, nil
+	}
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	if err := d.Decode(&inputs); err != nil {
+		return nil, apperr.InvalidFields("The inputs are not a JSON object.", []apperr.Field{{Path: "inputs", Message: "Give an object with a value for each input."}})
+	}
+	return inputs, nil
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func (h *Handlers) apiExecutions(ctx context.Context, in *executionQuery) (*body[executionPage], error) {
+	filter := execution.Filter{
+		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: in.Page, Limit: in.Limit,
+	}
+	for status := range strings.SplitSeq(in.Status, ",") {
+		if status != "" {
+			filter.Status = append(filter.Status, execution.State(strings.ToUpper(status)))
+		}
+	}
+	page, err := h.Executions.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := executionPage{Executions: make([]executionBody, 0, len(page.Executions)), NextPage: page.Next}
+	for _, e := range page.Executions {
+		out.Executions = append(out.Executions, toExecutionBody(e))
+	}
+	return answer(out), nil
+}
+
+// nodesWithExecution is how many nodes come with their execution; more are paged.
+const nodesWithExecution = 200
+
+func (h *Handlers) apiExecution(ctx context.Context, in *executionPath) (*body[executionBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Executions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	nodes, next, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{Limit: nodesWithExecution})
+	if err != nil {
+		return nil, err
+	}
+	out := toExecutionBody(e)
+	out.Nodes, out.NodesNextPage = toNodeBodies(nodes), next
+	return answer(out), nil
+}
+
+func (h *Handlers) apiNodes(ctx context.Context, in *struct {
+	executionPath
+	pageQuery
+	Status string `query:"status" doc:"Nodes in this state alone" maxLength:"20"`
+	Text   string `query:"q" doc:"Text in the name" maxLength:"200"`
+}) (*body[nodePage], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	nodes, next, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{
+		State: strings.ToUpper(in.Status), Query: in.Text, After: in.Page, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(nodePage{Nodes: toNodeBodies(nodes), NextPage: next}), nil
+}
+
+func (h *Handlers) apiCancel(ctx context.Context, in *struct {
+	executionPath
+	Body struct {
+		Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+	} `required:"false"`
+}) (*body[executionBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Executions.Cancel(ctx, id, in.Body.Reason); err != nil {
+		return nil, err
+	}
+	e, err := h.Executions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return answer(toExecutionBody(e)), nil
+}
+
+func toExecutionBody(e execution.Execution) executionBody {
+	c := e.Counts
+	p := progressBody{
+		Total: c.Total, Completed: c.Succeeded, Running: c.Running + c.Queued, Pending: c.Pending, Waiting: c.Ready + c.Retrying,
+		Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled, Levels: e.Levels, LevelsDone: e.LevelsDone, CurrentNodes: e.CurrentNodes,
+	}
+	if c.Total > 0 {
+		p.Percent = 100 * (c.Succeeded + c.Failed + c.Skipped + c.Cancelled) / c.Total
+	}
+	return executionBody{
+		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
+		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf,
+		Progress: p, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
+	}
+}
+
+func toNodeBodies(nodes []execution.Node) []nodeBody {
+	out := make([]nodeBody, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, nodeBody{
+			NodeID: n.Index, Operator: n.Name, Status: string(n.State), Level: n.Level, Attempt: n.Attempt, Reason: n.Reason,
+			Error: n.Error, Progress: n.Progress, StartedAt: n.StartedAt, FinishedAt: n.FinishedAt, RetryAt: n.RetryAt, Outputs: n.Outputs,
+		})
+	}
+	return out
+}

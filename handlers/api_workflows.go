@@ -1,0 +1,188 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/workflow"
+)
+
+type registered struct {
+	WorkflowID uuid.UUID `json:"workflow_id"`
+	VersionID  uuid.UUID `json:"version_id"`
+	Name       string    `json:"name"`
+	Version    string    `json:"version"`
+	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"UNCHANGED when this version with this content was registered before"`
+	LaunchURL  string    `json:"ui_launch_url"`
+}
+
+type workflowBody struct {
+	WorkflowID    uuid.UUID     `json:"workflow_id"`
+	Name          string        `json:"name"`
+	Description   string        `json:"description"`
+	OwnerTeam     string        `json:"owner_team"`
+	Tags          []string      `json:"tags"`
+	Status        string        `json:"status" enum:"ACTIVE,ARCHIVED"`
+	LatestVersion string        `json:"latest_version"`
+	CreatedAt     time.Time     `json:"created_at"`
+	UpdatedAt     time.Time     `json:"updated_at"`
+	Versions      []versionLine `json:"versions,omitempty"`
+}
+
+type versionLine struct {
+	VersionID uuid.UUID `json:"version_id"`
+	Version   string    `json:"version"`
+	Nodes     int       `json:"nodes"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+type workflowPage struct {
+	Workflows []workflowBody `json:"workflows"`
+	NextPage  string         `json:"next_page,omitempty"`
+}
+
+type versionBody struct {
+	WorkflowID uuid.UUID       `json:"workflow_id"`
+	VersionID  uuid.UUID       `json:"version_id"`
+	Name       string          `json:"name"`
+	Version    string          `json:"version"`
+	CreatedAt  time.Time       `json:"created_at"`
+	Definition json.RawMessage `json:"definition" doc:"The canonical definition"`
+	Plan       json.RawMessage `json:"plan" doc:"Nodes, edges, levels, entry and exit nodes"`
+}
+
+type workflowPath struct {
+	ID string `path:"workflow_id" doc:"Id or name of the workflow" maxLength:"200"`
+}
+
+type versionPath struct {
+	workflowPath
+	Version string `path:"version" doc:"Semantic version, or latest" maxLength:"100"`
+}
+
+// version returns the version to look for, "" for the latest.
+func (p versionPath) version() string {
+	if p.Version == "latest" {
+		return ""
+	}
+	return p.Version
+}
+
+func (h *Handlers) workflowAPI(api huma.API) {
+	register := post("register-workflow", "/workflows", "Register a version of a workflow (YAML or JSON)", "Workflows")
+	register.DefaultStatus = http.StatusCreated
+	register.MaxBodyBytes = workflow.MaxDocumentBytes
+	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
+	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A definition; see the documentation of workflow definitions.", AdditionalProperties: true}}
+	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
+	operation(h, api, register, h.apiRegister)
+	operation(h, api, get("list-workflows", "/workflows", "List workflows", "Workflows"), h.apiWorkflows)
+	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
+	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
+	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
+	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: it keeps its history and launches no more", "Workflows"), h.apiArchive)
+	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Take a workflow back from the archive", "Workflows"), h.apiUnarchive)
+}
+
+func (h *Handlers) apiRegister(ctx context.Context, in *struct {
+	RawBody []byte
+}) (*body[registered], error) {
+	v, created, err := h.Workflows.Register(ctx, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	status := "REGISTERED"
+	if !created {
+		status = "UNCHANGED"
+	}
+	return answer(registered{
+		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, Status: status,
+		LaunchURL: "/workflows/" + v.Name + "/launch",
+	}), nil
+}
+
+func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
+	pageQuery
+	Team   string `query:"team" doc:"Owner team" maxLength:"200"`
+	Status string `query:"status" enum:"ACTIVE,ARCHIVED" doc:"ACTIVE when absent"`
+	Tag    string `query:"tag" maxLength:"100"`
+	Text   string `query:"q" doc:"Text in name or description" maxLength:"200"`
+}) (*body[workflowPage], error) {
+	page, err := h.Workflows.List(ctx, workflow.Filter{
+		Query: in.Text, Tag: in.Tag, Team: in.Team, Status: in.Status, After: in.Page, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := workflowPage{Workflows: make([]workflowBody, 0, len(page.Items)), NextPage: page.Next}
+	for _, s := range page.Items {
+		out.Workflows = append(out.Workflows, toWorkflowBody(s))
+	}
+	return answer(out), nil
+}
+
+func (h *Handlers) apiWorkflow(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+	w, err := h.Workflows.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := toWorkflowBody(w.Summary)
+	for _, v := range w.Versions {
+		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.NodeCount, CreatedAt: v.CreatedAt})
+	}
+	return answer(out), nil
+}
+
+func (h *Handlers) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
+	v, err := h.Workflows.Version(ctx, in.ID, in.version())
+	if err != nil {
+		return nil, err
+	}
+	definition, err := json.Marshal(v.Definition)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := json.Marshal(v.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return answer(versionBody{
+		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, CreatedAt: v.CreatedAt,
+		Definition: definition, Plan: plan,
+	}), nil
+}
+
+func (h *Handlers) apiUISchema(ctx context.Context, in *versionPath) (*body[any], error) {
+	v, err := h.Workflows.Version(ctx, in.ID, in.version())
+	if err != nil {
+		return nil, err
+	}
+	return answer[any](v.Definition.Inputs.UISchema(h.Now())), nil
+}
+
+func (h *Handlers) apiArchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+	return h.apiSetArchived(ctx, in.ID, h.Workflows.Archive)
+}
+
+func (h *Handlers) apiUnarchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+	return h.apiSetArchived(ctx, in.ID, h.Workflows.Unarchive)
+}
+
+func (h *Handlers) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowBody], error) {
+	if err := set(ctx, ref); err != nil {
+		return nil, err
+	}
+	return h.apiWorkflow(ctx, &workflowPath{ID: ref})
+}
+
+func toWorkflowBody(s workflow.Summary) workflowBody {
+	return workflowBody{
+		WorkflowID: s.ID, Name: s.Name, Description: s.Description, OwnerTeam: s.OwnerTeam, Tags: s.Tags,
+		Status: s.Status, LatestVersion: s.LatestVersion, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+}

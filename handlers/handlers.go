@@ -1,0 +1,33 @@
+// Package handlers holds the pages and the JSON API, one file per feature;
+// routes.go is the whole route table. Handlers read the request, call a service
+// and draw the answer: they decide nothing.
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Deps is what the handlers work with.
+type Deps struct {
+	Log      *slog.Logger
+	Now      func() time.Time
+	Site     *web.Site
+	Sessions *web.Sessions
+	Links    *auth.LoginLinks
+	Checks   []Check // what /readyz asks
+}
+
+// Check is one dependency that /readyz asks.
+type Check struct {
+	Name     string
+	Required bool // without it the server cannot do its work
+	Ready    func(ctx context.Context) error
+}
+
+// Handlers is the set of all handlers; routes.go gives each its path.
+type Handlers struct{ Deps }

@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/static"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Routes returns the whole site: its route table is below.
+func Routes(d Deps) http.Handler {
+	h := &Handlers{Deps: d}
+	r := chi.NewRouter()
+	r.Use(web.Identify, d.Site.Log, web.Secure)
+	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
+		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
+	}))
+	r.MethodNotAllowed(h.open(func(_ http.ResponseWriter, r *http.Request) error {
+		return apperr.New(apperr.NotFound, "%s does not take %s.", r.URL.Path, r.Method)
+	}))
+	r.Handle(static.Prefix+"*", static.Handler())
+	r.Get("/healthz", h.open(h.healthz))
+	r.Get("/readyz", h.open(h.readyz))
+	r.Group(func(r chi.Router) { // reports of tasks, with the token of their attempt
+		h.MountTask(r)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(d.Site.SameOrigin, d.Site.Authenticate)
+		r.Get("/login", h.open(h.loginPage))
+		r.Post("/login", h.open(h.login))
+		r.Post("/preferences/theme", h.open(h.setTheme))
+		r.Post("/preferences/keys", h.open(h.setKeys))
+		h.newAPI(r)
+		h.apiStreams(r)
+		h.artifactRoutes(r)
+		h.pages(r)
+	})
+	return r
+}
+
+// pages are what people see; every one needs a signed-in reader.
+func (h *Handlers) pages(r chi.Router) {
+	r.Post("/logout", h.open(h.logout))
+	r.Get("/", h.page(h.home))
+	r.Get("/search", h.page(h.search))
+	r.Get("/docs", h.page(h.docsPage))
+
+	r.Get("/workflows", h.page(h.workflows))
+	r.Get("/workflows/{name}", h.page(h.workflow))
+	r.Get("/workflows/{name}/versions/{version}", h.page(h.workflowVersion))
+	r.Get("/workflows/{name}/launch", h.page(h.launchForm))
+	r.Post("/workflows/{name}/launch", h.page(h.launch))
+	r.Get("/launch/{id}", h.page(h.launchByID))
+	r.Get("/typeahead", h.page(h.typeahead))
+	r.Get("/typeahead/preview", h.page(h.typeaheadPreview))
+	r.Post("/uploads", h.page(h.upload))
+
+	r.Get("/executions", h.page(h.executions))
+	r.Get("/executions/{id}", h.page(h.execution))
+	r.Get("/executions/{id}/stream", h.page(h.executionStream))
+	r.Get("/executions/{id}/cancel", h.page(h.cancelPage))
+	r.Post("/executions/{id}/cancel", h.page(h.cancel))
+	r.Get("/executions/{id}/nodes/{node}", h.page(h.node))
+	r.Get("/executions/{id}/logs", h.page(h.logs))
+	r.Get("/executions/{id}/logs/stream", h.page(h.logStream))
+	r.Get("/executions/{id}/logs.txt", h.page(h.logText))
+
+	r.Get("/artifacts", h.page(h.artifacts))
+	r.Get("/artifacts/{id}", h.page(h.artifact))
+	r.Get("/artifacts/{id}/download", h.page(h.artifactDownload))
+	r.Get("/artifacts/{id}/frame", h.page(h.artifactFrame))
+	r.Get("/types", h.page(h.types))
+	r.Get("/types/{name}", h.page(h.typePage))
+	r.Get("/dev/gallery", h.page(h.gallery))
+	r.Get("/dev/gallery/{view}", h.page(h.gallery))
+}
+
+// open serves f to everybody.
+func (h *Handlers) open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }
+
+// page serves f to signed-in readers; what they may do there is the services' to
+// decide.
+func (h *Handlers) page(f web.HandlerFunc) http.HandlerFunc {
+	return h.Site.Handler(func(w http.ResponseWriter, r *http.Request) error {
+		if _, ok := auth.SubjectOf(r.Context()); !ok {
+			return apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+		}
+		return f(w, r)
+	})
+}
