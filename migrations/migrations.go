@@ -7,3 +7,9 @@ import "embed"
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
+
+// ClickHouse holds clickhouse/*.sql. A file is a list of statements that each end
+// with ";" at the end of a line, and that may be run again.
+//
+//go:embed clickhouse/*.sql
+var ClickHouse embed.FS

@@ -82,7 +82,8 @@ func (l *linker) workflowInput(in *Input, path string) {
 	}
 	from := field.Type
 	in.Type = l.flow(from, in.Type, path, "inputs."+field.Name)
-	mayBeAbsent := !field.Required && field.Default == nil && from.Kind != typeregistry.KindOptional
+	_, filled := field.DefaultValue(typeregistry.Env{})
+	mayBeAbsent := !field.Required && !filled && from.Kind != typeregistry.KindOptional
 	if mayBeAbsent && in.Type != nil && in.Type.Kind != typeregistry.KindOptional {
 		l.add(path+".from", "The input %q may be left out, so it has to be required, have a default, or be taken as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
 	}

@@ -65,11 +65,11 @@ func messageOf(err error) string {
 }
 
 func (p *parser) definition(tree any) *Definition {
-	o := p.object(tree, "")
-	if o == nil {
-		p.append(apperr.Field{Path: "document", Message: "A definition is a mapping with name, version and operators."})
+	if _, isMapping := tree.(map[string]any); !isMapping {
+		p.add("document", "A definition is a mapping with name, version and operators.")
 		return nil
 	}
+	o := p.object(tree, "")
 	for _, set := range []string{"workflow_id", "version_id", "created_at", "updated_at"} {
 		o.get(set) // the server sets these; a definition read back from it carries them
 	}

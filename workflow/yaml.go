@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	yamlparser "github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // maxNestingMarks bounds what reaches the recursive YAML parser: opened flow
@@ -50,7 +52,7 @@ func parseYAML(doc []byte) (file *ast.File, err error) {
 			err = fmt.Errorf("the parser gave up: %v", p)
 		}
 	}()
-	return parser.ParseBytes(doc, 0)
+	return yamlparser.ParseBytes(doc, 0)
 }
 
 // yamlError keeps line and message of the parser and drops its quoted source.
@@ -104,7 +106,7 @@ func (r *yamlReader) value(n ast.Node, depth int) (any, error) {
 	case *ast.BoolNode:
 		return n.Value, nil
 	case *ast.StringNode:
-		return n.Value, checkText(n.Value)
+		return plain(n)
 	case *ast.LiteralNode:
 		return n.Value.Value, checkText(n.Value.Value)
 	case *ast.IntegerNode:
@@ -219,6 +221,17 @@ func integer(n *ast.IntegerNode) (any, error) {
 		return json.Number(strconv.FormatUint(v, 10)), nil
 	}
 	return nil, at(n, "%s is too large", shorten(n.GetToken().Value, 40))
+}
+
+// scientific is the core schema's float without a point, which the parser takes
+// for text: learning rates are often written 1e-4.
+var scientific = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)[eE][-+]?[0-9]{1,3}$`)
+
+func plain(n *ast.StringNode) (any, error) {
+	if n.GetToken().Type == token.StringType && scientific.MatchString(n.Value) {
+		return json.Number(n.Value), nil
+	}
+	return n.Value, checkText(n.Value)
 }
 
 // float keeps the digits as written when JSON can read them.
