@@ -2,8 +2,10 @@ package typeregistry
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +91,16 @@ func (k durationKind) normalize(c *checker, t *Type, path string, v any) any {
 }
 
 func (durationKind) jsonSchema(*Type) map[string]any {
-	return map[string]any{"type": "string", "minLength": 2}
+	return map[string]any{"type": "string", "pattern": durationPattern()}
+}
+
+// durationPattern says in a regular expression what ParseDuration reads, as far
+// as one can.
+func durationPattern() string {
+	const amount = `[0-9]+([.,][0-9]+)?`
+	units := slices.Sorted(maps.Keys(durationUnits()))
+	slices.Reverse(units) // longer spellings first
+	return `^\s*(0|[Pp](` + amount + `[WDwd])+|[Pp](` + amount + `[WDwd])*[Tt](` + amount + `[HMShms])+|(` + amount + `\s*(` + strings.Join(units, "|") + `)\s*)+)\s*$`
 }
 
 func (durationKind) ui(t *Type, f *UIField, _ Env) {

@@ -142,7 +142,7 @@ func (featureSetKind) jsonSchema(t *Type) map[string]any {
 		}
 	}
 	text := map[string]any{"type": "string", "pattern": cataloguePattern}
-	stored := map[string]any{"type": "string", "pattern": "^(fs://)?[A-Za-z0-9]"}
+	stored := map[string]any{"type": "string", "pattern": `^fs://[A-Za-z0-9][A-Za-z0-9._/+-]*$|` + cataloguePattern}
 	for _, key := range []string{"feature_set", "feature_store_ref"} {
 		ref := map[string]map[string]any{"feature_set": text, "feature_store_ref": stored}[key]
 		alternatives = append(alternatives, map[string]any{"type": "object", "required": []any{key}, "additionalProperties": false,

@@ -101,7 +101,7 @@ func (k numberKind) normalize(c *checker, t *Type, path string, v any) any {
 	if !ok || k.integer && !d.integral() {
 		return c.wrong(t, path, v)
 	}
-	if d.size() > 308 {
+	if _, err := strconv.ParseFloat(n.String(), 64); err != nil {
 		c.problem(path, sentence("The number is too large to compute with.", k.hint(t)))
 		return v
 	}

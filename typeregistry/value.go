@@ -123,6 +123,7 @@ func quote(v any) string {
 	if utf8.RuneCountInString(text) > 60 {
 		text = string([]rune(text)[:60]) + "…"
 	}
+	text = strings.ReplaceAll(text, "\n", "↵")
 	if _, ok := v.(string); ok {
 		return "“" + text + "”"
 	}
