@@ -1,0 +1,163 @@
+// Package flowforge_test holds the rules of the whole repository: who may import
+// whom, how long things may be, and that documents name what exists.
+package flowforge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/flowforge/flowforge"
+
+// rule is a row of the import table in docs/design.md. A name with /... stands
+// for the package and all below it; what is below a package may always import
+// its own tree.
+type rule struct {
+	packages string
+	may      string // packages of ours; "*" is all of them
+	not      string // packages of anybody
+}
+
+const services = "auth quota artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
+
+func table() []rule {
+	return []rule{
+		// 0: they know nothing of ours
+		{packages: "apperr migrations static proto/... sdk examples unixsocket"},
+		// 1
+		{packages: "db", may: "apperr migrations"},
+		{packages: "db/dbtest", may: "db apperr migrations"},
+		{packages: "typeregistry expression embedded/...", may: "apperr"},
+		// 2
+		{packages: "dag", may: "typeregistry expression apperr"},
+		{packages: "launcher/...", may: "apperr proto/... sdk unixsocket"},
+		{packages: "runner/...", may: "proto/... sdk unixsocket"},
+		// 3
+		{packages: "auth quota artifact/... telemetry/... notify", may: "db apperr auth"},
+		{packages: "catalogue", may: "db typeregistry apperr auth"},
+		{packages: "workflow", may: "dag typeregistry expression auth db apperr"},
+		// 4
+		{packages: "execution schedule metaflow", may: "apperr proto/... db typeregistry expression dag launcher auth quota artifact telemetry notify catalogue workflow"},
+		// 5
+		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
+		{packages: "web", may: "auth apperr views/... static"},
+		// 6
+		{packages: "handlers", may: "web views/... static typeregistry dag proto/... apperr " + services},
+		{packages: "jobs", may: "apperr " + services},
+		// 7
+		{packages: "app cmd/... e2e/... bench/...", may: "*"},
+	}
+}
+
+// listed is what `go list` says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// violations returns the imports of p that the table does not allow.
+func violations(p listed) []string {
+	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+	if name == "" {
+		return nil // this package of tests
+	}
+	i := slices.IndexFunc(table(), func(r rule) bool { return matches(name, r.packages) })
+	if i < 0 {
+		return []string{name + " is in no row of the import table: add it, and a line to docs/design.md"}
+	}
+	row := table()[i]
+	var bad []string
+	for _, path := range p.Imports {
+		ours, isOurs := strings.CutPrefix(path, module+"/")
+		switch {
+		case matches(path, row.not):
+			bad = append(bad, name+" imports "+path)
+		case !isOurs || row.may == "*" || matches(ours, row.may) || strings.HasPrefix(ours, tree(name, row.packages)):
+		default:
+			bad = append(bad, name+" imports "+ours)
+		}
+	}
+	return bad
+}
+
+// matches reports whether one of the patterns stands for name.
+func matches(name, patterns string) bool {
+	for _, pattern := range strings.Fields(patterns) {
+		root, below := strings.CutSuffix(pattern, "/...")
+		if name == root || below && strings.HasPrefix(name, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// tree is the package that the pattern for name stands for, when it stands for
+// all below it.
+func tree(name, patterns string) string {
+	for _, pattern := range strings.Fields(patterns) {
+		if root, below := strings.CutSuffix(pattern, "/..."); below && matches(name, pattern) {
+			return root
+		}
+	}
+	return "\x00"
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := 0
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; packages++ {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range violations(p) {
+			t.Error(v)
+		}
+	}
+	if packages < 20 {
+		t.Errorf("go list names %d packages only: this test does not look", packages)
+	}
+}
+
+// TestImportsBite shows that the table refuses what it is there to refuse.
+func TestImportsBite(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to string
+		allowed  bool
+	}{
+		{"handlers", module + "/execution", true},
+		{"handlers", module + "/db", false},
+		{"handlers", module + "/jobs", false},
+		{"jobs", module + "/views", false},
+		{"jobs", module + "/execution", true},
+		{"views", module + "/execution", false},
+		{"views/ui", module + "/views", true},
+		{"views/forms", "net/http", false},
+		{"apperr", module + "/db", false},
+		{"dag", module + "/db", false},
+		{"embedded/postgres", module + "/embedded/child", true},
+		{"embedded/postgres", module + "/db", false},
+		{"runner", module + "/apperr", false},
+		{"workflow", module + "/execution", false},
+		{"app", module + "/db", true},
+		{"util", "strings", false},
+	} {
+		got := violations(listed{ImportPath: module + "/" + c.from, Imports: []string{c.to}})
+		if (len(got) == 0) != c.allowed {
+			t.Errorf("%s → %s: %q, want allowed %v", c.from, c.to, got, c.allowed)
+		}
+	}
+}
