@@ -110,7 +110,8 @@ func (w *weaver) resolve(name string, trail []string) {
 		return
 	}
 	def := w.defs[i]
-	n, key, err := definitionNode(def)
+	key := ""
+	n, err := definitionNode(def)
 	if err == nil {
 		for _, used := range n.mentions(nil) {
 			w.resolve(used, append(slices.Clone(trail), name))
@@ -127,7 +128,8 @@ func (w *weaver) resolve(name string, trail []string) {
 			return
 		}
 	}
-	w.problem(i, key, problemOf(err, "").Message)
+	fault := problemOf(err, key)
+	w.problem(i, fault.Path, fault.Message)
 }
 
 // mentions lists the type names that n uses.
@@ -143,9 +145,10 @@ func (n *node) mentions(names []string) []string {
 }
 
 // definitionNode reads extends, and the fields that the schema adds to it.
-func definitionNode(def CustomType) (n *node, key string, err error) {
-	if n, err = objectNode(Plain(def.Extends), "", 0); err != nil {
-		return nil, "extends", err
+func definitionNode(def CustomType) (*node, error) {
+	n, err := objectNode(Plain(def.Extends), "extends", 0)
+	if err != nil {
+		return nil, err
 	}
 	takesFields := n.name == string(KindStruct) || n.name == string(KindHyperparam)
 	if fields, ok := def.Schema["fields"]; ok && takesFields {
@@ -156,11 +159,11 @@ func definitionNode(def CustomType) (n *node, key string, err error) {
 				schema[key] = def.Schema[key]
 			}
 		}
-		if n.fields, err = objectFields(Plain(schema), "", 0); err != nil {
-			return nil, "schema", err
+		if n.fields, err = objectFields(Plain(schema), "schema", 0); err != nil {
+			return nil, err
 		}
 	}
-	return n, "", nil
+	return n, nil
 }
 
 // buildCustom makes the type of a definition whose dependencies are known.

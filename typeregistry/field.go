@@ -150,17 +150,17 @@ func (s Schema) Field(name string) (Field, bool) { return fieldNamed(s.Fields, n
 // ParseSchema reads a list of fields, or {fields, required_fields, validators}.
 // Every problem carries its path below path, such as "inputs[2].type".
 func (r *Registry) ParseSchema(raw any, path string) (Schema, []apperr.Field) {
-	list, required, validators, err := unwrapFields(Plain(raw), path)
+	list, required, validators, at, err := unwrapFields(Plain(raw), path)
 	if err != nil {
 		return Schema{}, []apperr.Field{problemOf(err, path)}
 	}
 	var nodes []nodeField
 	var problems []apperr.Field
 	for i, e := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		n, err := objectField(e, at, 0)
+		row := fmt.Sprintf("%s[%d]", at, i)
+		n, err := objectField(e, row, 0)
 		if err != nil {
-			problems = append(problems, problemOf(err, at))
+			problems = append(problems, problemOf(err, row))
 			continue
 		}
 		n.merge(required, validators)

@@ -194,12 +194,13 @@ func tooLong(s string) error {
 	return fmt.Errorf("%s is too long. Enter less than 292 years.", quote(s))
 }
 
+var durationPart = regexp.MustCompile(`^([0-9]+(?:[.,][0-9]+)?)\s*([\pL]+)\s*`)
+
 // sumDuration adds up "1h 30m": numbers, each with a unit.
 func sumDuration(s, text string, units map[string]time.Duration) (time.Duration, error) {
-	part := regexp.MustCompile(`^([0-9]+(?:[.,][0-9]+)?)\s*([\pL]+)\s*`)
 	total, exact := decimal{}, false
 	for text != "" {
-		m := part.FindStringSubmatch(text)
+		m := durationPart.FindStringSubmatch(text)
 		if m == nil {
 			return 0, fmt.Errorf("%s is not a duration. Enter one such as 90 s or 1 h 30 min.", quote(s))
 		}

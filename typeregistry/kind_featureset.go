@@ -36,13 +36,15 @@ func (featureSetKind) entryRules() []Validator {
 	return []Validator{{Rule: "exists", Error: "There is no such feature set. Choose one from the list."}}
 }
 
+var storePath = regexp.MustCompile(`^(.+)/(v?[0-9][A-Za-z0-9._+-]*)$`)
+
 // storeReference reads "fs://news_feed/user_features/v2".
 func storeReference(text string) string {
 	rest, ok := strings.CutPrefix(text, "fs://")
 	if !ok {
 		return text
 	}
-	if m := regexp.MustCompile(`^(.+)/(v?[0-9][A-Za-z0-9._+-]*)$`).FindStringSubmatch(rest); m != nil {
+	if m := storePath.FindStringSubmatch(rest); m != nil {
 		return m[1] + "@" + m[2]
 	}
 	return rest
@@ -88,7 +90,7 @@ func (k featureSetKind) locate(c *checker, t *Type, path string, object map[stri
 	if artifact, isArtifact := reference(text)["$artifact"]; isArtifact {
 		return map[string]any{"$artifact": artifact}
 	}
-	if !ok || !catalogueReference().MatchString(text) {
+	if !ok || !catalogueReference.MatchString(text) {
 		c.problem(path, sentence(quote(ref)+" is not the name of a feature set.", k.hint(t)))
 	} else {
 		c.exists(t, path, text)

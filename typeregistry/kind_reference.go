@@ -47,12 +47,10 @@ func (k referenceKind) hint(*Type) string {
 	return "Choose or upload " + k.words + "."
 }
 
-// catalogueReference is "name" or "name@version".
-func catalogueReference() *regexp.Regexp {
-	return regexp.MustCompile(cataloguePattern)
-}
-
+// cataloguePattern is "name" or "name@version".
 const cataloguePattern = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}(@[A-Za-z0-9][A-Za-z0-9._+-]{0,99})?$`
+
+var catalogueReference = regexp.MustCompile(cataloguePattern)
 
 func (k referenceKind) normalize(c *checker, t *Type, path string, v any) any {
 	if text, ok := v.(string); ok {
@@ -90,7 +88,7 @@ func (k referenceKind) normalizeReference(c *checker, t *Type, path string, obje
 		return map[string]any{"$artifact": id.String()}
 	case object["$catalogue"] != nil:
 		ref, _ := object["$catalogue"].(string)
-		if !catalogueReference().MatchString(ref) {
+		if !catalogueReference.MatchString(ref) {
 			c.problem(path, sentence(quote(object["$catalogue"])+" is not a reference.", k.hint(t)))
 			return object
 		}

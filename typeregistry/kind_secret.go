@@ -18,6 +18,8 @@ func (secretKind) hint(*Type) string { return "Enter the name of a secret." }
 
 const secretPattern = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`
 
+var secretName = regexp.MustCompile(secretPattern)
+
 func (k secretKind) normalize(c *checker, t *Type, path string, v any) any {
 	object, ok := v.(map[string]any)
 	if ok {
@@ -26,7 +28,7 @@ func (k secretKind) normalize(c *checker, t *Type, path string, v any) any {
 	}
 	text, isText := v.(string)
 	text = strings.TrimSpace(text)
-	if !isText || !regexp.MustCompile(secretPattern).MatchString(text) {
+	if !isText || !secretName.MatchString(text) {
 		c.problem(path, "The name of a secret has letters, digits, \".\", \"_\", \"/\" and \"-\" only. "+k.hint(t))
 		return v
 	}

@@ -180,8 +180,9 @@ type textFormat struct {
 	valid       func(string) bool
 }
 
+var hostname = regexp.MustCompile(`^(?i)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+
 func textFormats() map[string]textFormat {
-	hostname := regexp.MustCompile(`^(?i)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 	return map[string]textFormat{
 		"email": {"an e-mail address", "an address such as ada@example.org", func(s string) bool {
 			a, err := mail.ParseAddress(s)

@@ -19,6 +19,9 @@ func objectNode(raw any, path string, depth int) (*node, error) {
 		if err != nil && path != "" {
 			return nil, &formError{path: path, message: err.Error()}
 		}
+		if err == nil && path != "" {
+			n.below(path)
+		}
 		return n, err
 	case map[string]any:
 		o := objectReader{object: x, path: path, depth: depth}
@@ -120,7 +123,7 @@ func (o objectReader) variants(n *node, at place, value any) error {
 
 // objectFields reads a list of field objects, or {fields, required_fields}.
 func objectFields(raw any, path string, depth int) ([]nodeField, error) {
-	list, required, validators, err := unwrapFields(raw, path)
+	list, required, validators, path, err := unwrapFields(raw, path)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +139,16 @@ func objectFields(raw any, path string, depth int) ([]nodeField, error) {
 	return fields, nil
 }
 
-// unwrapFields takes the list of fields out of the two forms that a schema may have.
-func unwrapFields(raw any, path string) (list []any, required []string, validators []any, err error) {
+// unwrapFields takes the list of fields out of the two forms that a schema may
+// have; at is the path of the list.
+func unwrapFields(raw any, path string) (list []any, required []string, validators []any, at string, err error) {
 	if raw == nil {
-		return nil, nil, nil, nil
+		return nil, nil, nil, path, nil
 	}
 	if object, ok := raw.(map[string]any); ok && object["fields"] != nil {
 		for _, key := range slices.Sorted(maps.Keys(object)) {
 			if !slices.Contains([]string{"fields", "required_fields", "validators"}, key) {
-				return nil, nil, nil, place{path: join(path, key)}.errorf("%s is not known here; fields, required_fields and validators are", quote(key))
+				return nil, nil, nil, path, place{path: join(path, key)}.errorf("%s is not known here; fields, required_fields and validators are", quote(key))
 			}
 		}
 		if names, ok := object["required_fields"].([]any); ok {
@@ -154,13 +158,13 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 			}
 		}
 		validators, _ = object["validators"].([]any)
-		raw = object["fields"]
+		raw, path = object["fields"], join(path, "fields")
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		return nil, nil, nil, place{path: path}.errorf("a list of fields is expected, each with name and type")
+		return nil, nil, nil, path, place{path: path}.errorf("a list of fields is expected, each with name and type")
 	}
-	return list, required, validators, nil
+	return list, required, validators, path, nil
 }
 
 // merge applies what a schema says of its fields by name.
@@ -222,7 +226,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 func suggest(word string, candidates []string) string {
 	best, least := "", 3
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least && 2*d <= len(word) {
 			best, least = c, d
 		}
 	}

@@ -54,15 +54,33 @@ type nodeField struct {
 	description string
 }
 
-// place is where something stands: a column of an expression, or a path of an
-// object form.
+// below puts the places of an expression under the path at which it stands.
+func (n *node) below(path string) {
+	n.place.path = path
+	for i := range n.params {
+		n.params[i].place.path = path
+	}
+	for _, t := range n.types {
+		t.node.below(path)
+	}
+	for i := range n.fields {
+		n.fields[i].place.path = path
+		n.fields[i].node.below(path)
+	}
+}
+
+// place is where something stands: a column of an expression, a path of an
+// object form, or both.
 type place struct {
 	column int
 	path   string
 }
 
 func (p place) errorf(format string, args ...any) error {
-	if p.column > 0 {
+	switch {
+	case p.column > 0 && p.path != "":
+		return &formError{path: p.path, message: fmt.Sprintf("column %d: ", p.column) + fmt.Sprintf(format, args...)}
+	case p.column > 0:
 		return &SyntaxError{Column: p.column, Message: fmt.Sprintf(format, args...)}
 	}
 	return &formError{path: p.path, message: fmt.Sprintf(format, args...)}
