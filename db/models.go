@@ -56,12 +56,36 @@ type Blob struct {
 	CreatedAt time.Time
 }
 
+type CatalogueEntry struct {
+	ID          uuid.UUID
+	ProjectID   uuid.UUID
+	Kind        string
+	Name        string
+	Version     string
+	Description string
+	Format      string
+	Framework   string
+	Tags        []string
+	Facts       json.RawMessage
+	Blob        json.RawMessage
+	CreatedBy   string
+	CreatedAt   time.Time
+}
+
 type Checkpoint struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
 	Attempt     int32
 	Data        json.RawMessage
 	SavedAt     time.Time
+}
+
+type CustomType struct {
+	TenantID   uuid.UUID
+	Name       string
+	Definition json.RawMessage
+	CreatedBy  string
+	CreatedAt  time.Time
 }
 
 type Event struct {
@@ -144,6 +168,7 @@ type Node struct {
 	Progress            *int32
 	ProgressMessage     string
 	ProgressStatus      string
+	ChangedSeq          int64
 }
 
 type Project struct {

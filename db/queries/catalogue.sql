@@ -1,0 +1,28 @@
+-- name: InsertCatalogueEntry :exec
+INSERT INTO catalogue_entries (id, project_id, kind, name, version, description, format, framework, tags, facts, blob, created_by, created_at)
+VALUES (@id, @project_id, @kind, @name, @version, @description, @format, @framework, @tags, @facts, @blob, @created_by, @created_at);
+
+-- name: GetCatalogueEntry :one
+SELECT * FROM catalogue_entries
+WHERE project_id = @project_id AND kind = @kind AND name = @name AND (@version::text = '' OR version = @version)
+ORDER BY id DESC
+LIMIT 1;
+
+-- name: SearchCatalogue :many
+SELECT * FROM catalogue_entries
+WHERE project_id = @project_id AND kind = @kind AND id < @before
+    AND (@format::text = '' OR format = '' OR format = @format)
+    AND (@framework::text = '' OR framework = '' OR framework = @framework)
+    AND (@query::text = '' OR name ILIKE '%' || @query || '%' OR description ILIKE '%' || @query || '%' OR @query ILIKE ANY (tags))
+ORDER BY (@query::text <> '' AND name ILIKE @query || '%') DESC, id DESC
+LIMIT @row_limit;
+
+-- name: ListCustomTypes :many
+SELECT definition FROM custom_types WHERE tenant_id = @tenant_id ORDER BY name;
+
+-- name: InsertCustomType :exec
+INSERT INTO custom_types (tenant_id, name, definition, created_by, created_at)
+VALUES (@tenant_id, @name, @definition, @created_by, @created_at);
+
+-- name: LockCustomTypes :exec
+SELECT pg_advisory_xact_lock(hashtextextended('custom_types ' || @tenant::text, 0));
