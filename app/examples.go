@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 
 	"github.com/goccy/go-yaml"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/examples"
+	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -71,6 +73,8 @@ type exampleData struct {
 	Format      string   `yaml:"format"`
 	Rows        int64    `yaml:"rows"`
 	Tags        []string `yaml:"tags"`
+
+	Columns []typeregistry.Column `yaml:"columns"`
 }
 
 func registerData(ctx context.Context, p *parts, folder fs.FS) error {
@@ -102,6 +106,12 @@ func registerData(ctx context.Context, p *parts, folder fs.FS) error {
 	return nil
 }
 
-func registerEntry(_ context.Context, _ *catalogue.Service, _ exampleData, _ artifact.Blob) error {
-	return nil
+func registerEntry(ctx context.Context, c *catalogue.Service, e exampleData, blob artifact.Blob) error {
+	mediaType := artifact.MediaTypeOf(e.Kind, e.File, "")
+	_, _, err := c.Register(ctx, catalogue.Entry{
+		Kind: typeregistry.Kind(e.Kind), Name: e.Name, Version: e.Version, Description: e.Description, Format: e.Format, Tags: e.Tags,
+		Facts: catalogue.Facts{Rows: &e.Rows, Columns: e.Columns},
+		Blob:  &catalogue.BlobRef{SHA256: blob.SHA256, Size: blob.Size, MediaType: mediaType, Filename: path.Base(e.File)},
+	})
+	return err
 }
