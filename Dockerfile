@@ -1,0 +1,27 @@
+# The server, the runner and the command line in one image. PostgreSQL and
+# ClickHouse are addresses here (FLOWFORGE_DATABASE_URL, FLOWFORGE_CLICKHOUSE_URL).
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+# nochdb leaves the embedded engine out: only without it is the binary static, so
+# that it also starts inside task images of any kind.
+RUN CGO_ENABLED=0 go build -tags nochdb -trimpath -ldflags="-s -w" -o /out/flowforge ./cmd/flowforge
+
+FROM python:3.13-slim-bookworm
+RUN useradd --uid 10001 --user-group --create-home flowforge \
+    && install -d -m 0700 -o flowforge -g flowforge /var/lib/flowforge
+COPY --from=build /out/flowforge /usr/local/bin/flowforge
+# The Python SDK has no dependencies: to be on the path is to be installed.
+COPY sdk/python/flowforge /opt/flowforge/python/flowforge
+ENV PYTHONPATH=/opt/flowforge/python \
+    FLOWFORGE_DATA_DIR=/var/lib/flowforge
+USER 10001:10001
+WORKDIR /var/lib/flowforge
+VOLUME /var/lib/flowforge
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+    CMD ["python3", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz', timeout=2)"]
+ENTRYPOINT ["flowforge"]
+CMD ["serve"]
