@@ -8,8 +8,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // Deps is what the handlers work with.
@@ -19,7 +23,12 @@ type Deps struct {
 	Site     *web.Site
 	Sessions *web.Sessions
 	Links    *auth.LoginLinks
-	Checks   []Check // what /readyz asks
+
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Catalogue  *catalogue.Service
+	Checks     []Check // what /readyz asks
 }
 
 // Check is one dependency that /readyz asks.

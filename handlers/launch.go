@@ -59,14 +59,14 @@ func (h *Handlers) launch(w http.ResponseWriter, r *http.Request) error {
 	d.take(sent)
 	switch {
 	case sent.Has("$panel"):
-		inputs, problems := d.check(h.env(r, d))
+		inputs, problems := d.check(h.env(r))
 		return web.Render(w, r, http.StatusOK, views.LaunchParts(h.verdict(r, d, inputs, problems)))
 	case sent.Has("$version"):
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$view"):
 		return h.renderDraft(w, r, d.show(sent.Get("$view")), d)
 	case sent.Has("$check"):
-		return h.renderDraft(w, r, d.checked(h.env(r, d)), d)
+		return h.renderDraft(w, r, d.checked(h.env(r)), d)
 	}
 	if d.edit() {
 		return h.renderDraft(w, r, http.StatusOK, d)
@@ -80,7 +80,7 @@ func (h *Handlers) launch(w http.ResponseWriter, r *http.Request) error {
 
 // launchDraft launches, or answers the form with what has to change.
 func (h *Handlers) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) error {
-	inputs, problems := d.check(h.env(r, d))
+	inputs, problems := d.check(h.env(r))
 	if len(problems) > 0 {
 		d.fail(problems)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)

@@ -39,7 +39,7 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 	if d.came != nil && d.came.Reset != "" {
 		page.Came = differing(*d.came, form)
 	}
-	env := h.env(r, d)
+	env := h.env(r)
 	inputs, problems := d.check(env)
 	if d.mode == views.LaunchCommand {
 		page.Carried = d.values
@@ -102,13 +102,6 @@ func differing(p views.Provenance, form *forms.Form) *views.Provenance {
 		p.Reset = ""
 	}
 	return &p
-}
-
-// env is what the values are checked against.
-func (h *Handlers) env(r *http.Request, _ *draft) typeregistry.Env {
-	return typeregistry.Env{Now: h.Now(), Exists: func(kind typeregistry.Kind, ref string) bool {
-		return h.known(r.Context(), kind, ref)
-	}}
 }
 
 // verdict is the check of values and of what they ask for.

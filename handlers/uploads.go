@@ -194,7 +194,7 @@ func (in *intake) refs(ctx context.Context) (map[string]string, error) {
 	for control, entries := range in.files {
 		last := entries[len(entries)-1]
 		ref := fileRef{
-			File: last.SHA256, Size: last.Size, Name: artifact.SafeFilename(last.Path, "file", "", ""),
+			SHA256: last.SHA256, Size: last.Size, Name: artifact.SafeFilename(last.Path, "file", "", ""),
 			MediaType: artifact.MediaTypeOf("", last.Path, in.media[control]),
 		}
 		if in.folder(control) {
@@ -232,15 +232,7 @@ func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (fileR
 	if err != nil {
 		return fileRef{}, err
 	}
-	return fileRef{File: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
-}
-
-// fileRef is the value of a file that was uploaded.
-type fileRef struct {
-	File      string `json:"$file"`
-	Name      string `json:"name"`
-	Size      int64  `json:"size"`
-	MediaType string `json:"media_type"`
+	return fileRef{SHA256: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
 }
 
 // fileName is the name that the browser gives a part's file, with the folders of a chosen

@@ -429,7 +429,7 @@ func launchHead(page LaunchPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</select> <button class=\"btn btn-s btn-quiet\" type=\"submit\" formnovalidate name=\"$version\" value=\"1\">Use this version</button></div><div class=\"row push\"><a class=\"btn btn-s btn-quiet\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</select> <button class=\"btn btn-s btn-quiet without-script\" type=\"submit\" formnovalidate name=\"$version\" value=\"1\">Use this version</button></div><div class=\"row push\"><a class=\"btn btn-s btn-quiet\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

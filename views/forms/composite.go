@@ -263,6 +263,12 @@ func (c Control) KindWords() string {
 	return words
 }
 
+// compact returns the control as a member of a struct.
+func (c Control) compact() Control {
+	c.Compact = true
+	return c
+}
+
 // HyperSummary counts the parameters that differ from their defaults.
 func (c Control) HyperSummary() string {
 	changed := 0

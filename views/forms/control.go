@@ -24,6 +24,7 @@ type Control struct {
 	Widget      string // asked for by the hints, "" for the kind's own
 	Optional    bool   // may be left out
 	Bare        bool   // the label is for screen readers alone: the place says what it is
+	Compact     bool   // a member of a struct: no slider, and the type in its tooltip
 	Depth       int    // how many structs are around it
 
 	form     *Form

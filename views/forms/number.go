@@ -27,7 +27,7 @@ func (c Control) Slider() (Slider, bool) {
 	low, lowErr := strconv.ParseFloat(p.Min.String(), 64)
 	high, highErr := strconv.ParseFloat(p.Max.String(), 64)
 	integer := c.Type.Kind == typeregistry.KindInteger
-	if lowErr != nil || highErr != nil || high <= low || c.Widget == "input" {
+	if lowErr != nil || highErr != nil || high <= low || c.Widget == "input" || c.Compact && c.Widget != "slider" {
 		return Slider{}, false
 	}
 	if integer && !p.LogScale && c.Widget != "slider" {

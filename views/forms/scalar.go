@@ -37,10 +37,8 @@ func (c Control) wide() bool {
 	switch c.Type.Kind {
 	case typeregistry.KindUnion, typeregistry.KindStruct, typeregistry.KindHyperparam, typeregistry.KindFeatureSet, typeregistry.KindDataset:
 		return true
-	case typeregistry.KindList:
-		return c.Type.Elem.IsComposite()
-	case typeregistry.KindMap:
-		return c.Type.Elem.IsComposite()
+	case typeregistry.KindList, typeregistry.KindMap:
+		return c.Compact || c.Type.Elem.IsComposite()
 	case typeregistry.KindString, typeregistry.KindText, typeregistry.KindJSON:
 		return c.LongText()
 	}

@@ -22,6 +22,9 @@ export function setUp() {
   setUpServerButtons(enhance);
   setUpCheck();
   document.addEventListener("click", putValue);
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-version]")) event.target.form.querySelector("[name='$version']").click();
+  });
   addEventListener("pageshow", (event) => event.persisted && renewKeys());
 }
 
