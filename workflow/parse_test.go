@@ -275,6 +275,10 @@ func TestDocumentLimits(t *testing.T) {
 		alias := fmt.Sprintf("*a%d", i-1)
 		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(alias+",", 10), ","))
 	}
+	var keys strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&keys, "k%d: v\n", i)
+	}
 	for name, test := range map[string]struct{ doc, want string }{
 		"empty":            {"", "empty"},
 		"only a comment":   {"# nothing\n", "empty"},
@@ -286,6 +290,8 @@ func TestDocumentLimits(t *testing.T) {
 		"yaml escaped nul": {`name: "a\0"`, "NUL"},
 		"too large":        {strings.Repeat(" ", MaxDocumentBytes+1), "larger"},
 		"deep json":        {strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000), "nested"},
+		"many keys":        {keys.String(), "2000 keys"},
+		"large yaml":       {strings.Repeat("# x\n", maxYAMLBytes/4) + "a: 1", "have to be JSON"},
 		"deep flow":        {"a: " + strings.Repeat("[", 100_000), "nested"},
 		"deep blocks":      {strings.Repeat("- ", 100_000) + "x", "nested"},
 		"alias bomb":       {bomb, "values"},
@@ -373,6 +379,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("name: a\nversion: 1.0.0\noperators: [{name: x, type: shell, code: {script: hi}}]"))
 	f.Add([]byte("a: &x [*x]"))
 	f.Add([]byte("{<<: {name: a}}"))
+	f.Add([]byte(`"": 1`))
 	registry := typeregistry.Builtin()
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		d, problems := Parse(doc, registry)

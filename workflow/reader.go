@@ -59,6 +59,9 @@ func (p *problems) object(v any, path string) *object {
 
 // at returns the path of key.
 func (o *object) at(key string) string {
+	if key == "" {
+		key = `""`
+	}
 	if o.path == "" {
 		return key
 	}

@@ -14,14 +14,21 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxNestingMarks bounds what reaches the recursive YAML parser: opened flow
-// brackets, and block markers in one line.
-const maxNestingMarks = 1000
+// Bounds on what reaches the YAML parser, which is recursive, and whose time
+// grows with the square of the keys of one block mapping.
+const (
+	maxYAMLBytes    = 4 << 20
+	maxNestingMarks = 1000 // opened flow brackets; block markers in one line
+	maxBlockKeys    = 2000 // lines with a colon at one indentation
+)
 
 // decodeYAML reads one YAML document. Aliases and merge keys are expanded within
 // the limit on values; tags and numbers that JSON cannot hold are refused.
 func decodeYAML(doc []byte) (any, error) {
-	if err := checkNesting(doc); err != nil {
+	if len(doc) > maxYAMLBytes {
+		return nil, documentErrorf("A YAML document may have %d MiB; larger ones have to be JSON.", maxYAMLBytes>>20)
+	}
+	if err := checkShape(doc); err != nil {
 		return nil, err
 	}
 	file, err := parseYAML(doc)
@@ -65,8 +72,11 @@ func yamlError(err error) error {
 	return documentErrorf("The YAML cannot be read: %s.", shorten(err.Error(), 200))
 }
 
-func checkNesting(doc []byte) error {
+// checkShape looks at brackets and indentation alone, so it counts what stands in
+// strings too: its bounds are far from what people write.
+func checkShape(doc []byte) error {
 	open := 0
+	var blocks []block // around the line, the innermost last
 	for line := range bytes.Lines(doc) {
 		marks := 0
 		for i, c := range line {
@@ -84,9 +94,30 @@ func checkNesting(doc []byte) error {
 				return errTooDeep()
 			}
 		}
+		if bytes.IndexByte(line, ':') < 0 {
+			continue
+		}
+		indent := len(line) - len(bytes.TrimLeft(line, " "))
+		for len(blocks) > 0 && blocks[len(blocks)-1].indent > indent {
+			blocks = blocks[:len(blocks)-1]
+		}
+		if len(blocks) == 0 || blocks[len(blocks)-1].indent < indent {
+			blocks = append(blocks, block{indent: indent})
+		}
+		if line[indent] == '-' { // an item of a list, not another key
+			continue
+		}
+		if last := &blocks[len(blocks)-1]; last.keys < maxBlockKeys {
+			last.keys++
+			continue
+		}
+		return documentErrorf("A mapping may have %d keys.", maxBlockKeys)
 	}
 	return nil
 }
+
+// block is a run of lines at one indentation.
+type block struct{ indent, keys int }
 
 type yamlReader struct {
 	anchors map[string]ast.Node
