@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -37,41 +36,6 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("The attempt used %d MiB of memory; its limit is %d MiB.", e.used>>20, e.limit>>20)
 }
 
-const attemptsFolder = "attempts"
-
-// paths are the places of one attempt.
-type paths struct {
-	base        string // removed when everything is delivered
-	work        string // working directory
-	outputs     string
-	inputs      string // the JSON file
-	files       string // input artifacts
-	spool       string // what the SDK could not send
-	checkpoints string // outlives the attempt
-	result      string // a result that is not delivered
-	log         string // log entries that are not delivered
-	sdk         string
-}
-
-func (s *Supervisor) pathsOf(taskID, checkpointKey string) paths {
-	base := filepath.Join(s.config.Dir, attemptsFolder, taskID)
-	if !plainName(checkpointKey) {
-		checkpointKey = taskID
-	}
-	return paths{
-		base:        base,
-		work:        filepath.Join(base, "work"),
-		outputs:     filepath.Join(base, "outputs"),
-		inputs:      filepath.Join(base, "inputs.json"),
-		files:       filepath.Join(base, "inputs"),
-		spool:       filepath.Join(base, "spool"),
-		checkpoints: filepath.Join(s.config.Dir, checkpointsFolder, checkpointKey),
-		result:      filepath.Join(base, "result"),
-		log:         filepath.Join(base, "log"),
-		sdk:         s.sdk,
-	}
-}
-
 // plainName reports whether name is safe as the name of a file.
 func plainName(name string) bool {
 	if name == "" || len(name) > 200 || name[0] == '.' {
@@ -89,7 +53,7 @@ func plainName(name string) bool {
 type attempt struct {
 	s     *Supervisor
 	spec  *flowforgev1.AttemptSpec
-	paths paths
+	paths paths // set once, when the work begins
 	box   *outbox
 	begin time.Time
 
@@ -136,6 +100,14 @@ func (a *attempt) signal(sig syscall.Signal) {
 	if child != nil {
 		child.signal(sig)
 	}
+}
+
+// checkpointKey is empty when there is none that can name a folder.
+func (a *attempt) checkpointKey() string {
+	if plainName(a.spec.CheckpointKey) {
+		return a.spec.CheckpointKey
+	}
+	return ""
 }
 
 func (a *attempt) grace() time.Duration {
@@ -196,16 +168,26 @@ func (a *attempt) run() {
 	if lost := a.box.log.lost(); lost > 0 {
 		a.system(levelWarn, fmt.Sprintf("%d log lines are lost: the disk of the runner is full.", lost))
 	}
-	a.leaveCheckpoints(e.outcome)
+	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		if err := a.s.slots.saveCheckpoints(a.paths, a.checkpointKey()); err != nil {
+			a.system(levelWarn, "The checkpoints could not be kept: "+err.Error()+".")
+		}
+	}
 	a.conclude(e)
 	a.deliver()
 }
 
 // work prepares and runs what the spec says.
 func (a *attempt) work() ending {
-	if err := a.makeFolders(); err != nil {
+	key := a.checkpointKey()
+	p, err := a.s.slots.take(a.spec.TaskId, key)
+	if err != nil {
 		return startFailed("The attempt's folder could not be made: " + err.Error() + ".")
 	}
+	a.mu.Lock()
+	a.paths = p
+	a.mu.Unlock()
+	a.box.log.at(p.log)
 	switch work := a.spec.Work.(type) {
 	case *flowforgev1.AttemptSpec_Process:
 		return a.runProcess(work.Process)
@@ -213,37 +195,6 @@ func (a *attempt) work() ending {
 		return a.runHTTP(work.Http)
 	}
 	return startFailed("The operator has nothing to run.")
-}
-
-func (a *attempt) makeFolders() error {
-	if err := os.Mkdir(a.paths.base, 0o700); errors.Is(err, os.ErrExist) {
-		if err := os.RemoveAll(a.paths.base); err != nil {
-			return err
-		}
-		if err := os.Mkdir(a.paths.base, 0o700); err != nil {
-			return err
-		}
-	} else if err != nil {
-		return err
-	}
-	if err := os.Mkdir(a.paths.outputs, 0o700); err != nil {
-		return err
-	}
-	if _, ok := a.spec.Work.(*flowforgev1.AttemptSpec_Http); ok {
-		return nil
-	}
-	if err := os.Mkdir(a.paths.checkpoints, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return os.Mkdir(a.paths.work, 0o700)
-}
-
-// leaveCheckpoints keeps what the next attempt needs: nothing after a success.
-func (a *attempt) leaveCheckpoints(outcome flowforgev1.Outcome) {
-	if os.Remove(a.paths.checkpoints) == nil || outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
-		return
-	}
-	_ = os.RemoveAll(a.paths.checkpoints)
 }
 
 func (a *attempt) collect(e *ending) {

@@ -95,7 +95,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		name, value, _ := strings.Cut(line, "=")
 		got[name] = value
 	}
-	base := filepath.Join(s.config.Dir, "attempts", "e.1.2")
+	base := filepath.Join(s.config.Dir, "attempts", "1")
 	want := map[string]string{
 		"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "de_DE.UTF-8", "MODE": "fast",
 		"PYTHONUNBUFFERED": "1", "PYTHONPATH": filepath.Join(s.config.Dir, "cache", "sdk"),
@@ -104,7 +104,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		"FLOWFORGE_API_ENDPOINT": "http://api", "FLOWFORGE_LOG_ENDPOINT": "http://api",
 		"FLOWFORGE_AUTH_TOKEN": "token-e.1.2", "FLOWFORGE_HEARTBEAT_INTERVAL": "5",
 		"FLOWFORGE_INPUTS": filepath.Join(base, "inputs.json"), "FLOWFORGE_OUTPUTS": filepath.Join(base, "outputs"),
-		"FLOWFORGE_CHECKPOINTS": filepath.Join(s.config.Dir, "checkpoints", "key-e.1.2"),
+		"FLOWFORGE_CHECKPOINTS": filepath.Join(base, "checkpoints"),
 		"FLOWFORGE_SPOOL":       filepath.Join(base, "spool"),
 		"FLOWFORGE_PARAM_NAME":  "a b", "FLOWFORGE_PARAM_LEARNING_RATE": "0.1", "FLOWFORGE_PARAM_ON": "true",
 	}
@@ -127,7 +127,7 @@ func TestInputsAreLocalFiles(t *testing.T) {
 	}
 	wantOutcome(t, b.run(t, spec), succeeded)
 	lines := b.server.lines("inputs", "stdout")
-	base := filepath.Join(b.dir, "attempts", "inputs", "inputs")
+	base := filepath.Join(b.dir, "attempts", "1", "inputs")
 	want := []string{"onetwo", fmt.Sprintf(`{"data":"%[1]s/0/data.csv","images":[{"path":"%[1]s/2/data"}],"n":12345678901234567890,"tree":"%[1]s/1/tree"}`, base)}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)

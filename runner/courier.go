@@ -150,7 +150,7 @@ func (c *courier) collect(now time.Time) (parcels []parcel, next time.Duration) 
 				size += logBatch / 2
 			}
 		}
-		if _, more := o.due(); more && !p.last {
+		if _, more := o.due(); more {
 			rest = append(rest, o)
 		} else {
 			o.waiting = false

@@ -45,26 +45,19 @@ func (a *attempt) deliver() {
 	for {
 		select {
 		case <-a.delivered:
-			removeAttempt(a.paths)
+			if a.paths.base != "" {
+				a.s.slots.give(a.paths)
+			}
 			return
 		case <-a.s.ctx.Done():
 			a.persist()
 			return
 		case <-tidy.C:
-			_ = os.RemoveAll(a.paths.work)
-			_ = os.RemoveAll(a.paths.files)
+			if a.paths.base != "" {
+				_ = os.RemoveAll(a.paths.work)
+				_ = os.RemoveAll(a.paths.files)
+			}
 		}
-	}
-}
-
-// removeAttempt deletes the attempt's folder; the usual one, with nothing left
-// in it but empty folders, costs a few calls.
-func removeAttempt(p paths) {
-	_ = os.Remove(p.inputs)
-	_ = os.Remove(p.work)
-	_ = os.Remove(p.outputs)
-	if err := os.Remove(p.base); err != nil {
-		_ = os.RemoveAll(p.base)
 	}
 }
 
@@ -127,7 +120,7 @@ func (a *attempt) persist() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.result == nil || a.persisted {
+	if a.result == nil || a.persisted || a.paths.base == "" {
 		return
 	}
 	if err := writeMessage(a.paths.result, a.result); err != nil {
@@ -139,6 +132,9 @@ func (a *attempt) persist() {
 
 // readSpool returns what the SDK left behind: one SendRequest in JSON per file.
 func (a *attempt) readSpool() []*flowforgev1.Telemetry {
+	if a.paths.base == "" {
+		return nil
+	}
 	names, err := readNames(a.paths.spool)
 	if err != nil {
 		return nil

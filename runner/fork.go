@@ -2,9 +2,13 @@ package runner
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // forker starts every child on one OS thread that lives as long as the runner:
@@ -13,6 +17,7 @@ import (
 type forker struct {
 	requests chan forkRequest
 	quit     chan struct{}
+	stdin    *os.File // /dev/null
 	once     sync.Once
 
 	mu   sync.Mutex // held from the fork until the pid is registered
@@ -22,25 +27,32 @@ type forker struct {
 type forkRequest struct {
 	argv0 string
 	argv  []string
-	attr  *syscall.ProcAttr
+	env   []string
+	dir   string
 	reply chan forkReply
 }
 
 type forkReply struct {
 	pid, pidfd int
+	outputs    [2]*os.File // read ends of standard output and standard error
 	err        error
 }
 
 var errForkerClosed = errors.New("the runner is going down")
 
-func newForker() *forker {
+func newForker() (*forker, error) {
+	stdin, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("standard input of tasks: %w", err)
+	}
 	f := &forker{
+		stdin:    stdin,
 		requests: make(chan forkRequest),
 		quit:     make(chan struct{}),
 		pids:     make(map[int]struct{}),
 	}
 	go f.loop()
-	return f
+	return f, nil
 }
 
 // close ends the forking thread, and with it every child that still lives.
@@ -48,6 +60,7 @@ func (f *forker) close() { f.once.Do(func() { close(f.quit) }) }
 
 func (f *forker) loop() {
 	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	defer f.stdin.Close()
 	for {
 		select {
 		case <-f.quit:
@@ -58,39 +71,80 @@ func (f *forker) loop() {
 	}
 }
 
-func (f *forker) fork(r forkRequest) forkReply {
-	pidfd := -1
-	r.attr.Sys = &syscall.SysProcAttr{
-		Setpgid:   true,
-		Pdeathsig: syscall.SIGKILL,
-		PidFD:     &pidfd,
+// fork opens the pipes itself, one attempt after the other: every descriptor
+// that is open makes a fork dearer.
+func (f *forker) fork(r forkRequest) (reply forkReply) {
+	var ends [2]int
+	for i := range ends {
+		if reply.outputs[i], ends[i], reply.err = outputPipe(); reply.err != nil {
+			closeFDs(ends[:i])
+			closeFiles(reply.outputs[:i])
+			return reply
+		}
 	}
+	defer closeFDs(ends[:])
+	reply.pidfd = -1
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pid, err := syscall.ForkExec(r.argv0, r.argv, r.attr)
-	if err != nil {
-		return forkReply{err: err}
+	reply.pid, reply.err = syscall.ForkExec(r.argv0, r.argv, &syscall.ProcAttr{
+		Dir: r.dir, Env: r.env,
+		Files: []uintptr{f.stdin.Fd(), uintptr(ends[0]), uintptr(ends[1])},
+		Sys: &syscall.SysProcAttr{
+			Setpgid:   true,
+			Pdeathsig: syscall.SIGKILL,
+			PidFD:     &reply.pidfd,
+		},
+	})
+	if reply.err != nil {
+		closeFiles(reply.outputs[:])
+		return reply
 	}
-	f.pids[pid] = struct{}{}
-	return forkReply{pid: pid, pidfd: pidfd}
+	f.pids[reply.pid] = struct{}{}
+	return reply
 }
 
-// start forks and executes argv0 in a process group of its own.
-func (f *forker) start(argv0 string, argv []string, attr *syscall.ProcAttr) (*process, error) {
-	r := forkRequest{argv0: argv0, argv: argv, attr: attr, reply: make(chan forkReply, 1)}
+// outputPipe returns a pipe whose read end is watched by the runtime's poller
+// and whose write end blocks, as programs expect.
+func outputPipe() (read *os.File, write int, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, 0, fmt.Errorf("pipe: %w", err)
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		closeFDs(fds[:])
+		return nil, 0, fmt.Errorf("pipe: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "output"), fds[1], nil
+}
+
+func closeFDs(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+}
+
+func closeFiles(files []*os.File) {
+	for _, file := range files {
+		_ = file.Close()
+	}
+}
+
+// start forks and executes c in a process group of its own.
+func (f *forker) start(c command, env environ, dir string) (*process, [2]*os.File, error) {
+	r := forkRequest{argv0: c.path, argv: c.argv, env: env.list(), dir: dir, reply: make(chan forkReply, 1)}
 	select {
 	case <-f.quit:
-		return nil, errForkerClosed
+		return nil, [2]*os.File{}, errForkerClosed
 	case f.requests <- r:
 	}
 	reply := <-r.reply
 	if reply.err != nil {
-		return nil, reply.err
+		return nil, reply.outputs, reply.err
 	}
-	return newProcess(f, reply.pid, reply.pidfd), nil
+	return newProcess(f, reply.pid, reply.pidfd), reply.outputs, nil
 }
 
-// reap forgets pid after it has been waited for.
+// reaped forgets pid after it has been waited for.
 func (f *forker) reaped(pid int) {
 	f.mu.Lock()
 	delete(f.pids, pid)

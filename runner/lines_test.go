@@ -70,14 +70,14 @@ func FuzzLineSplitter(f *testing.F) {
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"loss 0.3":                                levelInfo,
-		"ERROR:root:no file":                      levelError,
+		"loss 0.3":           levelInfo,
+		"ERROR:root:no file": levelError,
 		"2026-01-02 03:04:05,678 WARNING trainer": levelWarn,
-		"[error] broken":                          levelError,
-		"warning: deprecated":                     levelWarn,
-		"DEBUG x":                                 levelDebug,
-		"0 error so far":                          levelInfo,
-		"the error: is small":                     levelInfo,
+		"[error] broken":      levelError,
+		"warning: deprecated": levelWarn,
+		"DEBUG x":             levelDebug,
+		"0 error so far":      levelInfo,
+		"the error: is small": levelInfo,
 		"I wrote down the ERRORS of this very long line, ERROR": levelInfo,
 	} {
 		if got := levelOf(line); got != want {

@@ -27,7 +27,7 @@ const (
 // Entries go to the file when the memory share is full or the server is away.
 type logQueue struct {
 	taskID, token string
-	path          string // of the overflow file; the head stands beside it
+	path          string // of the overflow file, the head stands beside it; "": none yet
 	away          func() bool
 	appended      func() // called after every append, without the lock
 
@@ -43,10 +43,17 @@ type logQueue struct {
 	dropped  int  // entries that could not be written
 }
 
-func newLogQueue(taskID, token, path string, away func() bool, appended func()) *logQueue {
-	q := &logQueue{taskID: taskID, token: token, path: path, away: away, appended: appended}
+func newLogQueue(taskID, token string, away func() bool, appended func()) *logQueue {
+	q := &logQueue{taskID: taskID, token: token, away: away, appended: appended}
 	q.room = sync.NewCond(&q.mu)
 	return q
+}
+
+// at says where the overflow file is to be.
+func (q *logQueue) at(path string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.path = path
 }
 
 // append adds entries in order. It blocks while the backlog on disk is full,
@@ -87,6 +94,9 @@ func (q *logQueue) appendMemory(entries []*flowforgev1.LogEntry) {
 
 func (q *logQueue) appendFile(entries []*flowforgev1.LogEntry) error {
 	if q.file == nil {
+		if q.path == "" {
+			return errNoFolder
+		}
 		file, err := os.OpenFile(q.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return fmt.Errorf("log overflow: %w", err)
@@ -180,6 +190,9 @@ func (q *logQueue) persist() (bool, error) {
 	if len(q.inflight) == 0 && len(q.memory) == 0 && q.written == q.read {
 		return false, nil
 	}
+	if q.path == "" {
+		return true, errNoFolder
+	}
 	return true, q.writeHead()
 }
 
@@ -202,6 +215,8 @@ func (q *logQueue) close() {
 	}
 }
 
+var errNoFolder = errors.New("the attempt has no folder")
+
 func (q *logQueue) headPath() string { return q.path + ".head" }
 
 // writeHead is called with the lock held.
@@ -222,7 +237,8 @@ func (q *logQueue) removeFile() {
 // openLogQueue reads back what persist left; nil when there is nothing.
 func openLogQueue(path string, away func() bool, appended func()) (*logQueue, error) {
 	var head flowforgev1.SpooledLog
-	q := newLogQueue("", "", path, away, appended)
+	q := newLogQueue("", "", away, appended)
+	q.path = path
 	if err := readMessage(q.headPath(), &head); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

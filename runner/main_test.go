@@ -51,22 +51,23 @@ type taskServer struct {
 	flowforgev1connect.UnimplementedTaskServiceHandler
 	socket string
 
-	mu       sync.Mutex
-	changed  chan struct{}
-	http     *http.Server
-	finished map[string]*flowforgev1.Finished
-	started  map[string]int
-	beats    map[string]int
-	logs     map[string]map[string]*flowforgev1.LogEntry // task → stream:sequence
-	late     []string                                    // tasks with logs after their end
-	doubled  int                                         // log entries that came twice
-	metrics  map[string]int
-	cancel   map[string]bool
-	blobs    map[string][]byte
-	refuse   int // status that PUT answers, 0: takes it
+	mu           sync.Mutex
+	changed      chan struct{}
+	http         *http.Server
+	finished     map[string]*flowforgev1.Finished
+	started      map[string]int
+	beats        map[string]int
+	logs         map[string]map[string]*flowforgev1.LogEntry // task → stream:sequence
+	late         []string                                    // tasks with logs after their end
+	doubled      int                                         // log entries that came twice
+	changedLines int                                         // log entries that came twice with another content
+	metrics      map[string]int
+	cancel       map[string]bool
+	blobs        map[string][]byte
+	refuse       int // status that PUT answers, 0: takes it
 }
 
-func newTaskServer(t *testing.T) *taskServer {
+func newTaskServer(t testing.TB) *taskServer {
 	t.Helper()
 	s := &taskServer{
 		socket:   filepath.Join(shortTempDir(t), "api.sock"),
@@ -80,7 +81,7 @@ func newTaskServer(t *testing.T) *taskServer {
 	return s
 }
 
-func shortTempDir(t *testing.T) string {
+func shortTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ffr")
 	if err != nil {
@@ -90,7 +91,7 @@ func shortTempDir(t *testing.T) string {
 	return dir
 }
 
-func (s *taskServer) listen(t *testing.T) {
+func (s *taskServer) listen(t testing.TB) {
 	t.Helper()
 	listener, err := unixsocket.Listen(s.socket)
 	if err != nil {
@@ -181,15 +182,18 @@ func (s *taskServer) telemetry(id string, t *flowforgev1.Telemetry) {
 	}
 	for _, e := range t.Logs {
 		key := fmt.Sprintf("%s:%09d", e.Stream, e.Sequence)
-		if s.logs[id][key] != nil {
-			s.doubled++
+		if old := s.logs[id][key]; old != nil {
+			s.doubled++ // right after a lost answer, when it is the same entry
+			if old.Message != e.Message || old.Timestamp != e.Timestamp {
+				s.changedLines++
+			}
 		}
 		s.logs[id][key] = e
 	}
 }
 
 // await returns when done holds; it is looked at after every delivery.
-func (s *taskServer) await(t *testing.T, what string, done func() bool) {
+func (s *taskServer) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
@@ -207,7 +211,7 @@ func (s *taskServer) await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func (s *taskServer) awaitFinished(t *testing.T, id string) *flowforgev1.Finished {
+func (s *taskServer) awaitFinished(t testing.TB, id string) *flowforgev1.Finished {
 	t.Helper()
 	s.await(t, "the end of "+id, func() bool { return s.finished[id] != nil })
 	s.mu.Lock()
@@ -240,14 +244,14 @@ type testBundle struct {
 	dir    string
 }
 
-func setup(t *testing.T) *testBundle {
+func setup(t testing.TB) *testBundle {
 	t.Helper()
 	b := &testBundle{server: newTaskServer(t), dir: t.TempDir()}
 	b.open(t)
 	return b
 }
 
-func (b *testBundle) open(t *testing.T) {
+func (b *testBundle) open(t testing.TB) {
 	t.Helper()
 	s, err := New(Config{
 		Dir: b.dir, Server: Endpoint{Socket: b.server.socket}, Version: "test", Host: "here",
@@ -273,7 +277,7 @@ func argv(id string, command ...string) *flowforgev1.AttemptSpec {
 	}
 }
 
-func (b *testBundle) run(t *testing.T, spec *flowforgev1.AttemptSpec) *flowforgev1.Finished {
+func (b *testBundle) run(t testing.TB, spec *flowforgev1.AttemptSpec) *flowforgev1.Finished {
 	t.Helper()
 	if err := b.Start(spec); err != nil {
 		t.Fatal(err)
@@ -281,7 +285,7 @@ func (b *testBundle) run(t *testing.T, spec *flowforgev1.AttemptSpec) *flowforge
 	return b.server.awaitFinished(t, spec.TaskId)
 }
 
-func wantOutcome(t *testing.T, f *flowforgev1.Finished, want flowforgev1.Outcome) {
+func wantOutcome(t testing.TB, f *flowforgev1.Finished, want flowforgev1.Outcome) {
 	t.Helper()
 	if f.Outcome != want {
 		t.Fatalf("outcome %v (%q, exit %d), want %v", f.Outcome, f.Message, f.ExitCode, want)

@@ -23,10 +23,14 @@ type outbox struct {
 	startedDue time.Time
 	logDue     time.Time // zero: no log entry waits
 	waiting    bool      // in the courier's list
+	done       bool      // the last parcel is packed: nothing is sent any more
 }
 
 // due returns when the outbox next has something to send; ok is false when it has nothing.
 func (o *outbox) due() (at time.Time, ok bool) {
+	if o.done {
+		return time.Time{}, false
+	}
 	if o.heartbeat != nil || o.last || len(o.telemetry) > 0 {
 		return time.Time{}, true
 	}
@@ -80,7 +84,7 @@ func (o *outbox) pack(now time.Time) parcel {
 	if o.log.pending() > 0 {
 		o.logDue = now
 	} else if o.last {
-		p.last = true
+		p.last, o.done = true, true
 		if o.finished != nil {
 			add(&flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Finished{Finished: o.finished}})
 		}

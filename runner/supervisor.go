@@ -18,10 +18,9 @@ import (
 )
 
 const (
-	defaultGrace      = 10 * time.Second
-	defaultHeartbeat  = 5 * time.Second
-	checkpointsFolder = "checkpoints"
-	cacheFolder       = "cache"
+	defaultGrace     = 10 * time.Second
+	defaultHeartbeat = 5 * time.Second
+	cacheFolder      = "cache"
 	// killLimit is how long after SIGKILL a process may take to be gone.
 	killLimit = 2 * time.Second
 	// deliverAtShutdown is how long a shutdown waits for the server to take results.
@@ -59,7 +58,7 @@ type Supervisor struct {
 	environments *environments
 	requester    *requester
 	base         environ
-	sdk          string
+	slots        *slots
 	buffers      sync.Pool
 
 	ctx    context.Context // ends when nothing is delivered any more
@@ -92,10 +91,14 @@ func New(config Config) (*Supervisor, error) {
 			return nil, fmt.Errorf("runner folder: %w", err)
 		}
 	}
+	forker, err := newForker()
+	if err != nil {
+		return nil, err
+	}
 	s := &Supervisor{
 		config: config, logger: config.Logger,
 		server:    config.Server.connect(),
-		forker:    newForker(),
+		forker:    forker,
 		requester: newRequester(),
 		base:      baseEnvironment(config.Environ),
 		attempts:  make(map[string]*attempt),
@@ -111,10 +114,12 @@ func New(config Config) (*Supervisor, error) {
 		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ),
 		python: config.Python, run: s.runTool, busy: make(map[string]chan struct{}),
 	}
-	if s.sdk, err = unpackSDK(cache); err != nil {
+	python, err := unpackSDK(cache)
+	if err != nil {
 		s.forker.close()
 		return nil, err
 	}
+	s.slots = newSlots(dir, python)
 	if config.OwnProcess {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			s.logger.Warn("Processes that escape from their task cannot be adopted.", "error", err)
@@ -172,10 +177,10 @@ func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
 }
 
 func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
-	a := &attempt{s: s, spec: spec, paths: s.pathsOf(spec.TaskId, spec.CheckpointKey), delivered: make(chan struct{})}
+	a := &attempt{s: s, spec: spec, delivered: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	a.box = &outbox{taskID: spec.TaskId, token: spec.Token}
-	a.box.log = newLogQueue(spec.TaskId, spec.Token, a.paths.log, s.courier.away.Load, func() { s.courier.logged(a.box) })
+	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.courier.away.Load, func() { s.courier.logged(a.box) })
 	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
 	a.box.delivered = func() { s.forget(a) }
 	return a

@@ -37,7 +37,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	if err != nil {
 		return nil, command{}, err
 	}
-	if err := os.WriteFile(a.paths.inputs, []byte(inputs), 0o600); err != nil {
+	if err := rewrite(a.paths.inputs, inputs); err != nil {
 		return nil, command{}, err
 	}
 	env := taskEnvironment(s.base, spec, inputs, a.paths, s.config.Heartbeat)
@@ -55,8 +55,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 
 // execute runs the command and waits for its end.
 func (a *attempt) execute(c command, env environ) ending {
-	stdout := a.newStream("stdout")
-	stderr := a.newStream("stderr")
+	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
 	child, err := a.s.forker.startChild(c, env, a.paths.work, &a.s.buffers, stdout.take, stderr.take)
 	if err != nil {
 		return startFailed(startFailure(c, err))

@@ -1,0 +1,31 @@
+package runner
+
+import (
+	"fmt"
+	"testing"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// BenchmarkTrue measures attempts of /bin/true from the call of Start to the
+// delivered result, through a supervisor in a process of its own: one after the
+// other, and a thousand at a time.
+func BenchmarkTrue(b *testing.B) {
+	for _, together := range []int{1, 1000} {
+		b.Run(fmt.Sprint(together), func(b *testing.B) {
+			server := newTaskServer(b)
+			p := startSupervisor(b, server, shortTempDir(b))
+			started := 0
+			for b.Loop() {
+				var specs []*flowforgev1.AttemptSpec
+				for range together {
+					specs = append(specs, argv(fmt.Sprint("t", started), "/bin/true"))
+					started++
+				}
+				p.start(b, specs...)
+				server.await(b, "the end of all", func() bool { return len(server.finished) == started })
+			}
+			b.ReportMetric(float64(started)/b.Elapsed().Seconds(), "attempts/s")
+		})
+	}
+}
