@@ -266,15 +266,15 @@ func TestCompileTenThousandNodes(t *testing.T) {
 	t.Parallel()
 	in := layered(100, 100, 3)
 	best := time.Hour
-	for range 3 {
+	for range 5 {
 		start := time.Now()
 		if _, problems := Compile(in); problems != nil {
 			t.Fatal(problems)
 		}
 		best = min(best, time.Since(start))
 	}
-	if best > 100*time.Millisecond {
-		t.Errorf("10,000 nodes and 30,000 edges took %v, want under 100 ms", best)
+	if limit := slowdown * 100 * time.Millisecond; best > limit {
+		t.Errorf("10,000 nodes and 30,000 edges took %v, want under %v", best, limit)
 	}
 }
 

@@ -1,0 +1,5 @@
+//go:build !race
+
+package dag
+
+const slowdown = 1
