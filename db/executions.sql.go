@@ -110,6 +110,17 @@ func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyK
 	return i, err
 }
 
+const countLive = `-- name: CountLive :one
+SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = $1
+`
+
+func (q *Queries) CountLive(ctx context.Context, projectID uuid.UUID) (int32, error) {
+	row := q.db.QueryRow(ctx, countLive, projectID)
+	var live int32
+	err := row.Scan(&live)
+	return live, err
+}
+
 const eventSeqs = `-- name: EventSeqs :many
 SELECT id, event_seq FROM executions WHERE id = ANY ($1::uuid[])
 `
@@ -164,10 +175,10 @@ WITH fence AS (
         lease_until = CASE WHEN $3::timestamptz IS NULL
             THEN now() + make_interval(secs => $17::float8) END
     WHERE id = $18 AND owner = $19 AND owner_epoch = $20 AND status IN ('PENDING', 'RUNNING')
-    RETURNING id, project_id, event_seq - jsonb_array_length($16::jsonb) AS base
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($16::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
-        state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
+        changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
         reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
         ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
@@ -392,6 +403,19 @@ func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams
 	return err
 }
 
+const insertFirstEvent = `-- name: InsertFirstEvent :exec
+WITH counted AS (
+    UPDATE executions SET event_seq = 1 WHERE id = $3 RETURNING id
+)
+INSERT INTO events (execution_id, seq, at, kind, message)
+SELECT id, 1, $1::timestamptz, 'execution.launched', $2 FROM counted
+`
+
+func (q *Queries) InsertFirstEvent(ctx context.Context, at time.Time, message string, executionID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, insertFirstEvent, at, message, executionID)
+	return err
+}
+
 const listEvents = `-- name: ListEvents :many
 SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
 WHERE e.execution_id = $1 AND e.seq > $2
@@ -441,7 +465,7 @@ const listExecutions = `-- name: ListExecutions :many
 SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
-    AND ($3::text IS NULL OR e.workflow_name = $3 OR e.workflow_id::text = $3)
+    AND ($3::uuid IS NULL OR e.workflow_id = $3)
     AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
     AND ($5::text IS NULL OR e.submitted_by_name = $5 OR e.submitted_by::text = $5)
     AND ($6::text IS NULL OR e.name ILIKE $6 OR e.workflow_name ILIKE $6 OR e.id::text ILIKE $6)
@@ -452,22 +476,22 @@ LIMIT $9
 `
 
 type ListExecutionsParams struct {
-	ProjectID uuid.UUID
-	Before    *uuid.UUID
-	Workflow  *string
-	Statuses  []string
-	Submitter *string
-	Query     *string
-	Least     *uuid.UUID
-	Beyond    *uuid.UUID
-	MaxRows   int32
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Statuses   []string
+	Submitter  *string
+	Query      *string
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	MaxRows    int32
 }
 
 func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) ([]Execution, error) {
 	rows, err := q.db.Query(ctx, listExecutions,
 		arg.ProjectID,
 		arg.Before,
-		arg.Workflow,
+		arg.WorkflowID,
 		arg.Statuses,
 		arg.Submitter,
 		arg.Query,
@@ -533,6 +557,51 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 	return items, nil
 }
 
+const listLatestEvents = `-- name: ListLatestEvents :many
+SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
+WHERE e.execution_id = $1 AND e.seq < $2
+ORDER BY e.seq DESC
+LIMIT $3
+`
+
+type ListLatestEventsRow struct {
+	Seq       int64
+	At        time.Time
+	Kind      string
+	NodeIndex *int32
+	Attempt   *int32
+	Message   string
+	Data      json.RawMessage
+}
+
+func (q *Queries) ListLatestEvents(ctx context.Context, executionID uuid.UUID, before int64, maxRows int32) ([]ListLatestEventsRow, error) {
+	rows, err := q.db.Query(ctx, listLatestEvents, executionID, before, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLatestEventsRow
+	for rows.Next() {
+		var i ListLatestEventsRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.At,
+			&i.Kind,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Message,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listUndriven = `-- name: ListUndriven :many
 UPDATE executions e SET drive_requested_at = now(), owner_epoch = e.owner_epoch + (e.drive_requested_at IS NOT NULL)::int, wake_at = NULL
 WHERE e.id IN (
@@ -575,6 +644,18 @@ func (q *Queries) ListUndriven(ctx context.Context, patienceSeconds float64, max
 		return nil, err
 	}
 	return items, nil
+}
+
+const livePulse = `-- name: LivePulse :one
+SELECT (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse FROM executions WHERE status IN ('PENDING', 'RUNNING')
+`
+
+// A number that changes when any live execution does, or one begins or ends.
+func (q *Queries) LivePulse(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, livePulse)
+	var pulse int64
+	err := row.Scan(&pulse)
+	return pulse, err
 }
 
 const lockExecution = `-- name: LockExecution :one
@@ -620,6 +701,93 @@ func (q *Queries) MedianDuration(ctx context.Context, workflowID uuid.UUID, vers
 	var seconds float64
 	err := row.Scan(&seconds)
 	return seconds, err
+}
+
+const recentExecutions = `-- name: RecentExecutions :many
+SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.submitted_by, r.submitted_by_name,
+    r.created_at, r.started_at, r.finished_at, r.error, r.total, r.pending, r.ready, r.queued, r.running, r.retrying,
+    r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
+FROM unnest($1::uuid[]) AS w(id)
+CROSS JOIN LATERAL (
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at FROM executions e WHERE e.workflow_id = w.id AND e.project_id = $2
+    ORDER BY e.id DESC LIMIT $3
+) r
+ORDER BY r.workflow_id, r.id DESC
+`
+
+type RecentExecutionsRow struct {
+	ID              uuid.UUID
+	WorkflowID      uuid.UUID
+	WorkflowName    string
+	Version         string
+	Name            string
+	Status          string
+	Priority        int32
+	SubmittedBy     uuid.UUID
+	SubmittedByName string
+	CreatedAt       time.Time
+	StartedAt       *time.Time
+	FinishedAt      *time.Time
+	Error           json.RawMessage
+	Total           int32
+	Pending         int32
+	Ready           int32
+	Queued          int32
+	Running         int32
+	Retrying        int32
+	Succeeded       int32
+	Failed          int32
+	Skipped         int32
+	Cancelled       int32
+	Levels          int32
+	LevelsDone      int32
+}
+
+// The latest executions of several workflows, without their values.
+func (q *Queries) RecentExecutions(ctx context.Context, workflowIds []uuid.UUID, projectID uuid.UUID, each int32) ([]RecentExecutionsRow, error) {
+	rows, err := q.db.Query(ctx, recentExecutions, workflowIds, projectID, each)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecentExecutionsRow
+	for rows.Next() {
+		var i RecentExecutionsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkflowID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.Status,
+			&i.Priority,
+			&i.SubmittedBy,
+			&i.SubmittedByName,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.Error,
+			&i.Total,
+			&i.Pending,
+			&i.Ready,
+			&i.Queued,
+			&i.Running,
+			&i.Retrying,
+			&i.Succeeded,
+			&i.Failed,
+			&i.Skipped,
+			&i.Cancelled,
+			&i.Levels,
+			&i.LevelsDone,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const releaseLease = `-- name: ReleaseLease :exec

@@ -24,11 +24,11 @@ func (q *Queries) EnsurePartitions(ctx context.Context, moment time.Time, months
 }
 
 const notifyChanged = `-- name: NotifyChanged :exec
-SELECT pg_notify('flowforge_changed', id::text) FROM unnest($1::uuid[]) AS t(id)
+SELECT pg_notify('flowforge_changed', id::text || ' ' || $1::text) FROM unnest($2::uuid[]) AS t(id)
 `
 
-// One notification for each execution; payloads are ids.
-func (q *Queries) NotifyChanged(ctx context.Context, ids []uuid.UUID) error {
-	_, err := q.db.Exec(ctx, notifyChanged, ids)
+// One notification for each execution; a payload is the id and who sends it.
+func (q *Queries) NotifyChanged(ctx context.Context, sender string, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, notifyChanged, sender, ids)
 	return err
 }

@@ -46,6 +46,49 @@ func (q *Queries) AttemptOutputs(ctx context.Context, keys json.RawMessage, exec
 	return items, nil
 }
 
+const attemptsOfNodes = `-- name: AttemptsOfNodes :many
+SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs FROM attempts
+WHERE execution_id = $1 AND (cardinality($2::int[]) = 0 OR node_index = ANY ($2::int[]))
+ORDER BY node_index, attempt
+LIMIT $3
+`
+
+func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, indexes []int32, maxRows int32) ([]Attempt, error) {
+	rows, err := q.db.Query(ctx, attemptsOfNodes, executionID, indexes, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Attempt
+	for rows.Next() {
+		var i Attempt
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Launcher,
+			&i.QueuedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.Outcome,
+			&i.ExitCode,
+			&i.Message,
+			&i.Host,
+			&i.Pid,
+			&i.CpuSeconds,
+			&i.PeakRssBytes,
+			&i.Outputs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getCheckpoint = `-- name: GetCheckpoint :one
 SELECT data, saved_at FROM checkpoints WHERE execution_id = $1 AND node_index = $2
 `
@@ -63,7 +106,7 @@ func (q *Queries) GetCheckpoint(ctx context.Context, executionID uuid.UUID, node
 }
 
 const getNode = `-- name: GetNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status FROM nodes WHERE execution_id = $1 AND node_index = $2
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq FROM nodes WHERE execution_id = $1 AND node_index = $2
 `
 
 func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (Node, error) {
@@ -88,6 +131,7 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 		&i.Progress,
 		&i.ProgressMessage,
 		&i.ProgressStatus,
+		&i.ChangedSeq,
 	)
 	return i, err
 }
@@ -103,25 +147,25 @@ type InsertNodesParams struct {
 }
 
 const listActiveNodes = `-- name: ListActiveNodes :many
-SELECT n.node_index FROM nodes n
+SELECT n.name FROM nodes n
 WHERE n.execution_id = $1 AND n.state IN ('QUEUED', 'RUNNING')
 ORDER BY n.node_index
 LIMIT $2
 `
 
-func (q *Queries) ListActiveNodes(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]int32, error) {
+func (q *Queries) ListActiveNodes(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, listActiveNodes, executionID, maxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []int32
+	var items []string
 	for rows.Next() {
-		var node_index int32
-		if err := rows.Scan(&node_index); err != nil {
+		var name string
+		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		items = append(items, node_index)
+		items = append(items, name)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -172,28 +216,39 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status FROM nodes n
-WHERE n.execution_id = $1 AND n.node_index > $2
-    AND (cardinality($3::text[]) = 0 OR n.state = ANY ($3::text[]))
-    AND ($4::text IS NULL OR n.name ILIKE $4)
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq FROM nodes n
+WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
+    AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
+    AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
+    AND ($6::text IS NULL OR n.name ILIKE $6)
+    AND ($7::int IS NULL OR n.level >= $7)
+    AND ($8::int IS NULL OR n.level <= $8)
 ORDER BY n.node_index
-LIMIT $5
+LIMIT $9
 `
 
 type ListNodesParams struct {
-	ExecutionID uuid.UUID
-	AfterIndex  int32
-	States      []string
-	Query       *string
-	MaxRows     int32
+	ExecutionID  uuid.UUID
+	AfterIndex   int32
+	ChangedAfter int64
+	States       []string
+	Indexes      []int32
+	Query        *string
+	FromLevel    *int32
+	ToLevel      *int32
+	MaxRows      int32
 }
 
 func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, error) {
 	rows, err := q.db.Query(ctx, listNodes,
 		arg.ExecutionID,
 		arg.AfterIndex,
+		arg.ChangedAfter,
 		arg.States,
+		arg.Indexes,
 		arg.Query,
+		arg.FromLevel,
+		arg.ToLevel,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -222,6 +277,7 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 			&i.Progress,
 			&i.ProgressMessage,
 			&i.ProgressStatus,
+			&i.ChangedSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -238,7 +294,7 @@ SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priori
     n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
 FROM executions e
 CROSS JOIN LATERAL (
-    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status FROM nodes x
+    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq FROM nodes x
     WHERE x.execution_id = e.id AND x.state = 'READY'
     ORDER BY x.node_index LIMIT $1
 ) n
@@ -374,6 +430,30 @@ func (q *Queries) NodeOutputs(ctx context.Context, executionID uuid.UUID, nodeIn
 	return items, nil
 }
 
+const nodeStates = `-- name: NodeStates :many
+SELECT state FROM nodes WHERE execution_id = $1 ORDER BY node_index
+`
+
+func (q *Queries) NodeStates(ctx context.Context, executionID uuid.UUID) ([]string, error) {
+	rows, err := q.db.Query(ctx, nodeStates, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var state string
+		if err := rows.Scan(&state); err != nil {
+			return nil, err
+		}
+		items = append(items, state)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const saveCheckpoint = `-- name: SaveCheckpoint :execrows
 INSERT INTO checkpoints (execution_id, node_index, attempt, data, saved_at)
 SELECT r.execution_id, r.node_index, r.attempt, $1::jsonb, $2::timestamptz
@@ -434,28 +514,39 @@ func (q *Queries) SetAttemptOutput(ctx context.Context, arg SetAttemptOutputPara
 }
 
 const setProgress = `-- name: SetProgress :execrows
-UPDATE nodes SET progress = $1, progress_message = $2, progress_status = $3
-WHERE execution_id = $4 AND node_index = $5 AND attempt = $6
-    AND state IN ('QUEUED', 'RUNNING')
+WITH known AS (
+    SELECT n.execution_id FROM nodes n
+    WHERE n.execution_id = $6 AND n.node_index = $4 AND n.attempt = $5
+        AND n.state IN ('QUEUED', 'RUNNING')
+), counted AS (
+    UPDATE executions e SET event_seq = e.event_seq + 1 FROM known
+    WHERE e.id = known.execution_id
+    RETURNING e.id, e.event_seq
+)
+UPDATE nodes n SET progress = coalesce($1, n.progress), progress_message = $2, progress_status = $3,
+    changed_seq = c.event_seq
+FROM counted c
+WHERE n.execution_id = c.id AND n.node_index = $4 AND n.attempt = $5
 `
 
 type SetProgressParams struct {
 	Progress    *int32
 	Message     string
 	Status      string
-	ExecutionID uuid.UUID
 	NodeIndex   int32
 	Attempt     int32
+	ExecutionID uuid.UUID
 }
 
+// Takes a number of the execution's sequence, so that watchers see the change.
 func (q *Queries) SetProgress(ctx context.Context, arg SetProgressParams) (int64, error) {
 	result, err := q.db.Exec(ctx, setProgress,
 		arg.Progress,
 		arg.Message,
 		arg.Status,
-		arg.ExecutionID,
 		arg.NodeIndex,
 		arg.Attempt,
+		arg.ExecutionID,
 	)
 	if err != nil {
 		return 0, err

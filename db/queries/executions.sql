@@ -27,7 +27,7 @@ SELECT * FROM executions WHERE id = @id;
 SELECT * FROM executions e
 WHERE e.project_id = @project_id
     AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
-    AND (sqlc.narg('workflow')::text IS NULL OR e.workflow_name = sqlc.narg('workflow') OR e.workflow_id::text = sqlc.narg('workflow'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (sqlc.narg('submitter')::text IS NULL OR e.submitted_by_name = sqlc.narg('submitter') OR e.submitted_by::text = sqlc.narg('submitter'))
     AND (sqlc.narg('query')::text IS NULL OR e.name ILIKE sqlc.narg('query') OR e.workflow_name ILIKE sqlc.narg('query') OR e.id::text ILIKE sqlc.narg('query'))
@@ -111,10 +111,10 @@ WITH fence AS (
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL
             THEN now() + make_interval(secs => @lease_seconds::float8) END
     WHERE id = @id AND owner = @owner AND owner_epoch = @epoch AND status IN ('PENDING', 'RUNNING')
-    RETURNING id, project_id, event_seq - jsonb_array_length(@events::jsonb) AS base
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length(@events::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
-        state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
+        changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
         reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
         ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
@@ -170,6 +170,27 @@ WHERE e.execution_id = @execution_id AND e.seq > @after
 ORDER BY e.seq
 LIMIT @max_rows;
 
+-- name: ListLatestEvents :many
+SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
+WHERE e.execution_id = @execution_id AND e.seq < @before
+ORDER BY e.seq DESC
+LIMIT @max_rows;
+
+-- name: RecentExecutions :many
+-- The latest executions of several workflows, without their values.
+SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.submitted_by, r.submitted_by_name,
+    r.created_at, r.started_at, r.finished_at, r.error, r.total, r.pending, r.ready, r.queued, r.running, r.retrying,
+    r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
+FROM unnest(@workflow_ids::uuid[]) AS w(id)
+CROSS JOIN LATERAL (
+    SELECT * FROM executions e WHERE e.workflow_id = w.id AND e.project_id = @project_id
+    ORDER BY e.id DESC LIMIT @each
+) r
+ORDER BY r.workflow_id, r.id DESC;
+
+-- name: CountLive :one
+SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = @project_id;
+
 -- name: EventSeqs :many
 SELECT id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
 
@@ -182,3 +203,14 @@ FROM (
     ORDER BY e.id DESC
     LIMIT 20
 ) d;
+
+-- name: InsertFirstEvent :exec
+WITH counted AS (
+    UPDATE executions SET event_seq = 1 WHERE id = @execution_id RETURNING id
+)
+INSERT INTO events (execution_id, seq, at, kind, message)
+SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
+
+-- name: LivePulse :one
+-- A number that changes when any live execution does, or one begins or ends.
+SELECT (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse FROM executions WHERE status IN ('PENDING', 'RUNNING');

@@ -13,14 +13,26 @@ WHERE execution_id = @execution_id AND node_index = ANY (@node_indexes::int[]);
 
 -- name: ListNodes :many
 SELECT * FROM nodes n
-WHERE n.execution_id = @execution_id AND n.node_index > @after_index
+WHERE n.execution_id = @execution_id AND n.node_index > @after_index AND n.changed_seq > @changed_after
     AND (cardinality(@states::text[]) = 0 OR n.state = ANY (@states::text[]))
+    AND (cardinality(@indexes::int[]) = 0 OR n.node_index = ANY (@indexes::int[]))
     AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query'))
+    AND (sqlc.narg('from_level')::int IS NULL OR n.level >= sqlc.narg('from_level'))
+    AND (sqlc.narg('to_level')::int IS NULL OR n.level <= sqlc.narg('to_level'))
 ORDER BY n.node_index
 LIMIT @max_rows;
 
+-- name: NodeStates :many
+SELECT state FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
+
+-- name: AttemptsOfNodes :many
+SELECT * FROM attempts
+WHERE execution_id = @execution_id AND (cardinality(@indexes::int[]) = 0 OR node_index = ANY (@indexes::int[]))
+ORDER BY node_index, attempt
+LIMIT @max_rows;
+
 -- name: ListActiveNodes :many
-SELECT n.node_index FROM nodes n
+SELECT n.name FROM nodes n
 WHERE n.execution_id = @execution_id AND n.state IN ('QUEUED', 'RUNNING')
 ORDER BY n.node_index
 LIMIT @max_rows;
@@ -48,9 +60,20 @@ ORDER BY e.priority DESC, n.ready_at
 LIMIT @max_rows;
 
 -- name: SetProgress :execrows
-UPDATE nodes SET progress = @progress, progress_message = @message, progress_status = @status
-WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt
-    AND state IN ('QUEUED', 'RUNNING');
+-- Takes a number of the execution's sequence, so that watchers see the change.
+WITH known AS (
+    SELECT n.execution_id FROM nodes n
+    WHERE n.execution_id = @execution_id AND n.node_index = @node_index AND n.attempt = @attempt
+        AND n.state IN ('QUEUED', 'RUNNING')
+), counted AS (
+    UPDATE executions e SET event_seq = e.event_seq + 1 FROM known
+    WHERE e.id = known.execution_id
+    RETURNING e.id, e.event_seq
+)
+UPDATE nodes n SET progress = coalesce(sqlc.narg('progress'), n.progress), progress_message = @message, progress_status = @status,
+    changed_seq = c.event_seq
+FROM counted c
+WHERE n.execution_id = c.id AND n.node_index = @node_index AND n.attempt = @attempt;
 
 -- name: SetAttemptOutput :execrows
 UPDATE attempts SET outputs = coalesce(outputs, '{}'::jsonb) || jsonb_build_object(@name::text, @value::jsonb)

@@ -122,8 +122,9 @@ CREATE TABLE execution_idempotency_keys (
 );
 
 -- attempt counts the tries begun, retries those that the retry policy pays for
--- (an interrupted attempt is repeated for nothing). No index but the key, so
--- that a change of state stays on its page.
+-- (an interrupted attempt is repeated for nothing), changed_seq is the event_seq
+-- of its execution at the latest change. No index but the key, so that a change
+-- of state stays on its page.
 CREATE TABLE nodes (
     execution_id         uuid NOT NULL,
     node_index           integer NOT NULL,
@@ -143,6 +144,7 @@ CREATE TABLE nodes (
     progress             integer,
     progress_message     text NOT NULL DEFAULT '',
     progress_status      text NOT NULL DEFAULT '',
+    changed_seq          bigint NOT NULL DEFAULT 0,
     CONSTRAINT nodes_pkey PRIMARY KEY (execution_id, node_index),
     CONSTRAINT nodes_state_check CHECK (state IN ('PENDING', 'READY', 'QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'SKIPPED', 'CANCELLED')),
     CONSTRAINT nodes_pending_check CHECK (pending_dependencies >= 0

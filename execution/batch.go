@@ -1,0 +1,130 @@
+package execution
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/quota"
+)
+
+// batch collects what one flush writes, and what follows once it is committed.
+// The JSON names are the columns of the record sets in FlushExecution.
+type batch struct {
+	nodes  map[int]*nodeRow
+	events []eventRow
+	claims []claimRow
+	begun  []begunRow
+	ended  []endedRow
+
+	want      []quota.Request      // became ready
+	release   map[int]quota.Amount // capacity that ended attempts held
+	artifacts []artifact.New
+	consumed  []attemptKey // stored reports that turned out to be stale
+	finished  bool         // the execution has ended
+	offers    bool         // capacity may have been set aside for this execution
+
+	starts  []int // attempts to start after the commit
+	stops   []int // attempts to stop after the commit
+	waiters []waiter
+}
+
+// waiter is a sender of a report that waits for it to be durable.
+type waiter struct {
+	done     chan<- verdict
+	accepted bool
+	reason   string
+}
+
+// verdict answers the sender of a report. durable is false when the loop ended
+// before it could write; the sender then stores the report itself.
+type verdict struct {
+	durable  bool
+	accepted bool
+	reason   string
+}
+
+type attemptKey struct {
+	Node    int `json:"i"`
+	Attempt int `json:"attempt"`
+}
+
+type nodeRow struct {
+	Index       int        `json:"i"`
+	FromState   dag.State  `json:"from_state"`
+	FromAttempt int        `json:"from_attempt"`
+	State       dag.State  `json:"state"`
+	Pending     int        `json:"pending"`
+	Attempt     int        `json:"attempt"`
+	Retries     int        `json:"retries"`
+	Reason      *Reason    `json:"reason,omitempty"`
+	Error       *Failure   `json:"error,omitempty"`
+	Outputs     any        `json:"outputs,omitempty"`
+	ReadyAt     *time.Time `json:"ready_at,omitempty"`
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	FinishedAt  *time.Time `json:"finished_at,omitempty"`
+	RetryAt     *time.Time `json:"retry_at,omitempty"`
+}
+
+type eventRow struct {
+	At      time.Time       `json:"at"`
+	Kind    string          `json:"kind"`
+	Node    *int            `json:"i,omitempty"`
+	Attempt *int            `json:"attempt,omitempty"`
+	Message string          `json:"message,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+type claimRow struct {
+	attemptKey
+	At         time.Time  `json:"at"`
+	CPU        int        `json:"cpu"`
+	Memory     int        `json:"memory"`
+	Priority   int        `json:"priority"`
+	ExpiresAt  time.Time  `json:"expires_at"`
+	DeadlineAt *time.Time `json:"deadline_at,omitempty"`
+}
+
+type begunRow struct {
+	attemptKey
+	At   time.Time `json:"at"`
+	Host string    `json:"host"`
+	PID  *int      `json:"pid,omitempty"`
+}
+
+type endedRow struct {
+	attemptKey
+	StartedAt    *time.Time `json:"started_at,omitempty"`
+	FinishedAt   time.Time  `json:"finished_at"`
+	Outcome      outcome    `json:"outcome"`
+	ExitCode     *int       `json:"exit_code,omitempty"`
+	Message      string     `json:"message"`
+	CPUSeconds   *float64   `json:"cpu_seconds,omitempty"`
+	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
+}
+
+func newBatch() *batch {
+	return &batch{nodes: map[int]*nodeRow{}, release: map[int]quota.Amount{}}
+}
+
+// empty reports whether there is nothing to write.
+func (b *batch) empty() bool {
+	return len(b.nodes) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
+		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && !b.finished && !b.offers
+}
+
+// full reports whether the batch should be written before it grows further.
+func (b *batch) full() bool { return len(b.nodes) >= maxBatch }
+
+// maxBatch bounds the nodes of one flush, so that readers see progress and one
+// statement stays short.
+const maxBatch = 2000
+
+// answer tells everybody who waited whether the batch is durable.
+func (b *batch) answer(durable bool) {
+	for _, w := range b.waiters {
+		w.done <- verdict{durable: durable, accepted: w.accepted, reason: w.reason}
+	}
+	b.waiters = nil
+}

@@ -1,0 +1,147 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+const (
+	interruptedDelay = time.Second // before an interrupted attempt is repeated
+	maxInterruptions = 50          // of one node, before it counts as failed
+)
+
+// applyBegun moves a queued node to RUNNING. Late and repeated news change nothing.
+func (l *loop) applyBegun(m message) {
+	if !l.current(m) || l.progress.State(m.node) != dag.Queued {
+		return
+	}
+	n := l.move(m.node, dag.Running)
+	n.startedAt = &m.begun.At
+	row := *m.begun
+	row.attemptKey = attemptKey{m.node, m.attempt}
+	l.batch.begun = append(l.batch.begun, row)
+	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
+}
+
+// current reports whether m is about the attempt that the node is at.
+func (l *loop) current(m message) bool {
+	return m.node >= 0 && m.node < len(l.nodes) && l.nodes[m.node].attempt == m.attempt
+}
+
+// applyEnding applies the end of an attempt. It reports false, and changes
+// nothing, when the node is not at that attempt or has none alive.
+func (l *loop) applyEnding(ctx context.Context, m message) bool {
+	if !l.current(m) || !l.progress.State(m.node).Active() {
+		return false
+	}
+	i, e := m.node, *m.end
+	if e.StartedAt == nil {
+		e.StartedAt = l.nodes[i].startedAt
+	}
+	var values map[string]any
+	if e.Outcome == succeeded {
+		values = l.takeOutputs(ctx, i, &e)
+	}
+	l.endAttempt(i, e)
+	n := &l.nodes[i]
+	failure := e.failure(l.version.Plan.Nodes[i].Name, n.attempt)
+	switch {
+	case failure == nil:
+		l.succeed(i, e, values)
+	case n.stopSent, l.progress.Halted() && (e.Outcome == cancelled || e.Outcome == interrupted || e.Outcome == lost):
+		l.cancelNode(i, e)
+	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
+		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: "The attempt was interrupted and runs again."})
+	case n.retries < l.operator(i).Retry.Limit && !l.progress.Halted():
+		delay := backoff(l.operator(i).Retry, n.retries+1, rand.Float64()) //nolint:gosec // spreads retries, no secret
+		l.touch(i)
+		n.retries++
+		n.failure = failure
+		l.repeat(i, e.FinishedAt, delay, &Reason{
+			Code:    ReasonBackoff,
+			Message: fmt.Sprintf("%s Retry %d of %d follows.", failure.Message, n.retries, l.operator(i).Retry.Limit),
+		})
+	default:
+		l.fail(i, e, failure)
+	}
+	return true
+}
+
+// endAttempt records the end of the attempt of node i and gives back what it held.
+func (l *loop) endAttempt(i int, e ending) {
+	n := &l.nodes[i]
+	l.touch(i)
+	l.batch.ended = append(l.batch.ended, endedRow{
+		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome,
+		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
+	})
+	l.batch.release[i] = n.held
+	n.held = quota.Amount{}
+	n.startedAt = e.StartedAt
+}
+
+func (l *loop) succeed(i int, e ending, values map[string]any) {
+	n := l.move(i, dag.Succeeded)
+	at := l.endTime(e)
+	n.finishedAt, n.reason, n.failure = &at, nil, nil
+	l.outputs[i] = values
+	if len(values) > 0 {
+		l.touch(i).Outputs = values
+	}
+	l.nodeEvent(i, at, "node.succeeded", "", nil)
+}
+
+func (l *loop) cancelNode(i int, e ending) {
+	n := l.move(i, dag.Cancelled)
+	at := l.endTime(e)
+	n.finishedAt, n.reason = &at, l.haltReason()
+	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
+}
+
+func (l *loop) fail(i int, e ending, failure *Failure) {
+	n := l.move(i, dag.Failed)
+	at := l.endTime(e)
+	n.finishedAt, n.reason, n.failure = &at, nil, failure
+	if l.failure == nil {
+		l.failure, l.failedAt = failure, at
+	}
+	l.nodeEvent(i, at, "node.failed", failure.Message, failure)
+}
+
+// endTime is when the engine counts the node as ended: never before it began.
+func (l *loop) endTime(e ending) time.Time {
+	if e.StartedAt != nil && e.FinishedAt.Before(*e.StartedAt) {
+		return *e.StartedAt
+	}
+	return e.FinishedAt
+}
+
+// repeat lets node i wait for its next attempt.
+func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason) {
+	n := l.move(i, dag.Retrying)
+	at := from.Add(delay).Truncate(time.Microsecond)
+	n.retryAt, n.reason, n.stopSent = &at, reason, false
+	l.timers.add(i, at)
+	l.nodeEvent(i, from, "node.retrying", reason.Message, map[string]any{"retry_at": at})
+}
+
+// backoff is how long the n-th retry waits: InitialDelay × Factor^(n-1), at most
+// MaxDelay, spread by ± Jitter. random is from 0 to 1.
+func backoff(r workflow.Retry, n int, random float64) time.Duration {
+	delay := float64(r.InitialDelay) * math.Pow(max(r.Factor, 1), float64(n-1))
+	if r.MaxDelay > 0 {
+		delay = min(delay, float64(r.MaxDelay))
+	}
+	delay *= 1 + r.Jitter*(2*random-1)
+	return time.Duration(min(delay, float64(maxBackoff)))
+}
+
+// maxBackoff bounds a delay whatever the policy says.
+const maxBackoff = 24 * time.Hour

@@ -1,0 +1,123 @@
+package execution
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// Launcher makes attempts run. Start is idempotent by task id. List names every
+// attempt that runs or whose result is not delivered yet; what it does not list
+// is gone.
+type Launcher interface {
+	Start(ctx context.Context, attempts []launcher.Attempt) error
+	Stop(ctx context.Context, attempts []launcher.Ref, grace time.Duration) error
+	List(ctx context.Context) ([]launcher.Status, error)
+}
+
+// Catalogue answers for references that inputs make.
+type Catalogue interface {
+	// Exists reports whether ref names something of kind that a launch may use.
+	Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool
+	// Blob returns the bytes behind a catalogue reference ("name@version").
+	Blob(ctx context.Context, kind typeregistry.Kind, ref string) (BlobRef, error)
+}
+
+// BlobRef names bytes in the artifact store.
+type BlobRef struct {
+	SHA256    string
+	Size      int64
+	MediaType string
+	Filename  string
+}
+
+// Config is what a Service needs. The fields up to Signer are required.
+type Config struct {
+	Pool      *pgxpool.Pool
+	Workflows *workflow.Service
+	Artifacts *artifact.Service
+	Launcher  Launcher
+	Signer    auth.Signer
+
+	// Catalogue may be nil: then inputs name artifacts and files alone.
+	Catalogue Catalogue
+	// Capacity is shared by everything that this process starts; zero is the machine's.
+	Capacity quota.Amount
+	// Instance names this server among all on the database, and outlives a
+	// restart: whoever starts with it knows that its former process is gone.
+	Instance string
+	// Endpoint is what tasks find in FLOWFORGE_API_ENDPOINT.
+	Endpoint string
+	// OnFinished is told of every execution that has ended, at least once; when
+	// it fails it is told again.
+	OnFinished func(ctx context.Context, id uuid.UUID) error
+	// Crash, when set, is called with the name of each point of a transition
+	// where a crash must do no harm. Tests end the process there.
+	Crash func(point string)
+
+	Logger *slog.Logger
+	Now    func() time.Time
+
+	Timing Timing
+}
+
+// Timing holds the engine's intervals; zero fields take the defaults.
+type Timing struct {
+	Lease          time.Duration // how long a dead loop blocks its executions
+	Linger         time.Duration // how long a loop without work stays
+	Reconcile      time.Duration // between two looks for what needs driving
+	HeartbeatGrace time.Duration // without a sign of life for so long, an attempt is lost
+	StopGrace      time.Duration // between SIGTERM and SIGKILL
+	DeadlineGrace  time.Duration // beyond a node's timeout, before the engine gives up on the runner
+	Poll           time.Duration // of watchers, the guarantee behind the notifications
+}
+
+func (t Timing) withDefaults() Timing {
+	setDefault(&t.Lease, 6*time.Second)
+	setDefault(&t.Linger, 2*time.Second)
+	setDefault(&t.Reconcile, time.Second)
+	setDefault(&t.HeartbeatGrace, 60*time.Second)
+	setDefault(&t.StopGrace, 10*time.Second)
+	setDefault(&t.DeadlineGrace, 30*time.Second)
+	setDefault(&t.Poll, 2*time.Second)
+	return t
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}
+
+func (c Config) withDefaults() Config {
+	if c.Capacity == (quota.Amount{}) {
+		c.Capacity = quota.Machine()
+	}
+	if c.Instance == "" {
+		c.Instance = uuid.NewString()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Crash == nil {
+		c.Crash = func(string) {}
+	}
+	if c.OnFinished == nil {
+		c.OnFinished = func(context.Context, uuid.UUID) error { return nil }
+	}
+	c.Timing = c.Timing.withDefaults()
+	return c
+}

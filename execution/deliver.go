@@ -1,0 +1,205 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// Deliver takes the begins, the signs of life and the ends of attempts; each
+// report carries the token of its attempt. An accepted end is durable when
+// Deliver answers, and applied at most once. A report that is not accepted is
+// stale, unknown or forbidden and need not be sent again. When nothing can be
+// written now, Deliver returns an error, and all may be sent again. Telemetry
+// reports are not for this service and are answered as accepted.
+func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error) {
+	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
+		return nil, err
+	}
+	results := make([]*flowforgev1.ReportResult, len(reports))
+	scopes := make([]auth.TaskScope, len(reports))
+	var signs []sign
+	now := s.now()
+	for i, r := range reports {
+		scope, err := s.config.Signer.Verify(r.GetToken(), s.config.Now())
+		if err == nil && TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt) != r.GetTaskId() {
+			err = errForeignToken
+		}
+		if err != nil {
+			results[i] = &flowforgev1.ReportResult{Reason: "the token is not good for this attempt"}
+			continue
+		}
+		scopes[i] = scope
+		results[i] = &flowforgev1.ReportResult{Accepted: true}
+		if r.GetHeartbeat() != nil || r.GetStarted() != nil {
+			signs = append(signs, sign{i, scope})
+		}
+	}
+	if err := s.takeSigns(ctx, signs, results, now); err != nil {
+		return nil, err
+	}
+	if err := s.takeBegins(ctx, reports, scopes, results, now); err != nil {
+		return nil, err
+	}
+	return results, s.takeEnds(ctx, reports, scopes, results, now)
+}
+
+var errForeignToken = fmt.Errorf("the token is another attempt's") //nolint:gochecknoglobals // a sentinel
+
+// sign is the sign of life that report index is.
+type sign struct {
+	index int
+	scope auth.TaskScope
+}
+
+// takeSigns moves the expiry of attempts that are alive, and answers which are to stop.
+func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowforgev1.ReportResult, now time.Time) error {
+	if len(signs) == 0 {
+		return nil
+	}
+	type key struct {
+		Execution uuid.UUID `json:"execution_id"`
+		attemptKey
+	}
+	keys := make([]key, len(signs))
+	for k, sg := range signs {
+		keys[k] = key{sg.scope.ExecutionID, attemptKey{sg.scope.NodeIndex, sg.scope.Attempt}}
+	}
+	rows, err := s.queries.TouchReservations(ctx, now.Add(s.config.Timing.HeartbeatGrace), mustJSON(keys))
+	if err != nil {
+		return fmt.Errorf("touch reservations: %w", err)
+	}
+	stopping := make(map[auth.TaskScope]bool, len(rows))
+	for _, r := range rows {
+		stopping[auth.TaskScope{ExecutionID: r.ExecutionID, NodeIndex: int(r.NodeIndex), Attempt: int(r.Attempt)}] = r.Stopping
+	}
+	for _, sg := range signs {
+		stop, known := stopping[sg.scope]
+		if !known {
+			*results[sg.index] = flowforgev1.ReportResult{Reason: "the attempt is not running", Cancel: true}
+		}
+		results[sg.index].Cancel = stop || !known
+	}
+	return nil
+}
+
+// takeBegins passes on which attempts have begun. Nobody waits for that to be
+// durable: the end of the attempt says it again.
+func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
+	for i, r := range reports {
+		started := r.GetStarted()
+		if started == nil || !results[i].Accepted {
+			continue
+		}
+		at := now
+		if ms := started.GetTimestamp(); ms > 0 {
+			at = earlier(time.UnixMilli(ms).UTC(), now)
+		}
+		row := &begunRow{At: at, Host: clean(started.GetHost(), maxMessage)}
+		if pid := int(started.GetPid()); pid > 0 {
+			row.PID = &pid
+		}
+		scope := scopes[i]
+		if s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
+			continue
+		}
+		var pid *int32
+		if row.PID != nil {
+			pid = new(started.GetPid())
+		}
+		_, err := s.queries.MarkAttemptStarted(ctx, db.MarkAttemptStartedParams{
+			ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), //nolint:gosec // signed by us
+			StartedAt: at, Host: row.Host, Pid: pid,
+		})
+		if err != nil {
+			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
+		}
+		s.wake(scope.ExecutionID)
+	}
+	return nil
+}
+
+// takeEnds hands the ends of attempts to the live loops, waits until those have
+// written them, and stores the others.
+func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
+	answers := make(map[int]chan verdict)
+	ends := make(map[int]ending)
+	for i, r := range reports {
+		finished := r.GetFinished()
+		if finished == nil || !results[i].Accepted {
+			continue
+		}
+		ends[i] = endingOf(finished, now)
+		done := make(chan verdict, 1)
+		end := ends[i]
+		if s.live.post(scopes[i].ExecutionID, message{node: scopes[i].NodeIndex, attempt: scopes[i].Attempt, end: &end, done: done}) {
+			s.config.Crash("deliver.posted")
+			answers[i] = done
+		}
+	}
+	for i := range reports {
+		end, ok := ends[i]
+		if !ok {
+			continue
+		}
+		if done, posted := answers[i]; posted {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case v := <-done:
+				if v.durable {
+					results[i].Accepted, results[i].Reason = v.accepted, v.reason
+					continue
+				}
+			}
+		}
+		known, err := s.storeEnding(ctx, scopes[i], end)
+		if err != nil {
+			return err
+		}
+		if !known {
+			*results[i] = flowforgev1.ReportResult{Reason: "the attempt is not running"}
+		}
+	}
+	s.config.Crash("deliver.answer")
+	return nil
+}
+
+// storeEnding keeps the end of an attempt for the next loop and asks for a
+// drive. It reports false for an attempt that is not expected to be alive.
+func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end ending) (known bool, err error) {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		// The lock orders this before or after the rest of a loop, which looks
+		// for reports under the same lock.
+		if _, err := q.LockExecution(ctx, scope.ExecutionID); err != nil {
+			if db.IsNoRows(err) {
+				return nil
+			}
+			return err
+		}
+		rows, err := q.StoreReports(ctx, db.StoreReportsParams{
+			ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), //nolint:gosec // signed by us
+			Report: mustJSON(end), ReceivedAt: s.now(),
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		known = true
+		return s.requestDrive(ctx, tx, q, scope.ExecutionID)
+	})
+	if err != nil {
+		return false, fmt.Errorf("store the report of %s: %w", TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt), err)
+	}
+	s.config.Crash("deliver.stored")
+	if known {
+		s.live.post(scope.ExecutionID, message{reports: true})
+	}
+	return known, nil
+}

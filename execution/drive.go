@@ -1,0 +1,265 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota"
+)
+
+// errFenced says that another loop has taken the execution.
+var errFenced = errors.New("the lease is lost")
+
+// Drive owns one execution until nothing in it can move any more, and returns.
+// It returns nil at once when somebody else drives it or when it has ended. For
+// the drive job.
+func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
+	if s.live.isDraining() || s.live.nudge(id) {
+		return nil
+	}
+	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("acquire %s: %w", id, err)
+	}
+	s.config.Crash("drive.acquired")
+	l, err := s.resume(ctx, row)
+	if err != nil {
+		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
+		return fmt.Errorf("load %s: %w", id, err)
+	}
+	if !s.live.add(l) {
+		return nil
+	}
+	err = l.run(ctx)
+	l.close()
+	if errors.Is(err, errFenced) {
+		return nil
+	}
+	if err != nil {
+		s.release(ctx, id, row.OwnerEpoch, s.now())
+		return fmt.Errorf("drive %s: %w", id, err)
+	}
+	return nil
+}
+
+// loadRetry is how long an execution rests that could not be loaded.
+const loadRetry = 10 * time.Second
+
+// Drain makes every drive loop write what it has and return, and keeps new ones
+// from starting. Reports that arrive later are stored for whoever drives next.
+func (s *Service) Drain() { s.live.drain() }
+
+// release gives a lease back after a failure. The lease runs out by itself when
+// this fails too.
+func (s *Service) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	err := s.queries.ReleaseLease(ctx, &wakeAt, id, s.owner, epoch)
+	if err != nil {
+		s.config.Logger.Warn("release a lease", "execution", id, "error", err)
+	}
+}
+
+const releaseTimeout = 2 * time.Second
+
+// resume returns a loop for the execution that was just acquired: the one this
+// process kept when nobody else drove it since, or a fresh one from the rows.
+func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
+	if l, ok := s.live.unpark(row.ID); ok && l.epoch+1 == row.OwnerEpoch {
+		l.epoch = row.OwnerEpoch
+		l.cancelled = row.CancelRequestedAt != nil
+		l.cancelReason = row.CancelReason
+		l.batch = newBatch()
+		for i := range l.nodes {
+			if l.progress.State(i) == dag.Ready {
+				l.ask(i)
+			}
+		}
+		return l, l.loadReports(ctx)
+	}
+	return s.load(ctx, row)
+}
+
+// load builds a loop from the rows.
+func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, fmt.Errorf("load version: %w", err)
+	}
+	rows, err := s.queries.LoadNodes(ctx, row.ID)
+	if err != nil {
+		return nil, fmt.Errorf("load nodes: %w", err)
+	}
+	if len(rows) != len(version.Plan.Nodes) {
+		return nil, fmt.Errorf("the execution has %d nodes, its plan %d", len(rows), len(version.Plan.Nodes))
+	}
+	l := newLoop(s, row, version)
+	states := make([]dag.State, len(rows))
+	for i, r := range rows {
+		states[i] = dag.State(r.State)
+		l.nodes[i] = nodeOf(r)
+	}
+	l.progress = dag.NewRun(version.Plan, states, l.failFast)
+	for i, state := range states {
+		l.remember(i, state)
+	}
+	if err := l.loadAttempts(ctx); err != nil {
+		return nil, err
+	}
+	return l, l.loadReports(ctx)
+}
+
+func nodeOf(r db.LoadNodesRow) nodeState {
+	return nodeState{
+		attempt:    int(r.Attempt),
+		retries:    int(r.Retries),
+		reason:     decodeInto[Reason](r.Reason),
+		failure:    decodeInto[Failure](r.Error),
+		readyAt:    r.ReadyAt,
+		startedAt:  r.StartedAt,
+		finishedAt: r.FinishedAt,
+		retryAt:    r.RetryAt,
+	}
+}
+
+// remember takes up what a state asks for beyond the state itself.
+func (l *loop) remember(i int, state dag.State) {
+	switch state {
+	case dag.Ready:
+		l.ask(i)
+	case dag.Retrying:
+		l.timers.add(i, *l.nodes[i].retryAt)
+	case dag.Failed:
+		if l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt) {
+			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
+		}
+	case dag.Queued:
+		l.batch.starts = append(l.batch.starts, i)
+	case dag.Pending, dag.Running, dag.Succeeded, dag.Skipped, dag.Cancelled:
+	}
+}
+
+// loadAttempts finds which queued attempts have begun while nobody drove, and
+// what the live ones hold. A queued attempt that has not begun is started again:
+// starting twice is success.
+func (l *loop) loadAttempts(ctx context.Context) error {
+	held, err := l.service.queries.ReservationsOf(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load reservations: %w", err)
+	}
+	foreign := map[int]bool{}
+	for _, r := range held {
+		i := int(r.NodeIndex)
+		l.nodes[i].held = quota.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), Slots: 1}
+		l.nodes[i].stopSent = r.StopSentAt != nil && r.Launcher == l.service.config.Instance
+		foreign[i] = r.Launcher != l.service.config.Instance
+	}
+	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load attempts: %w", err)
+	}
+	for _, a := range begun {
+		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		foreign[int(a.NodeIndex)] = true
+	}
+	starts := l.batch.starts[:0]
+	for _, i := range l.batch.starts {
+		if !foreign[i] {
+			starts = append(starts, i)
+		}
+	}
+	l.batch.starts = starts
+	return nil
+}
+
+// loadReports applies the ends of attempts that arrived while nobody drove.
+func (l *loop) loadReports(ctx context.Context) error {
+	rows, err := l.service.queries.LoadReports(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load reports: %w", err)
+	}
+	for _, r := range rows {
+		var e ending
+		if err := json.Unmarshal(r.Report, &e); err != nil {
+			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
+		}
+		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
+		if !l.applyEnding(ctx, m) {
+			l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
+		}
+	}
+	return nil
+}
+
+// rest gives the lease up when nothing is left to do: it reports false when a
+// report arrived meanwhile, and the loop has to go on.
+func (l *loop) rest(ctx context.Context) (bool, error) {
+	if !l.service.live.removeIdle(l) {
+		return false, nil
+	}
+	l.service.config.Crash("rest.before_release")
+	rested := false
+	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+		row, err := q.LockExecution(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		if row.Owner != l.service.owner || row.OwnerEpoch != l.epoch {
+			return errFenced
+		}
+		waiting, err := q.HasReports(ctx, l.id)
+		if err != nil || waiting || (row.CancelRequestedAt != nil && !l.cancelled) {
+			l.cancelled = l.cancelled || row.CancelRequestedAt != nil
+			return err
+		}
+		rested = true
+		return q.ReleaseLease(ctx, l.wakeAt(), l.id, l.service.owner, l.epoch)
+	})
+	if err != nil {
+		return false, err
+	}
+	if rested {
+		l.service.config.Crash("rest.released")
+		l.service.live.park(l)
+		return true, nil
+	}
+	if !l.service.live.add(l) {
+		return false, errFenced
+	}
+	return false, l.loadReports(ctx)
+}
+
+// wakeAt is when a resting execution wants to be looked at without any event.
+func (l *loop) wakeAt() *time.Time {
+	var at *time.Time
+	if due, ok := l.timers.next(); ok {
+		at = &due
+	}
+	if l.service.live.isDraining() {
+		now := l.service.now()
+		return &now
+	}
+	if l.progress.Count(dag.Ready) > 0 {
+		again := l.service.now().Add(readyRecheck)
+		if at == nil || again.Before(*at) {
+			at = &again
+		}
+	}
+	return at
+}
+
+// readyRecheck is how long nodes wait for capacity before their execution asks
+// again, should the offer have been lost with another process.
+const readyRecheck = 15 * time.Second

@@ -1,0 +1,133 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// The queues of the engine's jobs.
+const (
+	QueueAdvance     = "advance"
+	QueueLaunch      = "launch"
+	QueueNotify      = "notify"
+	QueueMaintenance = "maintenance"
+)
+
+// DriveArgs asks for a drive of one execution. It is unique by execution and
+// epoch: the epoch moves on when a loop takes the execution, so a job that has
+// begun, or whose process died, never stands in the way of the next one.
+type DriveArgs struct {
+	ExecutionID uuid.UUID `json:"execution_id" river:"unique"`
+	Epoch       int64     `json:"epoch"        river:"unique"`
+}
+
+// Kind names the job.
+func (DriveArgs) Kind() string { return "drive" }
+
+// InsertOpts makes the job unique while it waits or runs.
+func (DriveArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{
+		Queue:       QueueAdvance,
+		MaxAttempts: 25,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+		}},
+	}
+}
+
+// FinishedArgs tells that an execution has ended; it is enqueued in the
+// transaction that ends it, so nobody misses it.
+type FinishedArgs struct {
+	ExecutionID uuid.UUID `json:"execution_id"`
+}
+
+// Kind names the job.
+func (FinishedArgs) Kind() string { return "finished" }
+
+// InsertOpts puts the job among the notifications.
+func (FinishedArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueNotify, MaxAttempts: 25}
+}
+
+// Finished passes on that an execution has ended. For the finished job.
+func (s *Service) Finished(ctx context.Context, id uuid.UUID) error {
+	return s.config.OnFinished(ctx, id)
+}
+
+// PartitionArgs asks for the partitions of the coming months.
+type PartitionArgs struct{}
+
+// Kind names the job.
+func (PartitionArgs) Kind() string { return "partitions" }
+
+// InsertOpts puts the job among the maintenance.
+func (PartitionArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueMaintenance, MaxAttempts: 5}
+}
+
+// EnsurePartitions creates the partitions of this month and the next ones. For
+// the maintenance job.
+func (s *Service) EnsurePartitions(ctx context.Context) error {
+	_, err := s.queries.EnsurePartitions(ctx, s.now(), partitionMonths)
+	if err != nil {
+		return fmt.Errorf("create partitions: %w", err)
+	}
+	return nil
+}
+
+// requestDrive enqueues a drive of id in tx, unless somebody drives it already.
+func (s *Service) requestDrive(ctx context.Context, tx pgx.Tx, q *db.Queries, id uuid.UUID) error {
+	epoch, err := q.RequestDrive(ctx, id)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("request drive of %s: %w", id, err)
+	}
+	return s.enqueueDrive(ctx, tx, id, epoch)
+}
+
+func (s *Service) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epoch int64) error {
+	if _, err := s.enqueuer.InsertTx(ctx, tx, DriveArgs{ExecutionID: id, Epoch: epoch}, nil); err != nil {
+		return fmt.Errorf("enqueue drive of %s: %w", id, err)
+	}
+	return nil
+}
+
+// wake tells whoever drives id, here or by a job, that it has something to do.
+func (s *Service) wake(id uuid.UUID) {
+	if s.live.nudge(id) {
+		return
+	}
+	select {
+	case s.wakes <- id:
+	default:
+	}
+}
+
+// wakeForever enqueues drives for executions that were woken while nobody of
+// this process drove them.
+func (s *Service) wakeForever(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case id := <-s.wakes:
+			if s.live.nudge(id) {
+				continue
+			}
+			err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.requestDrive(ctx, tx, q, id) })
+			if err != nil && ctx.Err() == nil {
+				s.config.Logger.Warn("wake an execution", "execution", id, "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota"
+)
+
+// flush writes the batch in one transaction and then carries out what waited for
+// it. On an error the loop is of no use any more: memory is ahead of the rows.
+func (l *loop) flush(ctx context.Context) error {
+	b := l.batch
+	var granted []quota.Request
+	crash := l.service.config.Crash
+	crash("flush.begin")
+	// A flush that has begun ends even when the server is asked to stop.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+		var err error
+		if granted, err = l.admit(ctx, tx); err != nil {
+			return err
+		}
+		if err := l.write(ctx, q); err != nil {
+			return err
+		}
+		if b.finished {
+			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+				return fmt.Errorf("enqueue the news of the end: %w", err)
+			}
+		}
+		crash("flush.written")
+		return nil
+	})
+	if err != nil {
+		l.service.quota.Undo(l.id, b.release, granted)
+		return err
+	}
+	crash("flush.committed")
+	starts, stops := b.starts, b.stops
+	b.answer(true)
+	l.batch = newBatch()
+	l.batch.starts, l.batch.stops = starts, stops
+	l.effects(ctx)
+	crash("flush.effects")
+	l.service.changed(l.id)
+	return nil
+}
+
+// flushTimeout bounds one flush; a database that takes longer loses the loop its
+// lease anyway.
+const flushTimeout = 30 * time.Second
+
+// admit gives back what ended attempts held and claims what may start now.
+func (l *loop) admit(ctx context.Context, tx pgx.Tx) ([]quota.Request, error) {
+	b := l.batch
+	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
+		return nil, nil
+	}
+	want := slices.DeleteFunc(b.want, func(r quota.Request) bool { return l.progress.State(r.Key.Node) != dag.Ready })
+	granted, refused, err := l.service.quota.Admit(ctx, tx, l.id, slices.Collect(maps.Keys(b.release)), want)
+	if err != nil {
+		return nil, fmt.Errorf("admit: %w", err)
+	}
+	now := l.service.now()
+	for _, r := range refused {
+		i, reason := r.Key.Node, r.Reason
+		if before := l.nodes[i].reason; before != nil && before.Code == reason.Code {
+			continue
+		}
+		l.touch(i)
+		l.nodes[i].reason = &reason
+		l.nodeEvent(i, now, "node.waiting", reason.Message, map[string]any{"code": reason.Code})
+	}
+	for _, r := range granted {
+		if l.progress.State(r.Key.Node) == dag.Ready {
+			l.claim(r, now)
+		}
+	}
+	return granted, nil
+}
+
+// claim moves a granted node to QUEUED: its next attempt starts after the commit.
+func (l *loop) claim(r quota.Request, now time.Time) {
+	i := r.Key.Node
+	n := l.move(i, dag.Queued)
+	n.attempt++
+	n.reason, n.startedAt, n.stopSent, n.held = nil, nil, false, r.Amount
+	claim := claimRow{
+		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: r.Amount.CPUMillis, Memory: r.Amount.MemoryMiB,
+		Priority: r.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
+	}
+	if timeout := l.operator(i).Timeout; timeout > 0 {
+		deadline := now.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
+		claim.DeadlineAt = &deadline
+	}
+	l.batch.claims = append(l.batch.claims, claim)
+	l.batch.starts = append(l.batch.starts, i)
+	l.nodeEvent(i, now, "node.queued", "", nil)
+}
+
+// write is the one statement of a transition, after the artifacts it refers to.
+func (l *loop) write(ctx context.Context, q *db.Queries) error {
+	b := l.batch
+	if len(b.artifacts) > 0 {
+		if err := l.service.artifacts.Publish(ctx, q, l.row.TenantID, l.row.ProjectID, b.artifacts); err != nil {
+			return fmt.Errorf("publish artifacts: %w", err)
+		}
+	}
+	for _, k := range b.consumed {
+		if err := q.DeleteReport(ctx, l.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
+			return fmt.Errorf("delete a stale report: %w", err)
+		}
+	}
+	result, err := q.FlushExecution(ctx, l.flushParams())
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	if result.Fenced == 0 {
+		return errFenced
+	}
+	if int(result.Moved) != len(b.nodes) {
+		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
+	}
+	return nil
+}
+
+func (l *loop) flushParams() db.FlushExecutionParams {
+	b, p := l.batch, l.progress
+	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most workflow.MaxOperators
+	params := db.FlushExecutionParams{
+		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
+		Launcher: l.service.config.Instance,
+		Status:   string(l.status), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
+		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
+		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
+		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
+		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
+		Nodes:      mustJSON(l.nodeRows()), Events: recordSet(b.events), Claims: recordSet(b.claims),
+		Begun: recordSet(b.begun), Ended: recordSet(b.ended),
+	}
+	if l.failure != nil {
+		params.Error = mustJSON(l.failure)
+	}
+	return params
+}
+
+// recordSet encodes rows; none is an empty set and not null.
+func recordSet[T any](rows []T) []byte {
+	if len(rows) == 0 {
+		return []byte("[]")
+	}
+	return mustJSON(rows)
+}
+
+// nodeRows fills the rows of the batch with what the nodes have come to.
+func (l *loop) nodeRows() []*nodeRow {
+	rows := make([]*nodeRow, 0, len(l.batch.nodes))
+	for i, row := range l.batch.nodes {
+		n := &l.nodes[i]
+		row.State, row.Pending, row.Attempt, row.Retries = l.progress.State(i), l.progress.Pending(i), n.attempt, n.retries
+		row.Reason, row.Error = n.reason, n.failure
+		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b *nodeRow) int { return a.Index - b.Index })
+	return rows
+}

@@ -1,0 +1,236 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// LaunchRequest asks for an execution. Version "" is the latest. A request with
+// an IdempotencyKey that was used before in the project answers the execution
+// of the first one.
+type LaunchRequest struct {
+	Workflow       string // name or id
+	Version        string
+	Inputs         map[string]any // decoded JSON
+	Priority       Priority
+	IdempotencyKey string
+	Name           string
+	RelaunchOf     *uuid.UUID
+}
+
+const (
+	maxNameLength = 200
+	maxKeyLength  = 200
+)
+
+// Launch validates the inputs, writes the execution with its nodes, and enqueues
+// its drive, in one transaction. created is false when the idempotency key had
+// been used for the same request. It returns Invalid with fields "inputs.<path>", NotFound for
+// an unknown workflow, Conflict for a key of another request or an archived workflow.
+func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, created bool, err error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	version, err := s.launchable(ctx, r)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	inputs, err := s.checkLaunch(ctx, r, version)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Execution{}, false, fmt.Errorf("make execution id: %w", err)
+	}
+	l := &launch{id: id, request: r, subject: subject, version: version, inputs: mustJSON(inputs), now: s.now()}
+	s.config.Crash("launch.begin")
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.insert(ctx, tx, q, l) })
+	if err != nil {
+		return Execution{}, false, err
+	}
+	s.config.Crash("launch.committed")
+	if l.id == id {
+		s.changed(id)
+	}
+	e, err = s.Get(ctx, l.id)
+	return e, l.id == id, err
+}
+
+// launch is one launch on its way into the tables. id becomes that of the
+// earlier execution when the idempotency key was used before.
+type launch struct {
+	id      uuid.UUID
+	request LaunchRequest
+	subject auth.Subject
+	version workflow.Version
+	inputs  json.RawMessage
+	now     time.Time
+}
+
+func (s *Service) launchable(ctx context.Context, r LaunchRequest) (workflow.Version, error) {
+	w, err := s.workflows.Get(ctx, r.Workflow)
+	if err != nil {
+		return workflow.Version{}, err
+	}
+	if w.Status == workflow.Archived {
+		return workflow.Version{}, apperr.New(apperr.Conflict, "The workflow %s is archived.", w.Name)
+	}
+	return s.workflows.Version(ctx, r.Workflow, r.Version)
+}
+
+// checkLaunch returns the normalised inputs, or everything that is wrong at once.
+func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version) (map[string]any, error) {
+	var fields []apperr.Field
+	if r.Priority < 0 || r.Priority > maxPriority {
+		fields = append(fields, apperr.Field{Path: "priority", Message: "The priority has to be from 0 to 100."})
+	}
+	if len(r.Name) > maxNameLength {
+		fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("At most %d characters.", maxNameLength)})
+	}
+	if len(r.IdempotencyKey) > maxKeyLength {
+		fields = append(fields, apperr.Field{Path: "idempotency_key", Message: fmt.Sprintf("At most %d characters.", maxKeyLength)})
+	}
+	values := r.Inputs
+	if values == nil {
+		values = map[string]any{}
+	}
+	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.exists(ctx)})
+	for _, p := range problems {
+		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
+	}
+	fields = append(fields, s.tooLarge(v)...)
+	return inputs, apperr.InvalidFields("The execution cannot be launched with these values.", fields)
+}
+
+// tooLarge names the operators that can never fit on this machine.
+func (s *Service) tooLarge(v workflow.Version) []apperr.Field {
+	var fields []apperr.Field
+	for i := range v.Definition.Operators {
+		op := &v.Definition.Operators[i]
+		if op.Type == workflow.TypeNoop {
+			continue
+		}
+		if r := s.quota.NeverFits(amountOf(op)); r != nil {
+			fields = append(fields, apperr.Field{
+				Path:    fmt.Sprintf("operators.%s.resources.%s", op.Name, r.Resource),
+				Message: fmt.Sprintf("Operator %s asks for %d%s of %s, this machine has %d%s.", op.Name, r.Asked, r.Unit, r.Resource, r.Capacity, r.Unit),
+			})
+		}
+	}
+	return fields
+}
+
+// exists answers whether a launch may use a reference.
+func (s *Service) exists(ctx context.Context) func(typeregistry.Kind, string) bool {
+	return func(kind typeregistry.Kind, ref string) bool {
+		if id, err := uuid.Parse(ref); err == nil {
+			_, err := s.artifacts.Get(ctx, id)
+			return err == nil
+		}
+		if s.config.Catalogue == nil {
+			return kind == typeregistry.KindSecret
+		}
+		return s.config.Catalogue.Exists(ctx, kind, ref)
+	}
+}
+
+// insert writes everything about l.
+func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
+	fresh, err := s.claimKey(ctx, q, l)
+	if err != nil || !fresh {
+		return err
+	}
+	plan := l.version.Plan
+	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
+	rows := nodeRowsOf(l)
+	ready := int32(len(plan.Entry)) //nolint:gosec // at most workflow.MaxOperators
+	err = q.InsertExecution(ctx, db.InsertExecutionParams{
+		ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
+		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
+		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
+		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now,
+		Total: total, Pending: total - ready, Ready: ready, Levels: int32(len(plan.Levels)), //nolint:gosec // at most total
+	})
+	if err != nil {
+		return fmt.Errorf("insert execution: %w", err)
+	}
+	if _, err := q.InsertNodes(ctx, rows); err != nil {
+		return fmt.Errorf("insert nodes: %w", err)
+	}
+	err = q.InsertFirstEvent(ctx, l.now, fmt.Sprintf("Launched by %s.", l.subject.Name), l.id)
+	if err != nil {
+		return fmt.Errorf("insert event: %w", err)
+	}
+	return s.enqueueDrive(ctx, tx, l.id, 0)
+}
+
+// nodeRowsOf returns the nodes of a new execution: the entry nodes READY.
+func nodeRowsOf(l *launch) []db.InsertNodesParams {
+	rows := make([]db.InsertNodesParams, len(l.version.Plan.Nodes))
+	for i, n := range l.version.Plan.Nodes {
+		rows[i] = db.InsertNodesParams{
+			ExecutionID: l.id, NodeIndex: int32(i), Name: n.Name, Level: int32(n.Level), //nolint:gosec // at most workflow.MaxOperators
+			State: string(dag.Pending), PendingDependencies: int32(len(n.Dependencies)), //nolint:gosec // at most workflow.MaxOperators
+		}
+		if len(n.Dependencies) == 0 {
+			rows[i].State, rows[i].ReadyAt = string(dag.Ready), &l.now
+		}
+	}
+	return rows
+}
+
+// claimKey reports whether this request is the first with its idempotency key.
+func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool, error) {
+	if l.request.IdempotencyKey == "" {
+		return true, nil
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", l.version.WorkflowID, l.request.Version, l.request.Priority, mustJSON(l.request.Inputs)))
+	row, err := q.ClaimIdempotencyKey(ctx, db.ClaimIdempotencyKeyParams{
+		ProjectID: l.subject.ProjectID, Key: l.request.IdempotencyKey, ExecutionID: l.id, RequestHash: hash[:], CreatedAt: l.now,
+	})
+	if db.IsNoRows(err) {
+		return false, apperr.New(apperr.Conflict, "Another request with the same idempotency key is being carried out.")
+	}
+	if err != nil {
+		return false, fmt.Errorf("claim idempotency key: %w", err)
+	}
+	if row.ExecutionID == l.id {
+		return true, nil
+	}
+	if string(row.RequestHash) != string(hash[:]) {
+		return false, apperr.New(apperr.Conflict, "The idempotency key was used for another request.")
+	}
+	l.id = row.ExecutionID
+	return false, nil
+}
+
+// estimate adds the probable time of the end, when there is a history.
+func (s *Service) estimate(ctx context.Context, e *Execution) {
+	if e.Status.Ended() {
+		return
+	}
+	seconds, err := s.queries.MedianDuration(ctx, e.WorkflowID, e.VersionID)
+	if err != nil || seconds <= 0 || math.IsNaN(seconds) {
+		return
+	}
+	at := e.CreatedAt.Add(time.Duration(seconds * float64(time.Second)))
+	if at.After(s.now()) {
+		e.EstimatedCompletion = &at
+	}
+}

@@ -1,0 +1,255 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// loop drives one execution. One goroutine uses it; others reach it through the
+// registry alone, which guards inbox.
+type loop struct {
+	service *Service
+	id      uuid.UUID
+	epoch   int64
+	row     db.Execution // as acquired; states live in progress
+	version workflow.Version
+	inputs  map[string]any
+
+	nodes    []nodeState
+	progress *dag.Run
+	status   State
+	failure  *Failure // the first node's that failed
+	failedAt time.Time
+	outputs  map[int]map[string]any // of nodes, as far as they are known here
+	timers   timers
+
+	batch        *batch
+	changed      []int // nodes that dag.Next has not seen
+	all          bool  // dag.Next is to look at every node
+	cancelled    bool  // somebody asked for the end
+	cancelReason string
+
+	signal  chan struct{}
+	fenced  chan struct{} // gets a value when the lease was found lost
+	inbox   []message
+	starter *starter
+}
+
+// nodeState is what the loop knows of a node beside its state.
+type nodeState struct {
+	attempt    int
+	retries    int
+	stopSent   bool
+	held       quota.Amount
+	reason     *Reason
+	failure    *Failure
+	readyAt    *time.Time
+	startedAt  *time.Time
+	finishedAt *time.Time
+	retryAt    *time.Time
+}
+
+// message is something that happened outside: the begin or the end of an
+// attempt, a cancellation, or, empty, a reason to look around.
+type message struct {
+	node    int
+	attempt int
+	begun   *begunRow
+	end     *ending
+	cancel  *string
+	reports bool // stored reports wait
+	done    chan<- verdict
+}
+
+func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
+	return &loop{
+		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
+		inputs: decodeObject(row.Inputs), nodes: make([]nodeState, len(version.Plan.Nodes)),
+		status: State(row.Status), outputs: map[int]map[string]any{}, batch: newBatch(), all: true,
+		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
+		signal: make(chan struct{}, 1), fenced: make(chan struct{}, 1),
+	}
+}
+
+func (l *loop) ring() {
+	select {
+	case l.signal <- struct{}{}:
+	default:
+	}
+}
+
+// fence tells the loop that its lease is lost; its writes fail anyway.
+func (l *loop) fence() {
+	select {
+	case l.fenced <- struct{}{}:
+	default:
+	}
+}
+
+func (l *loop) operator(i int) *workflow.Operator { return &l.version.Definition.Operators[i] }
+
+func (l *loop) failFast(i int) bool { return l.operator(i).Retry.FailFast }
+
+// run works until nothing can move, the execution has ended, or ctx ends.
+func (l *loop) run(ctx context.Context) error {
+	l.starter = newStarter(l.service)
+	defer l.starter.close()
+	if l.status == Pending {
+		l.begin()
+	}
+	for {
+		if err := l.step(ctx); err != nil || l.status.Ended() {
+			return err
+		}
+		if l.busy() {
+			continue
+		}
+		if rested, err := l.idle(ctx); rested || err != nil {
+			return err
+		}
+	}
+}
+
+// step takes in what happened, decides, and writes.
+func (l *loop) step(ctx context.Context) error {
+	if err := l.takeMessages(ctx); err != nil {
+		return err
+	}
+	l.fireTimers()
+	if l.cancelled && !l.progress.Halted() {
+		l.progress.Halt()
+		l.all = true
+	}
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	if l.batch.empty() {
+		l.effects(ctx)
+		return nil
+	}
+	return l.flush(ctx)
+}
+
+func (l *loop) busy() bool { return l.all || len(l.changed) > 0 || !l.batch.empty() }
+
+// idle waits for something to happen. It reports true when the loop has given
+// its lease up.
+func (l *loop) idle(ctx context.Context) (bool, error) {
+	linger := time.NewTimer(l.patience())
+	defer linger.Stop()
+	select {
+	case <-l.signal:
+		return false, nil
+	case <-l.fenced:
+		return false, errFenced
+	case <-ctx.Done():
+		return l.restForced(ctx)
+	case <-l.service.live.drained:
+		return l.restForced(ctx)
+	case <-linger.C:
+	}
+	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
+		return false, nil
+	}
+	if l.starter.busy() {
+		return false, nil
+	}
+	return l.rest(ctx)
+}
+
+// restForced rests although things might still move; whoever drives next goes on.
+func (l *loop) restForced(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	for {
+		rested, err := l.rest(ctx)
+		if rested || err != nil {
+			return rested, err
+		}
+		if err := l.step(ctx); err != nil || l.status.Ended() {
+			return true, err
+		}
+	}
+}
+
+// patience is how long to wait for an event: until the next timer, at most the
+// linger time.
+func (l *loop) patience() time.Duration {
+	linger := l.service.config.Timing.Linger
+	if due, ok := l.timers.next(); ok {
+		return max(min(linger, due.Sub(l.service.now())), 0)
+	}
+	return linger
+}
+
+// takeMessages applies everything in the inbox.
+func (l *loop) takeMessages(ctx context.Context) error {
+	for _, m := range l.service.live.take(l) {
+		switch {
+		case m.end != nil:
+			if !l.applyEnding(ctx, m) {
+				l.batch.waiters = append(l.batch.waiters, waiter{m.done, false, "the attempt is not running"})
+			} else if m.done != nil {
+				l.batch.waiters = append(l.batch.waiters, waiter{m.done, true, ""})
+			}
+		case m.begun != nil:
+			l.applyBegun(m)
+		case m.cancel != nil:
+			l.cancelled, l.cancelReason = true, *m.cancel
+		case m.reports:
+			if err := l.loadReports(ctx); err != nil {
+				return err
+			}
+		default:
+			l.askAgain()
+		}
+	}
+	return nil
+}
+
+// askAgain lets admission look for offers to this execution.
+func (l *loop) askAgain() {
+	if l.progress.Count(dag.Ready) > 0 {
+		l.batch.offers = true
+	}
+}
+
+// close ends the loop: whoever still waits for it learns that nothing was written.
+func (l *loop) close() {
+	l.batch.answer(false)
+	for _, m := range l.service.live.remove(l) {
+		if m.done != nil {
+			m.done <- verdict{}
+		}
+	}
+	if l.status.Ended() {
+		l.service.quota.Withdraw(l.id, nil)
+	}
+}
+
+// effects carries out what had to wait for the commit.
+func (l *loop) effects(ctx context.Context) {
+	b := l.batch
+	if len(b.starts) > 0 {
+		specs := make([]launcher.Attempt, 0, len(b.starts))
+		for _, i := range b.starts {
+			if spec, ok := l.spec(ctx, i); ok {
+				specs = append(specs, spec)
+			}
+		}
+		b.starts = nil
+		l.starter.start(specs)
+	}
+	if len(b.stops) > 0 {
+		l.stopAttempts(ctx, b.stops)
+		b.stops = nil
+	}
+}

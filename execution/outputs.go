@@ -1,0 +1,139 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// takeOutputs checks the outputs of an attempt that ended well and returns them
+// as the node's. Uploaded blobs become artifacts of the batch and stand as
+// {"$artifact": id}. A missing or ill-typed output turns e into a failure.
+func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any {
+	op := l.operator(i)
+	if len(op.Outputs) == 0 && len(e.Outputs) == 0 {
+		return nil
+	}
+	reported, err := l.reportedOutputs(ctx, i, e.Outputs)
+	if err != nil {
+		l.refuseOutputs(e, err.Error())
+		return nil
+	}
+	values := map[string]any{}
+	var artifacts []artifact.New
+	var problems []string
+	for _, declared := range op.Outputs {
+		out, ok := reported[declared.Name]
+		if !ok {
+			if declared.Required() {
+				problems = append(problems, fmt.Sprintf("Output %s is missing.", declared.Name))
+			}
+			continue
+		}
+		value, published, err := l.takeOutput(i, declared, out)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("Output %s: %s", declared.Name, err))
+			continue
+		}
+		values[declared.Name] = value
+		if published != nil {
+			artifacts = append(artifacts, *published)
+		}
+	}
+	if len(problems) > 0 {
+		l.refuseOutputs(e, strings.Join(problems, " "))
+		return nil
+	}
+	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
+	return values
+}
+
+func (l *loop) refuseOutputs(e *ending, message string) {
+	e.Outcome, e.Message = outputFailed, clean(message, maxMessage)
+}
+
+// reportedOutputs joins what the task set by the SDK with what its runner found
+// in files; a file wins over a value of the same name.
+func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
+	outputs := map[string]output{}
+	if len(l.operator(i).Outputs) > 0 {
+		keys := mustJSON([]attemptKey{{i, l.nodes[i].attempt}})
+		rows, err := l.service.queries.AttemptOutputs(ctx, keys, l.id)
+		if err != nil {
+			return nil, fmt.Errorf("the outputs could not be read: %w", err)
+		}
+		for _, r := range rows {
+			for name, value := range decodeObject(r.Outputs) {
+				outputs[name] = output{Name: name, Value: string(mustJSON(value))}
+			}
+		}
+	}
+	for _, o := range found {
+		outputs[o.Name] = o
+	}
+	return outputs, nil
+}
+
+// takeOutput checks one output against its type.
+func (l *loop) takeOutput(i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
+	t := declared.Type
+	if t.Kind == typeregistry.KindOptional {
+		t = t.Elem
+	}
+	if out.SHA256 != "" {
+		if !t.IsBlob() {
+			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t) //nolint:staticcheck // a sentence for people
+		}
+		published, err := l.publish(i, declared, t, out)
+		if err != nil {
+			return nil, nil, err
+		}
+		return map[string]any{"$artifact": published.ID.String()}, published, nil
+	}
+	if len(out.Value) > maxOutputBytes {
+		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20) //nolint:staticcheck // a sentence for people
+	}
+	value, err := decodeJSON(out.Value)
+	if err != nil {
+		return nil, nil, err
+	}
+	value, problems := declared.Type.Normalize(value)
+	if len(problems) > 0 {
+		return nil, nil, problemError(problems)
+	}
+	return value, nil, nil
+}
+
+func problemError(problems []typeregistry.Problem) error {
+	var parts []string
+	for _, p := range problems {
+		text := p.Message
+		if p.Path != "" {
+			text = p.Path + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Errorf("%s", strings.Join(parts, " "))
+}
+
+// publish describes the artifact of one output; the batch writes it. The bytes
+// have to stand in the store.
+func (l *loop) publish(i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
+	blob, err := l.service.artifacts.Store().Stat(out.SHA256)
+	if err != nil {
+		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
+	}
+	id, err := artifact.NewID()
+	if err != nil {
+		return nil, err
+	}
+	return &artifact.New{
+		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.version.Plan.Nodes[i].Name, Attempt: l.nodes[i].attempt,
+		WorkflowName: l.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
+		SHA256: out.SHA256, Size: blob.Size, MediaType: out.MediaType, Filename: out.Filename,
+	}, nil
+}

@@ -1,0 +1,237 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	defaultPage  = 50
+	maxPage      = 500
+	currentNodes = 10 // active nodes that Get names
+)
+
+// row returns the execution when the caller may do a with it.
+func (s *Service) row(ctx context.Context, a auth.Action, id uuid.UUID) (db.Execution, error) {
+	subject, err := auth.Authorize(ctx, a)
+	if err != nil {
+		return db.Execution{}, err
+	}
+	row, err := s.queries.GetExecution(ctx, id)
+	if db.IsNoRows(err) || (err == nil && subject.Role != auth.RoleSystem && row.ProjectID != subject.ProjectID) {
+		return db.Execution{}, apperr.New(apperr.NotFound, "There is no execution %s.", id)
+	}
+	if err != nil {
+		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
+	}
+	return row, nil
+}
+
+// Get returns an execution with the names of some active nodes and, from
+// earlier executions, when it will probably end.
+func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
+		return Execution{}, err
+	}
+	e := fromRow(row)
+	if e.Counts.Queued+e.Counts.Running > 0 {
+		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
+			return Execution{}, err
+		}
+	}
+	s.estimate(ctx, &e)
+	return e, nil
+}
+
+func (s *Service) currentNodes(ctx context.Context, row db.Execution) ([]string, error) {
+	names, err := s.queries.ListActiveNodes(ctx, row.ID, currentNodes)
+	if err != nil {
+		return nil, fmt.Errorf("list active nodes: %w", err)
+	}
+	return names, nil
+}
+
+// Filter chooses executions; zero fields choose all. After is a Page's Next.
+type Filter struct {
+	Workflow string // name or id
+	User     string // name or id
+	Query    string // in the name, the workflow's name or the id
+	Status   []State
+	From, To time.Time // of the launch
+	After    string
+	Limit    int
+}
+
+// Page is one page of executions, the latest first. Next is "" on the last.
+type Page struct {
+	Executions []Execution
+	Next       string
+}
+
+// List returns the executions of the caller's project that f chooses. An unknown
+// workflow has none.
+func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return Page{}, err
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	params := db.ListExecutionsParams{
+		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), Submitter: optional(f.User), MaxRows: int32(limit) + 1, //nolint:gosec // at most maxPage
+	}
+	for _, st := range f.Status {
+		params.Statuses = append(params.Statuses, string(st))
+	}
+	if f.Query != "" {
+		params.Query = new("%" + escapeLike(f.Query) + "%")
+	}
+	if params.Before, err = parseCursor(f.After); err != nil {
+		return Page{}, err
+	}
+	if f.Workflow != "" {
+		if params.WorkflowID, err = s.workflowID(ctx, f.Workflow); err != nil {
+			return Page{}, err
+		}
+	}
+	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
+	rows, err := s.queries.ListExecutions(ctx, params)
+	if err != nil {
+		return Page{}, fmt.Errorf("list executions: %w", err)
+	}
+	var page Page
+	if len(rows) > limit {
+		rows = rows[:limit]
+		page.Next = rows[limit-1].ID.String()
+	}
+	for _, row := range rows {
+		page.Executions = append(page.Executions, fromRow(row))
+	}
+	return page, nil
+}
+
+// workflowID resolves a name; an unknown one becomes an id that nothing has.
+func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
+	if id, err := uuid.Parse(ref); err == nil {
+		return &id, nil
+	}
+	w, err := s.workflows.Get(ctx, ref)
+	if apperr.Is(err, apperr.NotFound) {
+		return &uuid.Nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &w.ID, nil
+}
+
+// floorOf is the least id of a moment, nil for none.
+func floorOf(t time.Time) *uuid.UUID {
+	if t.IsZero() {
+		return nil
+	}
+	var id uuid.UUID
+	ms := t.UnixMilli()
+	for i := 5; i >= 0; i-- {
+		id[i] = byte(ms)
+		ms >>= 8
+	}
+	return &id
+}
+
+func parseCursor(text string) (*uuid.UUID, error) {
+	if text == "" {
+		return nil, nil
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil, apperr.New(apperr.Invalid, "The page mark is not valid.")
+	}
+	return &id, nil
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// escapeLike makes text match itself in a LIKE pattern.
+func escapeLike(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text)
+}
+
+// Recent returns the latest executions of each workflow, the latest first,
+// without inputs and outputs.
+func (s *Service) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.RecentExecutions(ctx, workflowIDs, subject.ProjectID, int32(min(each, maxPage))) //nolint:gosec // at most maxPage
+	if err != nil {
+		return nil, fmt.Errorf("recent executions: %w", err)
+	}
+	recent := make(map[uuid.UUID][]Execution, len(workflowIDs))
+	for _, r := range rows {
+		recent[r.WorkflowID] = append(recent[r.WorkflowID], fromRow(db.Execution{
+			ID: r.ID, ProjectID: subject.ProjectID, WorkflowID: r.WorkflowID, WorkflowName: r.WorkflowName, Version: r.Version,
+			Name: r.Name, Status: r.Status, Priority: r.Priority, SubmittedBy: r.SubmittedBy, SubmittedByName: r.SubmittedByName,
+			CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Error: r.Error,
+			Total: r.Total, Pending: r.Pending, Ready: r.Ready, Queued: r.Queued, Running: r.Running, Retrying: r.Retrying,
+			Succeeded: r.Succeeded, Failed: r.Failed, Skipped: r.Skipped, Cancelled: r.Cancelled,
+			Levels: r.Levels, LevelsDone: r.LevelsDone,
+		}))
+	}
+	return recent, nil
+}
+
+// Live returns how many executions have not ended.
+func (s *Service) Live(ctx context.Context) (int, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.queries.CountLive(ctx, subject.ProjectID)
+	if err != nil {
+		return 0, fmt.Errorf("count live executions: %w", err)
+	}
+	return int(n), nil
+}
+
+func fromRow(r db.Execution) Execution {
+	return Execution{
+		ID: r.ID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
+		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status),
+		Inputs: decodeObject(r.Inputs), Outputs: decodeObject(r.Outputs), Priority: Priority(r.Priority),
+		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},
+		CreatedAt:   r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), CancelRequestedAt: utc(r.CancelRequestedAt),
+		Error: decodeInto[Failure](r.Error),
+		Counts: Counts{
+			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running),
+			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
+		},
+		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf,
+	}
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

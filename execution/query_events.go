@@ -1,0 +1,135 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota"
+)
+
+const (
+	defaultEvents  = 500
+	maxEvents      = 5000
+	waitingPerPage = 5 // nodes of one execution that Waiting names
+)
+
+// Events returns the events after afterSeq, the oldest first.
+func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListEvents(ctx, id, afterSeq, eventLimit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", id, err)
+	}
+	events := make([]db.ListLatestEventsRow, len(rows))
+	for i, r := range rows {
+		events[i] = db.ListLatestEventsRow(r)
+	}
+	return s.named(ctx, row, events)
+}
+
+// LatestEvents returns the events before beforeSeq (0: all), the newest first.
+func (s *Service) LatestEvents(ctx context.Context, id uuid.UUID, beforeSeq int64, limit int) ([]Event, error) {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
+		return nil, err
+	}
+	if beforeSeq <= 0 {
+		beforeSeq = math.MaxInt64
+	}
+	rows, err := s.queries.ListLatestEvents(ctx, id, beforeSeq, eventLimit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", id, err)
+	}
+	return s.named(ctx, row, rows)
+}
+
+func eventLimit(limit int) int32 {
+	if limit <= 0 {
+		limit = defaultEvents
+	}
+	return int32(min(limit, maxEvents)) //nolint:gosec // at most maxEvents
+}
+
+// named gives the events the names of their nodes.
+func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, len(rows))
+	for i, r := range rows {
+		e := Event{ID: fmt.Sprintf("%s.%d", row.ID, r.Seq), Seq: r.Seq, At: r.At.UTC(), Kind: r.Kind, NodeIndex: -1, Message: r.Message, Data: r.Data}
+		if r.NodeIndex != nil {
+			e.NodeIndex = int(*r.NodeIndex)
+			e.Node = version.Plan.Nodes[e.NodeIndex].Name
+		}
+		if r.Attempt != nil {
+			e.Attempt = int(*r.Attempt)
+		}
+		events[i] = e
+	}
+	return events, nil
+}
+
+// Waiting returns nodes of the caller's project that wait for capacity, by
+// right: priority, then age.
+func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	rows, err := s.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage))) //nolint:gosec // at most maxPage
+	if err != nil {
+		return nil, fmt.Errorf("list waiting nodes: %w", err)
+	}
+	nodes := make([]WaitingNode, len(rows))
+	for i, r := range rows {
+		w := WaitingNode{
+			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
+			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
+			Position: s.quota.Position(r.ExecutionID, int(r.NodeIndex)),
+		}
+		if r.ReadyAt != nil {
+			w.Since = r.ReadyAt.UTC()
+		}
+		if reason := decodeInto[Reason](r.Reason); reason != nil {
+			w.Reason = *reason
+		} else {
+			w.Reason = Reason{Code: quota.BehindOthers, Message: "It is about to start."}
+		}
+		nodes[i] = w
+	}
+	return nodes, nil
+}
+
+// Fit says whether a version can ever run on this machine.
+type Fit struct {
+	OK      bool
+	Message string
+}
+
+// Fits makes the check of resources that Launch makes.
+func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		return Fit{}, err
+	}
+	version, err := s.workflows.VersionByID(ctx, versionID)
+	if err != nil {
+		return Fit{}, err
+	}
+	if fields := s.tooLarge(version); len(fields) > 0 {
+		return Fit{Message: fields[0].Message}, nil
+	}
+	return Fit{OK: true}, nil
+}

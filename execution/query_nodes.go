@@ -1,0 +1,224 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// NodeFilter chooses nodes of one execution; zero fields choose all. After is
+// the mark that Nodes returned; Limit 0 is all of them.
+type NodeFilter struct {
+	State              string // one state, as the API gives it
+	States             []dag.State
+	Query              string // in the name
+	Indexes            []int
+	FromLevel, ToLevel *int
+	ChangedAfter       int64 // an event number; see ChangedSince
+	After              string
+	Limit              int
+}
+
+// Nodes returns the nodes that f chooses in the order of the plan, and the mark
+// of the next page, "" on the last.
+func (s *Service) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes []Node, next string, err error) {
+	if _, err := s.row(ctx, auth.ExecutionRead, id); err != nil {
+		return nil, "", err
+	}
+	params, err := f.params(id)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.queries.ListNodes(ctx, params)
+	if err != nil {
+		return nil, "", fmt.Errorf("list nodes of %s: %w", id, err)
+	}
+	if f.Limit > 0 && len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		next = strconv.Itoa(int(rows[f.Limit-1].NodeIndex))
+	}
+	nodes = make([]Node, len(rows))
+	for i, r := range rows {
+		nodes[i] = nodeFromRow(r)
+	}
+	return nodes, next, nil
+}
+
+func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
+	p := db.ListNodesParams{
+		ExecutionID: id, AfterIndex: -1, ChangedAfter: -1, States: []string{}, Indexes: []int32{}, MaxRows: math.MaxInt32,
+		FromLevel: narrow(f.FromLevel), ToLevel: narrow(f.ToLevel),
+	}
+	if f.ChangedAfter > 0 {
+		p.ChangedAfter = f.ChangedAfter
+	}
+	if f.Limit > 0 {
+		p.MaxRows = int32(min(f.Limit, workflow.MaxOperators)) + 1 //nolint:gosec // at most workflow.MaxOperators
+	}
+	if f.State != "" {
+		p.States = append(p.States, f.State)
+	}
+	for _, st := range f.States {
+		p.States = append(p.States, string(st))
+	}
+	for _, i := range f.Indexes {
+		p.Indexes = append(p.Indexes, int32(i)) //nolint:gosec // at most workflow.MaxOperators
+	}
+	if f.Query != "" {
+		p.Query = new("%" + escapeLike(f.Query) + "%")
+	}
+	if f.After != "" {
+		after, err := strconv.ParseInt(f.After, 10, 32)
+		if err != nil {
+			return p, apperr.New(apperr.Invalid, "The page mark is not valid.")
+		}
+		p.AfterIndex = int32(after)
+	}
+	return p, nil
+}
+
+func narrow(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	return new(int32(*n)) //nolint:gosec // a level
+}
+
+// ChangedSince returns the nodes that changed after the mark, and the next mark.
+// The mark 0 gives every node.
+func (s *Service) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]Node, int64, error) {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
+		return nil, mark, err
+	}
+	if row.EventSeq == mark {
+		return nil, mark, nil
+	}
+	nodes, _, err := s.Nodes(ctx, id, NodeFilter{ChangedAfter: mark})
+	return nodes, row.EventSeq, err
+}
+
+// States returns the state of every node in the order of the plan.
+func (s *Service) States(ctx context.Context, id uuid.UUID) ([]dag.State, error) {
+	if _, err := s.row(ctx, auth.ExecutionRead, id); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.NodeStates(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list node states of %s: %w", id, err)
+	}
+	states := make([]dag.State, len(rows))
+	for i, r := range rows {
+		states[i] = dag.State(r)
+	}
+	return states, nil
+}
+
+// Node returns one node by its name, with its attempts and the values of its inputs.
+func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetail, error) {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
+		return NodeDetail{}, err
+	}
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return NodeDetail{}, err
+	}
+	index, ok := version.Plan.Lookup(name)
+	if !ok {
+		return NodeDetail{}, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
+	}
+	node, err := s.queries.GetNode(ctx, id, int32(index)) //nolint:gosec // at most workflow.MaxOperators
+	if err != nil {
+		return NodeDetail{}, fmt.Errorf("get node %s of %s: %w", name, id, err)
+	}
+	attempts, err := s.queries.ListAttempts(ctx, id, int32(index)) //nolint:gosec // at most workflow.MaxOperators
+	if err != nil {
+		return NodeDetail{}, fmt.Errorf("list attempts of %s: %w", name, err)
+	}
+	d := NodeDetail{Node: nodeFromRow(node), Operator: &version.Definition.Operators[index]}
+	for _, a := range attempts {
+		d.Attempts = append(d.Attempts, attemptFromRow(a))
+	}
+	if d.Inputs, err = s.nodeInputs(ctx, row, version, index); err != nil {
+		return NodeDetail{}, err
+	}
+	return d, nil
+}
+
+// nodeInputs are the values of a node's typed inputs, as far as they are known.
+func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
+	l := newLoop(s, row, version)
+	if err := l.loadOutputs(ctx, version.Plan.Nodes[i].Dependencies); err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for _, input := range version.Definition.Operators[i].Inputs {
+		if v, ok := l.inputValue(input); ok {
+			values[input.Name] = v
+		}
+	}
+	return values, nil
+}
+
+// Attempts returns the attempts of the nodes with these indexes, of all nodes
+// when there are none, by node index.
+func (s *Service) Attempts(ctx context.Context, id uuid.UUID, indexes []int) (map[int][]Attempt, error) {
+	if _, err := s.row(ctx, auth.ExecutionRead, id); err != nil {
+		return nil, err
+	}
+	narrowed := make([]int32, len(indexes))
+	for k, i := range indexes {
+		narrowed[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
+	}
+	rows, err := s.queries.AttemptsOfNodes(ctx, id, narrowed, math.MaxInt32)
+	if err != nil {
+		return nil, fmt.Errorf("list attempts of %s: %w", id, err)
+	}
+	attempts := map[int][]Attempt{}
+	for _, r := range rows {
+		attempts[int(r.NodeIndex)] = append(attempts[int(r.NodeIndex)], attemptFromRow(r))
+	}
+	return attempts, nil
+}
+
+func nodeFromRow(r db.Node) Node {
+	n := Node{
+		Index: int(r.NodeIndex), Name: r.Name, Level: int(r.Level), State: dag.State(r.State), Attempt: int(r.Attempt), Retries: int(r.Retries),
+		Reason: decodeInto[Reason](r.Reason), Error: decodeInto[Failure](r.Error), Outputs: decodeObject(r.Outputs),
+		ReadyAt: utc(r.ReadyAt), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), RetryAt: utc(r.RetryAt),
+	}
+	if r.Progress != nil || r.ProgressMessage != "" || r.ProgressStatus != "" {
+		n.Progress = &Progress{Message: r.ProgressMessage, Status: r.ProgressStatus}
+		if r.Progress != nil {
+			n.Progress.Percent = int(*r.Progress)
+		}
+	}
+	return n
+}
+
+func attemptFromRow(r db.Attempt) Attempt {
+	a := Attempt{
+		Number: int(r.Attempt), QueuedAt: r.QueuedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
+		Message: r.Message, Host: r.Host, CPUSeconds: r.CpuSeconds, PeakRSSBytes: r.PeakRssBytes,
+	}
+	if r.Outcome != nil {
+		a.Outcome = *r.Outcome
+	}
+	if r.ExitCode != nil {
+		a.ExitCode = new(int(*r.ExitCode))
+	}
+	if r.Pid != nil {
+		a.PID = new(int(*r.Pid))
+	}
+	return a
+}

@@ -1,0 +1,229 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/launcher"
+)
+
+const (
+	undrivenBatch    = 500              // executions that one look takes up
+	drivePatience    = 10 * time.Second // for a drive job to begin
+	attemptChecks    = 5                // looks for undriven executions between two checks of attempts
+	leaseRenewals    = 3                // renewals within one lease
+	missesUntilLost  = 2                // checks that have to miss an attempt
+	expiredBatch     = 500
+	reconcileTimeout = 30 * time.Second
+)
+
+// renewLeases keeps the leases of this process's loops, and passes on what the
+// rows say meanwhile: that the lease is lost, somebody cancelled, reports wait.
+func (s *Service) renewLeases(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Lease / leaseRenewals)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.renewOnce(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("renew leases", "error", err)
+		}
+	}
+}
+
+func (s *Service) renewOnce(ctx context.Context) error {
+	loops := s.live.all()
+	if len(loops) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, 0, len(loops))
+	for id := range loops {
+		ids = append(ids, id)
+	}
+	rows, err := s.queries.RenewLeases(ctx, s.config.Timing.Lease.Seconds(), ids, s.owner)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if l := loops[row.ID]; l.epoch == row.OwnerEpoch {
+			delete(loops, row.ID)
+		}
+		if row.CancelRequestedAt != nil {
+			s.live.post(row.ID, message{cancel: &row.CancelReason})
+		}
+		if row.HasReports {
+			s.live.post(row.ID, message{reports: true})
+		}
+	}
+	for _, l := range loops {
+		l.fence()
+	}
+	return nil
+}
+
+// reconcileForever looks for executions that nobody drives and attempts that
+// nobody hears of.
+func (s *Service) reconcileForever(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Reconcile)
+	defer ticker.Stop()
+	misses := map[attemptID]int{}
+	for look := 0; ; look++ {
+		if err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("reconcile", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) error {
+	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
+	defer cancel()
+	s.quota.Sweep()
+	err := s.driveUndriven(ctx)
+	if !attempts {
+		return err
+	}
+	return errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
+}
+
+// driveUndriven enqueues a drive for every execution that needs one.
+func (s *Service) driveUndriven(ctx context.Context) error {
+	if s.live.isDraining() {
+		return nil
+	}
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		rows, err := q.ListUndriven(ctx, drivePatience.Seconds(), undrivenBatch)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := s.enqueueDrive(ctx, tx, row.ID, row.OwnerEpoch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drive what nobody drives: %w", err)
+	}
+	return nil
+}
+
+// attemptID is an attempt as a map key.
+type attemptID struct {
+	execution uuid.UUID
+	attemptKey
+}
+
+// findMissing ends the attempts of this machine that its launcher does not know.
+// The reservations are read before the launcher is asked: an attempt whose end
+// was taken in between has no reservation any more when its loss is applied.
+func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
+	rows, err := s.queries.ListReservations(ctx, s.config.Instance)
+	if err != nil {
+		return fmt.Errorf("list reservations: %w", err)
+	}
+	if len(rows) == 0 {
+		clear(misses)
+		return nil
+	}
+	known, err := s.known(ctx)
+	if err != nil {
+		return err
+	}
+	seen := make(map[attemptID]int, len(misses))
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		if known[TaskID(r.ExecutionID, id.Node, id.Attempt)] || s.starting(r.ExecutionID) {
+			continue
+		}
+		seen[id] = misses[id] + 1
+		if seen[id] >= missesUntilLost {
+			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: s.now(), Message: "The runner does not know the task any more."})
+		}
+	}
+	clear(misses)
+	for id, n := range seen {
+		misses[id] = n
+	}
+	return nil
+}
+
+// known returns the task ids that the launcher answers for.
+func (s *Service) known(ctx context.Context) (map[string]bool, error) {
+	statuses, err := s.config.Launcher.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	known := make(map[string]bool, len(statuses))
+	for _, status := range statuses {
+		known[status.TaskID] = true
+	}
+	return known, nil
+}
+
+// starting reports whether a loop of this process is still handing attempts of
+// an execution to the launcher.
+func (s *Service) starting(id uuid.UUID) bool {
+	l, ok := s.live.get(id)
+	return ok && l.starter.busy()
+}
+
+// findExpired ends attempts that were silent for too long, wherever they ran,
+// and those whose runner did not enforce their timeout.
+func (s *Service) findExpired(ctx context.Context) error {
+	now := s.now()
+	rows, err := s.queries.ListExpired(ctx, now, expiredBatch)
+	if err != nil {
+		return fmt.Errorf("list expired attempts: %w", err)
+	}
+	known := map[string]bool{}
+	if len(rows) > 0 {
+		if known, err = s.known(ctx); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		task := TaskID(r.ExecutionID, id.Node, id.Attempt)
+		mine := r.Launcher == s.config.Instance
+		switch {
+		case r.Overdue:
+			if mine {
+				if err := s.config.Launcher.Stop(ctx, []launcher.Ref{{TaskID: task}}, 0); err != nil {
+					s.config.Logger.Warn("stop an overdue attempt", "task", task, "error", err)
+				}
+			}
+			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."})
+		case !known[task] && !mine:
+			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task gave no sign of life any more."})
+		}
+	}
+	return nil
+}
+
+// lose delivers an ending in place of a runner that cannot.
+func (s *Service) lose(ctx context.Context, id attemptID, end ending) {
+	m := message{node: id.Node, attempt: id.Attempt, end: &end}
+	if s.live.post(id.execution, m) {
+		return
+	}
+	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
+	if _, err := s.storeEnding(ctx, scope, end); err != nil {
+		s.config.Logger.Warn("store a lost attempt", "execution", id.execution, "node", id.Node, "error", err)
+	}
+}

@@ -1,0 +1,98 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/auth"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// resolver turns references inside input values into files that the runner
+// places: it remembers the place of each by a JSON pointer.
+type resolver struct {
+	service *Service
+	files   *[]*flowforgev1.InputFile
+}
+
+// escapePointer escapes one token of a JSON pointer (RFC 6901).
+func escapePointer(token string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+}
+
+// resolve walks value and returns it as the task will see it; the references
+// among it stay as they are until the runner sets the paths.
+func (r *resolver) resolve(ctx context.Context, value any, input, pointer string, kind typeregistry.Kind) (any, error) {
+	switch v := value.(type) {
+	case map[string]any:
+		blob, ok, err := r.blob(ctx, v, kind)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			*r.files = append(*r.files, &flowforgev1.InputFile{
+				Input: input, Sha256: blob.SHA256, Size: blob.Size, MediaType: blob.MediaType, Filename: blob.Filename, Pointer: pointer,
+			})
+			return map[string]any{"$blob": blob.SHA256}, nil
+		}
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			resolved, err := r.resolve(ctx, item, input, pointer+"/"+escapePointer(key), kind)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = resolved
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			resolved, err := r.resolve(ctx, item, input, pointer+"/"+strconv.Itoa(i), kind)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = resolved
+		}
+		return out, nil
+	}
+	return value, nil
+}
+
+// blob returns the bytes that a reference stands for; false for an object that
+// is no reference to bytes.
+func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry.Kind) (BlobRef, bool, error) {
+	if ref, ok := v["$artifact"].(string); ok {
+		id, err := uuid.Parse(ref)
+		if err != nil {
+			return BlobRef{}, false, fmt.Errorf("%q is no artifact id", ref)
+		}
+		a, err := r.service.artifacts.Get(auth.AsSystem(ctx), id)
+		if err != nil {
+			return BlobRef{}, false, fmt.Errorf("artifact %s: %w", id, err)
+		}
+		return BlobRef{SHA256: a.SHA256, Size: a.Size, MediaType: a.MediaType, Filename: a.Filename}, true, nil
+	}
+	if hash, ok := v["$file"].(string); ok {
+		blob := BlobRef{SHA256: hash}
+		blob.Filename, _ = v["name"].(string)
+		blob.MediaType, _ = v["media_type"].(string)
+		if n, ok := v["size"].(json.Number); ok {
+			blob.Size, _ = n.Int64()
+		}
+		return blob, true, nil
+	}
+	if ref, ok := v["$catalogue"].(string); ok && r.service.config.Catalogue != nil {
+		blob, err := r.service.config.Catalogue.Blob(ctx, kind, ref)
+		if err != nil {
+			return BlobRef{}, false, fmt.Errorf("%s %q: %w", kind, ref, err)
+		}
+		return blob, blob.SHA256 != "", nil
+	}
+	return BlobRef{}, false, nil
+}

@@ -1,0 +1,206 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/launcher"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// tokenLife is how long the token of an attempt without timeout is good.
+const tokenLife = 30 * 24 * time.Hour
+
+// TaskID names an attempt: "<execution>.<node index>.<attempt>".
+func TaskID(execution uuid.UUID, node, attempt int) string {
+	return fmt.Sprintf("%s.%d.%d", execution, node, attempt)
+}
+
+// spec returns all that a launcher needs to start the present attempt of node i.
+// When that cannot be put together the attempt fails as not started.
+func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
+	inputs, err := l.attemptInputs(ctx, i)
+	if err != nil {
+		now := l.service.now()
+		l.service.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
+			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
+		}})
+		return nil, false
+	}
+	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
+	life := tokenLife
+	if op.Timeout > 0 {
+		life = op.Timeout + time.Hour
+	}
+	scope := auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: attempt}
+	spec := &flowforgev1.AttemptSpec{
+		TaskId:         TaskID(l.id, i, attempt),
+		Name:           fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
+		Token:          config.Signer.Sign(scope, l.service.now().Add(life)),
+		ExecutionId:    l.id.String(),
+		Node:           op.Name,
+		Attempt:        int32(attempt), //nolint:gosec // a small count
+		TenantId:       l.row.TenantID.String(),
+		ProjectId:      l.row.ProjectID.String(),
+		InputsJson:     string(mustJSON(inputs.values)),
+		Env:            op.Environment,
+		Files:          inputs.files,
+		Outputs:        outputSpecs(op),
+		TimeoutMs:      op.Timeout.Milliseconds(),
+		GraceMs:        config.Timing.StopGrace.Milliseconds(),
+		ApiEndpoint:    config.Endpoint,
+		CheckpointKey:  fmt.Sprintf("%s.%d", l.id, i),
+		PackageSha256:  strings.TrimPrefix(op.Code.Package, "sha256:"),
+		Requirements:   op.Code.Requirements,
+		MemoryLimitMib: int64(op.Resources.MemoryMiB),
+	}
+	setWork(spec, op)
+	return spec, true
+}
+
+// setWork says what is run: a process or a request.
+func setWork(spec launcher.Attempt, op *workflow.Operator) {
+	if op.HTTP != nil {
+		request := &flowforgev1.Http{Method: op.HTTP.Method, Url: op.HTTP.URL, Headers: op.HTTP.Headers, Body: op.HTTP.Body}
+		for _, code := range op.HTTP.Success {
+			request.SuccessCodes = append(request.SuccessCodes, int32(code)) //nolint:gosec // a status code
+		}
+		spec.Work = &flowforgev1.AttemptSpec_Http{Http: request}
+		return
+	}
+	p, _ := op.Process()
+	process := &flowforgev1.Process{Command: p.Command, Script: p.Script, Interpreter: p.Interpreter}
+	if p.Script != "" {
+		process.Command = p.Args
+	}
+	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
+}
+
+func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
+	specs := make([]*flowforgev1.OutputSpec, 0, len(op.Outputs))
+	for _, o := range op.Outputs {
+		t := o.Type
+		if t.Kind == typeregistry.KindOptional {
+			t = t.Elem
+		}
+		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required()})
+	}
+	return specs
+}
+
+// attemptInputs are the values that a task finds in FLOWFORGE_INPUTS and the
+// files that stand in for the references among them.
+type attemptInputs struct {
+	values map[string]any
+	files  []*flowforgev1.InputFile
+}
+
+// attemptInputs gathers the inputs of node i: its parameters, what each upstream
+// node left (<node>_output, <node>_assets, <node>_results), and its typed
+// inputs, which win over the others of the same name.
+func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
+	upstream := l.version.Plan.Nodes[i].Dependencies
+	if err := l.loadOutputs(ctx, upstream); err != nil {
+		return nil, err
+	}
+	op := l.operator(i)
+	in := &attemptInputs{values: map[string]any{}}
+	maps.Copy(in.values, op.Parameters)
+	for _, d := range upstream {
+		l.addUpstream(in, d)
+	}
+	for _, input := range op.Inputs {
+		value, ok := l.inputValue(input)
+		if !ok {
+			if input.Type.Kind != typeregistry.KindOptional {
+				return nil, fmt.Errorf("input %s has no value", input.Name)
+			}
+			value = nil
+		}
+		in.values[input.Name] = value
+	}
+	resolver := &resolver{service: l.service, files: &in.files}
+	for name, value := range in.values {
+		resolved, err := resolver.resolve(ctx, value, name, "/"+escapePointer(name), kindOfInput(op, name))
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", name, err)
+		}
+		in.values[name] = resolved
+	}
+	return in, nil
+}
+
+// kindOfInput is the kind of a typed input, for references to the catalogue.
+func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
+	for _, input := range op.Inputs {
+		if input.Name != name {
+			continue
+		}
+		t := input.Type
+		for t.Elem != nil {
+			t = t.Elem
+		}
+		return t.Kind
+	}
+	return ""
+}
+
+// inputValue finds the value of an operator's input; false when it has none.
+func (l *loop) inputValue(input workflow.Input) (any, bool) {
+	switch input.Source.Kind {
+	case workflow.SourceLiteral:
+		return input.Source.Value, true
+	case workflow.SourceInput:
+		v, ok := l.inputs[input.Source.Input]
+		return v, ok
+	case workflow.SourceFuture:
+		d, ok := l.version.Plan.Lookup(input.Source.Future.Operator)
+		if !ok {
+			return nil, false
+		}
+		v, ok := l.outputs[d][input.Source.Future.Output]
+		return v, ok
+	}
+	return nil, false
+}
+
+// addUpstream adds what node d left. Outputs called output_assets or assets and
+// results are taken as they are; without them the files of the node are its
+// assets and its values its results.
+func (l *loop) addUpstream(in *attemptInputs, d int) {
+	op, outputs := l.operator(d), l.outputs[d]
+	output := map[string]any{}
+	maps.Copy(output, outputs)
+	assets, results := []any{}, []any{}
+	for _, o := range op.Outputs {
+		value, ok := outputs[o.Name]
+		if !ok {
+			continue
+		}
+		if o.Type.IsBlob() {
+			assets = append(assets, map[string]any{"name": o.Name, "type": strings.ToLower(string(o.Type.Kind)), "path": value})
+		} else {
+			results = append(results, map[string]any{"type": o.Name, "data": value})
+		}
+	}
+	in.values[op.Name+"_output"] = output
+	in.values[op.Name+"_assets"] = firstOf(outputs, assets, "output_assets", "assets")
+	in.values[op.Name+"_results"] = firstOf(outputs, results, "results")
+}
+
+func firstOf(outputs map[string]any, otherwise any, names ...string) any {
+	for _, name := range names {
+		if v, ok := outputs[name]; ok {
+			return v
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,260 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// begin moves the execution from PENDING to RUNNING.
+func (l *loop) begin() {
+	now := l.service.now()
+	l.status = Running
+	l.row.StartedAt = &now
+	l.event(eventRow{At: now, Kind: "execution.started"})
+}
+
+// touch returns the row of node i in the batch, made from its present state when
+// the batch has none. Call it before changing anything of the node.
+func (l *loop) touch(i int) *nodeRow {
+	row, ok := l.batch.nodes[i]
+	if !ok {
+		row = &nodeRow{Index: i, FromState: l.progress.State(i), FromAttempt: l.nodes[i].attempt}
+		l.batch.nodes[i] = row
+	}
+	return row
+}
+
+// move changes the state of node i; the batch and dag.Next learn of it.
+func (l *loop) move(i int, to dag.State) *nodeState {
+	l.touch(i)
+	l.progress.Set(i, to)
+	l.changed = append(l.changed, i)
+	return &l.nodes[i]
+}
+
+func (l *loop) event(e eventRow) { l.batch.events = append(l.batch.events, e) }
+
+// nodeEvent records an event of node i.
+func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
+	e := eventRow{At: at, Kind: kind, Node: &i, Message: clean(text, maxMessage)}
+	if attempt := l.nodes[i].attempt; attempt > 0 {
+		e.Attempt = &attempt
+	}
+	if data != nil {
+		e.Data = mustJSON(data)
+	}
+	l.event(e)
+}
+
+// settle lets dag.Next decide and carries its actions out until there are none,
+// or the batch is full.
+func (l *loop) settle(ctx context.Context) error {
+	for (l.all || len(l.changed) > 0) && !l.batch.full() && !l.batch.finished {
+		changed := l.changed
+		if l.all {
+			changed = nil
+		}
+		l.changed, l.all = nil, false
+		for _, a := range dag.Next(l.progress, changed) {
+			if err := l.carryOut(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
+	now := l.service.now()
+	switch a.Kind {
+	case dag.MakeReady:
+		l.makeReady(a.Node, now)
+	case dag.SkipNode:
+		cause := l.version.Plan.Nodes[a.Cause].Name
+		l.endWithout(a.Node, dag.Skipped, now, &Reason{Code: ReasonUpstream, Message: fmt.Sprintf("%s did not succeed.", cause)})
+	case dag.CancelNode:
+		l.endWithout(a.Node, dag.Cancelled, now, l.haltReason())
+	case dag.StopNode:
+		l.stop(a.Node, now)
+	case dag.HaltRun:
+		l.progress.Halt()
+		l.all = true
+		l.event(eventRow{At: now, Kind: "execution.halted", Node: &a.Node, Message: fmt.Sprintf("%s failed and fails fast.", l.version.Plan.Nodes[a.Node].Name)})
+	case dag.FinishRun:
+		return l.finish(ctx, now)
+	}
+	return nil
+}
+
+// haltReason says why nodes end that nobody let begin.
+func (l *loop) haltReason() *Reason {
+	text := "The execution was cancelled."
+	if !l.cancelled {
+		text = "The execution failed."
+		if l.failure != nil {
+			text = fmt.Sprintf("The execution stopped because %s failed.", l.failure.Node)
+		}
+	}
+	return &Reason{Code: ReasonHalted, Message: text}
+}
+
+// makeReady lets node i start as soon as there is capacity. A noop needs none
+// and has ended in the same moment.
+func (l *loop) makeReady(i int, now time.Time) {
+	if l.operator(i).Type == workflow.TypeNoop {
+		n := l.move(i, dag.Succeeded)
+		n.attempt, n.readyAt, n.startedAt, n.finishedAt = n.attempt+1, &now, &now, &now
+		l.nodeEvent(i, now, "node.succeeded", "", nil)
+		return
+	}
+	n := l.move(i, dag.Ready)
+	n.readyAt, n.retryAt, n.reason = &now, nil, nil
+	l.ask(i)
+}
+
+// ask lets the next flush claim node i, which is READY, when there is capacity.
+func (l *loop) ask(i int) {
+	if l.operator(i).Type == workflow.TypeNoop {
+		l.makeReady(i, *l.nodes[i].readyAt)
+		return
+	}
+	l.batch.want = append(l.batch.want, l.request(i))
+}
+
+// request is what node i asks of the quota.
+func (l *loop) request(i int) quota.Request {
+	return quota.Request{
+		Key:      quota.Key{Execution: l.id, Node: i},
+		Amount:   amountOf(l.operator(i)),
+		Priority: int(l.row.Priority),
+		Since:    *l.nodes[i].readyAt,
+	}
+}
+
+// amountOf is what one attempt of an operator holds.
+func amountOf(o *workflow.Operator) quota.Amount {
+	return quota.Amount{CPUMillis: o.Resources.CPUMillis, MemoryMiB: o.Resources.MemoryMiB, Slots: 1}
+}
+
+// endWithout ends a node of which no attempt is alive.
+func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason) {
+	if l.progress.State(i) == dag.Ready {
+		l.service.quota.Withdraw(l.id, []int{i})
+	}
+	n := l.move(i, state)
+	n.finishedAt, n.retryAt, n.reason = &now, nil, reason
+	kind := "node.skipped"
+	if state == dag.Cancelled {
+		kind = "node.cancelled"
+	}
+	l.nodeEvent(i, now, kind, reason.Message, nil)
+}
+
+// stop asks for the end of the attempt of node i, once.
+func (l *loop) stop(i int, now time.Time) {
+	n := &l.nodes[i]
+	if n.stopSent {
+		return
+	}
+	l.touch(i)
+	n.stopSent = true
+	n.reason = &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}
+	l.batch.stops = append(l.batch.stops, i)
+	l.nodeEvent(i, now, "node.stopping", l.haltReason().Message, nil)
+}
+
+// finish ends the execution: every node has ended.
+func (l *loop) finish(ctx context.Context, now time.Time) error {
+	switch {
+	case l.cancelled && l.progress.Count(dag.Cancelled) > 0:
+		l.status = Cancelled
+		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
+	case l.progress.Count(dag.Failed) > 0:
+		l.status = Failed
+	case l.progress.Count(dag.Cancelled) > 0:
+		l.status = Cancelled
+	default:
+		l.status = Succeeded
+	}
+	if l.status == Succeeded {
+		l.failure = nil
+		outputs, err := l.workflowOutputs(ctx)
+		if err != nil {
+			return err
+		}
+		l.row.Outputs = outputs
+	}
+	l.row.FinishedAt = &now
+	l.batch.finished = true
+	text := ""
+	if l.failure != nil {
+		text = l.failure.Message
+	}
+	l.event(eventRow{At: now, Kind: "execution." + strings.ToLower(string(l.status)), Message: clean(text, maxMessage)})
+	return nil
+}
+
+func withReason(text, reason string) string {
+	if reason == "" {
+		return text + "."
+	}
+	return text + ": " + reason
+}
+
+// workflowOutputs gathers the outputs that the definition names.
+func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
+	named := l.version.Definition.Outputs
+	if len(named) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	sources := make([]int, len(named))
+	for k, o := range named {
+		i, ok := l.version.Plan.Lookup(o.From.Operator)
+		if !ok {
+			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)
+		}
+		sources[k] = i
+	}
+	if err := l.loadOutputs(ctx, sources); err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for k, o := range named {
+		if v, ok := l.outputs[sources[k]][o.From.Output]; ok {
+			values[o.Name] = v
+		}
+	}
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode outputs: %w", err)
+	}
+	return raw, nil
+}
+
+// loadOutputs makes the outputs of nodes known to the loop.
+func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
+	var missing []int32
+	for _, i := range nodes {
+		if _, ok := l.outputs[i]; !ok {
+			missing = append(missing, int32(i)) //nolint:gosec // fewer nodes than workflow.MaxOperators
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	rows, err := l.service.queries.NodeOutputs(ctx, l.id, missing)
+	if err != nil {
+		return fmt.Errorf("load outputs: %w", err)
+	}
+	for _, r := range rows {
+		l.outputs[int(r.NodeIndex)] = decodeObject(r.Outputs)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+// Package jobs runs the River workers: each job calls one method of a service.
+// The arguments of a job live with the service that enqueues it.
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/flowforge/flowforge/execution"
+)
+
+const (
+	fetchCooldown = 2 * time.Millisecond   // between two fetches of a queue
+	fetchPoll     = 500 * time.Millisecond // when no notification arrives
+	keepCompleted = 10 * time.Minute       // rows of finished jobs
+	keepFailed    = 24 * time.Hour
+	maxRetryDelay = 10 * time.Second
+
+	driveWorkers       = 1000 // drive loops of one process; one that waits costs a goroutine
+	launchWorkers      = 20
+	notifyWorkers      = 20
+	maintenanceWorkers = 2
+)
+
+// Client works the queues of one process.
+type Client struct {
+	river      *river.Client[pgx.Tx]
+	executions *execution.Service
+}
+
+// NewClient returns a client that works nothing before Start.
+func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger) (*Client, error) {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &driveWorker{executions: executions})
+	river.AddWorker(workers, &finishedWorker{executions: executions})
+	river.AddWorker(workers, &partitionWorker{executions: executions})
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		Logger:        log,
+		Workers:       workers,
+		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
+		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepFailed, DiscardedJobRetentionPeriod: keepFailed,
+		RetryPolicy: quickRetry{},
+		Queues: map[string]river.QueueConfig{
+			execution.QueueAdvance:     {MaxWorkers: driveWorkers},
+			execution.QueueLaunch:      {MaxWorkers: launchWorkers},
+			execution.QueueNotify:      {MaxWorkers: notifyWorkers},
+			execution.QueueMaintenance: {MaxWorkers: maintenanceWorkers},
+		},
+		PeriodicJobs: []*river.PeriodicJob{
+			river.NewPeriodicJob(river.PeriodicInterval(24*time.Hour), func() (river.JobArgs, *river.InsertOpts) {
+				return execution.PartitionArgs{}, nil
+			}, &river.PeriodicJobOpts{RunOnStart: true}),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the job client: %w", err)
+	}
+	return &Client{river: client, executions: executions}, nil
+}
+
+// Start begins to work; it goes on after ctx until Stop.
+func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
+
+// Stop lets the drive loops write what they have and give their leases back,
+// and returns when all jobs have ended or ctx has.
+func (c *Client) Stop(ctx context.Context) error {
+	c.executions.Drain()
+	return c.river.StopAndCancel(ctx)
+}
+
+// quickRetry retries soon: what fails here is mostly a database that is away.
+type quickRetry struct{}
+
+// NextRetry is for river.
+func (quickRetry) NextRetry(job *rivertype.JobRow) time.Time {
+	return time.Now().Add(min(time.Duration(len(job.Errors)+1)*time.Second, maxRetryDelay))
+}
+
+type driveWorker struct {
+	river.WorkerDefaults[execution.DriveArgs]
+	executions *execution.Service
+}
+
+// Timeout is none: a loop ends by itself.
+func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { return -1 }
+
+// Work drives one execution.
+func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
+	return w.executions.Drive(ctx, job.Args.ExecutionID)
+}
+
+type finishedWorker struct {
+	river.WorkerDefaults[execution.FinishedArgs]
+	executions *execution.Service
+}
+
+// Work tells who wants to know that an execution has ended.
+func (w *finishedWorker) Work(ctx context.Context, job *river.Job[execution.FinishedArgs]) error {
+	return w.executions.Finished(ctx, job.Args.ExecutionID)
+}
+
+type partitionWorker struct {
+	river.WorkerDefaults[execution.PartitionArgs]
+	executions *execution.Service
+}
+
+// Work creates the partitions of the coming months.
+func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.PartitionArgs]) error {
+	return w.executions.EnsurePartitions(ctx)
+}
