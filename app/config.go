@@ -56,6 +56,9 @@ func (c Config) check() error {
 	if c.DataDir == "" {
 		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
 	}
+	if c.LogRetentionDays < 1 {
+		return fmt.Errorf("FLOWFORGE_LOG_RETENTION_DAYS must be 1 or more")
+	}
 	if c.SpoolMaxBytes < 1<<20 {
 		return fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more")
 	}

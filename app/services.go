@@ -99,7 +99,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 	var err error
 	p.telemetry, err = telemetry.New(telemetry.Config{
 		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
-		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
+		LogRetention: retention(a.cfg.LogRetentionDays), MetricRetention: retention(a.cfg.LogRetentionDays), Log: a.cfg.Log, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -108,6 +108,9 @@ func (a *App) startTelemetry(p *parts, url string) error {
 	a.background("telemetry", p.telemetry.Run)
 	return nil
 }
+
+// retention turns days into a duration.
+func retention(days int) time.Duration { return time.Duration(days) * 24 * time.Hour }
 
 // background runs f until Close, which waits for it.
 func (a *App) background(name string, f func(context.Context) error) {

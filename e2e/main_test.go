@@ -47,7 +47,7 @@ func setting(name, fallback string) string {
 }
 
 func run(m *testing.M) int {
-	axe, err := os.ReadFile(setting("FLOWFORGE_AXE", ".cache/axe/axe.min.js"))
+	axe, err := os.ReadFile(setting("FLOWFORGE_TEST_AXE", ".cache/axe/axe.min.js"))
 	if err != nil {
 		fail(err)
 	}
@@ -63,14 +63,14 @@ func run(m *testing.M) int {
 	}
 	defer shared.server.stop()
 	pw, err := playwright.Run(&playwright.RunOptions{
-		DriverDirectory: setting("FLOWFORGE_PLAYWRIGHT_DRIVER", ".cache/playwright"), SkipInstallBrowsers: true, Verbose: false,
+		DriverDirectory: setting("FLOWFORGE_TEST_PLAYWRIGHT", ".cache/playwright"), SkipInstallBrowsers: true, Verbose: false,
 	})
 	if err != nil {
 		fail(err)
 	}
 	defer func() { _ = pw.Stop() }()
 	shared.browser, err = pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: playwright.String(setting("FLOWFORGE_CHROMIUM", "/usr/bin/chromium")), Headless: playwright.Bool(true),
+		ExecutablePath: playwright.String(setting("FLOWFORGE_TEST_CHROMIUM", "/usr/bin/chromium")), Headless: playwright.Bool(true),
 		Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"},
 	})
 	if err != nil {

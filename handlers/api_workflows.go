@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -114,7 +115,7 @@ func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
 	Text   string `query:"q" doc:"Text in name or description" maxLength:"200"`
 }) (*body[workflowPage], error) {
 	page, err := h.Workflows.List(ctx, workflow.Filter{
-		Query: in.Text, Tag: in.Tag, Team: in.Team, Status: in.Status, After: in.Page, Limit: in.Limit,
+		Query: in.Text, Tag: in.Tag, Team: in.Team, Status: workflow.Status(in.Status), After: in.Page, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -131,9 +132,12 @@ func (h *Handlers) apiWorkflow(ctx context.Context, in *workflowPath) (*body[wor
 	if err != nil {
 		return nil, err
 	}
-	out := toWorkflowBody(w.Summary)
+	out := workflowBody{
+		WorkflowID: w.ID, Name: w.Name, Description: w.Description, OwnerTeam: w.OwnerTeam, Tags: w.Tags,
+		Status: string(w.Status), LatestVersion: w.Latest, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+	}
 	for _, v := range w.Versions {
-		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.NodeCount, CreatedAt: v.CreatedAt})
+		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
 	}
 	return answer(out), nil
 }
@@ -162,7 +166,7 @@ func (h *Handlers) apiUISchema(ctx context.Context, in *versionPath) (*body[any]
 	if err != nil {
 		return nil, err
 	}
-	return answer[any](v.Definition.Inputs.UISchema(h.Now())), nil
+	return answer[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
 }
 
 func (h *Handlers) apiArchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
@@ -183,6 +187,6 @@ func (h *Handlers) apiSetArchived(ctx context.Context, ref string, set func(cont
 func toWorkflowBody(s workflow.Summary) workflowBody {
 	return workflowBody{
 		WorkflowID: s.ID, Name: s.Name, Description: s.Description, OwnerTeam: s.OwnerTeam, Tags: s.Tags,
-		Status: s.Status, LatestVersion: s.LatestVersion, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Status: string(s.Status), LatestVersion: s.Latest, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -28,7 +29,9 @@ type Deps struct {
 	Executions *execution.Service
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
-	Checks     []Check // what /readyz asks
+	Telemetry  *telemetry.Service
+	Signer     auth.Signer // of task tokens
+	Checks     []Check     // what /readyz asks
 }
 
 // Check is one dependency that /readyz asks.
@@ -39,4 +42,7 @@ type Check struct {
 }
 
 // Handlers is the set of all handlers; routes.go gives each its path.
-type Handlers struct{ Deps }
+type Handlers struct {
+	Deps
+	drawings *drawings // layouts of the versions in use
+}
