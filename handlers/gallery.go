@@ -11,14 +11,14 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// galleryIndex lists the fixtures of every page.
-func (h *Handlers) galleryIndex(w http.ResponseWriter, r *http.Request) error {
-	return web.Render(w, r, http.StatusOK, gallery.Index(h.basePage(r, "Gallery", views.SectionNone)))
-}
-
-// galleryPage draws one page from its fixture. ?theme= overrides the reader's choice.
-func (h *Handlers) galleryPage(w http.ResponseWriter, r *http.Request) error {
-	entry, ok := gallery.Find(chi.URLParam(r, "name"))
+// gallery shows a page drawn from its fixture, or the list of them. ?theme=
+// overrides the reader's choice.
+func (h *Handlers) gallery(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "view")
+	if name == "" {
+		return web.Render(w, r, http.StatusOK, gallery.Index(h.basePage(r, "Gallery", views.SectionNone)))
+	}
+	entry, ok := gallery.Find(name)
 	if !ok {
 		return apperr.New(apperr.NotFound, "The gallery has no page of this name.")
 	}

@@ -198,3 +198,9 @@ type CancelExecution struct {
 	Head ExecutionHead
 	Back string
 }
+
+// Empty reports whether nothing changed.
+func (u ExecutionUpdate) Empty() bool {
+	return u.Head == nil && len(u.Shapes) == 0 && len(u.NodeRows) == 0 && u.Panel == nil && u.Timeline == nil && u.Metrics == nil &&
+		u.Outputs == nil && u.Artifacts == nil && u.Events == nil && len(u.Lines) == 0
+}

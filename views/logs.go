@@ -17,8 +17,10 @@ type Logs struct {
 	DownloadURL string
 	PageURL     string // the page of its own
 	Problem     string // logs cannot be read right now
+	Note        string // only a part of the lines can be read right now
 	Empty       string // why there is nothing
 	Tall        bool   // on the page of its own
+	Cursor      string // where the last line ends, for the stream
 }
 
 // LogsPage is the log viewer on a page of its own.

@@ -78,17 +78,9 @@ func GroupURL(id string, from, to int, stem string) string {
 	return ExecutionURL(id) + "?" + q.Encode() + "#graph"
 }
 
-// StreamURL is the stream of an execution page: what changed after the event seq.
-// Query is that of the page, so that the stream draws the same selection.
-func StreamURL(id string, seq int64, query url.Values) string {
-	q := url.Values{"after": {strconv.FormatInt(seq, 10)}}
-	for _, key := range []string{"node", "view", "x", "scale", "smooth"} {
-		if v := query.Get(key); v != "" {
-			q.Set(key, v)
-		}
-	}
-	return ExecutionURL(id) + "/stream?" + q.Encode()
-}
+// StreamURL is the stream of an execution page. Q says what the page shows, so that
+// the stream draws the same selection, and where its log ends.
+func StreamURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/stream", q) }
 
 // CancelURL asks for, and by POST does, the cancelling of an execution.
 func CancelURL(id string) string { return ExecutionURL(id) + "/cancel" }
@@ -105,7 +97,9 @@ func LogStreamURL(id string, q url.Values) string {
 }
 
 // LogDownloadURL is the whole log as text.
-func LogDownloadURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/logs.txt", q) }
+func LogDownloadURL(id string, q url.Values) string {
+	return withQuery(ExecutionURL(id)+"/logs.txt", q)
+}
 
 // NodeLogsURL is the log page of one node, and of one attempt unless that is 0.
 func NodeLogsURL(id, node string, attempt int) string {
@@ -166,3 +160,9 @@ func withQuery(path string, q url.Values) string {
 	}
 	return path + "?" + q.Encode()
 }
+
+// ArchiveURL archives a workflow by POST, or restores an archived one.
+func ArchiveURL(name string) string { return WorkflowURL(name) + "/archive" }
+
+// HomeStreamURL is the stream of the home page.
+func HomeStreamURL() string { return "/home/stream" }

@@ -14,6 +14,7 @@ type NodeState struct {
 	State    string // "" paints a plan without states
 	Sub      string // the most useful fact: duration, progress, reason
 	Progress int    // 1 to 100 shows a thin bar, 0 none
+	Since    string // RFC 3339: Sub is a duration that counts on from there
 }
 
 // Links builds the address behind a box.
@@ -38,6 +39,7 @@ func (p Picture) fits() bool { return p.Fit && p.Width <= 1440 }
 // redraws the box, and the boxes that depend on it for their lines.
 type Shape struct {
 	ID, State, Title, FullTitle, Sub, Note, URL string
+	Since                                       string // Sub counts on from there
 	X, Y, W, H                                  int
 	Group, Current                              bool
 	Bars                                        []Rect
@@ -99,6 +101,7 @@ func (p Painter) Shape(b int) Shape {
 		s.Title = fit(p.Names[i], float64(box.W-nameInset-8), nameSize)
 		s.FullTitle = p.Names[i]
 		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize*0.92)
+		s.Since = p.States[i].Since
 		s.Current = i == p.Selected
 		if p.Links.Node != nil {
 			s.URL = p.Links.Node(i)

@@ -24,6 +24,7 @@ type Fact struct {
 	Name, Value, URL, Note string
 	Mono                   bool
 	Moment                 *Moment // shown instead of Value
+	Since                  string  // RFC 3339: Value counts on from there
 }
 
 // Tab is a link of a row of tabs.

@@ -1,0 +1,234 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+const (
+	artifactPageSize  = 50
+	artifactsShown    = 50 // on the page of their execution
+	siblingsShown     = 12
+	artifactHashShown = 8
+)
+
+// artifacts lists artifacts by type and workflow.
+func (h *Handlers) artifacts(w http.ResponseWriter, r *http.Request) error {
+	q, ctx := r.URL.Query(), r.Context()
+	filter := artifact.Filter{Workflow: q.Get("workflow"), Type: q.Get("type"), Query: q.Get("q"), After: q.Get("after"), Limit: artifactPageSize}
+	m := views.Artifacts{Page: h.basePage(r, "Artifacts", views.SectionArtifacts), Query: filter.Query, Kinds: kindOptions(filter.Type), ClearURL: views.ArtifactsURL()}
+	if text := q.Get("execution"); text != "" {
+		id, err := parseID(text, "execution")
+		if err != nil {
+			return err
+		}
+		filter.ExecutionID = &id
+		m.Hidden = [][2]string{{"execution", text}}
+	}
+	page, err := h.Artifacts.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Limit: 200})
+	if err != nil {
+		return err
+	}
+	m.Flows = workflowOptions(flows.Items, filter.Workflow)
+	m.Chips = artifactChips(q, filter)
+	clock := h.clock(r)
+	for _, a := range page.Artifacts {
+		m.Rows = append(m.Rows, artifactRow(clock, a))
+	}
+	m.Pager.Text = ui.Plural(len(m.Rows), "artifact", "artifacts")
+	if page.Next != "" {
+		m.Pager.Older = listURL(views.ArtifactsURL(), q, "after", page.Next)
+	}
+	if filter.After != "" {
+		m.Pager.Newer = listURL(views.ArtifactsURL(), q, "after", "")
+	}
+	return web.Render(w, r, http.StatusOK, views.ArtifactsPage(m))
+}
+
+func artifactChips(q url.Values, f artifact.Filter) []views.Chip {
+	var chips []views.Chip
+	add := func(key, name, value string) {
+		if value != "" {
+			chips = append(chips, views.Chip{Name: name, Value: value, RemoveURL: listURL(views.ArtifactsURL(), q, key, "")})
+		}
+	}
+	add("q", "Text", f.Query)
+	add("type", "Type", f.Type)
+	add("workflow", "Workflow", f.Workflow)
+	if f.ExecutionID != nil {
+		add("execution", "Execution", shortID(*f.ExecutionID))
+	}
+	return chips
+}
+
+// kindOptions are the kinds that artifacts have.
+func kindOptions(chosen string) []ui.Option {
+	kinds := []typeregistry.Kind{
+		typeregistry.KindModel, typeregistry.KindDataset, typeregistry.KindFeatureSet, typeregistry.KindTable, typeregistry.KindImage,
+		typeregistry.KindReport, typeregistry.KindMetrics, typeregistry.KindFile, typeregistry.KindDirectory, typeregistry.KindText,
+	}
+	options := []ui.Option{{Name: "Any type", Selected: chosen == ""}}
+	for _, k := range kinds {
+		options = append(options, ui.Option{Value: string(k), Name: string(k), Selected: string(k) == chosen})
+	}
+	return options
+}
+
+func artifactRow(clock ui.Clock, a artifact.Artifact) views.ArtifactRow {
+	id := a.ID.String()
+	row := views.ArtifactRow{
+		ID: id, Name: a.Name, URL: views.ArtifactURL(id), Type: typeName(a), Icon: views.KindIcon(a.Kind), Size: ui.Bytes(a.Size),
+		Node: a.Node, Workflow: a.WorkflowName, Created: clock.Moment(a.CreatedAt),
+		DownloadURL: views.ArtifactDownloadURL(id), Filename: a.Filename, MediaType: a.MediaType, FullHash: a.SHA256,
+	}
+	row.Hash = ui.Short(a.SHA256, artifactHashShown)
+	if a.ExecutionID != uuid.Nil {
+		row.Execution, row.ExecutionURL = shortID(a.ExecutionID), views.ExecutionURL(a.ExecutionID.String())
+		row.NodeURL = views.NodeURL(a.ExecutionID.String(), a.Node)
+	}
+	return row
+}
+
+// typeName is the type without its parameters.
+func typeName(a artifact.Artifact) string {
+	name, _, _ := strings.Cut(a.Type, "(")
+	return firstOf(name, a.Kind)
+}
+
+// artifactsOf are the first artifacts of an execution.
+func (h *Handlers) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID) (views.ExecutionArtifacts, error) {
+	page, err := h.Artifacts.List(ctx, artifact.Filter{ExecutionID: &id, Limit: artifactsShown})
+	if err != nil {
+		return views.ExecutionArtifacts{}, err
+	}
+	var out views.ExecutionArtifacts
+	for _, a := range page.Artifacts {
+		out.Rows = append(out.Rows, artifactRow(clock, a))
+	}
+	if len(out.Rows) > 0 {
+		out.MoreURL = views.ArtifactsOfURL(id.String())
+	}
+	return out, nil
+}
+
+// artifact shows one artifact: what it is, where it came from, what is in it.
+func (h *Handlers) artifact(w http.ResponseWriter, r *http.Request) error {
+	a, err := h.artifactOf(r)
+	if err != nil {
+		return err
+	}
+	ctx, clock := r.Context(), h.clock(r)
+	m := views.Artifact{
+		Page: h.basePage(r, a.Name, views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: views.ArtifactsURL()}),
+		Row:  artifactRow(clock, a),
+	}
+	created := clock.Moment(a.CreatedAt)
+	m.Facts = []ui.Fact{
+		{Name: "Made by", Value: a.Node, URL: m.Row.NodeURL, Note: fmt.Sprintf("attempt %d", a.Attempt)},
+		{Name: "Execution", Value: a.WorkflowName + " " + m.Row.Execution, URL: m.Row.ExecutionURL},
+		{Name: "Created", Moment: &created},
+		{Name: "Size", Value: ui.Bytes(a.Size)},
+		{Name: "Media type", Value: firstOf(a.MediaType, "unknown"), Mono: true},
+		{Name: "File name", Value: firstOf(a.Filename, "none")},
+	}
+	m.Metadata = metadataFacts(a.Metadata)
+	m.Preview = h.previewOf(ctx, a)
+	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
+		return err
+	}
+	siblings, err := h.Artifacts.List(ctx, artifact.Filter{ExecutionID: &a.ExecutionID, Limit: siblingsShown + 1})
+	if err != nil {
+		return err
+	}
+	for _, s := range siblings.Artifacts {
+		if s.ID != a.ID && len(m.Siblings) < siblingsShown {
+			m.Siblings = append(m.Siblings, artifactRow(clock, s))
+		}
+	}
+	return web.Render(w, r, http.StatusOK, views.ArtifactPage(m))
+}
+
+// artifactOf reads the artifact that r names.
+func (h *Handlers) artifactOf(r *http.Request) (artifact.Artifact, error) {
+	id, err := parseID(pathValue(r, "id"), "artifact")
+	if err != nil {
+		return artifact.Artifact{}, err
+	}
+	return h.Artifacts.Get(r.Context(), id)
+}
+
+func metadataFacts(metadata map[string]any) []ui.Fact {
+	var facts []ui.Fact
+	for k, v := range metadata {
+		text := indented(v)
+		if s, ok := v.(string); ok {
+			text = s
+		}
+		facts = append(facts, ui.Fact{Name: k, Value: ui.Short(text, 200)})
+	}
+	slices.SortFunc(facts, func(a, b ui.Fact) int { return strings.Compare(a.Name, b.Name) })
+	return facts
+}
+
+// lineage leads from the workflow to the artifact. An execution that was removed
+// leaves its artifact where it is.
+func (h *Handlers) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact) ([]views.LineageStep, error) {
+	id := a.ExecutionID.String()
+	steps := []views.LineageStep{{What: "Workflow", Name: a.WorkflowName, URL: views.WorkflowURL(a.WorkflowName)}}
+	e, err := h.Executions.Get(ctx, a.ExecutionID)
+	switch {
+	case err == nil:
+		steps[0].Name += " " + e.Version
+		steps[0].URL = views.VersionURL(e.WorkflowName, e.Version)
+		steps = append(steps, inputSteps(e)...)
+		steps = append(steps,
+			views.LineageStep{What: "Execution", Name: shortID(e.ID), URL: views.ExecutionURL(id), Note: clock.Moment(e.CreatedAt).Text + ", by " + e.SubmittedBy.Name},
+			views.LineageStep{What: "Node", Name: a.Node, URL: views.NodeURL(id, a.Node), Note: fmt.Sprintf("attempt %d", a.Attempt)})
+	case !apperr.Is(err, apperr.NotFound):
+		return nil, err
+	}
+	return append(steps, views.LineageStep{What: "Artifact", Name: a.Name}), nil
+}
+
+// inputSteps are the data that the execution was launched with.
+func inputSteps(e execution.Execution) []views.LineageStep {
+	var steps []views.LineageStep
+	for name, v := range e.Inputs {
+		ref, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		step := views.LineageStep{What: "Input " + name}
+		if id, ok := ref["$artifact"].(string); ok {
+			step.Name, step.URL = "an earlier artifact", views.ArtifactURL(id)
+		} else if entry, ok := ref["$catalogue"].(string); ok {
+			step.Name = entry
+		} else if file, ok := ref["name"].(string); ok && ref["$file"] != nil {
+			step.Name = file
+		} else {
+			continue
+		}
+		steps = append(steps, step)
+	}
+	slices.SortFunc(steps, func(a, b views.LineageStep) int { return strings.Compare(a.What, b.What) })
+	return steps
+}

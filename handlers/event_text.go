@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/execution"
+)
+
+// eventWord is an event kind in words with the state whose icon it shows.
+type eventWord struct{ state, words string }
+
+func eventWords() map[string]eventWord {
+	return map[string]eventWord{
+		"execution.launched":         {"PENDING", "launched"},
+		"execution.started":          {"RUNNING", "started"},
+		"execution.cancel_requested": {"CANCELLED", "is being cancelled"},
+		"execution.halted":           {"FAILED", "stops: a node failed"},
+		"execution.succeeded":        {"SUCCEEDED", "succeeded"},
+		"execution.failed":           {"FAILED", "failed"},
+		"execution.cancelled":        {"CANCELLED", "was cancelled"},
+		"node.ready":                 {"READY", "may start"},
+		"node.waiting":               {"READY", "waits"},
+		"node.queued":                {"QUEUED", "is handed over to start"},
+		"node.started":               {"RUNNING", "started"},
+		"node.retrying":              {"RETRYING", "is tried again"},
+		"node.stopping":              {"CANCELLED", "is told to stop"},
+		"node.succeeded":             {"SUCCEEDED", "succeeded"},
+		"node.failed":                {"FAILED", "failed"},
+		"node.skipped":               {"SKIPPED", "was skipped"},
+		"node.cancelled":             {"CANCELLED", "was cancelled"},
+	}
+}
+
+func eventState(kind string) string {
+	if w, ok := eventWords()[kind]; ok {
+		return w.state
+	}
+	return "PENDING"
+}
+
+// eventText tells an event in a sentence: "train started, attempt 2".
+func eventText(e execution.Event) string {
+	who := e.Node
+	if who == "" {
+		who = "The execution"
+	}
+	text := who + " " + strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(e.Kind, "node."), "execution."), "_", " ")
+	if w, ok := eventWords()[e.Kind]; ok {
+		text = who + " " + w.words
+	}
+	if e.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}

@@ -1,0 +1,211 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// node shows everything about one node of an execution.
+func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
+	e, v, err := h.executionAndVersion(r)
+	if err != nil {
+		return err
+	}
+	name := pathValue(r, "node")
+	d, err := h.Executions.Node(r.Context(), e.ID, name)
+	if err != nil {
+		return err
+	}
+	index, ok := v.Plan.Lookup(d.Name)
+	if !ok {
+		return apperr.New(apperr.NotFound, "The execution has no node %s.", name)
+	}
+	ctx, id, clock := r.Context(), e.ID.String(), h.clock(r)
+	x := &executionView{h: h, clock: clock, query: r.URL.Query(), Execution: e, version: v}
+	title := executionTitle(e) + " " + shortID(e.ID)
+	m := views.Node{
+		Page: h.basePage(r, d.Name, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
+		Name: d.Name, State: string(d.State), ExecutionURL: views.ExecutionURL(id), GraphURL: views.ExecutionNodeURL(id, d.Name),
+		Summary: x.nodeSummary(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: operatorInputs(d), Outputs: operatorOutputs(d),
+	}
+	if op := d.Operator; op != nil {
+		m.Command, m.CommandKind = codeText(op)
+		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
+	}
+	m.Facts = append(m.Facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(v.Plan.Levels))})
+	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)
+	m.Metrics = h.metricsOf(ctx, clock, telemetry.MetricQuery{ExecutionID: e.ID, Node: d.Name, MaxPoints: chartPoints}, r.URL.Query(), views.NodeURL(id, d.Name), !d.State.Ended())
+	f := logFilter{node: d.Name}
+	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
+	m.Logs.Follow = !d.State.Ended()
+	m.Logs.PageURL = views.LogsURL(id, f.values())
+	if m.Logs.Follow && m.Logs.Problem == "" {
+		q := f.values()
+		q.Set("last-event-id", m.Logs.Cursor)
+		m.StreamURL = views.LogStreamURL(id, q)
+	}
+	return web.Render(w, r, http.StatusOK, views.NodePage(m))
+}
+
+// nodeSummary is the state of a node in a sentence.
+func (x *executionView) nodeSummary(d execution.NodeDetail) string {
+	took := ui.Duration(nodeTook(x.clock.Now, d.Node))
+	why := ""
+	if d.Reason != nil {
+		why = d.Reason.Message
+	}
+	switch d.State {
+	case dag.Pending:
+		return "Not started: it waits for " + ui.Plural(len(x.version.Plan.Nodes[d.Index].Dependencies), "node", "nodes") + " before it."
+	case dag.Ready, dag.Queued:
+		return firstOf(why, "It may start now.")
+	case dag.Running:
+		return "In attempt " + x.attemptOf(d.Index, d.Attempt) + "."
+	case dag.Retrying:
+		return firstOf(why, "It is tried again shortly.")
+	case dag.Succeeded:
+		return "Succeeded after " + took + "."
+	case dag.Failed:
+		if d.Error != nil {
+			return d.Error.Message
+		}
+	case dag.Skipped, dag.Cancelled:
+		return why
+	}
+	return ""
+}
+
+// codeText is what an operator runs, for people.
+func codeText(op *workflow.Operator) (text, kind string) {
+	c := op.Code
+	switch {
+	case op.HTTP != nil:
+		text = op.HTTP.Method + " " + op.HTTP.URL
+		for _, k := range sortedKeys(op.HTTP.Headers) {
+			text += "\n" + k + ": " + op.HTTP.Headers[k]
+		}
+		if op.HTTP.Body != "" {
+			text += "\n\n" + op.HTTP.Body
+		}
+		return text, "request"
+	case c.Script != "":
+		return c.Script, "script"
+	case len(c.Command) > 0:
+		return strings.Join(slices.Concat(c.Command, c.Args), " "), "command"
+	case c.File != "":
+		return strings.TrimSpace("python3 " + c.File + " " + strings.Join(c.Args, " ")), "file of the package"
+	}
+	return "Nothing runs: this node only orders others.", string(op.Type)
+}
+
+func resourceFacts(r workflow.Resources) []ui.Fact {
+	var facts []ui.Fact
+	if r.CPUMillis > 0 {
+		facts = append(facts, ui.Fact{Name: "CPU", Value: strings.TrimSuffix(ui.CPU(r.CPUMillis), " CPU")})
+	}
+	if r.MemoryMiB > 0 {
+		facts = append(facts, ui.Fact{Name: "Memory", Value: ui.Memory(r.MemoryMiB)})
+	}
+	if r.GPUs > 0 {
+		facts = append(facts, ui.Fact{Name: "GPU", Value: fmt.Sprint(r.GPUs), Note: r.GPUType})
+	}
+	if r.StorageMiB > 0 {
+		facts = append(facts, ui.Fact{Name: "Storage", Value: ui.Memory(r.StorageMiB)})
+	}
+	if len(facts) == 0 {
+		facts = append(facts, ui.Fact{Name: "Resources", Value: "the default of the launcher"})
+	}
+	return facts
+}
+
+func policyFacts(op *workflow.Operator) []ui.Fact {
+	timeout := "none"
+	if op.Timeout > 0 {
+		timeout = ui.Duration(op.Timeout)
+	}
+	facts := []ui.Fact{{Name: "Timeout", Value: timeout}}
+	retry := ui.Fact{Name: "Retries", Value: "none"}
+	if r := op.Retry; r.Limit > 0 {
+		retry.Value = fmt.Sprint(r.Limit)
+		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", ui.Duration(r.InitialDelay), r.Factor, ui.Duration(r.MaxDelay))
+	}
+	facts = append(facts, retry)
+	if !op.Retry.FailFast {
+		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches go on"})
+	}
+	return facts
+}
+
+// environmentFacts lists variables; values of what looks like a secret stay hidden.
+func environmentFacts(env map[string]string) []ui.Fact {
+	var facts []ui.Fact
+	for _, k := range sortedKeys(env) {
+		value := env[k]
+		if looksSecret(k) {
+			value = "•••"
+		}
+		facts = append(facts, ui.Fact{Name: k, Value: value, Mono: true})
+	}
+	return facts
+}
+
+func looksSecret(name string) bool {
+	name = strings.ToUpper(name)
+	for _, word := range []string{"SECRET", "TOKEN", "PASSWORD", "CREDENTIAL", "PRIVATE", "API_KEY"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+const neighboursShown = 20
+
+func neighbourLinks(v workflow.Version, id string, indexes []int) []views.Tag {
+	var links []views.Tag
+	for _, i := range indexes[:min(len(indexes), neighboursShown)] {
+		name := v.Plan.Nodes[i].Name
+		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, name)})
+	}
+	if more := len(indexes) - neighboursShown; more > 0 {
+		links = append(links, views.Tag{Name: fmt.Sprintf("%s more", ui.Number(int64(more))), URL: views.NodesURL(id, "")})
+	}
+	return links
+}
+
+// streamQuery is what the stream of the page must know to draw the same pieces.
+func (x *executionView) streamQuery(cursor string) url.Values {
+	q := url.Values{}
+	for _, k := range []string{"node", "view", "state", "nodes", "from", "to", "stem", "after", "x", "scale", "smooth"} {
+		if v := x.query.Get(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	q.Set("seen", x.clock.Now.UTC().Format(time.RFC3339Nano))
+	if cursor != "" {
+		q.Set("last-event-id", cursor)
+	}
+	return q
+}

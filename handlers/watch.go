@@ -1,0 +1,82 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/flowforge/flowforge/web"
+)
+
+// How often a stream of a page may send at most.
+const (
+	pageInterval = 250 * time.Millisecond // the page of one execution
+	listInterval = time.Second            // lists and the home page
+)
+
+// errStreamDone ends a stream whose subject never changes again.
+var errStreamDone = errors.New("nothing more will come")
+
+// onHints calls send at once and then after each hint, at most once per interval,
+// until the reader goes away or send returns errStreamDone. Hints that come
+// meanwhile are one. Silent streams are kept alive.
+//
+// The answer has begun, so no error page can follow: a failure is logged, the
+// stream ends, and the browser connects again.
+func (h *Handlers) onHints(r *http.Request, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) {
+	err := hintLoop(r.Context(), stream, hints, interval, send)
+	if err != nil && !errors.Is(err, errStreamDone) && r.Context().Err() == nil {
+		h.Site.LogFailure(r, err)
+	}
+}
+
+func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) error {
+	ping := time.NewTicker(web.KeepAlive)
+	defer ping.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	pending, resting := true, true
+	for {
+		if pending && !resting {
+			if err := send(ctx); err != nil {
+				return err
+			}
+			pending, resting = false, true
+			pause.Reset(interval)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, open := <-hints:
+			if !open {
+				hints = nil
+			}
+			pending = true
+		case <-pause.C:
+			resting = false
+		case <-ping.C:
+			if err := stream.Ping(); err != nil {
+				return err //nolint:wrapcheck // says what it was about
+			}
+		}
+	}
+}
+
+// sentPieces remembers what a stream has sent, so that it sends changes alone.
+type sentPieces map[string]string
+
+// changed records piece under key and reports whether it differs from before.
+func (s sentPieces) changed(key string, piece any) bool {
+	b, err := json.Marshal(piece)
+	if err != nil {
+		return true
+	}
+	now := string(b)
+	if old, ok := s[key]; ok && old == now {
+		return false
+	}
+	s[key] = now
+	return true
+}

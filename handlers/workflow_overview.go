@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// overview fills the first tab of a workflow: the plan and the schemas.
+func (h *Handlers) overview(m *views.Workflow, v workflow.Version) {
+	states := make([]dagview.NodeState, len(v.Plan.Nodes))
+	names := make([]string, len(v.Plan.Nodes))
+	for i := range v.Plan.Nodes {
+		names[i] = v.Plan.Nodes[i].Name
+		states[i].Sub = operatorGist(&v.Definition.Operators[i])
+	}
+	p := dagview.Painter{ID: "plan", Drawing: h.drawings.of(v, dagview.Right), States: states, Names: names, Selected: -1, Fit: true}
+	operators := ui.Plural(len(names), "operator", "operators")
+	levels := ui.Plural(len(v.Plan.Levels), "level", "levels")
+	m.Plan = p.Picture(fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))
+	m.PlanText = operators + ", " + levels
+	m.Inputs = inputRows(v.Definition.Inputs)
+	for _, o := range v.Definition.Outputs {
+		m.Outputs = append(m.Outputs, views.SchemaRow{
+			Name: o.Name, Type: o.Type.String(), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
+		})
+	}
+	const shown = 200
+	for i := range v.Definition.Operators[:min(len(v.Definition.Operators), shown)] {
+		m.Operators = append(m.Operators, operatorRow(v, i))
+	}
+}
+
+func inputRows(schema typeregistry.Schema) []views.SchemaRow {
+	var rows []views.SchemaRow
+	for _, f := range schema.Fields {
+		row := views.SchemaRow{
+			Name: f.Name, Type: f.Type.String(), TypeURL: views.TypeURL(f.Type.Name()), Description: firstOf(f.Description, f.Hints.Help), Required: f.Required,
+		}
+		if f.Default != nil {
+			row.Default = renderDefault(f)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func renderDefault(f typeregistry.Field) string {
+	value, err := decodeJSON(f.Default)
+	if err != nil {
+		return string(f.Default)
+	}
+	return ui.Short(f.Type.Render(value), 80)
+}
+
+// operatorGist is the most useful fact about an operator in the plan.
+func operatorGist(o *workflow.Operator) string {
+	var outputs []string
+	for _, out := range o.Outputs {
+		outputs = append(outputs, out.Type.Name())
+	}
+	if len(outputs) > 0 {
+		return string(o.Type) + " → " + strings.Join(outputs, ", ")
+	}
+	return string(o.Type)
+}
+
+func operatorRow(v workflow.Version, i int) views.OperatorRow {
+	o := &v.Definition.Operators[i]
+	row := views.OperatorRow{Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Retry: "none", Timeout: "none"}
+	var after []string
+	for _, d := range v.Plan.Nodes[i].Dependencies {
+		after = append(after, v.Plan.Nodes[d].Name)
+		if len(after) == 4 && len(v.Plan.Nodes[i].Dependencies) > 5 {
+			after = append(after, fmt.Sprintf("and %d more", len(v.Plan.Nodes[i].Dependencies)-4))
+			break
+		}
+	}
+	row.After = strings.Join(after, ", ")
+	if o.Retry.Limit > 0 {
+		row.Retry = ui.Plural(o.Retry.Limit, "time", "times")
+	}
+	if o.Timeout > 0 {
+		row.Timeout = ui.Duration(o.Timeout)
+	}
+	return row
+}
+
+// resourceText says what an operator asks for: "1 CPU · 512 MiB".
+func resourceText(r workflow.Resources) string {
+	var parts []string
+	if r.CPUMillis > 0 {
+		parts = append(parts, ui.CPU(r.CPUMillis))
+	}
+	if r.MemoryMiB > 0 {
+		parts = append(parts, ui.Memory(r.MemoryMiB))
+	}
+	if r.GPUs > 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d GPU %s", r.GPUs, r.GPUType)))
+	}
+	if r.StorageMiB > 0 {
+		parts = append(parts, ui.Memory(r.StorageMiB)+" storage")
+	}
+	if len(parts) == 0 {
+		return "the default"
+	}
+	return strings.Join(parts, " · ")
+}
