@@ -18,8 +18,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// recentInputs is how many earlier executions the form offers to take values from.
-const recentInputs = 6
+// recentOffered is how many earlier executions the form offers to take values from.
+const recentOffered = 6
 
 // newDraft begins a form of a version of the workflow in the path.
 func (h *Handlers) newDraft(r *http.Request, version string) (*draft, error) {
@@ -122,9 +122,9 @@ func executionLabel(e execution.Execution) string {
 	return "#" + id[len(id)-6:]
 }
 
-// recent lists earlier executions of the workflow with what was particular about them.
-func (h *Handlers) recent(r *http.Request, d *draft) ([]views.RecentInputs, error) {
-	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.version.Name, Limit: recentInputs})
+// recentInputs lists earlier executions of the workflow with what was particular about them.
+func (h *Handlers) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
+	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.version.Name, Limit: recentOffered})
 	if err != nil {
 		return nil, err
 	}

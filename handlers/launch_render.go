@@ -17,7 +17,7 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 	if err != nil {
 		return err
 	}
-	recent, err := h.recent(r, d)
+	recent, err := h.recentInputs(r, d)
 	if err != nil {
 		return err
 	}

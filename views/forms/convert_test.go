@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
 // TestJSONAndBack: every example survives the switch from the form to JSON and back.
@@ -17,7 +18,7 @@ func TestJSONAndBack(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			schema := schemaOf(t, field("it", e.Expression))
-			sent := submit(draw(t, forms.Config{Schema: schema, Values: schema.EncodeForm(map[string]any{"it": decodeJSON(t, e.Value)}, forms.Prefix), Today: today}))
+			sent := formtest.Submit(draw(t, forms.Config{Schema: schema, Values: schema.EncodeForm(map[string]any{"it": decodeJSON(t, e.Value)}, forms.Prefix), Today: today}))
 			inputs, problems := schema.DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
 			require.Empty(t, problems)
 
@@ -25,7 +26,7 @@ func TestJSONAndBack(t *testing.T) {
 			require.Empty(t, problems)
 			values, problems := forms.ToForm(schema, read)
 			require.Empty(t, problems)
-			again, problems := schema.DecodeForm(typeregistry.Form{Values: submit(draw(t, forms.Config{Schema: schema, Values: values, Today: today}))}, forms.Prefix)
+			again, problems := schema.DecodeForm(typeregistry.Form{Values: formtest.Submit(draw(t, forms.Config{Schema: schema, Values: values, Today: today}))}, forms.Prefix)
 			require.Empty(t, problems)
 			a, _ := schema.CheckAll(inputs, typeregistry.Env{})
 			b, _ := schema.CheckAll(again, typeregistry.Env{})

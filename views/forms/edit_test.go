@@ -9,17 +9,18 @@ import (
 
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
 // press submits doc with one of its buttons and returns the form that comes back.
 func press(t *testing.T, schema typeregistry.Schema, doc *html.Node, button, value string) (*html.Node, string) {
 	t.Helper()
-	found := find(doc, func(n *html.Node) bool {
-		return n.Data == "button" && attr(n, "name") == button && attr(n, "value") == value
+	found := formtest.Find(doc, func(n *html.Node) bool {
+		return n.Data == "button" && formtest.Attr(n, "name") == button && formtest.Attr(n, "value") == value
 	})
 	require.Len(t, found, 1, "button %s %s", button, value)
-	require.True(t, has(found[0], "formnovalidate"))
-	sent := submit(doc)
+	require.True(t, formtest.Has(found[0], "formnovalidate"))
+	sent := formtest.Submit(doc)
 	sent.Set(button, value)
 	values, focus, pressed := forms.Edit(schema, sent)
 	require.True(t, pressed)
@@ -28,14 +29,14 @@ func press(t *testing.T, schema typeregistry.Schema, doc *html.Node, button, val
 
 func decode(t *testing.T, schema typeregistry.Schema, doc *html.Node) string {
 	t.Helper()
-	got, _ := schema.DecodeForm(typeregistry.Form{Values: submit(doc)}, forms.Prefix)
+	got, _ := schema.DecodeForm(typeregistry.Form{Values: formtest.Submit(doc)}, forms.Prefix)
 	return encodeJSON(t, got)
 }
 
 // focused is the name or button value of the one control that takes the focus.
 func focused(t *testing.T, doc *html.Node) *html.Node {
 	t.Helper()
-	found := find(doc, func(n *html.Node) bool { return has(n, "autofocus") })
+	found := formtest.Find(doc, func(n *html.Node) bool { return formtest.Has(n, "autofocus") })
 	require.Len(t, found, 1, "controls that take the focus")
 	return found[0]
 }
@@ -46,14 +47,14 @@ func TestRowsWithoutScript(t *testing.T) {
 	doc := draw(t, forms.Config{Schema: schema})
 
 	doc, _ = press(t, schema, doc, "$add", "inputs.tags")
-	require.Equal(t, "inputs.tags.3", attr(focused(t, doc), "name"))
-	require.Len(t, byName(doc, "inputs.tags.3"), 1)
+	require.Equal(t, "inputs.tags.3", formtest.Attr(focused(t, doc), "name"))
+	require.Len(t, formtest.ByName(doc, "inputs.tags.3"), 1)
 
 	doc, _ = press(t, schema, doc, "$remove", "inputs.tags.1")
-	require.Equal(t, "inputs.tags.2", attr(focused(t, doc), "value"), "the focus goes to the neighbour")
+	require.Equal(t, "inputs.tags.2", formtest.Attr(focused(t, doc), "value"), "the focus goes to the neighbour")
 
 	doc, _ = press(t, schema, doc, "$up", "inputs.tags.2")
-	require.Equal(t, "$down", attr(focused(t, doc), "name"))
+	require.Equal(t, "$down", formtest.Attr(focused(t, doc), "name"))
 	doc, _ = press(t, schema, doc, "$remove", "inputs.tags.3")
 	require.JSONEq(t, `{"tags": ["c", "a"]}`, decode(t, schema, doc))
 
@@ -61,7 +62,7 @@ func TestRowsWithoutScript(t *testing.T) {
 	require.JSONEq(t, `{"tags": ["a", "c"]}`, decode(t, schema, doc))
 	doc, _ = press(t, schema, doc, "$remove", "inputs.tags.0")
 	doc, _ = press(t, schema, doc, "$remove", "inputs.tags.2")
-	require.Equal(t, "$add", attr(focused(t, doc), "name"))
+	require.Equal(t, "$add", formtest.Attr(focused(t, doc), "name"))
 	require.JSONEq(t, `{"tags": []}`, decode(t, schema, doc), "a list that was emptied does not fall back to its default")
 }
 
@@ -71,9 +72,9 @@ func TestRowsOfStructsTakeDefaults(t *testing.T) {
 	doc := draw(t, forms.Config{Schema: schema})
 	doc, focus := press(t, schema, doc, "$add", "inputs.layers")
 	require.Equal(t, "inputs.layers.0.width", focus)
-	require.Equal(t, "64", attr(byName(doc, "inputs.layers.0.width")[0], "value"))
-	require.Equal(t, "relu", submit(doc).Get("inputs.layers.0.kind"))
-	require.Empty(t, submit(doc).Get("inputs.layers.0.note"))
+	require.Equal(t, "64", formtest.Attr(formtest.ByName(doc, "inputs.layers.0.width")[0], "value"))
+	require.Equal(t, "relu", formtest.Submit(doc).Get("inputs.layers.0.kind"))
+	require.Empty(t, formtest.Submit(doc).Get("inputs.layers.0.note"))
 }
 
 func TestNestedRowsWithoutScript(t *testing.T) {
@@ -81,9 +82,9 @@ func TestNestedRowsWithoutScript(t *testing.T) {
 	schema := schemaOf(t, field("grid", "List<List<Integer>>"))
 	doc := draw(t, forms.Config{Schema: schema, Values: url.Values{"inputs.grid.0.0": {"1"}, "inputs.grid.1.0": {"2"}}})
 	doc, _ = press(t, schema, doc, "$add", "inputs.grid.1")
-	require.Equal(t, "inputs.grid.1.1", attr(focused(t, doc), "name"))
+	require.Equal(t, "inputs.grid.1.1", formtest.Attr(focused(t, doc), "name"))
 	doc, _ = press(t, schema, doc, "$up", "inputs.grid.1")
-	values := submit(doc)
+	values := formtest.Submit(doc)
 	require.Equal(t, "2", values.Get("inputs.grid.0.0"))
 	require.Equal(t, "1", values.Get("inputs.grid.1.0"))
 }
@@ -92,7 +93,7 @@ func TestTokensWithoutScript(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("acts", "List<Enum(relu, gelu)>"))
 	doc := draw(t, forms.Config{Schema: schema})
-	sent := submit(doc)
+	sent := formtest.Submit(doc)
 	sent.Set("inputs.acts.$new", "gelu")
 	sent.Set("$add", "inputs.acts")
 	values, _, _ := forms.Edit(schema, sent)
@@ -106,13 +107,13 @@ func TestMapRowsAndReset(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("weights", "Map<String, Float>"), field("hp", "HyperparameterSet{lr: Float = 0.1, on: Boolean = true}"))
 	doc := draw(t, forms.Config{Schema: schema, Values: url.Values{"inputs.hp.lr": {"nonsense"}, "inputs.hp.on.$bool": {"1"}}})
-	require.Equal(t, "nonsense", attr(byName(doc, "inputs.hp.lr")[0], "value"))
+	require.Equal(t, "nonsense", formtest.Attr(formtest.ByName(doc, "inputs.hp.lr")[0], "value"))
 
 	doc, focus := press(t, schema, doc, "$add", "inputs.weights")
 	require.Equal(t, "inputs.weights.0.$key", focus)
 	doc, _ = press(t, schema, doc, "$reset", "inputs.hp")
-	require.Equal(t, "0.1", attr(byName(doc, "inputs.hp.lr")[0], "value"))
-	require.True(t, has(find(doc, func(n *html.Node) bool { return attr(n, "type") == "checkbox" })[0], "checked"))
+	require.Equal(t, "0.1", formtest.Attr(formtest.ByName(doc, "inputs.hp.lr")[0], "value"))
+	require.True(t, formtest.Has(formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "type") == "checkbox" })[0], "checked"))
 }
 
 // TestButtonsOutsideTheFormAreHarmless: names that lead nowhere change nothing that counts.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
 var today = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
@@ -48,7 +49,7 @@ func TestEveryKindTravelsThroughTheForm(t *testing.T) {
 			config := forms.Config{Schema: schema, Values: schema.EncodeForm(inputs, forms.Prefix), Today: today}
 
 			for range 2 {
-				sent := submit(draw(t, config))
+				sent := formtest.Submit(draw(t, config))
 				got, problems := schema.DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
 				require.Empty(t, problems)
 				canonical, problems := schema.CheckAll(got, typeregistry.Env{})
@@ -82,7 +83,7 @@ func TestDefaultsAreDrawn(t *testing.T) {
 			f := field("it", s.Expression)
 			f["default"] = decodeJSON(t, s.Value)
 			schema := schemaOf(t, f)
-			sent := submit(draw(t, forms.Config{Schema: schema, Today: today}))
+			sent := formtest.Submit(draw(t, forms.Config{Schema: schema, Today: today}))
 			got, problems := schema.DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
 			require.Empty(t, problems)
 			canonical, problems := schema.CheckAll(got, typeregistry.Env{})
@@ -107,7 +108,7 @@ func TestFormIsAccessible(t *testing.T) {
 			doc := draw(t, forms.Config{Schema: schema, Values: values, Today: today, Problems: []forms.Problem{{Path: "it", Message: "Enter something else."}}})
 			checkReferences(t, doc)
 			checkNames(t, doc)
-			require.Contains(t, textOf(doc), "Enter something else.")
+			require.Contains(t, formtest.Text(doc), "Enter something else.")
 		})
 	}
 }
@@ -115,16 +116,16 @@ func TestFormIsAccessible(t *testing.T) {
 func checkReferences(t *testing.T, doc *html.Node) {
 	t.Helper()
 	ids := map[string]bool{}
-	each(doc, func(n *html.Node) {
-		if id := attr(n, "id"); id != "" {
+	formtest.Each(doc, func(n *html.Node) {
+		if id := formtest.Attr(n, "id"); id != "" {
 			require.False(t, ids[id], "the id %s is there twice", id)
 			ids[id] = true
 		}
 	})
-	each(doc, func(n *html.Node) {
+	formtest.Each(doc, func(n *html.Node) {
 		for _, name := range []string{"for", "aria-describedby", "aria-labelledby", "list"} {
-			for _, id := range strings.Fields(attr(n, name)) {
-				require.True(t, ids[id], "%s of %s leads to %s, which is not there", name, attr(n, "name"), id)
+			for _, id := range strings.Fields(formtest.Attr(n, name)) {
+				require.True(t, ids[id], "%s of %s leads to %s, which is not there", name, formtest.Attr(n, "name"), id)
 			}
 		}
 	})
@@ -133,17 +134,17 @@ func checkReferences(t *testing.T, doc *html.Node) {
 func checkNames(t *testing.T, doc *html.Node) {
 	t.Helper()
 	labelled := map[string]bool{}
-	each(doc, func(n *html.Node) {
+	formtest.Each(doc, func(n *html.Node) {
 		if n.Data == "label" {
-			labelled[attr(n, "for")] = true
+			labelled[formtest.Attr(n, "for")] = true
 		}
 	})
-	controls := find(doc, func(n *html.Node) bool {
-		return slices.Contains([]string{"input", "select", "textarea"}, n.Data) && attr(n, "type") != "hidden"
+	controls := formtest.Find(doc, func(n *html.Node) bool {
+		return slices.Contains([]string{"input", "select", "textarea"}, n.Data) && formtest.Attr(n, "type") != "hidden"
 	})
 	for _, n := range controls {
-		named := attr(n, "aria-label") != "" || labelled[attr(n, "id")] && attr(n, "id") != "" || inLabel(n)
-		require.True(t, named, "the control %s has no label", attr(n, "name"))
+		named := formtest.Attr(n, "aria-label") != "" || labelled[formtest.Attr(n, "id")] && formtest.Attr(n, "id") != "" || inLabel(n)
+		require.True(t, named, "the control %s has no label", formtest.Attr(n, "name"))
 	}
 }
 
@@ -161,7 +162,7 @@ func TestNoInlineStyle(t *testing.T) {
 	t.Parallel()
 	for _, s := range forms.Examples() {
 		schema := schemaOf(t, field("it", s.Expression))
-		each(draw(t, forms.Config{Schema: schema, Today: today}), func(n *html.Node) {
+		formtest.Each(draw(t, forms.Config{Schema: schema, Today: today}), func(n *html.Node) {
 			for _, a := range n.Attr {
 				require.NotEqual(t, "style", a.Key)
 				require.False(t, strings.HasPrefix(a.Key, "on"), a.Key)

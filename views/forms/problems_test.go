@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
 // TestNonsenseIsKept: what was typed comes back as it was typed, with a message at the
@@ -32,24 +33,24 @@ func TestNonsenseIsKept(t *testing.T) {
 	form := forms.New(forms.Config{Schema: schema, Values: typed, Problems: problems, Today: today})
 	doc := render(t, forms.Fields(form))
 
-	sent := submit(doc)
+	sent := formtest.Submit(doc)
 	for name := range typed {
 		require.Equal(t, typed.Get(name), sent.Get(name), name)
 	}
 	troubles := map[string]bool{}
 	for _, trouble := range form.Troubles() {
 		require.NotEmpty(t, trouble.Target, trouble.Text)
-		require.NotNil(t, byID(doc, trouble.Target), "no element %s for %s", trouble.Target, trouble.Label)
-		require.Contains(t, textOf(doc), trouble.Text)
+		require.NotNil(t, formtest.ByID(doc, trouble.Target), "no element %s for %s", trouble.Target, trouble.Label)
+		require.Contains(t, formtest.Text(doc), trouble.Text)
 		troubles[trouble.Label] = true
 	}
 	for _, label := range []string{"Epochs", "Day", "At", "Wait", "Kind", "Rate", "Any", "Layers, entry 2, Width", "Opt, Beta"} {
 		require.True(t, troubles[label], "%s is not in %v", label, troubles)
 	}
 	for _, name := range []string{"inputs.epochs", "inputs.layers.1.width", "inputs.opt.Adam.beta"} {
-		require.Equal(t, "true", attr(byName(doc, name)[0], "aria-invalid"), name)
+		require.Equal(t, "true", formtest.Attr(formtest.ByName(doc, name)[0], "aria-invalid"), name)
 	}
-	require.Empty(t, attr(byName(doc, "inputs.layers.0.width")[0], "aria-invalid"))
+	require.Empty(t, formtest.Attr(formtest.ByName(doc, "inputs.layers.0.width")[0], "aria-invalid"))
 }
 
 // TestOtherVariantsAreKept: the variants that are not chosen keep what was typed in them.
@@ -57,10 +58,10 @@ func TestOtherVariantsAreKept(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("opt", "Union<Adam: Struct{beta: Float = 0.9} | SGD: Struct{momentum: Float = 0.5}>"))
 	doc := draw(t, forms.Config{Schema: schema, Values: url.Values{"inputs.opt.$type": {"SGD"}, "inputs.opt.Adam.beta": {"0.1"}, "inputs.opt.SGD.momentum": {""}}})
-	sent := submit(doc)
+	sent := formtest.Submit(doc)
 	require.Equal(t, "0.1", sent.Get("inputs.opt.Adam.beta"))
 	require.Empty(t, sent.Get("inputs.opt.SGD.momentum"), "a default does not come back over a cleared control")
-	require.Equal(t, "0.9", submit(draw(t, forms.Config{Schema: schema})).Get("inputs.opt.Adam.beta"), "a variant never drawn shows its defaults")
+	require.Equal(t, "0.9", formtest.Submit(draw(t, forms.Config{Schema: schema})).Get("inputs.opt.Adam.beta"), "a variant never drawn shows its defaults")
 }
 
 func TestHintsArrangeTheForm(t *testing.T) {
