@@ -112,6 +112,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		l.nodes[i] = nodeOf(r)
 	}
 	l.progress = dag.NewRun(version.Plan, states, l.failFast)
+	if l.status == Pending {
+		l.begin()
+	}
 	for i, state := range states {
 		l.remember(i, state)
 	}

@@ -102,9 +102,6 @@ func (l *loop) failFast(i int) bool { return l.operator(i).Retry.FailFast }
 func (l *loop) run(ctx context.Context) error {
 	l.starter = newStarter(l.service)
 	defer l.starter.close()
-	if l.status == Pending {
-		l.begin()
-	}
 	for {
 		if err := l.step(ctx); err != nil || l.status.Ended() {
 			return err

@@ -23,6 +23,7 @@ const (
 	keepCompleted = 10 * time.Minute       // rows of finished jobs
 	keepFailed    = 24 * time.Hour
 	maxRetryDelay = 10 * time.Second
+	softStop      = 5 * time.Second // before jobs are cancelled
 
 	driveWorkers       = 1000 // drive loops of one process; one that waits costs a goroutine
 	launchWorkers      = 20
@@ -73,6 +74,11 @@ func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
 // and returns when all jobs have ended or ctx has.
 func (c *Client) Stop(ctx context.Context) error {
 	c.executions.Drain()
+	soft, cancel := context.WithTimeout(ctx, softStop)
+	defer cancel()
+	if err := c.river.Stop(soft); err == nil {
+		return nil
+	}
 	return c.river.StopAndCancel(ctx)
 }
 

@@ -1,0 +1,371 @@
+package execution_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/launcher"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// builtinTypes is the registry without custom types.
+type builtinTypes struct{ registry *typeregistry.Registry }
+
+func (b builtinTypes) Types(context.Context) (*typeregistry.Registry, error) { return b.registry, nil }
+
+// testSigner signs with a key that every process of a test shares.
+func testSigner(t testing.TB) auth.Signer {
+	t.Helper()
+	signer, err := auth.NewSigner([]byte("a key of the tests, thirty-two by"))
+	require.NoError(t, err)
+	return signer
+}
+
+// testBundle is a whole engine on a database of its own.
+type testBundle struct {
+	t         testing.TB
+	ctx       context.Context
+	pool      *pgxpool.Pool
+	workflows *workflow.Service
+	artifacts *artifact.Service
+	engine    *execution.Service
+	launcher  *processLauncher
+}
+
+// option changes the configuration of a test's engine.
+type option func(*execution.Config)
+
+func setup(t testing.TB, options ...option) *testBundle {
+	t.Helper()
+	pool := dbtest.New(t)
+	store, err := artifact.OpenStore(t.TempDir())
+	require.NoError(t, err)
+	b := &testBundle{
+		t: t, ctx: auth.WithSubject(context.Background(), auth.Local()), pool: pool,
+		workflows: workflow.NewService(pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now),
+		artifacts: artifact.NewService(pool, store, time.Now),
+		launcher:  newProcessLauncher(),
+	}
+	config := execution.Config{
+		Pool: pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.launcher, Signer: testSigner(t),
+		Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Instance: "test", Logger: testLogger(t),
+		Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
+	}
+	for _, o := range options {
+		o(&config)
+	}
+	b.engine, err = execution.New(config)
+	require.NoError(t, err)
+	b.launcher.deliver = b.engine.Deliver
+	b.start()
+	return b
+}
+
+// start runs the engine until the test ends.
+func (b *testBundle) start() {
+	b.t.Helper()
+	require.NoError(b.t, b.engine.Prepare(b.ctx))
+	client, err := jobs.NewClient(b.pool, b.engine, testLogger(b.t))
+	require.NoError(b.t, err)
+	ctx, cancel := context.WithCancel(b.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.engine.Run(ctx); err != nil {
+			b.t.Errorf("run: %v", err)
+		}
+	})
+	require.NoError(b.t, client.Start(b.ctx))
+	b.t.Cleanup(func() {
+		stopping, stop := context.WithTimeout(context.Background(), 10*time.Second)
+		defer stop()
+		if err := client.Stop(stopping); err != nil {
+			b.t.Errorf("stop the jobs: %v", err)
+		}
+		cancel()
+		wg.Wait()
+		b.launcher.killAll()
+	})
+}
+
+// register registers a definition.
+func (b *testBundle) register(doc string) workflow.Version {
+	b.t.Helper()
+	v, _, err := b.workflows.Register(b.ctx, []byte(doc))
+	require.NoError(b.t, err, "%v", err)
+	return v
+}
+
+// launch registers doc and launches it.
+func (b *testBundle) launch(doc string, inputs map[string]any) uuid.UUID {
+	b.t.Helper()
+	v := b.register(doc)
+	e, created, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Inputs: inputs, Priority: execution.Normal})
+	require.NoError(b.t, err)
+	require.True(b.t, created)
+	return e.ID
+}
+
+// until waits for hints until done answers true.
+func (b *testBundle) until(id uuid.UUID, what string, done func(execution.Execution) bool) execution.Execution {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	hints, err := b.engine.Watch(ctx, id)
+	require.NoError(b.t, err)
+	for {
+		e, err := b.engine.Get(b.ctx, id)
+		require.NoError(b.t, err)
+		if done(e) {
+			return e
+		}
+		if _, ok := <-hints; !ok {
+			nodes, _, _ := b.engine.Nodes(b.ctx, id, execution.NodeFilter{Limit: 20})
+			b.t.Fatalf("execution %s: %s did not happen: %s %+v\n%+v", id, what, e.Status, e.Counts, nodes)
+		}
+	}
+}
+
+// finish waits for the end of an execution.
+func (b *testBundle) finish(id uuid.UUID) execution.Execution {
+	b.t.Helper()
+	e := b.until(id, "the end", func(e execution.Execution) bool { return e.Status.Ended() })
+	b.checkLeftovers(id)
+	return e
+}
+
+// checkLeftovers: an ended execution holds nothing.
+func (b *testBundle) checkLeftovers(id uuid.UUID) {
+	b.t.Helper()
+	var reservations, reports int
+	require.NoError(b.t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM reservations WHERE execution_id = $1", id).Scan(&reservations))
+	require.NoError(b.t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM reports WHERE execution_id = $1", id).Scan(&reports))
+	require.Zero(b.t, reservations, "reservations")
+	require.Zero(b.t, reports, "reports")
+}
+
+func (b *testBundle) node(id uuid.UUID, name string) execution.NodeDetail {
+	b.t.Helper()
+	n, err := b.engine.Node(b.ctx, id, name)
+	require.NoError(b.t, err)
+	return n
+}
+
+// kinds lists the events of an execution.
+func (b *testBundle) kinds(id uuid.UUID) []string {
+	b.t.Helper()
+	events, err := b.engine.Events(b.ctx, id, 0, 0)
+	require.NoError(b.t, err)
+	var kinds []string
+	for i, e := range events {
+		require.Greater(b.t, e.Seq, int64(i), "numbers count up")
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+func testLogger(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// logWriter shows what the engine logs with the test it belongs to.
+type logWriter struct{ t testing.TB }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", bytes.TrimRight(p, "\n"))
+	return len(p), nil
+}
+
+// processLauncher runs attempts as child processes and delivers their reports,
+// for ever until somebody takes them.
+type processLauncher struct {
+	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
+
+	mu      sync.Mutex
+	running map[string]*exec.Cmd
+	known   map[string]bool
+	stopped map[string]bool
+	starts  map[string]int
+}
+
+func newProcessLauncher() *processLauncher {
+	return &processLauncher{running: map[string]*exec.Cmd{}, known: map[string]bool{}, stopped: map[string]bool{}, starts: map[string]int{}}
+}
+
+func (p *processLauncher) Start(_ context.Context, attempts []launcher.Attempt) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range attempts {
+		p.starts[a.TaskId]++
+		if p.known[a.TaskId] {
+			continue
+		}
+		p.known[a.TaskId] = true
+		go p.run(a)
+	}
+	return nil
+}
+
+func (p *processLauncher) Stop(_ context.Context, refs []launcher.Ref, grace time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ref := range refs {
+		p.stopped[ref.TaskID] = true
+		if cmd := p.running[ref.TaskID]; cmd != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+			time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		}
+	}
+	return nil
+}
+
+func (p *processLauncher) List(context.Context) ([]launcher.Status, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []launcher.Status
+	for id := range p.known {
+		list = append(list, launcher.Status{TaskID: id, Finished: p.running[id] == nil})
+	}
+	return list, nil
+}
+
+// killAll ends what a test left running.
+func (p *processLauncher) killAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cmd := range p.running {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// forget makes an attempt disappear, as a machine that goes down does.
+func (p *processLauncher) forget(task string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, task)
+	if cmd := p.running[task]; cmd != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	delete(p.running, task)
+}
+
+func commandOf(a launcher.Attempt) *exec.Cmd {
+	work := a.GetProcess()
+	argv := work.GetCommand()
+	if work.GetScript() != "" {
+		interpreter := map[string]string{"shell": "sh", "python": "python3"}[work.GetInterpreter()]
+		argv = append([]string{interpreter, "-c", work.GetScript(), "task"}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec // a test's own commands
+	cmd.Env = append(cmd.Environ(), "TASK="+a.GetTaskId(), "NODE="+a.GetNode(), "INPUTS="+a.GetInputsJson(), "TOKEN="+a.GetToken())
+	for k, v := range a.GetEnv() {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+func (p *processLauncher) run(a launcher.Attempt) {
+	started := time.Now()
+	var out bytes.Buffer
+	cmd := commandOf(a)
+	cmd.Stdout = &out
+	err := cmd.Start()
+	if err == nil {
+		p.mu.Lock()
+		p.running[a.TaskId] = cmd
+		p.mu.Unlock()
+		go p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
+			Started: &flowforgev1.Started{Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test"},
+		}})
+		err = waitFor(cmd, a.GetTimeoutMs())
+	}
+	finished := &flowforgev1.Finished{StartedAt: started.UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+	p.mu.Lock()
+	stopped := p.stopped[a.TaskId]
+	known := p.known[a.TaskId]
+	delete(p.running, a.TaskId)
+	p.mu.Unlock()
+	if !known {
+		return
+	}
+	exit := &exec.ExitError{}
+	switch {
+	case errors.Is(err, errTimeout):
+		finished.Outcome = flowforgev1.Outcome_OUTCOME_TIMED_OUT
+	case err != nil && stopped:
+		finished.Outcome = flowforgev1.Outcome_OUTCOME_CANCELLED
+	case errors.As(err, &exit):
+		finished.Outcome, finished.ExitCode = flowforgev1.Outcome_OUTCOME_FAILED, int32(exit.ExitCode())
+	case err != nil:
+		finished.Outcome, finished.Message = flowforgev1.Outcome_OUTCOME_START_FAILED, err.Error()
+	}
+	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		for _, o := range a.GetOutputs() {
+			if value := bytes.TrimSpace(out.Bytes()); len(value) > 0 {
+				finished.Outputs = append(finished.Outputs, &flowforgev1.Output{Name: o.GetName(), Content: &flowforgev1.Output_Value{Value: string(value)}})
+			}
+		}
+	}
+	p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Finished{Finished: finished}})
+	p.mu.Lock()
+	delete(p.known, a.TaskId)
+	p.mu.Unlock()
+}
+
+var errTimeout = errors.New("timed out")
+
+func waitFor(cmd *exec.Cmd, timeoutMs int64) error {
+	if timeoutMs == 0 {
+		return cmd.Wait()
+	}
+	var late bool
+	timer := time.AfterFunc(time.Duration(timeoutMs)*time.Millisecond, func() {
+		late = true
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	})
+	err := cmd.Wait()
+	if !timer.Stop() && late {
+		return errTimeout
+	}
+	return err
+}
+
+// report delivers r until it is taken.
+func (p *processLauncher) report(r *flowforgev1.AttemptReport) {
+	ctx := auth.AsSystem(context.Background())
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if _, err := p.deliver(ctx, []*flowforgev1.AttemptReport{r}); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func readLines(t testing.TB, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
+}
