@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms/formtest"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
@@ -62,7 +65,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 	signer, err := auth.NewSigner(bytes.Repeat([]byte("k"), 32))
 	require.NoError(t, err)
 	executions, err := execution.New(execution.Config{
-		Pool: pool, Workflows: workflows, Artifacts: artifacts, Signer: signer, Now: now, Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Pool: pool, Workflows: workflows, Artifacts: artifacts, Signer: signer, Now: now, Catalogue: engineCatalogue{entries}, Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
 	})
 	require.NoError(t, err)
 
@@ -78,13 +81,23 @@ func setupLaunch(t *testing.T) *launchBundle {
 
 	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer("secret")})
+	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer("secret"), ErrorPage: func(_ *http.Request, v web.ErrorView) templ.Component {
+		return views.ErrorPage(views.Page{Title: v.Title}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message})
+	}})
 	server := httptest.NewServer(handlers.Routes(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now),
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
 	}))
 	t.Cleanup(server.Close)
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts}
+}
+
+// engineCatalogue is the catalogue as the engine asks for it.
+type engineCatalogue struct{ *catalogue.Service }
+
+func (c engineCatalogue) Blob(ctx context.Context, kind typeregistry.Kind, ref string) (execution.BlobRef, error) {
+	blob, err := c.Service.Blob(ctx, kind, ref)
+	return execution.BlobRef(blob), err
 }
 
 const launchPath = "/workflows/digits.train/launch"

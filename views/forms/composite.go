@@ -55,8 +55,8 @@ func (c Control) Blank() Row {
 	return c.row(token, 0)
 }
 
-// Token stands for the row's number in the names of Blank.
-func (c Control) Token() string { return ":row" + strconv.Itoa(c.template) + ":" }
+// Token stands for the row's number in the names of Blank, also inside addresses.
+func (c Control) Token() string { return "--row" + strconv.Itoa(c.template) + "--" }
 
 func (c Control) row(segment string, position int) Row {
 	name := c.Name + "." + segment
@@ -67,7 +67,7 @@ func (c Control) row(segment string, position int) Row {
 	row.Value = c.of(c.Type.Elem, name, c.Path+"."+strconv.Itoa(position), InitialOf(c.Type.Elem))
 	row.Value.Bare = true
 	row.Value.Label = fmt.Sprintf("%s, entry %d", c.Label, row.Number)
-	if strings.HasPrefix(segment, ":") {
+	if strings.HasPrefix(segment, "--") {
 		row.Value.Label = c.Label + ", new entry"
 	}
 	return row

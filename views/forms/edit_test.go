@@ -2,6 +2,7 @@ package forms_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -139,4 +140,21 @@ func FuzzEdit(f *testing.F) {
 		values, focus, _ := forms.Edit(schema, url.Values{button: {target}, name: {value}})
 		draw(t, forms.Config{Schema: schema, Values: values, Focus: focus})
 	})
+}
+
+// TestTemplatesCarryTheirToken: a script makes a row by putting a number in the place of
+// the token, in names, ids, references and addresses.
+func TestTemplatesCarryTheirToken(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t, field("sets", "List<Struct{data: Dataset, files: List<File>}>"))
+	var b strings.Builder
+	form := forms.New(forms.Config{Schema: schema, Typeahead: "/typeahead", Upload: "/uploads"})
+	require.NoError(t, forms.Fields(form).Render(t.Context(), &b))
+	for _, want := range []string{
+		`name="inputs.sets.--row0--.data"`, `id="f-sets.--row0--.data"`, `name="inputs.sets.--row0--.files.--row1--"`,
+		`name=inputs.sets.--row0--.data&amp;`, `value="inputs.sets.--row0--.files"`,
+	} {
+		require.Contains(t, b.String(), want)
+	}
+	require.NotContains(t, formtest.Submit(formtest.Parse(t, "<form>"+b.String()+"</form>")).Encode(), "--row0--")
 }
