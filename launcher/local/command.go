@@ -55,3 +55,12 @@ func supervisorEnvironment(environ []string) []string {
 	}
 	return kept
 }
+
+// buildOf tells one build of the program from another.
+func buildOf(executable string) string {
+	info, err := os.Stat(executable)
+	if err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano())
+}

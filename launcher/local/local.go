@@ -30,19 +30,21 @@ const (
 	callLimit     = 30 * time.Second
 	helloLimit    = 2 * time.Second
 	spawnLimit    = 20 * time.Second
-	shutdownGrace = 4 * time.Second
+	shutdownGrace = 4 * time.Second        // between SIGTERM and SIGKILL
+	shutdownLeast = 500 * time.Millisecond // the same when time is short
+	shutdownRest  = 4 * time.Second        // what a shutdown needs beside the grace time, at most
 	shutdownLimit = 9 * time.Second
 	watchEvery    = time.Second
 )
 
-// Config says which supervisor a launcher keeps. All fields but Logger are required.
+// Config says which supervisor a launcher keeps. The fields up to Executable are required.
 type Config struct {
 	Dir          string   // the supervisor's folder
 	ServerSocket string   // where the supervisor reports to
 	Executable   string   // the flowforge program
-	Args         []string // of the supervisor; nil: runner --dir Dir --server-socket ServerSocket
+	Args         []string // of the supervisor; nil: runner --dir … --server-socket … --build …
 	Environ      []string // of the supervisor; the server's settings are taken out
-	Version      string   // names this build
+	Version      string   // names this build; "": made of the program's size and time
 	Logger       *slog.Logger
 }
 
@@ -57,6 +59,7 @@ type Launcher struct {
 	pid    int        // of the supervisor that answered last
 	child  chan error // the end of a supervisor that this process started
 	closed bool
+	end    context.CancelFunc // of what Open started
 }
 
 // New returns a launcher; no process is started before it is used.
@@ -64,13 +67,47 @@ func New(config Config) *Launcher {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	if config.Version == "" {
+		config.Version = buildOf(config.Executable)
+	}
 	if config.Args == nil {
-		config.Args = []string{"runner", "--dir", config.Dir, "--server-socket", config.ServerSocket}
+		config.Args = []string{
+			"runner", "--dir", config.Dir, "--server-socket", config.ServerSocket, "--build", config.Version,
+		}
 	}
 	client := unixsocket.Client(filepath.Join(config.Dir, "runner.sock"))
 	return &Launcher{
 		config: config, logger: config.Logger, http: client,
 		client: flowforgev1connect.NewRunnerServiceClient(client, "http://runner"),
+	}
+}
+
+// Open makes sure that a supervisor answers, and keeps one alive until
+// Shutdown or Leave.
+func (l *Launcher) Open(ctx context.Context) error {
+	if err := l.ensure(ctx); err != nil {
+		return err
+	}
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = l.Run(watching)
+	}()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = func() { cancel(); <-done }
+	return nil
+}
+
+// Leave ends what Open started; supervisor and attempts go on.
+func (l *Launcher) Leave() {
+	l.mu.Lock()
+	end := l.end
+	l.end = nil
+	l.mu.Unlock()
+	if end != nil {
+		end()
 	}
 }
 
@@ -142,6 +179,7 @@ func (l *Launcher) List(ctx context.Context) ([]launcher.Status, error) {
 func (l *Launcher) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownLimit)
 	defer cancel()
+	l.Leave()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -154,7 +192,11 @@ func (l *Launcher) Shutdown(ctx context.Context) error {
 
 // shutdown is called with the lock held.
 func (l *Launcher) shutdown(ctx context.Context, pid int) error {
-	_, err := l.client.Shutdown(ctx, connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: shutdownGrace.Milliseconds()}))
+	grace := shutdownGrace
+	if deadline, ok := ctx.Deadline(); ok {
+		grace = min(grace, max(shutdownLeast, time.Until(deadline)-shutdownRest))
+	}
+	_, err := l.client.Shutdown(ctx, connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: grace.Milliseconds()}))
 	if err != nil && ctx.Err() != nil {
 		l.logger.Error("The runner of local tasks does not end; it is killed.", "pid", pid)
 		_ = syscall.Kill(pid, syscall.SIGKILL)

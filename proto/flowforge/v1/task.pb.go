@@ -93,9 +93,9 @@ type UpdateStatusRequest struct {
 	WorkflowId    string                 `protobuf:"bytes,2,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"` // execution id
 	Status        string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	Progress      int32                  `protobuf:"varint,5,opt,name=progress,proto3" json:"progress,omitempty"`   // percent, 0 to 100
-	Details       string                 `protobuf:"bytes,6,opt,name=details,proto3" json:"details,omitempty"`      // JSON object
-	Timestamp     int64                  `protobuf:"varint,7,opt,name=timestamp,proto3" json:"timestamp,omitempty"` // unix milliseconds
+	Progress      *int32                 `protobuf:"varint,5,opt,name=progress,proto3,oneof" json:"progress,omitempty"` // percent, 0 to 100; absent: as it was
+	Details       string                 `protobuf:"bytes,6,opt,name=details,proto3" json:"details,omitempty"`          // JSON object
+	Timestamp     int64                  `protobuf:"varint,7,opt,name=timestamp,proto3" json:"timestamp,omitempty"`     // unix milliseconds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,8 +159,8 @@ func (x *UpdateStatusRequest) GetMessage() string {
 }
 
 func (x *UpdateStatusRequest) GetProgress() int32 {
-	if x != nil {
-		return x.Progress
+	if x != nil && x.Progress != nil {
+		return *x.Progress
 	}
 	return 0
 }
@@ -1637,16 +1637,17 @@ var File_flowforge_v1_task_proto protoreflect.FileDescriptor
 
 const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x17flowforge/v1/task.proto\x12\fflowforge.v1\"\xd5\x01\n" +
+	"\x17flowforge/v1/task.proto\x12\fflowforge.v1\"\xe7\x01\n" +
 	"\x13UpdateStatusRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x1f\n" +
 	"\vworkflow_id\x18\x02 \x01(\tR\n" +
 	"workflowId\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1a\n" +
-	"\bprogress\x18\x05 \x01(\x05R\bprogress\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1f\n" +
+	"\bprogress\x18\x05 \x01(\x05H\x00R\bprogress\x88\x01\x01\x12\x18\n" +
 	"\adetails\x18\x06 \x01(\tR\adetails\x12\x1c\n" +
-	"\ttimestamp\x18\a \x01(\x03R\ttimestamp\"0\n" +
+	"\ttimestamp\x18\a \x01(\x03R\ttimestampB\v\n" +
+	"\t_progress\"0\n" +
 	"\x14UpdateStatusResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\"t\n" +
 	"\x10SetOutputRequest\x12\x17\n" +
@@ -1858,6 +1859,7 @@ func file_flowforge_v1_task_proto_init() {
 	if File_flowforge_v1_task_proto != nil {
 		return
 	}
+	file_flowforge_v1_task_proto_msgTypes[0].OneofWrappers = []any{}
 	file_flowforge_v1_task_proto_msgTypes[10].OneofWrappers = []any{}
 	file_flowforge_v1_task_proto_msgTypes[16].OneofWrappers = []any{
 		(*AttemptReport_Started)(nil),

@@ -101,11 +101,14 @@ class Client:
     ) -> None:
         """Say how far the task is: progress in percent, and a few words."""
         name = status.value if isinstance(status, TaskStatus) else str(status)
-        percent = 0 if progress is None else max(0, min(100, int(progress)))
+        percent = None if progress is None else max(0, min(100, int(progress)))
         if not self.inside:
-            print(f"STATUS {name} {percent} % {message}".rstrip(), flush=True)
+            shown = "" if percent is None else f"{percent} % "
+            print(f"STATUS {name} {shown}{message}".rstrip(), flush=True)
             return
-        update = {**self._task(), "status": name, "message": message, "progress": percent, "timestamp": _now()}
+        update = {**self._task(), "status": name, "message": message, "timestamp": _now()}
+        if percent is not None:
+            update["progress"] = percent
         if details:
             update["details"] = json.dumps(details, default=str)
         self._sending().replace("UpdateStatus", update)

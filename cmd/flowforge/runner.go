@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/runner"
+)
+
+// garbagePercent lets the runner's small heap grow before it is collected: a
+// short attempt costs less than a collection.
+const garbagePercent = 400
+
+func newRunnerCommand() *cobra.Command {
+	var dir, socket, build string
+	command := &cobra.Command{
+		Use:    "runner",
+		Short:  "Supervise the tasks of one data directory; the server starts it by itself",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" || socket == "" {
+				return fmt.Errorf("--dir and --server-socket are required")
+			}
+			config, err := runnerConfig(dir)
+			if err != nil {
+				return err
+			}
+			config.Server, config.Version = runner.Endpoint{Socket: socket}, build
+			debug.SetGCPercent(garbagePercent)
+			return runner.Serve(cmd.Context(), config)
+		},
+	}
+	command.Flags().StringVar(&dir, "dir", "", "folder that the runner keeps")
+	command.Flags().StringVar(&socket, "server-socket", "", "unix socket on which the server takes reports")
+	command.Flags().StringVar(&build, "build", "", "name of this build, told to the server")
+	return command
+}
+
+// runnerConfig reads what a runner takes from its environment.
+func runnerConfig(dir string) (runner.Config, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return runner.Config{}, fmt.Errorf("runner folder: %w", err)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return runner.Config{}, fmt.Errorf("find our own binary: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return runner.Config{
+		Dir: dir, Host: host, Executable: executable,
+		Environ: os.Environ(), Python: os.Getenv("FLOWFORGE_PYTHON"),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}, nil
+}
