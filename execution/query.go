@@ -214,7 +214,7 @@ func (s *Service) Live(ctx context.Context) (int, error) {
 
 func fromRow(r db.Execution) Execution {
 	return Execution{
-		ID: r.ID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
+		ID: r.ID, TenantID: r.TenantID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
 		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status),
 		Inputs: decodeObject(r.Inputs), Outputs: decodeObject(r.Outputs), Priority: Priority(r.Priority),
 		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},

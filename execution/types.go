@@ -119,6 +119,7 @@ type Failure struct {
 // Execution is one launch of a workflow version.
 type Execution struct {
 	ID                  uuid.UUID
+	TenantID            uuid.UUID
 	ProjectID           uuid.UUID
 	WorkflowID          uuid.UUID
 	VersionID           uuid.UUID
