@@ -14,13 +14,14 @@ import (
 // Config is the whole configuration of a server. Its zero values, but for Addr
 // and DataDir, are the embedded default.
 type Config struct {
-	Addr          string // host:port to serve on
-	DataDir       string // everything that the server keeps
-	DatabaseURL   string // "" runs a private PostgreSQL
-	ClickHouseURL string // "" runs the embedded engine
-	PostgresDir   string // folder with initdb and postgres; "" looks for them
-	ChdbLibrary   string // path of libchdb.so; "" looks for it
-	Executable    string // our own binary, for the runner and the engine's child
+	Addr          string   // host:port to serve on
+	DataDir       string   // everything that the server keeps
+	DatabaseURL   string   // "" runs a private PostgreSQL
+	ClickHouseURL string   // "" runs the embedded engine
+	PostgresDir   string   // folder with initdb and postgres; "" looks for them
+	ChdbLibrary   string   // path of libchdb.so; "" looks for it
+	Executable    string   // our own binary, for the runner and the engine's child
+	Environ       []string // what the runner's environment is made of
 
 	SpoolMaxBytes    int64 // bound of the logs and metrics that wait on disk for ClickHouse
 	LogRetentionDays int   // age at which log lines and metrics are dropped

@@ -99,7 +99,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 	var err error
 	p.telemetry, err = telemetry.New(telemetry.Config{
 		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
-		LogRetention: retention(a.cfg.LogRetentionDays), MetricRetention: retention(a.cfg.LogRetentionDays), Log: a.cfg.Log, Now: time.Now,
+		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -108,9 +108,6 @@ func (a *App) startTelemetry(p *parts, url string) error {
 	a.background("telemetry", p.telemetry.Run)
 	return nil
 }
-
-// retention turns days into a duration.
-func retention(days int) time.Duration { return time.Duration(days) * 24 * time.Hour }
 
 // background runs f until Close, which waits for it.
 func (a *App) background(name string, f func(context.Context) error) {
@@ -131,7 +128,7 @@ func (a *App) background(name string, f func(context.Context) error) {
 // startEngine starts what drives executions, from the launcher to the jobs.
 func (a *App) startEngine(ctx context.Context, p *parts) error {
 	launcher := local.New(local.Config{
-		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Logger: a.cfg.Log,
+		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Environ: a.cfg.Environ, Version: version(a.cfg.Executable), Logger: a.cfg.Log,
 	})
 	instance, err := auth.LoadSecret(a.paths.secret("instance"))
 	if err != nil {
@@ -159,20 +156,17 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the jobs: %w", err)
 	}
-	a.onStop(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		a.logError("the jobs did not stop in good order", client.StopAndCancel(ctx))
-	})
-	if err := launcher.Open(ctx); err != nil {
-		return err
-	}
-	a.onStop(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		a.logError("not every task stopped in good order", launcher.Shutdown(ctx))
-	})
+	a.onStop(func() { a.within(3*time.Second, "the jobs did not stop in good order", client.Stop) })
+	a.background("the launcher", launcher.Run)
+	a.onStop(func() { a.within(5*time.Second, "not every task stopped in good order", launcher.Shutdown) })
 	return nil
+}
+
+// within calls stop with a limit of time.
+func (a *App) within(limit time.Duration, message string, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	a.logError(message, stop(ctx))
 }
 
 func (a *App) capacity() quota.Amount {
@@ -189,20 +183,21 @@ func (a *App) capacity() quota.Amount {
 	return c
 }
 
-// recordFact keeps the sum of each execution that has ended for analysis.
-func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) {
-	return func(ctx context.Context, id uuid.UUID) {
-		e, err := p.executions.Get(auth.AsSystem(ctx), id)
+// recordFact keeps the sum of each execution that has ended for analysis; a
+// failure is tried again by the job that calls it.
+func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
+	return func(ctx context.Context, id uuid.UUID) error {
+		ctx = auth.AsSystem(ctx)
+		e, err := p.executions.Get(ctx, id)
 		if err != nil || e.FinishedAt == nil {
-			a.logError("the fact of an execution is not recorded", err)
-			return
+			return err
 		}
 		c := e.Counts
-		a.logError("the fact of an execution is not recorded", p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
+		return p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
 			ExecutionID: e.ID, TenantID: auth.LocalTenant, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
 			Version: e.Version, Status: string(e.Status), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt,
 			FinishedAt: *e.FinishedAt, Total: c.Total, Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled,
-		}}))
+		}})
 	}
 }
 

@@ -111,7 +111,7 @@ func operation[I, O any](h *Handlers, api huma.API, op huma.Operation, fn func(c
 // body is an answer with a JSON body.
 type body[T any] struct{ Body T }
 
-func answer[T any](v T) *body[T] { return &body[T]{Body: v} }
+func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
 
 // pageQuery is how lists are read: a page at a time, by the cursor of the one before.
 type pageQuery struct {

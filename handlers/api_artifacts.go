@@ -81,7 +81,7 @@ func (h *Handlers) listArtifacts(ctx context.Context, filter artifact.Filter) (*
 	if err != nil {
 		return nil, err
 	}
-	return answer(artifactPage{Artifacts: toArtifactBodies(page.Artifacts), NextPage: page.Next}), nil
+	return reply(artifactPage{Artifacts: toArtifactBodies(page.Artifacts), NextPage: page.Next}), nil
 }
 
 func (h *Handlers) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifactBody], error) {
@@ -93,7 +93,7 @@ func (h *Handlers) apiArtifact(ctx context.Context, in *artifactPath) (*body[art
 	if err != nil {
 		return nil, err
 	}
-	return answer(toArtifactBody(a)), nil
+	return reply(toArtifactBody(a)), nil
 }
 
 func (h *Handlers) apiArtifactsByHash(ctx context.Context, in *struct {
@@ -103,7 +103,7 @@ func (h *Handlers) apiArtifactsByHash(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(artifactPage{Artifacts: toArtifactBodies(found)}), nil
+	return reply(artifactPage{Artifacts: toArtifactBodies(found)}), nil
 }
 
 func toArtifactBodies(artifacts []artifact.Artifact) []artifactBody {

@@ -111,7 +111,7 @@ func (h *Handlers) shelfAPI(api huma.API, s shelf) {
 		if err != nil {
 			return nil, err
 		}
-		return answer(toEntryBody(e)), nil
+		return reply(toEntryBody(e)), nil
 	})
 }
 
@@ -139,7 +139,7 @@ func (h *Handlers) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind,
 	if err != nil {
 		return nil, err
 	}
-	return answer(toEntryBody(registered)), nil
+	return reply(toEntryBody(registered)), nil
 }
 
 func (h *Handlers) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {
@@ -153,7 +153,7 @@ func (h *Handlers) apiEntries(ctx context.Context, kind typeregistry.Kind, in *e
 	for _, e := range page.Entries {
 		out.Entries = append(out.Entries, toEntryBody(e))
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiFeatures(ctx context.Context, in *struct {
@@ -170,7 +170,7 @@ func (h *Handlers) apiFeatures(ctx context.Context, in *struct {
 		Features []catalogue.Feature `json:"features"`
 	}
 	out.Features = features
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func toEntryBody(e catalogue.Entry) entryBody {

@@ -170,7 +170,7 @@ func (h *Handlers) apiMetrics(ctx context.Context, in *struct {
 		}
 		out.Series = append(out.Series, b)
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiEvents(ctx context.Context, in *struct {
@@ -195,7 +195,7 @@ func (h *Handlers) apiEvents(ctx context.Context, in *struct {
 	for _, e := range events {
 		out.Events = append(out.Events, eventBody{Sequence: e.Seq, At: e.At, Kind: e.Kind, Node: e.Node, Attempt: e.Attempt, Message: e.Message, Data: e.Data})
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 // apiStreams are the routes that answer with events; huma describes none of them.

@@ -150,7 +150,7 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launch
 	if err != nil {
 		return nil, err
 	}
-	return answer(launched{
+	return reply(launched{
 		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created,
 		EstimatedCompletion: e.EstimatedCompletion, URL: "/executions/" + e.ID.String(),
 	}), nil
@@ -196,7 +196,7 @@ func (h *Handlers) apiExecutions(ctx context.Context, in *executionQuery) (*body
 	for _, e := range page.Executions {
 		out.Executions = append(out.Executions, toExecutionBody(e))
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 // nodesWithExecution is how many nodes come with their execution; more are paged.
@@ -217,7 +217,7 @@ func (h *Handlers) apiExecution(ctx context.Context, in *executionPath) (*body[e
 	}
 	out := toExecutionBody(e)
 	out.Nodes, out.NodesNextPage = toNodeBodies(nodes), next
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiNodes(ctx context.Context, in *struct {
@@ -236,7 +236,7 @@ func (h *Handlers) apiNodes(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(nodePage{Nodes: toNodeBodies(nodes), NextPage: next}), nil
+	return reply(nodePage{Nodes: toNodeBodies(nodes), NextPage: next}), nil
 }
 
 func (h *Handlers) apiCancel(ctx context.Context, in *struct {
@@ -256,7 +256,7 @@ func (h *Handlers) apiCancel(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(toExecutionBody(e)), nil
+	return reply(toExecutionBody(e)), nil
 }
 
 func toExecutionBody(e execution.Execution) executionBody {

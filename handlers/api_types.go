@@ -52,7 +52,7 @@ func (h *Handlers) apiRegisterType(ctx context.Context, in *struct{ RawBody []by
 	if err != nil {
 		return nil, err
 	}
-	return answer(entry), nil
+	return reply(entry), nil
 }
 
 func (h *Handlers) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error) {
@@ -60,7 +60,7 @@ func (h *Handlers) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], 
 	if err != nil {
 		return nil, err
 	}
-	return answer(typeList{Types: registry.Entries()}), nil
+	return reply(typeList{Types: registry.Entries()}), nil
 }
 
 func (h *Handlers) apiType(ctx context.Context, in *typePath) (*body[typeBody], error) {
@@ -76,7 +76,7 @@ func (h *Handlers) apiType(ctx context.Context, in *typePath) (*body[typeBody], 
 	if t, err := registry.Parse(entry.Example); err == nil {
 		out.JSONSchema = t.JSONSchema()
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiTypeUI(ctx context.Context, in *typePath) (*body[typeregistry.UIField], error) {
@@ -93,5 +93,5 @@ func (h *Handlers) apiTypeUI(ctx context.Context, in *typePath) (*body[typeregis
 	if err != nil {
 		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
 	}
-	return answer(t.UI(typeregistry.Field{Name: in.Name, Type: t}, typeregistry.Env{Now: h.Now()})), nil
+	return reply(t.UI(typeregistry.Field{Name: in.Name, Type: t}, typeregistry.Env{Now: h.Now()})), nil
 }

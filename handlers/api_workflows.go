@@ -101,7 +101,7 @@ func (h *Handlers) apiRegister(ctx context.Context, in *struct {
 	if !created {
 		status = "UNCHANGED"
 	}
-	return answer(registered{
+	return reply(registered{
 		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, Status: status,
 		LaunchURL: "/workflows/" + v.Name + "/launch",
 	}), nil
@@ -124,7 +124,7 @@ func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
 	for _, s := range page.Items {
 		out.Workflows = append(out.Workflows, toWorkflowBody(s))
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiWorkflow(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
@@ -139,7 +139,7 @@ func (h *Handlers) apiWorkflow(ctx context.Context, in *workflowPath) (*body[wor
 	for _, v := range w.Versions {
 		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
 	}
-	return answer(out), nil
+	return reply(out), nil
 }
 
 func (h *Handlers) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
@@ -155,7 +155,7 @@ func (h *Handlers) apiVersion(ctx context.Context, in *versionPath) (*body[versi
 	if err != nil {
 		return nil, err
 	}
-	return answer(versionBody{
+	return reply(versionBody{
 		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, CreatedAt: v.CreatedAt,
 		Definition: definition, Plan: plan,
 	}), nil
@@ -166,7 +166,7 @@ func (h *Handlers) apiUISchema(ctx context.Context, in *versionPath) (*body[any]
 	if err != nil {
 		return nil, err
 	}
-	return answer[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
+	return reply[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
 }
 
 func (h *Handlers) apiArchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
