@@ -1,0 +1,295 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+)
+
+const (
+	// maxTaskMessage bounds one message of TaskService, in bytes.
+	maxTaskMessage = 32 << 20
+	// streamEntries and streamWait bound what StreamLogs holds back.
+	streamEntries = 500
+	streamWait    = 200 * time.Millisecond
+)
+
+// MountTask adds what tasks and their runners call: TaskService (gRPC, Connect
+// and JSON) and the task blobs. Callers show the token of their attempt.
+func (h *Handlers) MountTask(r chi.Router) {
+	t := &taskAPI{Handlers: h, names: newTaskNames(h.Executions, h.Workflows)}
+	t.sequence.Store(h.Now().UnixMicro())
+	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage))
+	r.Handle(path+"*", handler)
+	r.Get("/api/v1/task/blobs/{sha}", h.open(t.getBlob))
+	r.Head("/api/v1/task/blobs/{sha}", h.open(t.getBlob))
+	r.Put("/api/v1/task/blobs/{sha}", h.open(t.putBlob))
+}
+
+// taskAPI is TaskService and the task blobs.
+type taskAPI struct {
+	*Handlers
+	names    *taskNames
+	sequence atomic.Int64 // for log entries and points that bring none
+}
+
+var _ flowforgev1connect.TaskServiceHandler = (*taskAPI)(nil)
+
+// task returns ctx as the attempt whose token header carries. A task id or an
+// execution id in the message must be the attempt's.
+func (t *taskAPI) task(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, auth.TaskScope, error) {
+	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return nil, auth.TaskScope{}, apperr.New(apperr.Unauthenticated, "A task shows its token as \"Authorization: Bearer …\".")
+	}
+	scope, err := t.Signer.Verify(token, t.Now())
+	if err != nil {
+		return nil, auth.TaskScope{}, err
+	}
+	if taskID != "" && taskID != taskIDOf(scope) || executionID != "" && executionID != scope.ExecutionID.String() {
+		return nil, auth.TaskScope{}, apperr.New(apperr.Forbidden, "The token belongs to another attempt.")
+	}
+	return auth.WithSubject(ctx, auth.ForTask(scope)), scope, nil
+}
+
+func taskIDOf(scope auth.TaskScope) string {
+	return execution.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt)
+}
+
+// UpdateStatus keeps what a task says of itself.
+func (t *taskAPI) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1.UpdateStatusRequest]) (*connect.Response[flowforgev1.UpdateStatusResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	percent := -1
+	if req.Msg.Progress != nil {
+		percent = int(max(0, req.Msg.GetProgress()))
+	}
+	err = t.Executions.UpdateStatus(ctx, execution.Progress{Percent: percent, Message: req.Msg.Message, Status: req.Msg.Status})
+	return rpcAnswer(&flowforgev1.UpdateStatusResponse{Success: true}, t.connectError(err))
+}
+
+// SetOutput keeps a value of a declared output.
+func (t *taskAPI) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.SetOutputRequest]) (*connect.Response[flowforgev1.SetOutputResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err == nil {
+		err = t.Executions.SetOutput(ctx, req.Msg.Key, req.Msg.Value)
+	}
+	return rpcAnswer(&flowforgev1.SetOutputResponse{Success: true}, t.connectError(err))
+}
+
+// SaveCheckpoint keeps data for later attempts of the same node.
+func (t *taskAPI) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.SaveCheckpointRequest]) (*connect.Response[flowforgev1.SaveCheckpointResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err == nil {
+		err = t.Executions.SaveCheckpoint(ctx, req.Msg.Data)
+	}
+	return rpcAnswer(&flowforgev1.SaveCheckpointResponse{Success: true}, t.connectError(err))
+}
+
+// GetCheckpoint returns what was saved last for the node.
+func (t *taskAPI) GetCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.GetCheckpointRequest]) (*connect.Response[flowforgev1.GetCheckpointResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	checkpoint, found, err := t.Executions.GetCheckpoint(ctx)
+	resp := &flowforgev1.GetCheckpointResponse{}
+	if found {
+		resp.Data, resp.Timestamp = string(checkpoint.Data), checkpoint.SavedAt.UnixMilli()
+	}
+	return rpcAnswer(resp, t.connectError(err))
+}
+
+// Send takes log lines and metric points of one attempt.
+func (t *taskAPI) Send(ctx context.Context, req *connect.Request[flowforgev1.SendRequest]) (*connect.Response[flowforgev1.SendResponse], error) {
+	ctx, scope, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	err = t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: req.Msg.Logs, Metrics: req.Msg.Metrics}}})
+	resp := &flowforgev1.SendResponse{Logs: int32(len(req.Msg.Logs)), Metrics: int32(len(req.Msg.Metrics))} //nolint:gosec // bounded by maxTaskMessage
+	return rpcAnswer(resp, t.connectError(err))
+}
+
+// StreamLogs takes log lines as they are written; they are stored in groups.
+func (t *taskAPI) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowforgev1.LogEntry]) (*connect.Response[flowforgev1.StreamLogsResponse], error) {
+	ctx, scope, err := t.task(ctx, stream.RequestHeader(), "", "")
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	entries := make(chan *flowforgev1.LogEntry)
+	received := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer close(entries)
+		for stream.Receive() {
+			select {
+			case entries <- stream.Msg():
+			case <-ctx.Done():
+				return
+			}
+		}
+		received <- stream.Err()
+	}()
+	n, err := t.storeStream(ctx, scope, entries)
+	if err == nil {
+		err = <-received
+	}
+	resp := &flowforgev1.StreamLogsResponse{Received: int32(n), Processed: int32(n)} //nolint:gosec // far below
+	return rpcAnswer(resp, t.connectError(err))
+}
+
+// storeStream stores what comes through entries until it is closed, and returns
+// how many that were.
+func (t *taskAPI) storeStream(ctx context.Context, scope auth.TaskScope, entries <-chan *flowforgev1.LogEntry) (int, error) {
+	ticker := time.NewTicker(streamWait)
+	defer ticker.Stop()
+	var held []*flowforgev1.LogEntry
+	n := 0
+	flush := func() error {
+		if len(held) == 0 {
+			return nil
+		}
+		err := t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: held}}})
+		n += len(held)
+		held = nil
+		return err
+	}
+	for {
+		select {
+		case entry, open := <-entries:
+			if !open {
+				return n, flush()
+			}
+			if held = append(held, entry); len(held) < streamEntries {
+				continue
+			}
+		case <-ticker.C:
+		}
+		if err := flush(); err != nil {
+			return n, err
+		}
+	}
+}
+
+// Deliver takes the reports of any number of attempts, each with its own token.
+// Telemetry is durable before an end is told, so an attempt that has ended has
+// all its lines. An error means that all are to be sent again.
+func (t *taskAPI) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
+	ctx = auth.AsSystem(ctx)
+	reports := req.Msg.Reports
+	refused, err := t.storeReports(ctx, reports)
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	results, err := t.Executions.Deliver(ctx, reports)
+	if err != nil {
+		return nil, t.connectError(err)
+	}
+	for i, reason := range refused {
+		results[i] = &flowforgev1.ReportResult{Reason: reason}
+	}
+	return connect.NewResponse(&flowforgev1.DeliverResponse{Results: results}), nil
+}
+
+// storeReports stores the telemetry among the reports, and returns why those of
+// some places were not taken.
+func (t *taskAPI) storeReports(ctx context.Context, reports []*flowforgev1.AttemptReport) (map[int]string, error) {
+	refused := make(map[int]string)
+	var batch []attemptTelemetry
+	var places []int
+	for i, report := range reports {
+		telemetry := report.GetTelemetry()
+		if telemetry == nil {
+			continue
+		}
+		scope, err := t.Signer.Verify(report.GetToken(), t.Now())
+		switch {
+		case err != nil:
+			refused[i] = apperr.MessageOf(err)
+		case taskIDOf(scope) != report.GetTaskId():
+			refused[i] = "the token belongs to another attempt"
+		default:
+			batch, places = append(batch, attemptTelemetry{scope, telemetry}), append(places, i)
+		}
+	}
+	if len(batch) == 0 {
+		return refused, nil
+	}
+	err := t.store(ctx, batch)
+	if !permanent(err) {
+		return refused, err
+	}
+	// One of them is at fault: the others are stored without it.
+	for k := range batch {
+		err := t.store(ctx, batch[k:k+1])
+		if err != nil && !permanent(err) {
+			return refused, err
+		}
+		if err != nil {
+			refused[places[k]] = apperr.MessageOf(err)
+		}
+	}
+	return refused, nil
+}
+
+// permanent reports whether sending the same again would fail again.
+func permanent(err error) bool {
+	switch apperr.CodeOf(err) {
+	case apperr.Invalid, apperr.NotFound, apperr.Forbidden:
+		return true
+	default:
+		return false
+	}
+}
+
+// rpcAnswer answers a call with message unless err says that it failed.
+func rpcAnswer[T any](message *T, err error) (*connect.Response[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(message), nil
+}
+
+// connectError gives an error the code that clients of TaskService know. The
+// cause of an internal one is logged and not told.
+func (t *taskAPI) connectError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if own, ok := errors.AsType[*connect.Error](err); ok {
+		return own
+	}
+	codes := map[apperr.Code]connect.Code{
+		apperr.Invalid: connect.CodeInvalidArgument, apperr.Unauthenticated: connect.CodeUnauthenticated,
+		apperr.Forbidden: connect.CodePermissionDenied, apperr.NotFound: connect.CodeNotFound,
+		apperr.Conflict: connect.CodeFailedPrecondition, apperr.Quota: connect.CodeResourceExhausted,
+		apperr.Unavailable: connect.CodeUnavailable,
+	}
+	code, known := codes[apperr.CodeOf(err)]
+	switch {
+	case known:
+		return connect.NewError(code, errors.New(apperr.MessageOf(err)))
+	case errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
+		return connect.NewError(connect.CodeCanceled, errors.New("the call was given up"))
+	}
+	t.Log.Error("a report of a task failed", slog.Any("error", err))
+	return connect.NewError(connect.CodeInternal, errors.New(apperr.MessageOf(err)))
+}

@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// maxTaskBlob is the largest file that a task may give, in bytes.
+const maxTaskBlob = 64 << 30
+
+// getBlob gives a task the bytes under a hash, or tells with HEAD that they are
+// there. The hash is the right to read them: only who was given one knows it.
+func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
+	if _, _, err := t.task(r.Context(), r.Header, "", ""); err != nil {
+		return err
+	}
+	sha := chi.URLParam(r, "sha")
+	store := t.Artifacts.Store()
+	blob, err := store.Stat(sha)
+	if err != nil {
+		return err
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Length", strconv.FormatInt(blob.Size, 10))
+	header.Set("ETag", `"`+sha+`"`)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	reader, err := store.Open(sha)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	if _, err := io.Copy(w, reader); err != nil {
+		// The length is announced already: breaking off tells that bytes are missing.
+		t.Log.Warn("a task did not get a whole blob", "blob", sha, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// putBlob takes the bytes of an output. They must have the hash of the path, and
+// the attempt must still be wanted: Conflict otherwise.
+func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
+	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
+	if err != nil {
+		return err
+	}
+	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+		return err
+	}
+	if r.ContentLength > maxTaskBlob {
+		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
+		return nil
+	}
+	body := http.MaxBytesReader(w, r.Body, maxTaskBlob)
+	_, err = t.Artifacts.Store().PutExpected(ctx, body, chi.URLParam(r, "sha"))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// wanted refuses an attempt that has ended or is to end. The upload is a sign of
+// life, and is told as one.
+func (t *taskAPI) wanted(ctx context.Context, scope auth.TaskScope, authorization string) error {
+	results, err := t.Executions.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{
+		TaskId: taskIDOf(scope), Token: authorization[len("Bearer "):],
+		Report: &flowforgev1.AttemptReport_Heartbeat{Heartbeat: &flowforgev1.Heartbeat{Timestamp: t.Now().UnixMilli()}},
+	}})
+	if err != nil {
+		return err
+	}
+	if !results[0].GetAccepted() || results[0].GetCancel() {
+		return apperr.New(apperr.Conflict, "The attempt is not running any more.")
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// attemptTelemetry is what one attempt reported; who it is stands in its token,
+// never in the entries.
+type attemptTelemetry struct {
+	scope     auth.TaskScope
+	telemetry *flowforgev1.Telemetry
+}
+
+// store makes the lines and points of a batch durable. NotFound: an attempt's
+// execution does not exist.
+func (t *taskAPI) store(ctx context.Context, batch []attemptTelemetry) error {
+	var lines []telemetry.LogLine
+	var points []telemetry.Point
+	for _, b := range batch {
+		of, err := t.names.of(ctx, b.scope)
+		if err != nil {
+			return err
+		}
+		for _, entry := range b.telemetry.GetLogs() {
+			lines = append(lines, t.logLine(b.scope, of, entry))
+		}
+		for _, point := range b.telemetry.GetMetrics() {
+			points = append(points, t.point(b.scope, of, point))
+		}
+	}
+	if len(lines) > 0 {
+		if err := t.Telemetry.AppendLogs(ctx, lines); err != nil {
+			return err
+		}
+	}
+	if len(points) > 0 {
+		return t.Telemetry.AppendMetrics(ctx, points)
+	}
+	return nil
+}
+
+func (t *taskAPI) logLine(scope auth.TaskScope, of taskName, entry *flowforgev1.LogEntry) telemetry.LogLine {
+	line := telemetry.LogLine{
+		TenantID: of.tenant, ProjectID: of.project, ExecutionID: scope.ExecutionID,
+		NodeIndex: scope.NodeIndex, Node: of.node, Attempt: scope.Attempt,
+		Stream: entry.GetStream(), Seq: t.numbered(entry.GetSequence()), Time: t.at(entry.GetTimestamp()),
+		Level: entry.GetLevel(), Message: entry.GetMessage(),
+	}
+	if line.Stream == "" {
+		line.Stream = "sdk"
+	}
+	if entry.GetExtra() != "" {
+		line.Fields = json.RawMessage(entry.GetExtra())
+	}
+	return line
+}
+
+func (t *taskAPI) point(scope auth.TaskScope, of taskName, point *flowforgev1.MetricPoint) telemetry.Point {
+	return telemetry.Point{
+		TenantID: of.tenant, ProjectID: of.project, ExecutionID: scope.ExecutionID,
+		NodeIndex: scope.NodeIndex, Node: of.node, Attempt: scope.Attempt,
+		Seq: t.numbered(point.GetSequence()), Name: point.GetName(), Kind: point.GetType(), Step: point.Step,
+		Value: point.GetValue(), Time: t.at(point.GetTimestamp()), Tags: point.GetTags(),
+	}
+}
+
+// numbered gives an entry without a sequence number one that grows; such an
+// entry is stored twice when it is sent twice.
+func (t *taskAPI) numbered(sequence int64) int64 {
+	if sequence > 0 {
+		return sequence
+	}
+	return t.sequence.Add(1)
+}
+
+func (t *taskAPI) at(milliseconds int64) time.Time {
+	if milliseconds <= 0 {
+		return t.Now().UTC()
+	}
+	return time.UnixMilli(milliseconds).UTC()
+}
+
+// maxTaskNames bounds the executions that taskNames remembers.
+const maxTaskNames = 2000
+
+// taskName is what telemetry stores beside the scope of a token.
+type taskName struct {
+	tenant, project uuid.UUID
+	node            string
+}
+
+// taskNames finds the names of attempts; an execution's never change, so they
+// are looked up once.
+type taskNames struct {
+	executions *execution.Service
+	workflows  *workflow.Service
+
+	mu    sync.Mutex
+	known map[uuid.UUID]knownExecution
+}
+
+type knownExecution struct {
+	tenant, project uuid.UUID
+	definition      *workflow.Definition
+}
+
+func newTaskNames(executions *execution.Service, workflows *workflow.Service) *taskNames {
+	return &taskNames{executions: executions, workflows: workflows, known: make(map[uuid.UUID]knownExecution)}
+}
+
+// of returns NotFound when there is no such execution or node.
+func (n *taskNames) of(ctx context.Context, scope auth.TaskScope) (taskName, error) {
+	n.mu.Lock()
+	e, ok := n.known[scope.ExecutionID]
+	n.mu.Unlock()
+	if !ok {
+		ctx = auth.AsSystem(ctx)
+		found, err := n.executions.Get(ctx, scope.ExecutionID)
+		if err != nil {
+			return taskName{}, err
+		}
+		version, err := n.workflows.VersionByID(ctx, found.VersionID)
+		if err != nil {
+			return taskName{}, err
+		}
+		e = knownExecution{tenant: found.TenantID, project: found.ProjectID, definition: version.Definition}
+		n.mu.Lock()
+		if len(n.known) >= maxTaskNames {
+			clear(n.known)
+		}
+		n.known[scope.ExecutionID] = e
+		n.mu.Unlock()
+	}
+	if scope.NodeIndex < 0 || scope.NodeIndex >= len(e.definition.Operators) {
+		return taskName{}, apperr.New(apperr.NotFound, "The execution has no node %d.", scope.NodeIndex)
+	}
+	return taskName{tenant: e.tenant, project: e.project, node: e.definition.Operators[scope.NodeIndex].Name}, nil
+}
