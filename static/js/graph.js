@@ -1,19 +1,62 @@
 // The graph of an execution: arrow keys move from node to node (roving focus),
 // Enter opens, and the selected node is brought into view.
 export function setUp() {
-  for (const graph of document.querySelectorAll(".dag:not([data-ready])")) {
-    graph.dataset.ready = "";
-    const selected = graph.querySelector(".node[aria-current]");
-    if (selected) reveal(graph, selected, "instant");
-    rove(graph);
+  for (const graph of document.querySelectorAll(".dag")) {
+    if (!graph.hasAttribute("data-ready")) {
+      graph.dataset.ready = "";
+      const selected = graph.querySelector(".node[aria-current]");
+      if (selected) reveal(graph, selected, "instant");
+      rove(graph);
+      selectInPlace(graph);
+    }
+    oneTabStop(graph);
   }
+}
+
+// A live update draws nodes anew: all but one leave the tab order again.
+function oneTabStop(graph) {
+  const nodes = [...graph.querySelectorAll("a.node")];
+  const stop = nodes.find((node) => node.getAttribute("tabindex") === "0") ?? graph.querySelector("a.node[aria-current]") ?? nodes[0];
+  for (const node of nodes) node.setAttribute("tabindex", node === stop ? "0" : "-1");
+}
+
+// The parts of the page that follow the selected node. The link of a node is a whole
+// page; here only these are taken from it, so that nothing else moves.
+const followers = ["node", "metrics", "logs", "live"];
+
+function selectInPlace(graph) {
+  graph.addEventListener("click", (event) => {
+    const node = event.target.closest("a.node");
+    if (!node || node.dataset.group || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    select(graph, node);
+  });
+}
+
+async function select(graph, node) {
+  const url = new URL(node.href.baseVal, location.href);
+  const hash = url.hash;
+  url.hash = "";
+  for (const other of graph.querySelectorAll(".node[aria-current]")) other.removeAttribute("aria-current");
+  node.setAttribute("aria-current", "true");
+  const answer = await fetch(url, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) {
+    location.assign(url + hash);
+    return;
+  }
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  history.replaceState(history.state, "", url);
+  for (const id of followers) await replace(document.getElementById(id), page.getElementById(id));
+  document.getElementById("node")?.scrollIntoView({ block: "nearest" });
+}
+
+// htmx swaps, so that it closes the old live connection and opens the new one.
+async function replace(old, fresh) {
+  if (old && fresh) await htmx.swap({ sourceElement: old, target: old, text: fresh.outerHTML, swap: "outerHTML" });
 }
 
 function rove(graph) {
   const nodes = () => [...graph.querySelectorAll("a.node")];
-  const all = nodes();
-  const first = graph.querySelector("a.node[aria-current]") ?? all[0];
-  for (const node of all) node.setAttribute("tabindex", node === first ? "0" : "-1");
   graph.addEventListener("focusin", (event) => {
     const node = event.target.closest("a.node");
     if (!node) return;
