@@ -13,39 +13,40 @@ import (
 // capacityVerdict says whether the nodes of the version fit this machine: now, later, or
 // never, in which case check is not ready.
 func (h *Handlers) capacityVerdict(r *http.Request, d *draft, check *views.LaunchCheck) []views.Verdict {
-	capacity, free, err := h.Executions.Capacity(r.Context())
+	fit, err := h.Executions.Fits(r.Context(), d.version.ID)
 	if err != nil {
 		return nil // the launch itself says what is wrong
 	}
-	var largest *workflow.Operator
-	for i := range d.version.Definition.Operators {
-		op := &d.version.Definition.Operators[i]
-		if op.Type == workflow.TypeNoop {
-			continue
-		}
-		if !fits(op.Resources, capacity) {
-			check.Ready, check.Summary = false, "Can never fit this machine"
-			return []views.Verdict{{
-				Tone: "no", Strong: "Can never fit.",
-				Text: fmt.Sprintf("Node %s asks for %s; this machine has %s.", op.Name, asked(op.Resources), offered(capacity)),
-			}}
-		}
-		if largest == nil || op.Resources.CPUMillis > largest.Resources.CPUMillis {
-			largest = op
-		}
+	if !fit.OK {
+		check.Ready, check.Summary = false, "Can never fit this machine"
+		return []views.Verdict{{Tone: "no", Strong: "Can never fit.", Text: fit.Message}}
 	}
-	if largest == nil {
+	_, free, err := h.Executions.Capacity(r.Context())
+	largest := largestNode(d.version.Definition)
+	if err != nil || largest == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Its largest node asks for %s; %s is free.", asked(largest.Resources), offered(free))
+	text := fmt.Sprintf("The largest node asks for %s; %s is free.", asked(largest.Resources), offered(free))
 	if fits(largest.Resources, free) && free.Slots > 0 {
 		return []views.Verdict{{Tone: "ok", Strong: "Fits now.", Text: text}}
 	}
 	return []views.Verdict{{Tone: "wait", Strong: "Would wait for room.", Text: text}}
 }
 
+// largestNode is the node that asks for most CPU, nil when none runs a process.
+func largestNode(d *workflow.Definition) *workflow.Operator {
+	var largest *workflow.Operator
+	for i := range d.Operators {
+		op := &d.Operators[i]
+		if op.Type != workflow.TypeNoop && (largest == nil || op.Resources.CPUMillis > largest.Resources.CPUMillis) {
+			largest = op
+		}
+	}
+	return largest
+}
+
 func fits(r workflow.Resources, room quota.Amount) bool {
-	return r.CPUMillis <= room.CPUMillis && r.MemoryMiB <= room.MemoryMiB && r.GPUs == 0
+	return r.CPUMillis <= room.CPUMillis && r.MemoryMiB <= room.MemoryMiB
 }
 
 // asked writes what a node needs.

@@ -12,7 +12,8 @@ import (
 //
 // Controls are named by path: fields "p.name", list rows "p.0", map rows
 // "p.0.$key" and "p.0.$value", the rows of both counted by "p.$n" (missing rows
-// are skipped); an optional composite is there when "p.$set" is "1"; a Union
+// are skipped); an optional composite is there when the
+// first "p.$set" is "1", and so is one in a field that may be left out; a Union
 // says "p.$type" and has the widget of the variant under "p.<Tag>"; a checkbox
 // has "p.$bool" beside it; a DateRange has "p.from" and "p.to"; a DateTime has
 // "p" in local time and "p.$zone"; features are "p.features", repeated; a
@@ -148,6 +149,9 @@ func decodeFields(r *formReader, fields []Field, name, path string) map[string]a
 	out := map[string]any{}
 	for _, f := range fields {
 		control := join(name, f.Name)
+		if set, said := r.text(control + ".$set"); said && set != "1" && f.Type.Kind != KindOptional {
+			continue // a field that may be left out was left out
+		}
 		v, present := f.Type.impl.decode(r, f.Type, control, join(path, f.Name))
 		if !present {
 			if text, cleared := r.text(control); cleared && text == "" && f.Required && f.Default != nil {

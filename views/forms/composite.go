@@ -180,8 +180,13 @@ func (c Control) Alternatives() []Alternative {
 // say that it is given.
 func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
 
-// Given reports whether that box is ticked.
-func (c Control) Given() bool { return c.at("$set") == "1" }
+// Given reports whether that box is ticked: it was, or there is a value to show.
+func (c Control) Given() bool {
+	if said := c.form.has(c.Name + ".$set"); said || c.Declared.Kind == typeregistry.KindOptional {
+		return c.at("$set") == "1"
+	}
+	return c.form.has(c.Name)
+}
 
 // InitialOf is the value that a new value of type t starts from: the defaults of its
 // members, nil where there are none.

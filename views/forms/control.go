@@ -146,7 +146,7 @@ func (c Control) input() templ.Attributes {
 
 func (c Control) describedby() string {
 	var ids []string
-	if c.Help != "" && !c.Bare || c.hint() != "" && !c.Bare {
+	if !c.Bare && (c.Help != "" || c.Hint() != "") {
 		ids = append(ids, c.HelpID())
 	}
 	if c.Invalid() {

@@ -17,7 +17,11 @@ func (c Control) hint() string {
 	case typeregistry.KindString:
 		return between(count(p.MinLength), count(p.MaxLength), " characters")
 	case typeregistry.KindList, typeregistry.KindMap:
-		return between(count(p.MinItems), count(p.MaxItems), " entries")
+		low := count(p.MinItems)
+		if low == "" && p.MaxItems != nil {
+			low = "0"
+		}
+		return between(low, count(p.MaxItems), " entries")
 	case typeregistry.KindDuration:
 		limits := between(c.humanDuration(p.Earliest), c.humanDuration(p.Latest), "")
 		return strings.TrimSpace(limits + " Write 90 min, 2 h 30 min or PT2H30M.")
@@ -41,12 +45,13 @@ func (c Control) humanDuration(iso string) string {
 	return c.Type.Render(iso)
 }
 
-// Hint is the limits of the type, "" when it has none or when the help says them.
+// Hint is the limits of the type, "" when it has none or when the help says them too.
 func (c Control) Hint() string {
-	if c.Bare {
+	hint := c.hint()
+	if c.Bare || strings.Contains(c.Help, hint) {
 		return ""
 	}
-	return c.hint()
+	return hint
 }
 
 func count(n *int) string {

@@ -84,3 +84,30 @@ func TestHintsArrangeTheForm(t *testing.T) {
 	require.False(t, sections[2].Open())
 	require.Equal(t, "4", sections[2].Hidden[0].Carried().Get("inputs.d"))
 }
+
+// TestLeftOutComposites: a field that may be left out asks first whether it is given.
+func TestLeftOutComposites(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t,
+		map[string]any{"name": "a", "type": "Struct{x: Integer}", "required": false},
+		map[string]any{"name": "b", "type": "List<Integer>", "required": false},
+		map[string]any{"name": "c", "type": "DateRange", "required": false},
+		map[string]any{"name": "d", "type": "Union<A: Integer | B: String>", "required": false},
+	)
+	require.JSONEq(t, `{}`, decode(t, schema, draw(t, forms.Config{Schema: schema})))
+
+	inputs := map[string]any{"a": decodeJSON(t, `{"x": 1}`), "b": decodeJSON(t, `[1, 2]`), "c": decodeJSON(t, `{"from": "2026-01-01", "to": "2026-01-02"}`), "d": decodeJSON(t, `{"$type": "A", "value": 1}`)}
+	doc := draw(t, forms.Config{Schema: schema, Values: schema.EncodeForm(inputs, forms.Prefix)})
+	require.JSONEq(t, encodeJSON(t, inputs), decode(t, schema, doc))
+
+	sent := formtest.Submit(doc)
+	for _, name := range []string{"a", "b", "c", "d"} { // the box is unticked
+		sent["inputs."+name+".$set"] = []string{"0"}
+	}
+	got, problems := schema.DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
+	require.Empty(t, problems)
+	require.Empty(t, got)
+	again := formtest.Submit(draw(t, forms.Config{Schema: schema, Values: sent}))
+	require.Equal(t, "1", again.Get("inputs.a.x"), "what was typed is kept behind the box")
+	require.Equal(t, []string{"0"}, again["inputs.a.$set"])
+}
