@@ -39,7 +39,8 @@ func table() []rule {
 		{packages: "launcher/...", may: "apperr proto/... sdk unixsocket"},
 		{packages: "runner/...", may: "proto/... sdk unixsocket"},
 		// 3
-		{packages: "auth quota artifact/... telemetry/... notify", may: "db apperr auth"},
+		{packages: "auth quota artifact/... notify", may: "db apperr auth"},
+		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth"},
 		{packages: "workflow", may: "dag typeregistry expression auth db apperr"},
 		// 4
@@ -88,7 +89,7 @@ func violations(p listed) []string {
 
 // matches reports whether one of the patterns stands for name.
 func matches(name, patterns string) bool {
-	for _, pattern := range strings.Fields(patterns) {
+	for pattern := range strings.FieldsSeq(patterns) {
 		root, below := strings.CutSuffix(pattern, "/...")
 		if name == root || below && strings.HasPrefix(name, root+"/") {
 			return true
@@ -100,7 +101,7 @@ func matches(name, patterns string) bool {
 // tree is the package that the pattern for name stands for, when it stands for
 // all below it.
 func tree(name, patterns string) string {
-	for _, pattern := range strings.Fields(patterns) {
+	for pattern := range strings.FieldsSeq(patterns) {
 		if root, below := strings.CutSuffix(pattern, "/..."); below && matches(name, pattern) {
 			return root
 		}

@@ -21,14 +21,14 @@ import (
 var kill = child.Step{Signal: syscall.SIGKILL, Grace: 5 * time.Second}
 
 func sleeper(dir string) *exec.Cmd {
-	cmd := exec.Command("sleep", "300") //nolint:noctx // it is stopped by the code under test
+	cmd := exec.Command("sleep", "300")
 	cmd.Dir = dir
 	return cmd
 }
 
 func TestStopGoesOnToTheNextStep(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command("sh", "-c", `trap "" TERM; echo deaf; while :; do sleep 0.1; done`) //nolint:noctx // it is stopped by the code under test
+	cmd := exec.Command("sh", "-c", `trap "" TERM; echo deaf; while :; do sleep 0.1; done`)
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (i identity) attributes() *syscall.SysProcAttr {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: namespaceID, HostID: 0, Size: 1}}
 		attr.Credential = &syscall.Credential{Uid: namespaceID, Gid: namespaceID, NoSetGroups: true}
 	case i.uid != os.Geteuid():
-		attr.Credential = &syscall.Credential{Uid: uint32(i.uid), Gid: uint32(i.gid)}
+		attr.Credential = &syscall.Credential{Uid: uint32(i.uid), Gid: uint32(i.gid)} //nolint:gosec // the kernel has no others
 	}
 	return attr
 }

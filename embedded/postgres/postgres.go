@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -248,9 +249,7 @@ func (s *Server) start(ctx context.Context) (*child.Process, error) {
 
 func (s *Server) arguments() []string {
 	settings := defaultSettings()
-	for name, value := range s.cfg.Settings {
-		settings[name] = value
-	}
+	maps.Copy(settings, s.cfg.Settings)
 	settings["unix_socket_directories"] = s.socketDir
 	args := []string{"-D", s.data()}
 	for name, value := range settings {

@@ -128,10 +128,9 @@ func TestServerComesBackAfterKill(t *testing.T) {
 func TestServerComesBackAfterKillOfItsOwner(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
-	url := ""
 	for round := range 4 {
 		owner := startOwner(t, dir)
-		url = owner.url
+		url := owner.url
 		if round == 0 {
 			if err := exec(t.Context(), url, "CREATE TABLE kept (x int)"); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ func (l *Library) Connect(args ...string) (*Conn, error) {
 	}
 	argv = append(argv, nil)
 	pin.Pin(&argv[0])
-	handle := l.connect(int32(len(argv)-1), unsafe.Pointer(&argv[0]))
+	handle := l.connect(int32(len(argv)-1), unsafe.Pointer(&argv[0])) //nolint:gosec // a handful
 	if handle == nil {
 		return nil, errors.New("the ClickHouse engine does not open its data")
 	}

@@ -65,7 +65,7 @@ func copyRows(insert *chdb.Insert, body io.Reader) error {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF: //nolint:errorlint // ReadFull's own short last read is bare; a wrapped one is a body cut off
+		case errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF: // ReadFull's own short last read is bare; a wrapped one is a body cut off
 			return nil
 		default:
 			return fmt.Errorf("read the rows: %w", err)
@@ -106,7 +106,7 @@ func (s *Server) sendBlocks(w http.ResponseWriter, stream *chdb.Stream, st *stat
 			s.fail(w, err)
 			return sent, err
 		case err != nil: // the status is out: end with the exception block that clients look for
-			fmt.Fprintf(w, "\r\n__exception__\r\n%s\r\n%s\n%d %s\r\n__exception__\r\n", tag, err, len(err.Error())+1, tag)
+			fmt.Fprintf(w, "\r\n__exception__\r\n%s\r\n%s\n%d %s\r\n__exception__\r\n", tag, err, len(err.Error())+1, tag) //nolint:gosec // read by ClickHouse clients, never by a browser
 			return sent, err
 		case block == nil:
 			return sent, nil
@@ -174,6 +174,7 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 			status = http.StatusBadRequest
 		}
 	}
+	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, "%s (version %s (embedded))\n", err, s.version)
 }

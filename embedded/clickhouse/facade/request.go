@@ -42,7 +42,7 @@ var (
 
 func parseRequest(r *http.Request) (*statement, error) {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		return nil, errors.New("Code: 48. DB::Exception: external tables are not supported by the embedded engine. (NOT_IMPLEMENTED)") //nolint:staticcheck // the engine's own wording, which clients parse
+		return nil, errors.New("Code: 48. DB::Exception: external tables are not supported by the embedded engine. (NOT_IMPLEMENTED)")
 	}
 	args := r.URL.Query()
 	st := &statement{
@@ -82,7 +82,7 @@ func (st *statement) readBody(body io.Reader) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("read the query: %w", err)
 	case len(rest) > maxQuery:
-		return errors.New("Code: 62. DB::Exception: the query is too long. (SYNTAX_ERROR)") //nolint:staticcheck // the engine's own wording, which clients parse
+		return errors.New("Code: 62. DB::Exception: the query is too long. (SYNTAX_ERROR)")
 	case st.query == "":
 		st.query = string(rest)
 	case len(rest) > 0:
@@ -120,7 +120,7 @@ func decodeBody(r *http.Request, blocks bool) (io.Reader, error) {
 		}
 		body = unzipped
 	default:
-		return nil, fmt.Errorf("Code: 48. DB::Exception: content encoding %q is not supported by the embedded engine. (NOT_IMPLEMENTED)", encoding) //nolint:staticcheck // the engine's own wording, which clients parse
+		return nil, fmt.Errorf("Code: 48. DB::Exception: content encoding %q is not supported by the embedded engine. (NOT_IMPLEMENTED)", encoding)
 	}
 	if blocks {
 		reader := chproto.NewReader(body)

@@ -35,7 +35,7 @@ func (s *session) prepare(st *statement) error {
 	assignments := make([]string, 0, len(st.settings))
 	for _, setting := range st.settings {
 		if !settingName.MatchString(setting.Name) {
-			return fmt.Errorf("Code: 115. DB::Exception: Unknown setting %q. (UNKNOWN_SETTING)", setting.Name) //nolint:staticcheck // the engine's own wording, which clients parse
+			return fmt.Errorf("Code: 115. DB::Exception: Unknown setting %q. (UNKNOWN_SETTING)", setting.Name)
 		}
 		assignments = append(assignments, setting.Name+"="+quoteString(setting.Value))
 		s.changed = append(s.changed, setting.Name)
