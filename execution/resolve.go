@@ -88,7 +88,7 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 		return blob, true, nil
 	}
 	if ref, ok := v["$catalogue"].(string); ok && r.service.config.Catalogue != nil {
-		blob, err := r.service.config.Catalogue.Blob(ctx, kind, ref)
+		blob, err := r.service.config.Catalogue.Blob(auth.AsSystem(ctx), kind, ref)
 		if err != nil {
 			return BlobRef{}, false, fmt.Errorf("%s %q: %w", kind, ref, err)
 		}
