@@ -68,6 +68,11 @@ func parseAddress(address string) (*clickhouse.Options, error) {
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "8123", "https": "8443", "clickhouse": "9000"}[u.Scheme])
 	}
+	if u.Scheme == "https" {
+		query := u.Query()
+		query.Set("secure", "true")
+		u.RawQuery = query.Encode()
+	}
 	o, err := clickhouse.ParseDSN(u.String())
 	if err != nil {
 		return nil, errors.New("the address of ClickHouse is not valid")

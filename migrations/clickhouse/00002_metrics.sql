@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS metrics_1m (
 )
 ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(UUIDv7ToDateTime(execution_id, 'UTC'))
-ORDER BY (execution_id, name, node_index, attempt, tags, minute)
+ORDER BY (execution_id, name, node_index, attempt, tags, minute, tenant_id, project_id)
 SETTINGS non_replicated_deduplication_window = 1000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS metrics_1m_view TO metrics_1m AS
