@@ -66,7 +66,7 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 	if apperr.Is(err, apperr.Conflict) || ctx.Err() != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.cfg.Out, "  ClickHouse is not running: %s Logs and metrics wait on disk in %s.\n", apperr.MessageOf(err), a.paths.spool())
+	fmt.Fprintf(a.cfg.Out, "  ClickHouse is not running: %v. Logs and metrics wait on disk in %s.\n", err, a.paths.spool())
 	a.cfg.Log.Warn("the ClickHouse engine is not running", "error", err)
 	return nil, nil
 }

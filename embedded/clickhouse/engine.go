@@ -17,6 +17,9 @@ import (
 	"github.com/flowforge/flowforge/embedded/clickhouse/facade"
 )
 
+// engineBuiltIn tells that this build can load the engine's library.
+const engineBuiltIn = true
+
 // engineConnections is how many statements the engine runs at once.
 const engineConnections = 8
 

@@ -8,7 +8,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
+const engineBuiltIn = false
+
 // RunEngine refuses: this build is fully static and cannot load a library.
 func RunEngine(context.Context, []string) error {
-	return apperr.New(apperr.Unavailable, "this build of FlowForge has no ClickHouse engine: set FLOWFORGE_CLICKHOUSE_URL")
+	return apperr.New(apperr.Unavailable, "this build has no ClickHouse engine: set FLOWFORGE_CLICKHOUSE_URL")
 }

@@ -15,6 +15,9 @@ const LibraryName = "libchdb.so"
 // empty, else the first of dirs that holds it. A missing one is Unavailable;
 // the server then runs without ClickHouse and spools logs and metrics to disk.
 func FindLibrary(explicit string, dirs ...string) (string, error) {
+	if !engineBuiltIn {
+		return "", apperr.New(apperr.Unavailable, "this build has no ClickHouse engine: set FLOWFORGE_CLICKHOUSE_URL")
+	}
 	if explicit != "" {
 		if info, err := os.Stat(explicit); err != nil || info.IsDir() {
 			return "", apperr.New(apperr.Unavailable, "there is no ClickHouse library at %s (FLOWFORGE_CHDB_LIB)", explicit)
