@@ -38,8 +38,9 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, python, self st
 	name := argv[0]
 	switch name {
 	case "python", "python3":
+		// The interpreter finds its environment by the name that it is called by.
 		path, err := findPython(env, dir, python)
-		return command{path: path, argv: argv}, err
+		return command{path: path, argv: append([]string{path}, argv[1:]...)}, err
 	case "flowforge":
 		if self != "" {
 			return command{path: self, argv: argv}, nil

@@ -12,19 +12,24 @@ import (
 // attempt ends as interrupted, unless the server had asked for its end.
 func Task(ctx context.Context, config Config, spec *flowforgev1.AttemptSpec) (*flowforgev1.Finished, error) {
 	config.OwnProcess = true
-	supervisor, err := New(config)
+	s, err := New(config)
 	if err != nil {
 		return nil, err
 	}
-	defer supervisor.Close()
-	a, err := supervisor.start(spec)
+	return s.runOne(ctx, spec)
+}
+
+// runOne runs one attempt and closes the supervisor.
+func (s *Supervisor) runOne(ctx context.Context, spec *flowforgev1.AttemptSpec) (*flowforgev1.Finished, error) {
+	defer s.Close()
+	a, err := s.start(spec)
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-a.delivered:
 	case <-ctx.Done():
-		supervisor.Shutdown(a.grace())
+		s.Shutdown(a.grace())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -130,7 +130,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 func (e *environments) build(ctx context.Context, python, dir string, requirements []string, line func(string)) error {
 	line("Installing requirements into a new environment: " + strings.Join(requirements, ", "))
 	begin := time.Now()
-	if err := e.step(ctx, command{python, []string{"python3", "-m", "venv", dir}}, "create a virtual environment", line); err != nil {
+	if err := e.step(ctx, command{python, []string{python, "-m", "venv", dir}}, "create a virtual environment", line); err != nil {
 		return err
 	}
 	file := dir + ".txt"
@@ -138,8 +138,10 @@ func (e *environments) build(ctx context.Context, python, dir string, requiremen
 	if err := os.WriteFile(file, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
-	pip := command{filepath.Join(dir, "bin", "python3"), []string{
-		"python3", "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
+	// The interpreter finds its environment by the name that it is called by.
+	own := filepath.Join(dir, "bin", "python3")
+	pip := command{own, []string{
+		own, "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
 		"--progress-bar", "off", "-r", file,
 	}}
 	if err := e.step(ctx, pip, "install the requirements", line); err != nil {
