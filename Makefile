@@ -22,9 +22,8 @@ test: ## everything that CI runs: generated code, lint, Go, Python and browser t
 
 check: test ## the same as test
 
-generate: ## write the generated code anew (templates, queries, protocol) and format the templates
+generate: ## write the generated code anew (templates, queries, protocol)
 	@scripts/generate
-	@$${FLOWFORGE_CACHE_DIR:-.cache}/bin/templ fmt views
 
 e2e: ## the browser tests alone
 	@scripts/test e2e
