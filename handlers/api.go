@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -34,28 +37,47 @@ func (p *apiProblem) Schema(r huma.Registry) *huma.Schema {
 func problemFromHuma(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 	code := apperr.Invalid
 	switch status {
+	case http.StatusUnauthorized:
+		code = apperr.Unauthenticated
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		code = apperr.NotFound
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
 		status = http.StatusUnprocessableEntity
 		message = "The request has values that need a change."
-	}
-	var fields []apperr.Field
-	for _, err := range errs {
-		if d, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma passes its details bare
-			detail := d.ErrorDetail()
-			fields = append(fields, apperr.Field{Path: strings.TrimPrefix(detail.Location, "body."), Message: detail.Message})
-		} else if err != nil {
-			fields = append(fields, apperr.Field{Path: "body", Message: err.Error()})
-		}
+	case http.StatusRequestEntityTooLarge:
+		message = "The body of the request is larger than this operation takes."
+	case http.StatusUnsupportedMediaType:
+		message = "The body of the request has a media type that this operation does not take: send application/json."
+		errs = nil
+	case http.StatusRequestTimeout:
+		message = "The body of the request came too slowly. Send it again."
+	case http.StatusInternalServerError: // a body that broke off; nobody is there to read this
+		status, message, errs = http.StatusUnprocessableEntity, "The body of the request broke off.", nil
 	}
 	p := &apiProblem{web.Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message, Code: code, Errors: fields,
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message, Code: code, Errors: fieldsFromHuma(errs),
 	}}
 	if ctx != nil {
 		p.RequestID = web.RequestID(ctx.Context())
 	}
 	return p
+}
+
+func fieldsFromHuma(errs []error) []apperr.Field {
+	var fields []apperr.Field
+	for _, err := range errs {
+		if d, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma passes its details bare
+			detail := d.ErrorDetail()
+			path := detail.Location
+			for _, place := range []string{"body.", "query.", "path.", "header."} {
+				path = strings.TrimPrefix(path, place)
+			}
+			fields = append(fields, apperr.Field{Path: path, Message: detail.Message})
+		} else if err != nil {
+			fields = append(fields, apperr.Field{Path: "body", Message: err.Error()})
+		}
+	}
+	return fields
 }
 
 // humaErrors points huma's package-wide error constructors at ours, once.
@@ -75,11 +97,13 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	config.SchemasPath = apiPrefix + "/schemas"
 	config.DocsPath = ""
 	config.CreateHooks = nil
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "The content of admin.token in the server's data directory."},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	api := humachi.New(r, config)
+	api.UseMiddleware(signedIn(api))
 	h.workflowAPI(api)
 	h.executionAPI(api)
 	h.executionDataAPI(api)
@@ -87,6 +111,48 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.typeAPI(api)
 	h.catalogueAPI(api)
 	return api
+}
+
+// signedIn answers 401 to nobody before anything of the request is read; what a
+// reader may do is the services' to decide.
+func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if _, ok := auth.SubjectOf(ctx.Context()); ok {
+			next(ctx)
+			return
+		}
+		err := apperr.New(apperr.Unauthenticated, "Send the token of admin.token as \"Authorization: Bearer …\", or sign in.")
+		_ = huma.WriteErr(api, ctx, http.StatusUnauthorized, err.Message) // the reader may have gone away
+	}
+}
+
+// jsonFormat is huma's JSON without the one character that Postgres cannot keep.
+func jsonFormat() huma.Format {
+	format := huma.DefaultJSONFormat
+	decode := format.Unmarshal
+	format.Unmarshal = func(data []byte, v any) error {
+		if err := decode(data, v); err != nil {
+			return err
+		}
+		return checkText(data)
+	}
+	return format
+}
+
+// checkText refuses a JSON document with a NUL in a text.
+func checkText(data []byte) error {
+	if !bytes.Contains(data, []byte(`\u0000`)) {
+		return nil
+	}
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return nil //nolint:nilerr // at its end; whether it is JSON is for others to say
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
+			return errors.New("a text holds the character NUL, which cannot be kept")
+		}
+	}
 }
 
 // operation registers fn at method and path below apiPrefix; errors of fn are

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 
@@ -48,7 +49,7 @@ func (h *Handlers) typeAPI(api huma.API) {
 }
 
 func (h *Handlers) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeregistry.Entry], error) {
-	entry, _, err := h.Catalogue.RegisterType(ctx, in.RawBody)
+	entry, _, err := h.Catalogue.RegisterType(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
 	if err != nil {
 		return nil, err
 	}

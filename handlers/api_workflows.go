@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -93,7 +94,7 @@ func (h *Handlers) workflowAPI(api huma.API) {
 func (h *Handlers) apiRegister(ctx context.Context, in *struct {
 	RawBody []byte
 }) (*body[registered], error) {
-	v, created, err := h.Workflows.Register(ctx, in.RawBody)
+	v, created, err := h.Workflows.Register(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
 	if err != nil {
 		return nil, err
 	}

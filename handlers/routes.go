@@ -13,9 +13,9 @@ import (
 
 // Routes returns the whole site: its route table is below.
 func Routes(d Deps) http.Handler {
-	h := &Handlers{Deps: d}
+	h := &Handlers{Deps: d, drawings: newDrawings()}
 	r := chi.NewRouter()
-	r.Use(web.Identify, d.Site.Log, web.Secure)
+	r.Use(web.Identify, d.Site.Log, web.Secure, d.Site.Legible)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
 	}))
@@ -46,12 +46,14 @@ func Routes(d Deps) http.Handler {
 func (h *Handlers) pages(r chi.Router) {
 	r.Post("/logout", h.open(h.logout))
 	r.Get("/", h.page(h.home))
+	r.Get("/home/stream", h.page(h.homeStream))
 	r.Get("/search", h.page(h.search))
 	r.Get("/docs", h.page(h.docsPage))
 
 	r.Get("/workflows", h.page(h.workflows))
 	r.Get("/workflows/{name}", h.page(h.workflow))
 	r.Get("/workflows/{name}/versions/{version}", h.page(h.workflowVersion))
+	r.Post("/workflows/{name}/archive", h.page(h.archiveWorkflow))
 	r.Get("/workflows/{name}/launch", h.page(h.launchForm))
 	r.Post("/workflows/{name}/launch", h.page(h.launch))
 	r.Get("/launch/{id}", h.page(h.launchByID))
@@ -60,6 +62,7 @@ func (h *Handlers) pages(r chi.Router) {
 	r.Post("/uploads", h.page(h.upload))
 
 	r.Get("/executions", h.page(h.executions))
+	r.Get("/executions/stream", h.page(h.executionsStream))
 	r.Get("/executions/{id}", h.page(h.execution))
 	r.Get("/executions/{id}/stream", h.page(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.page(h.cancelPage))

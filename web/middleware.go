@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -102,6 +104,19 @@ func Secure(next http.Handler) http.Handler {
 
 // CSPNonce returns the nonce that scripts of this answer carry.
 func CSPNonce(ctx context.Context) string { return templ.GetNonce(ctx) }
+
+// Legible refuses addresses with bytes that no name or text has: NUL, and what is
+// not UTF-8.
+func (s *Site) Legible(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.QueryUnescape(r.URL.RawQuery)
+		if text := r.URL.Path + query; err != nil || strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			s.Fail(w, r, apperr.New(apperr.Invalid, "The address holds characters that cannot be read."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // SameOrigin refuses state-changing requests that another site's page sends.
 func (s *Site) SameOrigin(next http.Handler) http.Handler {

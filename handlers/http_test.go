@@ -1,0 +1,306 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// adminToken is the API token of the tests' sites.
+const adminToken = "the token of the tests"
+
+// testBundle is a whole site on real services and a database of its own. The
+// engine stands still until start is called.
+type testBundle struct {
+	ctx        context.Context // acts for the administrator
+	pool       *pgxpool.Pool
+	workflows  *workflow.Service
+	executions *execution.Service
+	artifacts  *artifact.Service
+	catalogue  *catalogue.Service
+	telemetry  *telemetry.Service
+	signer     auth.Signer
+	links      *auth.LoginLinks
+	routes     http.Handler
+	server     *httptest.Server
+	tasks      *heldTasks
+
+	nobody, member, admin *caller
+}
+
+func setup(t *testing.T) *testBundle {
+	t.Helper()
+	now := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	b := &testBundle{ctx: auth.WithSubject(context.Background(), auth.Local()), pool: dbtest.New(t), links: auth.NewLoginLinks(now), tasks: &heldTasks{}}
+	store, err := artifact.OpenStore(t.TempDir())
+	require.NoError(t, err)
+	b.signer, err = auth.NewSigner(bytes.Repeat([]byte("k"), 32))
+	require.NoError(t, err)
+	b.telemetry, err = telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), Log: log, Now: now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
+	b.artifacts = artifact.NewService(b.pool, store, now)
+	b.catalogue = catalogue.NewService(b.pool, now)
+	b.workflows = workflow.NewService(b.pool, b.catalogue, nil, now)
+	b.executions, err = execution.New(execution.Config{
+		Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
+		Catalogue: engineCatalogue{b.catalogue}, Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
+	})
+	require.NoError(t, err)
+	b.tasks.deliver = b.executions.Deliver
+
+	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
+	b.routes = handlers.Routes(handlers.Deps{
+		Log: log, Now: now, Sessions: sessions, Links: b.links, Signer: b.signer,
+		Site:      web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer(adminToken), ErrorPage: testErrorPage}),
+		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
+		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
+	})
+	b.server = httptest.NewServer(b.routes)
+	t.Cleanup(b.server.Close)
+	b.nobody = &caller{server: b.server.URL}
+	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
+	b.member = signedIn(t, b.server.URL, sessions, auth.Subject{
+		ID: uuid.New(), Name: "mia", Role: auth.RoleMember, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject,
+	})
+	return b
+}
+
+func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {
+	return views.ErrorPage(views.Page{Title: v.Title, User: v.User}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
+}
+
+// signedIn returns a caller with the session of subject, as a browser has it.
+func signedIn(t *testing.T, server string, sessions *web.Sessions, subject auth.Subject) *caller {
+	t.Helper()
+	w := httptest.NewRecorder()
+	require.NoError(t, sessions.SignIn(w, httptest.NewRequest(http.MethodGet, "/", nil), subject))
+	cookie := w.Result().Cookies()[0]
+	return &caller{server: server, header: http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}}
+}
+
+// start runs the engine until the test ends.
+func (b *testBundle) start(t *testing.T) {
+	t.Helper()
+	require.NoError(t, b.executions.Prepare(b.ctx))
+	client, err := jobs.NewClient(b.pool, b.executions, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(b.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.executions.Run(ctx); err != nil {
+			t.Errorf("run the engine: %v", err)
+		}
+	})
+	require.NoError(t, client.Start(b.ctx))
+	t.Cleanup(func() {
+		stopping, stop := context.WithTimeout(context.Background(), 10*time.Second)
+		defer stop()
+		if err := client.Stop(stopping); err != nil {
+			t.Errorf("stop the jobs: %v", err)
+		}
+		cancel()
+		wg.Wait()
+	})
+}
+
+// register registers a definition and returns its version.
+func (b *testBundle) register(t *testing.T, document string) workflow.Version {
+	t.Helper()
+	v, _, err := b.workflows.Register(b.ctx, []byte(document))
+	require.NoError(t, err, "%+v", err)
+	return v
+}
+
+// until waits for hints until done answers true.
+func (b *testBundle) until(t *testing.T, id uuid.UUID, done func(execution.Execution) bool) execution.Execution {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	hints, err := b.executions.Watch(ctx, id)
+	require.NoError(t, err)
+	for {
+		e, err := b.executions.Get(b.ctx, id)
+		require.NoError(t, err)
+		if done(e) {
+			return e
+		}
+		if _, ok := <-hints; !ok {
+			t.Fatalf("execution %s stays %s: %+v", id, e.Status, e.Counts)
+		}
+	}
+}
+
+func ended(e execution.Execution) bool { return e.Status.Ended() }
+
+// publish gives an execution an artifact with content.
+func (b *testBundle) publish(t *testing.T, e execution.Execution, item artifact.New, content string) artifact.Artifact {
+	t.Helper()
+	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(content))
+	require.NoError(t, err)
+	item.ID, err = artifact.NewID()
+	require.NoError(t, err)
+	item.ExecutionID, item.WorkflowName, item.Attempt, item.SHA256, item.Size = e.ID, e.WorkflowName, 1, blob.SHA256, blob.Size
+	err = db.Tx(b.ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
+		return b.artifacts.Publish(b.ctx, q, auth.LocalTenant, auth.LocalProject, []artifact.New{item})
+	})
+	require.NoError(t, err)
+	a, err := b.artifacts.Get(b.ctx, item.ID)
+	require.NoError(t, err)
+	return a
+}
+
+// appendLog gives an execution n lines of one node, numbered from first.
+func (b *testBundle) appendLog(t *testing.T, id uuid.UUID, node string, first, n int) {
+	t.Helper()
+	begin := time.Now().UTC().Add(-time.Minute)
+	lines := make([]telemetry.LogLine, n)
+	for i := range lines {
+		seq := first + i
+		lines[i] = telemetry.LogLine{
+			TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, ExecutionID: id, Node: node, Attempt: 1, Stream: "stdout",
+			Seq: int64(seq), Time: begin.Add(time.Duration(seq) * time.Millisecond), Level: []string{"INFO", "ERROR"}[seq%2], Message: node + " line " + jsonText(t, seq),
+		}
+	}
+	require.NoError(t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), lines))
+}
+
+// caller sends requests as somebody.
+type caller struct {
+	server string
+	header http.Header
+}
+
+// with returns the same caller with one more header.
+func (c *caller) with(name, value string) *caller {
+	header := c.header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set(name, value)
+	return &caller{server: c.server, header: header}
+}
+
+// open sends a request and returns the answer with its body unread.
+func (c *caller) open(t *testing.T, ctx context.Context, method, path, mediaType string, body io.Reader) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, c.server+path, body)
+	require.NoError(t, err)
+	for name, values := range c.header {
+		r.Header[name] = values
+	}
+	if mediaType != "" {
+		r.Header.Set("Content-Type", mediaType)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(r)
+	require.NoError(t, err, "%s %s", method, path)
+	return res
+}
+
+// reply is an answer that was read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (c *caller) send(t *testing.T, method, path, mediaType, body string) reply {
+	t.Helper()
+	res := c.open(t, t.Context(), method, path, mediaType, strings.NewReader(body))
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return reply{res.StatusCode, res.Header, string(text)}
+}
+
+func (c *caller) get(t *testing.T, path string) reply {
+	t.Helper()
+	return c.send(t, http.MethodGet, path, "", "")
+}
+
+func (c *caller) post(t *testing.T, path, body string) reply {
+	t.Helper()
+	return c.send(t, http.MethodPost, path, "application/json", body)
+}
+
+// object decodes the body of an answer that must have status; numbers stay as
+// they were written.
+func (r reply) object(t *testing.T, status int) map[string]any {
+	t.Helper()
+	require.Equal(t, status, r.status, r.body)
+	d := json.NewDecoder(strings.NewReader(r.body))
+	d.UseNumber()
+	var v map[string]any
+	require.NoError(t, d.Decode(&v), r.body)
+	return v
+}
+
+// into decodes the body of an answer that must have status.
+func (r reply) into(t *testing.T, status int, v any) {
+	t.Helper()
+	require.Equal(t, status, r.status, r.body)
+	require.NoError(t, json.Unmarshal([]byte(r.body), v), r.body)
+}
+
+// problem checks that the answer is a problem of status and returns it.
+func (r reply) problem(t *testing.T, status int) web.Problem {
+	t.Helper()
+	require.Equal(t, status, r.status, r.body)
+	require.Equal(t, "application/problem+json", r.header.Get("Content-Type"), r.body)
+	var p web.Problem
+	require.NoError(t, json.Unmarshal([]byte(r.body), &p), r.body)
+	require.Equal(t, status, p.Status)
+	require.NotEmpty(t, p.Title)
+	require.NotEmpty(t, p.Detail)
+	require.NotEmpty(t, p.Code)
+	require.Equal(t, r.header.Get("X-Request-Id"), p.RequestID)
+	return p
+}
+
+// at returns the message of a problem at path, "" when it has none there.
+func at(p web.Problem, path string) string {
+	for _, f := range p.Errors {
+		if f.Path == path {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+func jsonText(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(b)
+}
