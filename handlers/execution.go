@@ -174,7 +174,7 @@ func (x *executionView) outputs() views.Outputs {
 		}
 		missing := "after " + out.From.Operator
 		if x.Status.Ended() {
-			missing = "none: " + out.From.Operator + " did not put it out"
+			missing = "none: the execution did not succeed"
 		}
 		o.Values = append(o.Values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})
 	}
