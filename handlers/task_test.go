@@ -1,0 +1,235 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/handlers"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/web"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// taskBundle is a site with one execution whose attempts report to it.
+type taskBundle struct {
+	server    *httptest.Server
+	signer    auth.Signer
+	telemetry *telemetry.Service
+	artifacts *artifact.Service
+	scope     auth.TaskScope
+	taskID    string
+	token     string
+}
+
+func setupTask(t *testing.T) *taskBundle {
+	t.Helper()
+	pool, now := dbtest.New(t), time.Now
+	store, err := artifact.OpenStore(t.TempDir())
+	require.NoError(t, err)
+	b := &taskBundle{artifacts: artifact.NewService(pool, store, now)}
+	entries := catalogue.NewService(pool, now)
+	workflows := workflow.NewService(pool, entries, nil, now)
+	b.signer, err = auth.NewSigner(bytes.Repeat([]byte("k"), 32))
+	require.NoError(t, err)
+	executions, err := execution.New(execution.Config{
+		Pool: pool, Workflows: workflows, Artifacts: b.artifacts, Signer: b.signer, Now: now,
+		Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+	})
+	require.NoError(t, err)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	b.telemetry, err = telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), Log: log, Now: now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
+
+	admin := auth.WithSubject(t.Context(), auth.Local())
+	_, _, err = workflows.Register(admin, []byte("name: job\nversion: 1.0.0\noperators: [{name: train, type: noop, outputs: []}]\n"))
+	require.NoError(t, err)
+	launched, _, err := executions.Launch(admin, execution.LaunchRequest{Workflow: "job"})
+	require.NoError(t, err)
+	b.scope = auth.TaskScope{ExecutionID: launched.ID, NodeIndex: 0, Attempt: 1}
+	b.taskID = execution.TaskID(launched.ID, 0, 1)
+	b.token = b.signer.Sign(b.scope, now().Add(time.Hour))
+
+	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
+	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer("secret")})
+	b.server = httptest.NewUnstartedServer(handlers.Routes(handlers.Deps{
+		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now), Signer: b.signer,
+		Workflows: workflows, Executions: executions, Artifacts: b.artifacts, Catalogue: entries, Telemetry: b.telemetry,
+	}))
+	b.server.Config.Protocols = &http.Protocols{}
+	b.server.Config.Protocols.SetHTTP1(true)
+	b.server.Config.Protocols.SetUnencryptedHTTP2(true)
+	b.server.Start()
+	t.Cleanup(b.server.Close)
+	return b
+}
+
+func (b *taskBundle) request(t *testing.T, method, path, token, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := b.server.Client().Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+// lines are the stored messages of the attempt, by stream and sequence.
+func (b *taskBundle) lines(t *testing.T) []string {
+	t.Helper()
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	page, err := b.telemetry.Logs(ctx, telemetry.LogQuery{ExecutionID: b.scope.ExecutionID, Limit: 1000})
+	require.NoError(t, err)
+	var lines []string
+	for _, l := range page.Lines {
+		lines = append(lines, fmt.Sprintf("%s %s/%d %s %s", l.Node, l.Stream, l.Seq, l.Level, l.Message))
+	}
+	return lines
+}
+
+func TestTaskServiceInPlainJSON(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t)
+	send := fmt.Sprintf(`{"taskId":%q,"logs":[{"message":"hello","level":"INFO","stream":"sdk","sequence":"1","extra":"{\"a\":1}"}],
+		"metrics":[{"name":"loss","type":"gauge","value":0.5,"step":"1","sequence":"1"}]}`, b.taskID)
+	for range 2 { // a repeated batch is stored once
+		res := b.request(t, http.MethodPost, "/flowforge.v1.TaskService/Send", b.token, send)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, res.StatusCode, string(text))
+		require.JSONEq(t, `{"logs":1,"metrics":1}`, string(text))
+	}
+	require.Equal(t, []string{"train sdk/1 INFO hello"}, b.lines(t))
+}
+
+func TestTaskServiceRefusesOthers(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t)
+	other := b.scope
+	other.Attempt = 2
+	unknown := auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1}
+	hour := time.Now().Add(time.Hour)
+	for name, test := range map[string]struct {
+		token  string
+		status int
+		code   string
+	}{
+		"no token":          {"", http.StatusUnauthorized, "unauthenticated"},
+		"forged":            {b.token[:len(b.token)-2] + "xx", http.StatusUnauthorized, "unauthenticated"},
+		"expired":           {b.signer.Sign(b.scope, time.Now().Add(-time.Minute)), http.StatusUnauthorized, "unauthenticated"},
+		"the admin's":       {"secret", http.StatusUnauthorized, "unauthenticated"},
+		"another attempt's": {b.signer.Sign(other, hour), http.StatusForbidden, "permission_denied"},
+		"unknown execution": {b.signer.Sign(unknown, hour), http.StatusForbidden, "permission_denied"},
+	} {
+		res := b.request(t, http.MethodPost, "/flowforge.v1.TaskService/Send", test.token, fmt.Sprintf(`{"taskId":%q,"logs":[{"message":"x"}]}`, b.taskID))
+		var problem struct{ Code, Message string }
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&problem), name)
+		require.Equal(t, test.status, res.StatusCode, name)
+		require.Equal(t, test.code, problem.Code, name)
+		require.NotEmpty(t, problem.Message, name)
+	}
+	require.Empty(t, b.lines(t))
+}
+
+func TestTaskServiceByEveryProtocol(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t)
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	h2 := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+	t.Cleanup(h2.CloseIdleConnections)
+	sequence := int64(0)
+	for name, client := range map[string]flowforgev1connect.TaskServiceClient{
+		"gRPC":         flowforgev1connect.NewTaskServiceClient(h2, b.server.URL, connect.WithGRPC()),
+		"gRPC-Web":     flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL, connect.WithGRPCWeb()),
+		"Connect":      flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL),
+		"Connect JSON": flowforgev1connect.NewTaskServiceClient(h2, b.server.URL, connect.WithProtoJSON()),
+	} {
+		sequence++
+		stream := client.StreamLogs(t.Context())
+		stream.RequestHeader().Set("Authorization", "Bearer "+b.token)
+		require.NoError(t, stream.Send(&flowforgev1.LogEntry{Message: "m", Stream: "sdk", Sequence: sequence}), name)
+		got, err := stream.CloseAndReceive()
+		require.NoError(t, err, name)
+		require.EqualValues(t, 1, got.Msg.Processed, name)
+
+		req := connect.NewRequest(&flowforgev1.UpdateStatusRequest{TaskId: b.taskID, Status: "RUNNING"})
+		req.Header().Set("Authorization", "Bearer "+b.token)
+		_, err = client.UpdateStatus(t.Context(), req)
+		require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "%s: the attempt was never begun: %v", name, err)
+	}
+	require.Len(t, b.lines(t), 4)
+}
+
+func TestDeliverTakesEachReportByItsToken(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t)
+	client := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
+	line := func(token, text string, sequence int64) *flowforgev1.AttemptReport {
+		return &flowforgev1.AttemptReport{TaskId: b.taskID, Token: token, Report: &flowforgev1.AttemptReport_Telemetry{
+			Telemetry: &flowforgev1.Telemetry{Logs: []*flowforgev1.LogEntry{{Message: text, Stream: "stdout", Level: "INFO", Sequence: sequence}}},
+		}}
+	}
+	unknown := auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1}
+	stranger := line(b.signer.Sign(unknown, time.Now().Add(time.Hour)), "of nobody", 1)
+	stranger.TaskId = execution.TaskID(unknown.ExecutionID, 0, 1)
+	resp, err := client.Deliver(context.Background(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{
+		line(b.token, "one", 1), line("forged", "evil", 2), stranger, line(b.token, "two", 3),
+		{TaskId: b.taskID, Token: b.token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}}},
+	}}))
+	require.NoError(t, err)
+	var accepted []bool
+	for _, r := range resp.Msg.Results {
+		accepted = append(accepted, r.Accepted)
+	}
+	require.Equal(t, []bool{true, false, false, true, false}, accepted, "the attempt was never begun, so it cannot end")
+	require.Equal(t, []string{"train stdout/1 INFO one", "train stdout/3 INFO two"}, b.lines(t))
+}
+
+func TestTaskBlobs(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t)
+	stored, err := b.artifacts.Store().Put(t.Context(), strings.NewReader("content"))
+	require.NoError(t, err)
+	path := "/api/v1/task/blobs/" + stored.SHA256
+
+	res := b.request(t, http.MethodGet, path, b.token, "")
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, "content", string(text))
+	res = b.request(t, http.MethodHead, path, b.token, "")
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.EqualValues(t, 7, res.ContentLength)
+
+	absent := "/api/v1/task/blobs/" + strings.Repeat("0", 64)
+	require.Equal(t, http.StatusNotFound, b.request(t, http.MethodHead, absent, b.token, "").StatusCode)
+	require.Equal(t, http.StatusUnprocessableEntity, b.request(t, http.MethodGet, "/api/v1/task/blobs/..%2f..%2fetc", b.token, "").StatusCode)
+	require.Equal(t, http.StatusUnauthorized, b.request(t, http.MethodGet, path, "", "").StatusCode)
+	require.Equal(t, http.StatusUnauthorized, b.request(t, http.MethodPut, path, "", "content").StatusCode)
+	require.Equal(t, http.StatusConflict, b.request(t, http.MethodPut, path, b.token, "content").StatusCode, "the attempt does not run")
+}
