@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -149,7 +150,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return err
 	}
 	a.background("the engine", p.executions.Run)
-	client, err := jobs.NewClient(p.pool, p.executions, a.cfg.Log)
+	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}))
 	if err != nil {
 		return err
 	}
