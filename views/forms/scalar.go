@@ -18,6 +18,7 @@ const (
 	segmentedOptions = 4
 	selectOptions    = 11
 	segmentedLetters = 48 // together: longer labels do not fit in one row
+	compactLetters   = 18 // in a member of a struct
 )
 
 // grouped reports whether the value is asked for by more than one HTML control.
@@ -121,6 +122,9 @@ func (c Control) Segmented() bool {
 	}
 	if c.Widget == "select" || c.Bare {
 		return false
+	}
+	if c.Compact && letters > compactLetters {
+		return c.Widget == "radio"
 	}
 	return c.Widget == "radio" || len(options) <= segmentedOptions && letters <= segmentedLetters
 }

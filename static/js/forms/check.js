@@ -21,8 +21,8 @@ export function setUpCheck() {
 }
 
 async function check(form, signal) {
-  const body = new FormData(form);
-  for (const [name, value] of [...body]) if (value instanceof File) body.delete(name);
+  const body = new FormData();
+  for (const [name, value] of new FormData(form)) if (!(value instanceof File)) body.append(name, value);
   body.set("$panel", "1");
   try {
     const response = await fetch(form.action, { method: "POST", body, signal, headers: { Accept: "text/html" } });
