@@ -45,7 +45,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	a.onStop(a.lock.release)
-	a.listener, err = net.Listen("tcp", cfg.Addr)
+	a.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", cfg.Addr)
 	if err != nil {
 		a.Close()
 		if errors.Is(err, syscall.EADDRINUSE) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strconv"
 )
 
 // Config is the whole configuration of a server. Its zero values, but for Addr
@@ -48,8 +49,8 @@ func (c Config) check() error {
 	if err != nil {
 		return fmt.Errorf("FLOWFORGE_ADDR %q is not host:port, such as 127.0.0.1:8080", c.Addr)
 	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port", c.Addr, port)
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port)
 	}
 	if !isLoopback(host) {
 		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: use 127.0.0.1, and a tunnel or a proxy with sign-in in front of it", c.Addr)

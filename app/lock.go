@@ -18,7 +18,7 @@ func lockDir(path, dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a file descriptor fits
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(path)
 		_ = f.Close()
 		return nil, fmt.Errorf("another flowforge (pid %s) serves from %s: stop it, or choose another FLOWFORGE_DATA_DIR",

@@ -10,6 +10,8 @@ import (
 )
 
 // The home of everything in local mode; migrations/postgres/00001_tenancy.sql inserts the rows.
+//
+//nolint:gochecknoglobals // constants in all but form: an array has no constants
 var (
 	LocalTenant  = uuid.MustParse("01900000-0000-7000-8000-000000000001")
 	LocalTeam    = uuid.MustParse("01900000-0000-7000-8000-000000000002")

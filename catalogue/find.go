@@ -53,7 +53,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	rows, err := db.New(s.pool).SearchCatalogue(ctx, db.SearchCatalogueParams{
 		ProjectID: subject.ProjectID, Kind: string(f.Kind), Before: before, Format: f.Format, Framework: f.Framework,
-		Query: escapeLike(f.Query), RowLimit: int32(limit) + 1, //nolint:gosec // at most maxLimit
+		Query: escapeLike(f.Query), RowLimit: int32(limit) + 1,
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("search the catalogue: %w", err)
@@ -92,7 +92,7 @@ func (s *Service) Search(ctx context.Context, f Filter) ([]Entry, error) {
 	entries := page.Entries
 	if left := limit - len(entries); left > 0 {
 		rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
-			ProjectID: subject.ProjectID, Before: uuid.Max, Kind: string(f.Kind), Query: escapeLike(f.Query), RowLimit: int32(left), //nolint:gosec // at most maxLimit
+			ProjectID: subject.ProjectID, Before: uuid.Max, Kind: string(f.Kind), Query: escapeLike(f.Query), RowLimit: int32(left),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search earlier outputs: %w", err)
