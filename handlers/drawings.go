@@ -45,6 +45,20 @@ func (d *drawings) of(v workflow.Version, direction dagview.Direction) *dagview.
 	return drawing
 }
 
+// best runs down unless that is wide and running to the right is narrower: a page
+// scrolls down more easily than sideways.
+func (d *drawings) best(v workflow.Version) *dagview.Drawing {
+	const frame = 760 // CSS pixels beside a panel
+	down := d.of(v, dagview.Down)
+	if down.Width <= frame {
+		return down
+	}
+	if right := d.of(v, dagview.Right); right.Width < down.Width {
+		return right
+	}
+	return down
+}
+
 func planItems(plan *dag.Plan) []dagview.Item {
 	items := make([]dagview.Item, len(plan.Nodes))
 	for i, n := range plan.Nodes {

@@ -15,7 +15,7 @@ func eventWords() map[string]eventWord {
 		"execution.launched":         {"PENDING", "launched"},
 		"execution.started":          {"RUNNING", "started"},
 		"execution.cancel_requested": {"CANCELLED", "is being cancelled"},
-		"execution.halted":           {"FAILED", "stops: a node failed"},
+		"execution.halted":           {"FAILED", "stops"},
 		"execution.succeeded":        {"SUCCEEDED", "succeeded"},
 		"execution.failed":           {"FAILED", "failed"},
 		"execution.cancelled":        {"CANCELLED", "was cancelled"},
@@ -41,8 +41,11 @@ func eventState(kind string) string {
 
 // eventText tells an event in a sentence: "train started, attempt 2".
 func eventText(e execution.Event) string {
+	if e.Kind == "execution.launched" && e.Message != "" {
+		return e.Message
+	}
 	who := e.Node
-	if who == "" {
+	if who == "" || strings.HasPrefix(e.Kind, "execution.") {
 		who = "The execution"
 	}
 	text := who + " " + strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(e.Kind, "node."), "execution."), "_", " ")

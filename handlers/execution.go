@@ -24,7 +24,7 @@ func (h *Handlers) execution(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	m := views.Execution{
 		Page: h.basePage(r, x.title(), views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
-		Head: x.head(), List: x.query.Get("view") == "list", Inputs: x.inputs(), Outputs: x.outputs(), Timeline: x.timeline(),
+		Head: x.head(), List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
 	}
 	m.Title = ui.Word(string(x.Status)) + ": " + x.title()
 	m.Views = x.viewChoices()
@@ -154,18 +154,18 @@ func (x *executionView) waiting() string {
 }
 
 // inputs are the values that the execution was launched with, in the order of the schema.
-func (x *executionView) inputs() []views.Value {
+func (x *executionView) inputs(ctx context.Context) []views.Value {
 	var values []views.Value
 	for _, f := range x.version.Definition.Inputs.Fields {
 		if v, ok := x.Inputs[f.Name]; ok {
 			values = append(values, valueOf(f.Name, f.Type, v))
 		}
 	}
-	return values
+	return x.names.tell(ctx, values)
 }
 
 // outputs are the results, or what each still waits for.
-func (x *executionView) outputs() views.Outputs {
+func (x *executionView) outputs(ctx context.Context) views.Outputs {
 	var o views.Outputs
 	for _, out := range x.version.Definition.Outputs {
 		if v, ok := x.Outputs[out.Name]; ok {
@@ -178,6 +178,7 @@ func (x *executionView) outputs() views.Outputs {
 		}
 		o.Values = append(o.Values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})
 	}
+	x.names.tell(ctx, o.Values)
 	return o
 }
 

@@ -29,7 +29,7 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	p := views.NodePanel{
 		Name: d.Name, State: string(d.State), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
 		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
-		Inputs: operatorInputs(d), Outputs: operatorOutputs(d),
+		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
 	if d.Progress != nil && d.State == dag.Running {
 		bar := ui.ProgressBar("RUNNING", d.Progress.Percent, fmt.Sprintf("%d %%: %s", d.Progress.Percent, d.Progress.Message))

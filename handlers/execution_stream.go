@@ -146,7 +146,7 @@ func (p *executionPush) pieces(ctx context.Context, ended bool) (views.Execution
 	if panel.Name != "" && p.sent.changed("panel", stillPanel(panel)) {
 		u.Panel = &panel
 	}
-	if outputs := x.outputs(); p.sent.changed("outputs", outputs) {
+	if outputs := x.outputs(ctx); p.sent.changed("outputs", outputs) {
 		u.Outputs = &outputs
 	}
 	moved := u.Head != nil || len(u.Shapes) > 0 || len(u.NodeRows) > 0

@@ -28,6 +28,7 @@ type executionView struct {
 
 	execution.Execution
 	version workflow.Version
+	names   *artifactNames
 	drawing *dagview.Drawing
 	states  []dag.State            // of every node
 	nodes   map[int]execution.Node // in full: those that are drawn one by one
@@ -51,7 +52,7 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 		return nil, err
 	}
 	x := &executionView{
-		h: h, clock: h.clock(r), query: r.URL.Query(), Execution: e, version: version, drawing: h.drawings.of(version, dagview.Down),
+		h: h, clock: h.clock(r), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version),
 	}
 	return x, x.loadNodes(ctx)
 }

@@ -189,7 +189,7 @@ func (h *Handlers) homeTiles(ctx context.Context, flows []workflow.Summary) ([]v
 				took = append(took, tookSoFar(h.Now(), e).Seconds())
 			}
 		}
-		if len(took) > 1 {
+		if len(took) > 2 {
 			tile.Spark, tile.SparkLabel = chart.Spark(took), "Durations of the last executions"
 		}
 		tiles = append(tiles, tile)

@@ -34,12 +34,12 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "The execution has no node %s.", name)
 	}
 	ctx, id, clock := r.Context(), e.ID.String(), h.clock(r)
-	x := &executionView{h: h, clock: clock, query: r.URL.Query(), Execution: e, version: v}
+	x := &executionView{h: h, clock: clock, query: r.URL.Query(), Execution: e, version: v, names: h.artifactNames()}
 	title := executionTitle(e) + " " + shortID(e.ID)
 	m := views.Node{
 		Page: h.basePage(r, d.Name, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
 		Name: d.Name, State: string(d.State), ExecutionURL: views.ExecutionURL(id), GraphURL: views.ExecutionNodeURL(id, d.Name),
-		Summary: x.nodeSummary(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: operatorInputs(d), Outputs: operatorOutputs(d),
+		Summary: x.nodeSummary(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
 	if op := d.Operator; op != nil {
 		m.Command, m.CommandKind = codeText(op)

@@ -122,6 +122,9 @@ func groupNote(s dag.State) string {
 		return "skipped"
 	case dag.Cancelled:
 		return "cancelled"
+	case dag.Failed:
+		return "did not start"
+	case dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded:
 	}
 	return ""
 }
@@ -137,7 +140,7 @@ func outcomeState(outcome string) string {
 	return string(dag.Failed)
 }
 
-const eventRows = 30
+const eventRows = 15
 
 // events tells the last events, the newest first.
 func (x *executionView) events(ctx context.Context) (views.Events, error) {

@@ -76,7 +76,7 @@ func (h *Handlers) tryWidget(r *http.Request, registry *typeregistry.Registry, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("example of type %s: %w", name, err)
 	}
-	field := typeregistry.Field{Name: "try_" + strings.ToLower(name), Type: t, Hints: typeregistry.Hints{Label: "Value"}}
+	field := typeregistry.Field{Name: "try_" + strings.ToLower(name), Type: t, Required: true, Hints: typeregistry.Hints{Label: "Value"}}
 	config := forms.Config{Schema: typeregistry.Schema{Fields: []typeregistry.Field{field}}, Today: h.today(r), Typeahead: views.TypeaheadURL(), Upload: views.UploadsURL()}
 	offers, err := h.offers(r.Context(), forms.New(config).References())
 	if err != nil {

@@ -2,8 +2,11 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
@@ -19,9 +22,12 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	}
 	if ref, ok := v.(map[string]any); ok {
 		if id, ok := ref["$artifact"].(string); ok {
-			value.URL = views.ArtifactURL(id)
+			value.URL, value.Artifact, value.Text = views.ArtifactURL(id), id, "an artifact"
 			return value
 		}
+	}
+	if ref, ok := v.(map[string]any); ok && ref["$catalogue"] != nil {
+		return value
 	}
 	switch v.(type) {
 	case map[string]any, []any:
@@ -34,14 +40,38 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	return value
 }
 
-// unknownValue shows a value whose type is not known.
-func unknownValue(name string, v any) views.Value {
-	text := indented(v)
-	value := views.Value{Name: name, Text: ui.Short(text, 200)}
-	if strings.Contains(text, "\n") {
-		value.Code = text
+// artifactNames tells what artifacts are called: a value refers to them by id. One
+// lives as long as a page or its stream.
+type artifactNames struct {
+	h     *Handlers
+	known map[string]views.Value
+}
+
+func (h *Handlers) artifactNames() *artifactNames {
+	return &artifactNames{h: h, known: map[string]views.Value{}}
+}
+
+// tell gives every reference among values the name and size of its artifact. One
+// that was removed, or may not be read, keeps what it says.
+func (n *artifactNames) tell(ctx context.Context, values []views.Value) []views.Value {
+	for i := range values {
+		id := values[i].Artifact
+		if id == "" {
+			continue
+		}
+		known, ok := n.known[id]
+		if !ok {
+			known = values[i]
+			if key, err := uuid.Parse(id); err == nil {
+				if a, err := n.h.Artifacts.Get(ctx, key); err == nil {
+					known.Text, known.Note = a.Node+"."+a.Name, ui.Bytes(a.Size)
+				}
+			}
+			n.known[id] = known
+		}
+		values[i].Text, values[i].Note = known.Text, known.Note
 	}
-	return value
+	return values
 }
 
 // indented is v as JSON for people.

@@ -27,7 +27,7 @@ func (h *Handlers) overview(m *views.Workflow, v workflow.Version) {
 	m.Inputs = inputRows(v.Definition.Inputs)
 	for _, o := range v.Definition.Outputs {
 		m.Outputs = append(m.Outputs, views.SchemaRow{
-			Name: o.Name, Type: o.Type.String(), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
+			Name: o.Name, Type: ui.Short(o.Type.String(), 60), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
 		})
 	}
 	const shown = 200
@@ -40,7 +40,7 @@ func inputRows(schema typeregistry.Schema) []views.SchemaRow {
 	var rows []views.SchemaRow
 	for _, f := range schema.Fields {
 		row := views.SchemaRow{
-			Name: f.Name, Type: f.Type.String(), TypeURL: views.TypeURL(f.Type.Name()), Description: firstOf(f.Description, f.Hints.Help), Required: f.Required,
+			Name: f.Name, Type: ui.Short(f.Type.String(), 60), TypeURL: views.TypeURL(f.Type.Name()), Description: firstOf(f.Description, f.Hints.Help), Required: f.Required,
 		}
 		if f.Default != nil {
 			row.Default = renderDefault(f)

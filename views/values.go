@@ -10,6 +10,7 @@ type Value struct {
 	Code       string // several lines: JSON, text
 	Missing    string // why there is no value yet: "after evaluate"
 	Note       string // "default", "4 KiB"
+	Artifact   string // id of the artifact that it refers to
 }
 
 // ExecutionRow is an execution in a list.

@@ -14,6 +14,11 @@ export function setUpLive() {
     lost = false;
   });
   setInterval(tick, 1000);
+  // The state of an execution stands first in the title, where tabs show it.
+  document.addEventListener("htmx:after:swap", () => {
+    const title = document.querySelector("[data-title]")?.dataset.title;
+    if (title && document.title !== title) document.title = title;
+  });
 }
 
 // An element with data-since counts up from that moment in the words of the server.

@@ -60,6 +60,7 @@ const (
 	rowHeight             = 25.0
 	timelineHead          = 26.0
 	minBar                = 2.0
+	minWait               = 4.0 // shorter waits would only be noise
 	labelRunes            = 26
 	cutRoom       float64 = 14
 )
@@ -87,9 +88,12 @@ func NewTimeline(rows []Row, o TimelineOptions) Timeline {
 		y := timelineHead + rowHeight*float64(i)
 		row := TimelineRow{Name: cut(r.Name), FullName: r.Name, URL: r.URL, TextY: Fixed(y+12, 0), Note: r.Note, NoteX: Fixed(timelineLeft, 0)}
 		if !o.Now.IsZero() {
-			row.NoteX = Fixed(min(x(o.Now)+8, timelineRight-60), 1)
+			row.NoteX = Fixed(min(x(o.Now)+8, timelineRight-44), 1)
 		}
 		for _, s := range r.Spans {
+			if s.State == "" && x(s.To)-x(s.From) < minWait {
+				continue
+			}
 			row.Bars = append(row.Bars, bar(s, x, y))
 		}
 		tl.Rows = append(tl.Rows, row)

@@ -86,7 +86,7 @@ func Layout(items []Item, direction Direction) *Drawing {
 
 // widen gives single boxes one common width that fits their names.
 func widen(boxes []Box) {
-	w := 128.0
+	w := 152.0
 	for _, b := range boxes {
 		if !b.Group() {
 			w = max(w, textWidth(b.Title, nameSize)+nameInset+12)
