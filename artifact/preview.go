@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -82,7 +81,7 @@ func previewOf(a Artifact, r *Reader) (Preview, error) {
 		return previewImage(r), nil
 	}
 	head, err := io.ReadAll(io.LimitReader(r, previewBytes+1))
-	if err != nil && !errors.Is(err, ErrDamaged) {
+	if err != nil {
 		return Preview{}, fmt.Errorf("preview of artifact %s: %w", a.ID, err)
 	}
 	truncated := len(head) > previewBytes

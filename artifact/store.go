@@ -118,8 +118,8 @@ func (s *Store) publish(tmp, hash string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(target); err == nil {
-		return nil
+	if same, err := sameSize(tmp, target); err != nil || same {
+		return err
 	}
 	dir := filepath.Dir(target)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -134,6 +134,23 @@ func (s *Store) publish(tmp, hash string) error {
 	}
 	defer d.Close()
 	return diskError(d.Sync())
+}
+
+// sameSize reports whether target holds as many bytes as tmp. One that does not is
+// damaged, and the good bytes take its place.
+func sameSize(tmp, target string) (bool, error) {
+	there, err := os.Stat(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, diskError(err)
+	}
+	fresh, err := os.Stat(tmp)
+	if err != nil {
+		return false, diskError(err)
+	}
+	return there.Size() == fresh.Size(), nil
 }
 
 // Stat returns the size of a blob, or apperr.NotFound.
@@ -152,8 +169,10 @@ func (s *Store) Stat(hash string) (Blob, error) {
 	return Blob{SHA256: hash, Size: info.Size()}, nil
 }
 
-// Open returns a blob for reading. Whoever reads it from begin to end without
-// seeking learns of damage: the last Read fails with ErrDamaged in place of io.EOF.
+// Open returns a blob for reading. Whoever reads it from its beginning to its last
+// byte learns of damage: the read that would give the last bytes fails with
+// ErrDamaged, so that a download of a known length breaks off instead of ending.
+// A part that was sought is not checked.
 func (s *Store) Open(hash string) (*Reader, error) {
 	path, err := s.path(hash)
 	if err != nil {
@@ -183,6 +202,7 @@ type Reader struct {
 	size int64
 	want string
 	hash hash.Hash // of all bytes so far; nil after a seek, when it says nothing
+	read int64     // bytes in hash
 }
 
 // Size returns the number of bytes.
@@ -191,11 +211,13 @@ func (r *Reader) Size() int64 { return r.size }
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
-	if r.hash != nil {
-		r.hash.Write(p[:n])
-		if errors.Is(err, io.EOF) && hex.EncodeToString(r.hash.Sum(nil)) != r.want {
-			return n, fmt.Errorf("blob %s: %w", r.want, ErrDamaged)
-		}
+	if r.hash == nil {
+		return n, err //nolint:wrapcheck // io.EOF is compared by readers
+	}
+	r.hash.Write(p[:n])
+	r.read += int64(n)
+	if (r.read == r.size || errors.Is(err, io.EOF)) && hex.EncodeToString(r.hash.Sum(nil)) != r.want {
+		return 0, fmt.Errorf("blob %s: %w", r.want, ErrDamaged)
 	}
 	return n, err //nolint:wrapcheck // io.EOF is compared by readers
 }
@@ -207,7 +229,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	case err != nil || at != 0:
 		r.hash = nil
 	default:
-		r.hash = sha256.New()
+		r.hash, r.read = sha256.New(), 0
 	}
 	return at, err //nolint:wrapcheck // a pass-through
 }

@@ -89,6 +89,17 @@ func TestStoreNoticesDamage(t *testing.T) {
 	require.NoError(t, err)
 	_, err = io.ReadAll(r)
 	require.ErrorIs(t, err, ErrDamaged, "a reader that goes back to the beginning is verified again")
+
+	_, err = r.Seek(0, io.SeekStart)
+	require.NoError(t, err)
+	n, err := io.CopyN(io.Discard, r, 5) // as a server does that knows the length
+	require.ErrorIs(t, err, ErrDamaged)
+	require.Zero(t, n, "the last bytes are not given out")
+
+	require.NoError(t, os.WriteFile(s.join("data", "2c", "f2", helloHash), []byte("hell"), 0o600))
+	_, err = s.Put(t.Context(), strings.NewReader("hello"))
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(t.Context(), helloHash), "a cut blob is mended by the same bytes")
 }
 
 func TestStoreInterruptedPutLeavesNothing(t *testing.T) {
