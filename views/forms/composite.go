@@ -77,8 +77,7 @@ func (c Control) mapRow(row Row, name string) Row {
 	key := c.form.cfg.Values.Get(name + ".$key")
 	path := c.Path + "." + key
 	if c.repeated(key, row.Number) { // the message belongs to the later entry
-		c.form = c.form.with(c.form.cfg.Values)
-		c.form.problems = nil
+		c.form = c.form.quiet()
 	}
 	row.Key = c.of(builtin(typeregistry.KindString), name+".$key", path+".$key", nil)
 	row.Key.Bare = true
@@ -165,8 +164,7 @@ func (c Control) Alternatives() []Alternative {
 		value.Bare = true
 		value.Label = c.Label + ", " + v.Tag
 		if v.Tag != chosen {
-			value.form = value.form.with(value.form.cfg.Values)
-			value.form.problems = nil
+			value.form = value.form.quiet()
 		}
 		out[i] = Alternative{
 			Tag: v.Tag, Number: i + 1, Chosen: v.Tag == chosen, ID: idOf(c.Name + ".$type." + v.Tag), Value: value,

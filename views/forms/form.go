@@ -59,7 +59,6 @@ type Form struct {
 	names    map[string]bool // every name and every prefix of one that ends at a dot
 	rows     map[string][]int
 	problems map[string][]string
-	blank    bool // rows of templates: nothing was typed in them, and nothing is wrong with them
 }
 
 // New returns the form of cfg.
@@ -80,12 +79,16 @@ func (f *Form) with(values url.Values) *Form {
 	return &next
 }
 
+// quiet returns the form without its messages.
+func (f *Form) quiet() *Form {
+	next := *f
+	next.problems = nil
+	return &next
+}
+
 // template returns a form in which nothing was typed yet.
 func (f *Form) template() *Form {
-	next := f.with(nil)
-	next.blank = true
-	next.problems = nil
-	return next
+	return f.with(nil).quiet()
 }
 
 // has reports whether a control of name, or one below it, was on the form that the
