@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -55,7 +53,7 @@ type attempt struct {
 	spec  *flowforgev1.AttemptSpec
 	paths paths // set once, when the work begins
 	box   *outbox
-	begin time.Time
+	begin time.Time // of the command, or of the attempt while there is none
 
 	ctx    context.Context // ends when the attempt is to stop, with the reason as cause
 	cancel context.CancelCauseFunc
@@ -149,12 +147,6 @@ func stopped(cause error, code int) ending {
 // run takes the attempt from its start to the delivery of its result.
 func (a *attempt) run() {
 	a.begin = time.Now()
-	a.s.courier.update(a.box, func() {
-		a.box.startedDue = a.begin.Add(startedHold)
-		a.box.started = &flowforgev1.Started{
-			Timestamp: a.begin.UnixMilli(), Pid: int32(os.Getpid()), Host: a.s.config.Host,
-		}
-	})
 	e := a.work()
 	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		a.collect(&e)
@@ -175,6 +167,15 @@ func (a *attempt) run() {
 	}
 	a.conclude(e)
 	a.deliver()
+}
+
+// begun tells that the command runs now, after everything has been prepared.
+func (a *attempt) begun(pid int) {
+	a.begin = time.Now()
+	a.s.courier.update(a.box, func() {
+		a.box.startedDue = a.begin.Add(startedHold)
+		a.box.started = &flowforgev1.Started{Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host}
+	})
 }
 
 // work prepares and runs what the spec says.
@@ -212,7 +213,7 @@ func (a *attempt) conclude(e ending) {
 	finished := &flowforgev1.Finished{
 		StartedAt:    a.begin.UnixMilli(),
 		FinishedAt:   time.Now().UnixMilli(),
-		ExitCode:     int32(max(math.MinInt32, e.code)),
+		ExitCode:     int32(e.code),
 		Outcome:      e.outcome,
 		Message:      e.message,
 		Outputs:      e.found.outputs,

@@ -63,7 +63,10 @@ func findPython(env environ, dir, python string) (string, error) {
 		return filepath.Join(venv, "bin", "python3"), nil
 	}
 	if python != "" {
-		return python, nil
+		if path, ok := env.lookPath(python, dir); ok {
+			return path, nil
+		}
+		return "", fmt.Errorf("the interpreter %q of FLOWFORGE_PYTHON does not exist", python)
 	}
 	for _, name := range []string{"python3", "python"} {
 		if path, ok := env.lookPath(name, dir); ok {

@@ -63,6 +63,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.mu.Lock()
 	a.child = child
 	a.mu.Unlock()
+	a.begun(child.pid)
 	if a.spec.TimeoutMs > 0 {
 		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
 		timer := time.AfterFunc(limit, func() { a.stop(timeoutError{limit}, a.grace()) })
@@ -122,6 +123,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 		defer cancel()
 	}
+	a.begun(0)
 	err := a.s.requester.do(ctx, work, a.paths.outputs, a.system)
 	if cause := context.Cause(ctx); cause != nil {
 		return stopped(cause, -1)
