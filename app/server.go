@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
+
+	"github.com/flowforge/flowforge/unixsocket"
 )
 
 // newServer returns a server whose requests end with ctx. Pages, the JSON API,
@@ -33,14 +34,8 @@ func (a *App) serve(p *parts) <-chan error {
 // outlives a change of address: the runner reports there.
 func (a *App) listenSocket(p *parts) error {
 	path := a.paths.join("run", "api.sock")
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("socket: %w", err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+	listener, err := unixsocket.Listen(path)
 	if err != nil {
-		return fmt.Errorf("socket: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
 	a.start(listener, a.handler(p), make(chan error, 1))

@@ -43,7 +43,8 @@ def main() -> None:
     accuracy = right / len(rows)
 
     client.output("accuracy", accuracy)
-    client.output("confusion", {"kind": "confusion_matrix", "labels": [str(i) for i in range(CLASSES)], "matrix": confusion})
+    matrix = {"kind": "confusion_matrix", "labels": [str(i) for i in range(CLASSES)], "matrix": confusion}
+    client.output_path("confusion").write_text(json.dumps(matrix))
     with client.output_path("per_class").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["digit", "images", "precision", "recall", "f1"])

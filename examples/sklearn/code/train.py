@@ -1,6 +1,7 @@
 """Trains one of scikit-learn's classifiers on the digits and evaluates it."""
 
 import csv
+import json
 
 import joblib
 from sklearn.ensemble import RandomForestClassifier
@@ -34,7 +35,8 @@ def main() -> None:
     client.metric("macro_f1", float(f1_score(y_test, guesses, average="macro")))
     matrix = confusion_matrix(y_test, guesses, labels=list(range(10))).tolist()
     client.output("accuracy", accuracy)
-    client.output("confusion", {"kind": "confusion_matrix", "labels": [str(i) for i in range(10)], "matrix": matrix})
+    confusion = {"kind": "confusion_matrix", "labels": [str(i) for i in range(10)], "matrix": matrix}
+    client.output_path("confusion").write_text(json.dumps(confusion))
     joblib.dump(model, client.output_path("model"))
     client.log(f"accuracy {accuracy:.4f}")
 
