@@ -157,7 +157,7 @@ func (r *seriesReader) readExtremes(ctx context.Context, g *group) error {
 			return err
 		}
 		c.series.Points = append(c.series.Points, SeriesPoint{Step: s1, Time: t1.UTC(), Value: Number(v1)})
-		if !t1.Equal(t2) || v1 != v2 { //nolint:floateq // the same stored number
+		if !t1.Equal(t2) || v1 != v2 {
 			c.series.Points = append(c.series.Points, SeriesPoint{Step: s2, Time: t2.UTC(), Value: Number(v2)})
 		}
 	}

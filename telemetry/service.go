@@ -203,7 +203,7 @@ func scope(ctx context.Context, a auth.Action) (*uuid.UUID, error) {
 		return nil, err
 	}
 	if subject.Role == auth.RoleSystem {
-		return nil, nil //nolint:nilnil // no restriction
+		return nil, nil
 	}
 	return &subject.ProjectID, nil
 }

@@ -51,7 +51,7 @@ func shared(t *testing.T) string {
 }
 
 // databases gives every test its own database.
-var databases atomic.Int64 //nolint:gochecknoglobals // a counter of this test binary
+var databases atomic.Int64
 
 type testBundle struct {
 	*Service

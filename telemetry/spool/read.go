@@ -101,7 +101,7 @@ func (s *Spool) Batch(maxRecords int, maxBytes int64) (*Batch, error) {
 	rest := s.refs[i:]
 	if len(rest) == 0 {
 		s.mu.Unlock()
-		return nil, nil //nolint:nilnil // nothing to do is not an error
+		return nil, nil
 	}
 	repeat := s.inflight >= rest[0].Last()
 	n, records, bytes := 0, 0, int64(0)
