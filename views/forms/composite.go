@@ -276,7 +276,7 @@ func (c Control) compact() Control {
 func (c Control) HyperSummary() string {
 	changed := 0
 	for _, m := range c.Members() {
-		if m.changed() {
+		if m.differs() {
 			changed++
 		}
 	}
@@ -288,18 +288,4 @@ func (c Control) HyperSummary() string {
 		return total + ", 1 differs from its default"
 	}
 	return fmt.Sprintf("%s, %d differ from their defaults", total, changed)
-}
-
-// changed reports whether the text differs from that of the default.
-func (c Control) changed() bool {
-	if c.initial == nil {
-		return c.Value() != ""
-	}
-	want := c.Declared.EncodeForm(c.initial, c.Name)
-	for name := range want {
-		if got := c.form.cfg.Values.Get(name); got != want.Get(name) {
-			return true
-		}
-	}
-	return false
 }

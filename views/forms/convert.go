@@ -36,11 +36,12 @@ func WriteJSON(schema typeregistry.Schema, inputs map[string]any) string {
 	return b.String()
 }
 
-// inOrder lists the names of inputs that have a value: fields first, as declared.
+// inOrder lists the names of inputs that have a value: fields first, as declared. A
+// blank text in a field that may be left out is no value.
 func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
 	var names []string
 	for _, f := range schema.Fields {
-		if inputs[f.Name] != nil {
+		if v := inputs[f.Name]; v != nil && (v != "" || f.Required || f.Default != nil) {
 			names = append(names, f.Name)
 		}
 	}

@@ -54,20 +54,24 @@ func position(v, low, high float64, log bool) int {
 	return int(math.Max(0, math.Min(SliderSteps, at)))
 }
 
-// decades labels a logarithmic scale at equal distances, on powers of ten when the
-// bounds are such powers and there is room for all.
+// decades labels a logarithmic scale at equal distances: on powers of ten when the bounds
+// are such powers, every second one where there are many.
 func decades(low, high float64) []string {
 	from, to := math.Log10(low), math.Log10(high)
 	n := int(math.Round(to - from))
-	const most = 6
-	if n >= 1 && n <= most && whole(from) && whole(to) {
-		out := make([]string, n+1)
-		for i := range out {
-			out[i] = brief(math.Pow(10, math.Round(from)+float64(i)))
-		}
-		return out
+	const most = 5
+	stride := 1
+	for n/stride > most || n%stride != 0 {
+		stride++
 	}
-	return []string{brief(low), brief(math.Sqrt(low * high)), brief(high)}
+	if n < 1 || !whole(from) || !whole(to) || stride == n && n > most {
+		return []string{brief(low), brief(math.Sqrt(low * high)), brief(high)}
+	}
+	var out []string
+	for i := 0; i <= n; i += stride {
+		out = append(out, brief(math.Pow(10, math.Round(from)+float64(i))))
+	}
+	return out
 }
 
 // even labels a linear scale in four or five equal parts, whichever needs fewer digits.

@@ -83,8 +83,7 @@ func (c Control) target() string {
 // Invalid reports how many values need a change.
 func (f *Form) Invalid() int { return len(f.cfg.Problems) }
 
-// Changed lists the labels and ids of the fields whose text differs from that of the
-// defaults, for the notice that says where values came from.
+// Changed lists the labels and ids of the fields whose values are not their defaults, for the notice that says where values came from.
 func (f *Form) Changed() []Trouble {
 	var out []Trouble
 	for _, c := range f.Controls() {
@@ -95,14 +94,11 @@ func (f *Form) Changed() []Trouble {
 	return out
 }
 
-// differs compares everything below the control with what its default would show.
+// differs reports whether the value is not that of the default, however it is written.
 func (c Control) differs() bool {
-	want := c.Declared.EncodeForm(c.initial, c.Name)
-	got := c.Carried()
-	for name := range got {
-		if !strings.HasSuffix(name, ".$row") && !strings.HasSuffix(name, ".$n") && got.Get(name) != want.Get(name) {
-			return true
-		}
+	v, present, _ := c.Declared.DecodeForm(typeregistry.Form{Values: c.Carried()}, c.Name)
+	if !present || v == nil || v == "" {
+		return c.initial != nil
 	}
-	return false
+	return !same(c.Declared, v, c.initial)
 }
