@@ -151,11 +151,16 @@ func (q *Queries) EventSeqs(ctx context.Context, ids []uuid.UUID) ([]EventSeqsRo
 }
 
 const expireLeasesOf = `-- name: ExpireLeasesOf :execrows
-UPDATE executions SET lease_until = now() - interval '1 second'
-WHERE status IN ('PENDING', 'RUNNING') AND lease_until IS NOT NULL AND starts_with(owner, $1::text)
+UPDATE executions SET
+    lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, $1::text)
+        THEN now() - interval '1 second' ELSE lease_until END,
+    drive_requested_at = drive_requested_at - interval '1 day'
+WHERE status IN ('PENDING', 'RUNNING')
+    AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, $1::text)))
 `
 
-// For an instance that has just started: its former process is gone for certain.
+// For an instance that has just started: its former process is gone for certain,
+// and with it perhaps a drive job that had been fetched and not begun.
 func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, error) {
 	result, err := q.db.Exec(ctx, expireLeasesOf, instance)
 	if err != nil {

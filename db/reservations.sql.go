@@ -112,6 +112,42 @@ func (q *Queries) ListReservations(ctx context.Context, launcher string) ([]Rese
 	return items, nil
 }
 
+const listSettledReservations = `-- name: ListSettledReservations :many
+SELECT r.execution_id, r.node_index, r.attempt
+FROM reservations r
+JOIN executions e ON e.id = r.execution_id
+WHERE r.launcher = $1 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
+ORDER BY r.execution_id, r.node_index
+`
+
+type ListSettledReservationsRow struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+}
+
+// The reservations of executions that somebody drives or that rest: in the
+// others the next loop finds out first what became of their attempts.
+func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) ([]ListSettledReservationsRow, error) {
+	rows, err := q.db.Query(ctx, listSettledReservations, launcher)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSettledReservationsRow
+	for rows.Next() {
+		var i ListSettledReservationsRow
+		if err := rows.Scan(&i.ExecutionID, &i.NodeIndex, &i.Attempt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const loadReports = `-- name: LoadReports :many
 SELECT node_index, attempt, report FROM reports WHERE execution_id = $1 ORDER BY received_at
 `

@@ -34,7 +34,6 @@ type batch struct {
 type waiter struct {
 	done     chan<- verdict
 	accepted bool
-	reason   string
 }
 
 // verdict answers the sender of a report. durable is false when the loop ended
@@ -42,7 +41,6 @@ type waiter struct {
 type verdict struct {
 	durable  bool
 	accepted bool
-	reason   string
 }
 
 type attemptKey struct {
@@ -124,7 +122,7 @@ const maxBatch = 2000
 // answer tells everybody who waited whether the batch is durable.
 func (b *batch) answer(durable bool) {
 	for _, w := range b.waiters {
-		w.done <- verdict{durable: durable, accepted: w.accepted, reason: w.reason}
+		w.done <- verdict{durable: durable, accepted: w.accepted}
 	}
 	b.waiters = nil
 }

@@ -45,6 +45,9 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if e.StartedAt == nil {
 		e.StartedAt = l.nodes[i].startedAt
 	}
+	if e.Outcome == lost && l.progress.State(i) == dag.Queued {
+		e.Outcome = interrupted // it never began, so no retry is spent
+	}
 	var values map[string]any
 	if e.Outcome == succeeded {
 		values = l.takeOutputs(ctx, i, &e)

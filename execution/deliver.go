@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,7 +52,7 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 	return results, s.takeEnds(ctx, reports, scopes, results, now)
 }
 
-var errForeignToken = fmt.Errorf("the token is another attempt's") //nolint:gochecknoglobals // a sentinel
+var errForeignToken = errors.New("the token is another attempt's")
 
 // sign is the sign of life that report index is.
 type sign struct {
@@ -149,22 +150,11 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 		if !ok {
 			continue
 		}
-		if done, posted := answers[i]; posted {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case v := <-done:
-				if v.durable {
-					results[i].Accepted, results[i].Reason = v.accepted, v.reason
-					continue
-				}
-			}
-		}
-		known, err := s.storeEnding(ctx, scopes[i], end)
+		accepted, err := s.settleEnd(ctx, scopes[i], end, answers[i])
 		if err != nil {
 			return err
 		}
-		if !known {
+		if !accepted {
 			*results[i] = flowforgev1.ReportResult{Reason: "the attempt is not running"}
 		}
 	}
@@ -172,17 +162,50 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 	return nil
 }
 
+// settleEnd waits until the loop that end was posted to has written it; without
+// such a loop it stores end, unless a loop appears meanwhile.
+func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan verdict) (accepted bool, err error) {
+	for {
+		if posted != nil {
+			select {
+			case <-ctx.Done():
+				return false, ctx.Err()
+			case v := <-posted:
+				if v.durable {
+					return v.accepted, nil
+				}
+			}
+		}
+		known, err := s.storeEnding(ctx, scope, end)
+		if !errors.Is(err, errDriven) {
+			return known, err
+		}
+		done := make(chan verdict, 1)
+		posted = nil
+		if s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, end: &end, done: done}) {
+			posted = done
+		}
+	}
+}
+
+// errDriven says that a loop of this process has come up meanwhile.
+var errDriven = errors.New("the execution is driven here")
+
 // storeEnding keeps the end of an attempt for the next loop and asks for a
-// drive. It reports false for an attempt that is not expected to be alive.
+// drive. It reports false for an attempt that is not expected to be alive, and
+// fails with errDriven when a loop of this process should get the end instead.
 func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end ending) (known bool, err error) {
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-		// The lock orders this before or after the rest of a loop, which looks
-		// for reports under the same lock.
+		// The lock orders this before or after the start and the rest of a
+		// loop, which look for reports under the same lock.
 		if _, err := q.LockExecution(ctx, scope.ExecutionID); err != nil {
 			if db.IsNoRows(err) {
 				return nil
 			}
 			return err
+		}
+		if s.live.accepts(scope.ExecutionID) {
+			return errDriven
 		}
 		rows, err := q.StoreReports(ctx, db.StoreReportsParams{
 			ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), //nolint:gosec // signed by us
@@ -194,12 +217,12 @@ func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end end
 		known = true
 		return s.requestDrive(ctx, tx, q, scope.ExecutionID)
 	})
+	if errors.Is(err, errDriven) {
+		return false, errDriven
+	}
 	if err != nil {
 		return false, fmt.Errorf("store the report of %s: %w", TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt), err)
 	}
 	s.config.Crash("deliver.stored")
-	if known {
-		s.live.post(scope.ExecutionID, message{reports: true})
-	}
 	return known, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/quota"
 )
 
@@ -39,10 +41,15 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
 		return fmt.Errorf("load %s: %w", id, err)
 	}
+	l.starter = newStarter(s, id)
+	l.unsure.Store(true)
 	if !s.live.add(l) {
+		l.starter.close()
 		return nil
 	}
-	err = l.run(ctx)
+	if err = l.takeOver(ctx); err == nil {
+		err = l.run(ctx)
+	}
 	l.close()
 	if errors.Is(err, errFenced) {
 		return nil
@@ -83,11 +90,15 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.cancelReason = row.CancelReason
 		l.batch = newBatch()
 		for i := range l.nodes {
-			if l.progress.State(i) == dag.Ready {
+			switch l.progress.State(i) {
+			case dag.Ready:
 				l.ask(i)
+			case dag.Queued:
+				l.uncertain = append(l.uncertain, i)
+			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 			}
 		}
-		return l, l.loadReports(ctx)
+		return l, nil
 	}
 	return s.load(ctx, row)
 }
@@ -112,16 +123,70 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		l.nodes[i] = nodeOf(r)
 	}
 	l.progress = dag.NewRun(version.Plan, states, l.failFast)
+	if l.cancelled {
+		l.progress.Halt()
+	}
 	if l.status == Pending {
 		l.begin()
 	}
 	for i, state := range states {
 		l.remember(i, state)
 	}
-	if err := l.loadAttempts(ctx); err != nil {
-		return nil, err
+	return l, l.loadAttempts(ctx)
+}
+
+// takeOver applies what arrived while nobody drove, and starts again what is
+// queued, because nobody knows whether its start was ever carried out. The order
+// keeps an attempt from running twice: the loop is registered, so that from the
+// lock on no report is stored beside it, and it takes no message before the
+// launcher has answered, so that a runner that knows an attempt still does when
+// it is asked to start it again.
+func (l *loop) takeOver(ctx context.Context) error {
+	if err := l.catchUp(ctx); err != nil {
+		return err
 	}
-	return l, l.loadReports(ctx)
+	return l.startAgain(ctx)
+}
+
+// catchUp applies the stored reports, once nobody stores any more.
+func (l *loop) catchUp(ctx context.Context) error {
+	if _, err := l.service.queries.LockExecution(ctx, l.id); err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	return l.loadReports(ctx)
+}
+
+// startAgain starts the attempts of queued nodes that may not have been started.
+func (l *loop) startAgain(ctx context.Context) error {
+	var specs []launcher.Attempt
+	for _, i := range l.uncertain {
+		if l.progress.State(i) != dag.Queued {
+			continue
+		}
+		if spec, ok := l.spec(ctx, i); ok {
+			specs = append(specs, spec)
+		}
+	}
+	if len(specs) == 0 {
+		l.certain()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	l.service.config.Crash("start.again")
+	if err := l.service.config.Launcher.Start(ctx, specs); err != nil {
+		l.startRetry = min(max(2*l.startRetry, firstStartRetry), lastStartRetry)
+		l.startAt = l.service.now().Add(l.startRetry)
+		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
+		return nil
+	}
+	l.certain()
+	return nil
+}
+
+func (l *loop) certain() {
+	l.uncertain, l.startRetry = nil, 0
+	l.unsure.Store(false)
 }
 
 func nodeOf(r db.LoadNodesRow) nodeState {
@@ -145,18 +210,20 @@ func (l *loop) remember(i int, state dag.State) {
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
 	case dag.Failed:
+		if l.failFast(i) {
+			l.progress.Halt()
+		}
 		if l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}
 	case dag.Queued:
-		l.batch.starts = append(l.batch.starts, i)
+		l.uncertain = append(l.uncertain, i)
 	case dag.Pending, dag.Running, dag.Succeeded, dag.Skipped, dag.Cancelled:
 	}
 }
 
 // loadAttempts finds which queued attempts have begun while nobody drove, and
-// what the live ones hold. A queued attempt that has not begun is started again:
-// starting twice is success.
+// what the live ones hold.
 func (l *loop) loadAttempts(ctx context.Context) error {
 	held, err := l.service.queries.ReservationsOf(ctx, l.id)
 	if err != nil {
@@ -166,7 +233,6 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	for _, r := range held {
 		i := int(r.NodeIndex)
 		l.nodes[i].held = quota.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), Slots: 1}
-		l.nodes[i].stopSent = r.StopSentAt != nil && r.Launcher == l.service.config.Instance
 		foreign[i] = r.Launcher != l.service.config.Instance
 	}
 	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
@@ -177,13 +243,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
-	starts := l.batch.starts[:0]
-	for _, i := range l.batch.starts {
-		if !foreign[i] {
-			starts = append(starts, i)
-		}
-	}
-	l.batch.starts = starts
+	l.uncertain = slices.DeleteFunc(l.uncertain, func(i int) bool { return foreign[i] })
 	return nil
 }
 
@@ -241,7 +301,7 @@ func (l *loop) rest(ctx context.Context) (bool, error) {
 	if !l.service.live.add(l) {
 		return false, errFenced
 	}
-	return false, l.loadReports(ctx)
+	return false, l.catchUp(ctx)
 }
 
 // wakeAt is when a resting execution wants to be looked at without any event.

@@ -2,13 +2,13 @@ package execution
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -36,6 +36,11 @@ type loop struct {
 	all          bool  // dag.Next is to look at every node
 	cancelled    bool  // somebody asked for the end
 	cancelReason string
+
+	uncertain  []int // queued nodes whose attempt may not have been started
+	startAt    time.Time
+	startRetry time.Duration
+	unsure     atomic.Bool // uncertain is not empty, or not known yet
 
 	signal  chan struct{}
 	fenced  chan struct{} // gets a value when the lease was found lost
@@ -65,7 +70,8 @@ type message struct {
 	begun   *begunRow
 	end     *ending
 	cancel  *string
-	reports bool // stored reports wait
+	reports bool  // stored reports wait
+	retry   []int // nodes whose start failed, perhaps
 	done    chan<- verdict
 }
 
@@ -100,8 +106,6 @@ func (l *loop) failFast(i int) bool { return l.operator(i).Retry.FailFast }
 
 // run works until nothing can move, the execution has ended, or ctx ends.
 func (l *loop) run(ctx context.Context) error {
-	l.starter = newStarter(l.service)
-	defer l.starter.close()
 	for {
 		if err := l.step(ctx); err != nil || l.status.Ended() {
 			return err
@@ -117,6 +121,11 @@ func (l *loop) run(ctx context.Context) error {
 
 // step takes in what happened, decides, and writes.
 func (l *loop) step(ctx context.Context) error {
+	if len(l.uncertain) > 0 && !l.service.now().Before(l.startAt) {
+		if err := l.startAgain(ctx); err != nil {
+			return err
+		}
+	}
 	if err := l.takeMessages(ctx); err != nil {
 		return err
 	}
@@ -156,7 +165,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
 		return false, nil
 	}
-	if l.starter.busy() {
+	if l.starter.busy() || len(l.uncertain) > 0 {
 		return false, nil
 	}
 	return l.rest(ctx)
@@ -181,6 +190,9 @@ func (l *loop) restForced(ctx context.Context) (bool, error) {
 // linger time.
 func (l *loop) patience() time.Duration {
 	linger := l.service.config.Timing.Linger
+	if len(l.uncertain) > 0 {
+		linger = max(min(linger, l.startAt.Sub(l.service.now())), 0)
+	}
 	if due, ok := l.timers.next(); ok {
 		return max(min(linger, due.Sub(l.service.now())), 0)
 	}
@@ -192,13 +204,16 @@ func (l *loop) takeMessages(ctx context.Context) error {
 	for _, m := range l.service.live.take(l) {
 		switch {
 		case m.end != nil:
-			if !l.applyEnding(ctx, m) {
-				l.batch.waiters = append(l.batch.waiters, waiter{m.done, false, "the attempt is not running"})
-			} else if m.done != nil {
-				l.batch.waiters = append(l.batch.waiters, waiter{m.done, true, ""})
+			accepted := l.applyEnding(ctx, m)
+			if m.done != nil {
+				l.batch.waiters = append(l.batch.waiters, waiter{m.done, accepted})
 			}
 		case m.begun != nil:
 			l.applyBegun(m)
+		case len(m.retry) > 0:
+			l.unsure.Store(true)
+			l.uncertain = append(l.uncertain, m.retry...)
+			l.startAt = l.service.now().Add(firstStartRetry)
 		case m.cancel != nil:
 			l.cancelled, l.cancelReason = true, *m.cancel
 		case m.reports:
@@ -221,6 +236,7 @@ func (l *loop) askAgain() {
 
 // close ends the loop: whoever still waits for it learns that nothing was written.
 func (l *loop) close() {
+	l.starter.close()
 	l.batch.answer(false)
 	for _, m := range l.service.live.remove(l) {
 		if m.done != nil {
@@ -236,14 +252,13 @@ func (l *loop) close() {
 func (l *loop) effects(ctx context.Context) {
 	b := l.batch
 	if len(b.starts) > 0 {
-		specs := make([]launcher.Attempt, 0, len(b.starts))
 		for _, i := range b.starts {
 			if spec, ok := l.spec(ctx, i); ok {
-				specs = append(specs, spec)
+				l.starter.start(i, spec)
 			}
 		}
 		b.starts = nil
-		l.starter.start(specs)
+		l.starter.ring()
 	}
 	if len(b.stops) > 0 {
 		l.stopAttempts(ctx, b.stops)

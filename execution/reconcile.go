@@ -133,7 +133,7 @@ type attemptID struct {
 // The reservations are read before the launcher is asked: an attempt whose end
 // was taken in between has no reservation any more when its loss is applied.
 func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
-	rows, err := s.queries.ListReservations(ctx, s.config.Instance)
+	rows, err := s.queries.ListSettledReservations(ctx, s.config.Instance)
 	if err != nil {
 		return fmt.Errorf("list reservations: %w", err)
 	}
@@ -177,10 +177,10 @@ func (s *Service) known(ctx context.Context) (map[string]bool, error) {
 }
 
 // starting reports whether a loop of this process is still handing attempts of
-// an execution to the launcher.
+// an execution to the launcher, or may have to do so again.
 func (s *Service) starting(id uuid.UUID) bool {
 	l, ok := s.live.get(id)
-	return ok && l.starter.busy()
+	return ok && (l.unsure.Load() || l.starter.busy())
 }
 
 // findExpired ends attempts that were silent for too long, wherever they ran,
@@ -223,7 +223,7 @@ func (s *Service) lose(ctx context.Context, id attemptID, end ending) {
 		return
 	}
 	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
-	if _, err := s.storeEnding(ctx, scope, end); err != nil {
+	if _, err := s.settleEnd(ctx, scope, end, nil); err != nil {
 		s.config.Logger.Warn("store a lost attempt", "execution", id.execution, "node", id.Node, "error", err)
 	}
 }

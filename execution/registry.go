@@ -75,6 +75,14 @@ func (r *registry) post(id uuid.UUID, m message) bool {
 	return true
 }
 
+// accepts reports whether post would find a loop for id.
+func (r *registry) accepts(id uuid.UUID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.loops[id]
+	return ok && !r.draining
+}
+
 // nudge makes the live loop of id look around; false when there is none.
 func (r *registry) nudge(id uuid.UUID) bool { return r.post(id, message{}) }
 

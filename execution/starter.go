@@ -2,48 +2,51 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/launcher"
 )
 
 // starter hands attempts to the launcher beside the loop, so that writing the
-// next batch does not wait for it. It retries for as long as the loop lives;
-// an attempt that nobody started is started by the next loop.
+// next batch does not wait for it. When a start fails nobody knows whether it
+// was carried out; the loop then decides about it (startAgain).
 type starter struct {
-	service *Service
-	cancel  context.CancelFunc
-	done    chan struct{}
+	service   *Service
+	execution uuid.UUID
+	cancel    context.CancelFunc
+	done      chan struct{}
+	signal    chan struct{}
 
 	mu      sync.Mutex
-	pending []launcher.Attempt
+	nodes   []int
+	pending []launcher.Attempt // of nodes
 	stops   []launcher.Ref
 	working bool
-	signal  chan struct{}
 }
 
 const (
 	firstStartRetry = 20 * time.Millisecond
 	lastStartRetry  = time.Second
+	startTimeout    = 5 * time.Second
 )
 
-func newStarter(s *Service) *starter {
+func newStarter(s *Service, execution uuid.UUID) *starter {
 	ctx, cancel := context.WithCancel(context.Background())
-	st := &starter{service: s, cancel: cancel, done: make(chan struct{}), signal: make(chan struct{}, 1)}
+	st := &starter{service: s, execution: execution, cancel: cancel, done: make(chan struct{}), signal: make(chan struct{}, 1)}
 	go st.run(ctx)
 	return st
 }
 
-// start takes attempts; it does not block.
-func (st *starter) start(attempts []launcher.Attempt) {
-	if len(attempts) == 0 {
-		return
-	}
+// start takes the attempt of a node; ring sets it off.
+func (st *starter) start(node int, attempt launcher.Attempt) {
 	st.mu.Lock()
-	st.pending = append(st.pending, attempts...)
-	st.mu.Unlock()
-	st.ring()
+	defer st.mu.Unlock()
+	st.nodes = append(st.nodes, node)
+	st.pending = append(st.pending, attempt)
 }
 
 // stop takes attempts that are to end; those that still wait to be started are
@@ -62,23 +65,23 @@ func (st *starter) ring() {
 	}
 }
 
-// busy reports whether attempts are still to be started.
+// busy reports whether attempts are still to be started or stopped.
 func (st *starter) busy() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.working || len(st.pending) > 0 || len(st.stops) > 0
 }
 
-func (st *starter) take() ([]launcher.Attempt, []launcher.Ref) {
+func (st *starter) take() (nodes []int, attempts []launcher.Attempt, stops []launcher.Ref) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	attempts, stops := st.pending, st.stops
-	st.pending, st.stops = nil, nil
+	nodes, attempts, stops = st.nodes, st.pending, st.stops
+	st.nodes, st.pending, st.stops = nil, nil, nil
 	st.working = len(attempts) > 0 || len(stops) > 0
-	return attempts, stops
+	return nodes, attempts, stops
 }
 
-// close waits for the call that is under way, not for retries.
+// close waits for the call that is under way.
 func (st *starter) close() {
 	st.cancel()
 	<-st.done
@@ -93,43 +96,51 @@ func (st *starter) run(ctx context.Context) {
 		case <-st.signal:
 		}
 		for {
-			attempts, stops := st.take()
+			nodes, attempts, stops := st.take()
 			if len(attempts) == 0 && len(stops) == 0 {
 				break
 			}
-			if !st.persist(ctx, attempts, stops) {
+			st.startAll(ctx, nodes, attempts)
+			if len(stops) > 0 && !st.stopAll(ctx, stops) {
 				return
 			}
 		}
 	}
 }
 
-// persist carries both out, however often the launcher has to be asked. It
-// reports false when the loop ended before.
-func (st *starter) persist(ctx context.Context, attempts []launcher.Attempt, stops []launcher.Ref) bool {
+func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launcher.Attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	config := st.service.config
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	config.Crash("start.begin")
+	if err := config.Launcher.Start(ctx, attempts); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
+		st.service.live.post(st.execution, message{retry: nodes})
+		return
+	}
+	config.Crash("start.done")
+}
+
+// stopAll asks until the launcher has answered; it reports false when the loop
+// ended before. Stopping twice does no harm.
+func (st *starter) stopAll(ctx context.Context, stops []launcher.Ref) bool {
 	config := st.service.config
 	for delay := firstStartRetry; ; delay = min(2*delay, lastStartRetry) {
-		var err error
-		if len(attempts) > 0 {
-			config.Crash("start.begin")
-			if err = config.Launcher.Start(ctx, attempts); err == nil {
-				config.Crash("start.done")
-				attempts = nil
-			}
-		}
-		if len(attempts) == 0 && len(stops) > 0 {
-			if err = config.Launcher.Stop(ctx, stops, config.Timing.StopGrace); err == nil {
-				config.Crash("stop.done")
-				stops = nil
-			}
-		}
+		err := config.Launcher.Stop(ctx, stops, config.Timing.StopGrace)
 		if err == nil {
+			config.Crash("stop.done")
 			return true
 		}
 		if ctx.Err() != nil {
 			return false
 		}
-		config.Logger.Warn("reach the launcher", "starts", len(attempts), "stops", len(stops), "error", err)
+		config.Logger.Warn("stop attempts", "execution", st.execution, "count", len(stops), "error", err)
 		select {
 		case <-ctx.Done():
 			return false

@@ -60,9 +60,14 @@ UPDATE executions SET lease_until = NULL, wake_at = sqlc.narg('wake_at')
 WHERE id = @id AND owner = @owner AND owner_epoch = @epoch;
 
 -- name: ExpireLeasesOf :execrows
--- For an instance that has just started: its former process is gone for certain.
-UPDATE executions SET lease_until = now() - interval '1 second'
-WHERE status IN ('PENDING', 'RUNNING') AND lease_until IS NOT NULL AND starts_with(owner, @instance::text);
+-- For an instance that has just started: its former process is gone for certain,
+-- and with it perhaps a drive job that had been fetched and not begun.
+UPDATE executions SET
+    lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, @instance::text)
+        THEN now() - interval '1 second' ELSE lease_until END,
+    drive_requested_at = drive_requested_at - interval '1 day'
+WHERE status IN ('PENDING', 'RUNNING')
+    AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
 
 -- name: ListUndriven :many
 -- Executions that need somebody: the owner died, the job got lost, a timer is

@@ -1,6 +1,15 @@
 -- name: ListReservations :many
 SELECT * FROM reservations WHERE launcher = @launcher ORDER BY execution_id, node_index;
 
+-- name: ListSettledReservations :many
+-- The reservations of executions that somebody drives or that rest: in the
+-- others the next loop finds out first what became of their attempts.
+SELECT r.execution_id, r.node_index, r.attempt
+FROM reservations r
+JOIN executions e ON e.id = r.execution_id
+WHERE r.launcher = @launcher AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
+ORDER BY r.execution_id, r.node_index;
+
 -- name: ReservationsOf :many
 SELECT * FROM reservations WHERE execution_id = @execution_id ORDER BY node_index;
 
