@@ -23,10 +23,11 @@ import (
 
 // server is the real binary with everything embedded, on a port of its own.
 type server struct {
-	dir   string
-	base  string
-	login string // path and query of the one-time link
-	token string
+	dir     string
+	environ []string // beyond the data directory
+	base    string
+	login   string // path and query of the one-time link
+	token   string
 
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -37,11 +38,12 @@ type server struct {
 var loginLink = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)(/login\?token=\S+)`)
 
 // startServer starts the binary in dir and returns once it has printed its link.
-func startServer(dir string) (*server, error) {
+func startServer(dir string, environ ...string) (*server, error) {
 	binary := setting("FLOWFORGE_BINARY", "bin/flowforge")
-	s := &server{dir: dir, ended: make(chan struct{})}
+	s := &server{dir: dir, environ: environ, ended: make(chan struct{})}
 	s.cmd = exec.Command(binary, "serve")
 	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+filepath.Join(dir, "data"), "FLOWFORGE_ADDR=127.0.0.1:0")
+	s.cmd.Env = append(s.cmd.Env, environ...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	s.cmd.Stderr = s
 	out, err := s.cmd.StdoutPipe()
