@@ -179,8 +179,8 @@ type body[T any] struct{ Body T }
 
 func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
 
-// pageQuery is how lists are read: a page at a time, by the cursor of the one before.
-type pageQuery struct {
+// PageQuery is how lists are read: a page at a time, by the cursor of the one before.
+type PageQuery struct {
 	Page  string `query:"page" doc:"Cursor from next_page of the page before" maxLength:"400"`
 	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
 }

@@ -54,7 +54,7 @@ func (h *Handlers) artifactRoutes(r chi.Router) {
 }
 
 func (h *Handlers) apiArtifacts(ctx context.Context, in *struct {
-	pageQuery
+	PageQuery
 	Workflow string `query:"workflow" maxLength:"200"`
 	Type     string `query:"type" doc:"Kind, such as Model" maxLength:"100"`
 	Text     string `query:"q" doc:"Text in name, node, workflow or file name" maxLength:"200"`
@@ -63,8 +63,8 @@ func (h *Handlers) apiArtifacts(ctx context.Context, in *struct {
 }
 
 func (h *Handlers) apiExecutionArtifacts(ctx context.Context, in *struct {
-	executionPath
-	pageQuery
+	ExecutionPath
+	PageQuery
 }) (*body[artifactPage], error) {
 	id, err := in.id()
 	if err != nil {

@@ -69,7 +69,7 @@ type entryPage struct {
 }
 
 type entryQuery struct {
-	pageQuery
+	PageQuery
 	Text      string `query:"q" doc:"Text in name or description, or a tag" maxLength:"200"`
 	Format    string `query:"format" maxLength:"100"`
 	Framework string `query:"framework" maxLength:"100"`

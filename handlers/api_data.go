@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/telemetry"
@@ -27,7 +28,7 @@ type logLineBody struct {
 
 type logPage struct {
 	Lines    []logLineBody `json:"lines"`
-	NextPage string        `json:"next_page,omitempty" doc:"Give it as page to go on; lines that come later are there too"`
+	NextPage string        `json:"next_page,omitempty" doc:"Give it as page to go on; \"\" when no later lines are there yet: go on from the last line's cursor then"`
 	Partial  bool          `json:"partial" doc:"ClickHouse is away: older lines are missing for now"`
 }
 
@@ -56,15 +57,15 @@ type eventBody struct {
 	Data     json.RawMessage `json:"data,omitempty"`
 }
 
-// logSelection is how log lines are chosen, in pages and in streams.
-type logSelection struct {
+// LogSelection is how log lines are chosen, in pages and in streams.
+type LogSelection struct {
 	Node    string `query:"node" doc:"Lines of these nodes alone, separated by commas" maxLength:"2000"`
 	Attempt int    `query:"attempt" doc:"Lines of this attempt alone" minimum:"0"`
 	Level   string `query:"level" doc:"Levels, separated by commas" maxLength:"50"`
 	Text    string `query:"q" doc:"Text in the message, upper and lower case alike" maxLength:"500"`
 }
 
-func (s logSelection) apply(q *telemetry.LogQuery) {
+func (s LogSelection) apply(q *telemetry.LogQuery) {
 	q.Nodes, q.Levels, q.Text = splitList(s.Node), splitList(strings.ToUpper(s.Level)), s.Text
 	if s.Attempt > 0 {
 		q.Attempt = &s.Attempt
@@ -90,9 +91,9 @@ func (h *Handlers) executionDataAPI(api huma.API) {
 }
 
 type logInput struct {
-	executionPath
-	logSelection
-	pageQuery
+	ExecutionPath
+	LogSelection
+	PageQuery
 	From   time.Time `query:"from" doc:"Lines at or after"`
 	To     time.Time `query:"to" doc:"Lines before"`
 	Format string    `query:"format" enum:"json,text" default:"json"`
@@ -110,9 +111,9 @@ func (h *Handlers) apiLogs(ctx context.Context, in *logInput) (*huma.StreamRespo
 	in.apply(&q)
 	if in.Format == "text" {
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
-			hc.SetHeader("Content-Type", "text/plain; charset=utf-8")
-			if err := h.Telemetry.WriteLog(ctx, hc.BodyWriter(), q); err != nil {
-				h.Log.Warn("a log download ended early", "request_id", web.RequestID(ctx), "error", err)
+			r, w := humachi.Unwrap(hc)
+			if err := h.sendLog(w, r, q, ""); err != nil {
+				h.Site.Fail(w, r, err)
 			}
 		}}, nil
 	}
@@ -141,7 +142,7 @@ func toLogBodies(lines []telemetry.LogLine) []logLineBody {
 }
 
 func (h *Handlers) apiMetrics(ctx context.Context, in *struct {
-	executionPath
+	ExecutionPath
 	Node      string `query:"node" doc:"Metrics of this node alone" maxLength:"200"`
 	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
 	MaxPoints int    `query:"max_points" doc:"Points of a series at the most; more are thinned out" minimum:"2" maximum:"10000" default:"1000"`
@@ -174,7 +175,7 @@ func (h *Handlers) apiMetrics(ctx context.Context, in *struct {
 }
 
 func (h *Handlers) apiEvents(ctx context.Context, in *struct {
-	executionPath
+	ExecutionPath
 	After int64 `query:"after" doc:"Events after this sequence" minimum:"0"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 }) (*body[struct {
@@ -216,7 +217,7 @@ func (h *Handlers) apiLogStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := r.URL.Query()
 	q := telemetry.LogQuery{ExecutionID: id}
-	logSelection{Node: v.Get("node"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
+	LogSelection{Node: v.Get("node"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
 	stream, err := web.NewStream(w, r)
 	if err != nil {
 		return err

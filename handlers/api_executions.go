@@ -98,11 +98,13 @@ type nodePage struct {
 	NextPage string     `json:"next_page,omitempty"`
 }
 
-type executionPath struct {
+// ExecutionPath names an execution; huma reads embedded parameters of exported types
+// alone, here and in the types like it.
+type ExecutionPath struct {
 	ID string `path:"execution_id" doc:"Id of the execution"`
 }
 
-func (p executionPath) id() (uuid.UUID, error) { return parseID(p.ID, "execution") }
+func (p ExecutionPath) id() (uuid.UUID, error) { return parseID(p.ID, "execution") }
 
 // parseID reads an id of a path; what is no id names nothing.
 func parseID(text, noun string) (uuid.UUID, error) {
@@ -114,7 +116,7 @@ func parseID(text, noun string) (uuid.UUID, error) {
 }
 
 type executionQuery struct {
-	pageQuery
+	PageQuery
 	Workflow string    `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
 	Status   string    `query:"status" doc:"States, separated by commas" maxLength:"100"`
 	User     string    `query:"user" doc:"Who launched it" maxLength:"200"`
@@ -202,7 +204,7 @@ func (h *Handlers) apiExecutions(ctx context.Context, in *executionQuery) (*body
 // nodesWithExecution is how many nodes come with their execution; more are paged.
 const nodesWithExecution = 200
 
-func (h *Handlers) apiExecution(ctx context.Context, in *executionPath) (*body[executionBody], error) {
+func (h *Handlers) apiExecution(ctx context.Context, in *ExecutionPath) (*body[executionBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -221,8 +223,8 @@ func (h *Handlers) apiExecution(ctx context.Context, in *executionPath) (*body[e
 }
 
 func (h *Handlers) apiNodes(ctx context.Context, in *struct {
-	executionPath
-	pageQuery
+	ExecutionPath
+	PageQuery
 	Status string `query:"status" doc:"Nodes in this state alone" maxLength:"20"`
 	Text   string `query:"q" doc:"Text in the name" maxLength:"200"`
 }) (*body[nodePage], error) {
@@ -240,16 +242,20 @@ func (h *Handlers) apiNodes(ctx context.Context, in *struct {
 }
 
 func (h *Handlers) apiCancel(ctx context.Context, in *struct {
-	executionPath
-	Body struct {
+	ExecutionPath
+	Body *struct {
 		Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
-	} `required:"false"`
+	}
 }) (*body[executionBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Executions.Cancel(ctx, id, in.Body.Reason); err != nil {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	if err := h.Executions.Cancel(ctx, id, reason); err != nil {
 		return nil, err
 	}
 	e, err := h.Executions.Get(ctx, id)

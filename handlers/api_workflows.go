@@ -58,12 +58,13 @@ type versionBody struct {
 	Plan       json.RawMessage `json:"plan" doc:"Nodes, edges, levels, entry and exit nodes"`
 }
 
-type workflowPath struct {
+// WorkflowPath names a workflow.
+type WorkflowPath struct {
 	ID string `path:"workflow_id" doc:"Id or name of the workflow" maxLength:"200"`
 }
 
 type versionPath struct {
-	workflowPath
+	WorkflowPath
 	Version string `path:"version" doc:"Semantic version, or latest" maxLength:"100"`
 }
 
@@ -109,7 +110,7 @@ func (h *Handlers) apiRegister(ctx context.Context, in *struct {
 }
 
 func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
-	pageQuery
+	PageQuery
 	Team   string `query:"team" doc:"Owner team" maxLength:"200"`
 	Status string `query:"status" enum:"ACTIVE,ARCHIVED" doc:"ACTIVE when absent"`
 	Tag    string `query:"tag" maxLength:"100"`
@@ -128,7 +129,7 @@ func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *Handlers) apiWorkflow(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
 	w, err := h.Workflows.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -170,11 +171,11 @@ func (h *Handlers) apiUISchema(ctx context.Context, in *versionPath) (*body[any]
 	return reply[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
 }
 
-func (h *Handlers) apiArchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Archive)
 }
 
-func (h *Handlers) apiUnarchive(ctx context.Context, in *workflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Unarchive)
 }
 
@@ -182,7 +183,7 @@ func (h *Handlers) apiSetArchived(ctx context.Context, ref string, set func(cont
 	if err := set(ctx, ref); err != nil {
 		return nil, err
 	}
-	return h.apiWorkflow(ctx, &workflowPath{ID: ref})
+	return h.apiWorkflow(ctx, &WorkflowPath{ID: ref})
 }
 
 func toWorkflowBody(s workflow.Summary) workflowBody {

@@ -49,6 +49,7 @@ type testBundle struct {
 	telemetry  *telemetry.Service
 	signer     auth.Signer
 	links      *auth.LoginLinks
+	sessions   *web.Sessions
 	routes     http.Handler
 	server     *httptest.Server
 	tasks      *heldTasks
@@ -79,10 +80,10 @@ func setup(t *testing.T) *testBundle {
 	require.NoError(t, err)
 	b.tasks.deliver = b.executions.Deliver
 
-	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
+	b.sessions = web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
 	b.routes = handlers.Routes(handlers.Deps{
-		Log: log, Now: now, Sessions: sessions, Links: b.links, Signer: b.signer,
-		Site:      web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer(adminToken), ErrorPage: testErrorPage}),
+		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Signer: b.signer,
+		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Bearer: auth.NewBearer(adminToken), ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	})
@@ -90,7 +91,7 @@ func setup(t *testing.T) *testBundle {
 	t.Cleanup(b.server.Close)
 	b.nobody = &caller{server: b.server.URL}
 	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
-	b.member = signedIn(t, b.server.URL, sessions, auth.Subject{
+	b.member = b.signIn(t, auth.Subject{
 		ID: uuid.New(), Name: "mia", Role: auth.RoleMember, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject,
 	})
 	return b
@@ -100,13 +101,13 @@ func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {
 	return views.ErrorPage(views.Page{Title: v.Title, User: v.User}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
 }
 
-// signedIn returns a caller with the session of subject, as a browser has it.
-func signedIn(t *testing.T, server string, sessions *web.Sessions, subject auth.Subject) *caller {
+// signIn returns a caller with the session of subject, as a browser has it.
+func (b *testBundle) signIn(t *testing.T, subject auth.Subject) *caller {
 	t.Helper()
 	w := httptest.NewRecorder()
-	require.NoError(t, sessions.SignIn(w, httptest.NewRequest(http.MethodGet, "/", nil), subject))
+	require.NoError(t, b.sessions.SignIn(w, httptest.NewRequest(http.MethodGet, "/", nil), subject))
 	cookie := w.Result().Cookies()[0]
-	return &caller{server: server, header: http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}}
+	return &caller{server: b.server.URL, header: http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}}
 }
 
 // start runs the engine until the test ends.

@@ -2,15 +2,11 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"time"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/views"
@@ -194,7 +190,7 @@ func (h *Handlers) logs(w http.ResponseWriter, r *http.Request) error {
 	id := e.ID.String()
 	title := executionTitle(e) + " " + shortID(e.ID)
 	m := views.LogsPage{
-		Page: h.basePage(r, "Logs", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
+		Page:  h.basePage(r, "Logs", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
 		Title: "Logs of " + title, State: string(e.Status), Back: views.ExecutionURL(id),
 		Logs: h.logsOf(r.Context(), h.clock(r), e, v, f, before, logLinesPage),
 	}
@@ -232,19 +228,7 @@ func (h *Handlers) logText(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Telemetry.Ready(r.Context()); err != nil {
-		return apperr.Wrap(apperr.Unavailable, err, "The log store is not answering. Nothing is lost; try again shortly.")
-	}
-	name := slices.Concat([]byte(e.WorkflowName+"-"+e.ID.String()[30:]), []byte(".log"))
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of a log: %w", err)
-	}
-	if err := h.Telemetry.WriteLog(r.Context(), w, logFilterOf(r.URL.Query()).query(e)); err != nil && r.Context().Err() == nil {
-		h.Site.LogFailure(r, err) // the answer has begun
-	}
-	return nil
+	return h.sendLog(w, r, logFilterOf(r.URL.Query()).query(e), e.WorkflowName+"-"+e.ID.String()[30:]+".log")
 }
 
 func (h *Handlers) executionAndVersion(r *http.Request) (execution.Execution, workflow.Version, error) {

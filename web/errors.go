@@ -68,9 +68,13 @@ func (s *Site) LogFailure(r *http.Request, err error) {
 }
 
 // Fail answers r with err: a redirect to the sign-in page for a reader without a
-// session, problem+json for programs, else the error page.
+// session, problem+json for programs, else the error page. An answer that has
+// begun, such as a stream, and one that nobody waits for stay as they are.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.LogFailure(r, err)
+	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil {
+		return
+	}
 	id := RequestID(r.Context())
 	p := ProblemOf(err, id)
 	if wantsJSON(r) {
