@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,7 +41,7 @@ func (h *Handlers) artifacts(w http.ResponseWriter, r *http.Request) error {
 		filter.ExecutionID = &id
 		m.Hidden = [][2]string{{"execution", text}}
 	}
-	page, err := h.Artifacts.List(ctx, filter)
+	page, err := h.findArtifacts(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,19 @@ func (h *Handlers) artifacts(w http.ResponseWriter, r *http.Request) error {
 		m.Pager.Newer = listURL(views.ArtifactsURL(), q, "after", "")
 	}
 	return web.Render(w, r, http.StatusOK, views.ArtifactsPage(m))
+}
+
+// findArtifacts lists artifacts; a whole SHA-256 as text finds those with its bytes.
+func (h *Handlers) findArtifacts(ctx context.Context, filter artifact.Filter) (artifact.Page, error) {
+	hash := strings.ToLower(strings.TrimSpace(filter.Query))
+	if _, err := hex.DecodeString(hash); err != nil || len(hash) != 64 {
+		return h.Artifacts.List(ctx, filter)
+	}
+	found, err := h.Artifacts.ByHash(ctx, hash)
+	if apperr.Is(err, apperr.NotFound) {
+		return artifact.Page{}, nil
+	}
+	return artifact.Page{Artifacts: found}, err
 }
 
 func artifactChips(q url.Values, f artifact.Filter) []views.Chip {

@@ -14,12 +14,15 @@ import (
 // and where the page stands. Title ends the breadcrumbs.
 func (h *Handlers) basePage(r *http.Request, title string, section views.Section, crumbs ...views.Crumb) views.Page {
 	page := views.Page{
-		Title: title, Section: section, Theme: theme(r), Path: r.URL.RequestURI(),
+		Title: title, Section: section, Theme: Theme(r), Path: r.URL.RequestURI(),
 		Crumbs:  append(append([]views.Crumb{}, crumbs...), views.Crumb{Name: title}),
 		KeysOff: cookie(r, "keys") == "off",
 	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		page.User = subject.Name
+		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
+			page.Live = live
+		}
 	}
 	return page
 }

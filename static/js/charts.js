@@ -50,7 +50,7 @@ function draw(figure) {
   });
   const axis = { stroke: colour("--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   const plot = new uPlot({
-    width: holder.clientWidth || 300, height: Math.round((holder.clientWidth || 300) * 0.45),
+    width: holder.clientWidth || 300, height: Math.min(Math.round((holder.clientWidth || 300) * 0.45), 240),
     cursor: { sync: { key: "metrics" }, y: false },
     legend: { show: false },
     scales: { x: { time }, y: { distr: log ? 3 : 1 } },

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
-	"golang.org/x/net/html"
 
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/views/viewtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,59 +40,8 @@ func TestEveryPageIsSound(t *testing.T) {
 			if len(page) > pageBudget {
 				t.Errorf("%d bytes, the budget is %d", len(page), pageBudget)
 			}
-			root, err := html.Parse(strings.NewReader(page))
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkDocument(t, root)
+			viewtest.Check(t, page)
 		})
-	}
-}
-
-// checkDocument asserts what the content security policy and accessibility need:
-// no inline style or script, unique ids, and references that lead somewhere.
-func checkDocument(t *testing.T, root *html.Node) {
-	t.Helper()
-	ids, wanted, headings := map[string]int{}, map[string]string{}, 0
-	for n := range root.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		if n.Data == "h1" {
-			headings++
-		}
-		if n.Data == "script" && n.FirstChild != nil {
-			t.Error("an inline script")
-		}
-		for _, a := range n.Attr {
-			switch {
-			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"):
-				t.Errorf("<%s> has the attribute %s", n.Data, a.Key)
-			case a.Key == "id":
-				ids[a.Val]++
-			case a.Key == "for", a.Key == "aria-labelledby", a.Key == "aria-describedby", a.Key == "popovertarget", a.Key == "data-dialog":
-				for id := range strings.FieldsSeq(a.Val) {
-					wanted[id] = n.Data + " " + a.Key
-				}
-			case n.Data == "use" && a.Key == "href":
-				wanted[strings.TrimPrefix(a.Val, "#")] = "use"
-			case a.Key == "href" && strings.HasPrefix(a.Val, "javascript:"):
-				t.Errorf("a script as address: %s", a.Val)
-			}
-		}
-	}
-	if headings != 1 {
-		t.Errorf("%d headings of the first level, want 1", headings)
-	}
-	for id, n := range ids {
-		if n > 1 {
-			t.Errorf("the id %q is given %d times", id, n)
-		}
-	}
-	for id, from := range wanted {
-		if ids[id] == 0 {
-			t.Errorf("%s refers to #%s, which is not there", from, id)
-		}
 	}
 }
 
