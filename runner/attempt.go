@@ -12,14 +12,14 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// stopReason is the sentence that says why an attempt was stopped.
-type stopReason string
+// stopError is the sentence that says why an attempt was stopped.
+type stopError string
 
-func (r stopReason) Error() string { return string(r) }
+func (e stopError) Error() string { return string(e) }
 
 const (
-	errCancelled   stopReason = "The attempt was cancelled."
-	errInterrupted stopReason = "The runner was shut down; the attempt can run again."
+	errCancelled   stopError = "The attempt was cancelled."
+	errInterrupted stopError = "The runner was shut down; the attempt can run again."
 )
 
 // timeoutError stops an attempt that runs longer than it may.
@@ -174,7 +174,9 @@ func (a *attempt) begun(pid int) {
 	a.begin = time.Now()
 	a.s.courier.update(a.box, func() {
 		a.box.startedDue = a.begin.Add(startedHold)
-		a.box.started = &flowforgev1.Started{Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host}
+		a.box.started = &flowforgev1.Started{
+			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, //nolint:gosec // the kernel's ids fit
+		}
 	})
 }
 
@@ -213,7 +215,7 @@ func (a *attempt) conclude(e ending) {
 	finished := &flowforgev1.Finished{
 		StartedAt:    a.begin.UnixMilli(),
 		FinishedAt:   time.Now().UnixMilli(),
-		ExitCode:     int32(e.code),
+		ExitCode:     int32(e.code), //nolint:gosec // -1 to 255
 		Outcome:      e.outcome,
 		Message:      e.message,
 		Outputs:      e.found.outputs,

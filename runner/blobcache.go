@@ -176,7 +176,7 @@ func (c *blobCache) prune(now time.Time) {
 	var total int64
 	_ = filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil
+			return nil //nolint:nilerr // what cannot be read is not pruned
 		}
 		if info, err := entry.Info(); err == nil {
 			blobs = append(blobs, blob{path, info.Size(), info.ModTime()})

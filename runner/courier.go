@@ -93,13 +93,6 @@ func (c *courier) nudge() {
 	}
 }
 
-// idle reports whether nothing waits to be sent.
-func (c *courier) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.waiting) == 0
-}
-
 // run sends until ctx ends. What is unsent then is still in the outboxes' log
 // queues and in the attempts' results.
 func (c *courier) run(ctx context.Context) {

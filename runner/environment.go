@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,11 +13,15 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// inherited are the variables that a task gets from the machine: what programs
+// inherited names the variables that a task gets from the machine: what programs
 // need to find their tools, and nothing that could be a secret of the server.
-var inherited = [...]string{
-	"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME",
-	"LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+func inherited(name string) bool {
+	switch name {
+	case "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME",
+		"LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES":
+		return true
+	}
+	return false
 }
 
 // installerVariables are what pip needs besides: where packages come from and
@@ -45,7 +48,7 @@ func baseEnvironment(process []string) environ {
 	env := environ{"PATH": defaultPath, "LANG": "C.UTF-8", "HOME": "/tmp"}
 	for _, entry := range process {
 		name, value, _ := strings.Cut(entry, "=")
-		if value != "" && slices.Contains(inherited[:], name) {
+		if value != "" && inherited(name) {
 			env[name] = value
 		}
 	}
@@ -86,9 +89,7 @@ func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string,
 	if own := spec.Env["PYTHONPATH"]; own != "" {
 		env["PYTHONPATH"] = p.sdk + string(os.PathListSeparator) + own
 	}
-	for name, value := range parameters(inputs) {
-		env[name] = value
-	}
+	maps.Copy(env, parameters(inputs))
 	env["FLOWFORGE_TASK_ID"] = spec.TaskId
 	env["FLOWFORGE_WORKFLOW_ID"] = spec.ExecutionId
 	env["FLOWFORGE_TENANT_ID"] = spec.TenantId

@@ -92,7 +92,7 @@ func wanted(status int, codes []int32) bool {
 	if len(codes) == 0 {
 		return status >= 200 && status < 300
 	}
-	return slices.Contains(codes, int32(status))
+	return slices.Contains(codes, int32(status)) //nolint:gosec // three digits
 }
 
 // saveBody writes the body to a file and returns its begin.

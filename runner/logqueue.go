@@ -108,7 +108,7 @@ func (q *logQueue) appendFile(entries []*flowforgev1.LogEntry) error {
 	}
 	var frames []byte
 	for _, e := range entries {
-		frames = binary.AppendUvarint(frames, uint64(proto.Size(e)))
+		frames = binary.AppendUvarint(frames, uint64(proto.Size(e))) //nolint:gosec // not negative
 		var err error
 		if frames, err = (proto.MarshalOptions{}).MarshalAppend(frames, e); err != nil {
 			return fmt.Errorf("encode log entry: %w", err)
@@ -160,13 +160,6 @@ func (q *logQueue) commit() {
 	if q.file != nil && q.read == q.written && len(q.memory) == 0 {
 		q.removeFile()
 	}
-}
-
-// empty reports whether nothing waits and nothing is in flight.
-func (q *logQueue) empty() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.inflight) == 0 && len(q.memory) == 0 && q.written == q.read
 }
 
 // pending returns about how many bytes wait.

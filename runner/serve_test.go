@@ -77,7 +77,7 @@ func familyPids(t *testing.T, file string) []int {
 		t.Fatal(err)
 	}
 	var pids []int
-	for _, field := range strings.Fields(string(text)) {
+	for field := range strings.FieldsSeq(string(text)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			t.Fatal(err)

@@ -280,7 +280,7 @@ func (s *Supervisor) Shutdown(grace time.Duration) {
 }
 
 // await returns when done holds, at the latest after limit.
-func (s *Supervisor) await(limit time.Duration, done func() bool) bool {
+func (s *Supervisor) await(limit time.Duration, done func() bool) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	for {
@@ -288,12 +288,12 @@ func (s *Supervisor) await(limit time.Duration, done func() bool) bool {
 		changed := s.changed
 		s.mu.Unlock()
 		if done() {
-			return true
+			return
 		}
 		select {
 		case <-changed:
 		case <-deadline.C:
-			return done()
+			return
 		}
 	}
 }

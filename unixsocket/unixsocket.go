@@ -31,14 +31,18 @@ func Listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	defer done()
-	if conn, err := net.DialTimeout("unix", short, time.Second); err == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var dialer net.Dialer
+	if conn, err := dialer.DialContext(ctx, "unix", short); err == nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("another process serves %s", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("old socket: %w", err)
 	}
-	listener, err := net.Listen("unix", short)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "unix", short)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}

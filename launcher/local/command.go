@@ -22,7 +22,7 @@ func (l *Launcher) command() (*exec.Cmd, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(l.config.Executable, l.config.Args...)
+	cmd := exec.Command(l.config.Executable, l.config.Args...) //nolint:noctx // it outlives whoever starts it
 	cmd.Env = supervisorEnvironment(l.config.Environ)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = l.config.Dir

@@ -55,9 +55,9 @@ type Launcher struct {
 	http   *http.Client
 	client flowforgev1connect.RunnerServiceClient
 
-	mu     sync.Mutex // held while a supervisor is looked for or started
-	pid    int        // of the supervisor that answered last
-	child  chan error // the end of a supervisor that this process started
+	mu     sync.Mutex      // held while a supervisor is looked for or started
+	pid    int             // of the supervisor that answered last
+	child  <-chan struct{} // closed at the end of a supervisor that this process started
 	closed bool
 	end    context.CancelFunc // of what Open started
 }
@@ -206,7 +206,7 @@ func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 		if _, err := l.hello(ctx); err != nil {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 	}
 	if l.child != nil {
 		select {
@@ -302,8 +302,12 @@ func (l *Launcher) spawn(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks cannot be started.")
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait(); close(ended) }() // while this process lives, no zombie
+	ended := make(chan struct{})
+	var exit error
+	go func() { // while this process lives, no zombie
+		exit = cmd.Wait()
+		close(ended)
+	}()
 	l.child = ended
 	deadline := time.NewTimer(spawnLimit)
 	defer deadline.Stop()
@@ -319,8 +323,8 @@ func (l *Launcher) spawn(ctx context.Context) error {
 		case <-deadline.C:
 			_ = cmd.Process.Kill()
 			return apperr.New(apperr.Unavailable, "The runner of local tasks does not answer; see %s.", log.Name())
-		case err := <-ended:
-			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, err), "The runner of local tasks cannot be started; see "+log.Name()+".")
+		case <-ended:
+			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, exit), "The runner of local tasks cannot be started; see "+log.Name()+".")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
