@@ -369,3 +369,17 @@ func readLines(t testing.TB, path string) []string {
 	require.NoError(t, err)
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
+
+func touch(t testing.TB, path string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+}
+
+// launchVersion launches a definition that is registered already or now.
+func (b *testBundle) launchVersion(doc string) uuid.UUID {
+	b.t.Helper()
+	v := b.register(doc)
+	e, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name, Priority: execution.Normal})
+	require.NoError(b.t, err)
+	return e.ID
+}

@@ -217,7 +217,6 @@ func TestKillPoints(t *testing.T) {
 		"flush.committed:1", "flush.committed:2", "flush.committed:4", "flush.effects:1", "flush.effects:3",
 		"start.begin:1", "start.begin:2", "start.done:1", "start.done:2",
 		"deliver.posted:1", "deliver.posted:2", "deliver.answer:1", "deliver.answer:3",
-		"deliver.stored:1", "rest.before_release:1", "rest.released:1",
 	}
 	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
@@ -227,6 +226,28 @@ func TestKillPoints(t *testing.T) {
 			b.crashAt(point)
 			b.waitAll(1, 20*time.Second)
 			b.checkAll("SUCCEEDED", killAttempts())
+		})
+	}
+}
+
+// TestKillPointsOfRest crashes the server where a loop without work gives its
+// lease up and a later report brings the next one.
+func TestKillPointsOfRest(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"rest.before_release:1", "rest.released:1", "deliver.stored:1", "drive.acquired:2"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := setupKill(t)
+			b.register(fmt.Sprintf(`
+name: kill
+version: 1.0.0
+operators:
+  - {name: slow, type: shell, code: {script: 'echo "$TASK $NODE" >> %s/runs; sleep 1.5'}}
+  - {name: after, type: noop, depends_on: [slow]}
+`, b.dir))
+			b.crashAt(point)
+			b.waitAll(1, 30*time.Second)
+			b.checkAll("SUCCEEDED", map[string]int{"slow": 1})
 		})
 	}
 }
