@@ -56,7 +56,7 @@ func Serve(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := unixsocket.Listen(SocketPath(config.Dir)) //nolint:contextcheck // listening does not wait
+	listener, err := unixsocket.Listen(SocketPath(config.Dir))
 	if err != nil {
 		supervisor.Close()
 		return err
