@@ -134,11 +134,10 @@ func (c Control) Members() []Control {
 	return out
 }
 
-// Folded reports whether the members hide behind a summary, and Unfolded whether
-// they are shown all the same because something is in there to see.
+// Folded reports whether the members hide behind a summary.
 func (c Control) Folded() bool { return c.Depth >= nestedDetails }
 
-// Unfolded: see Folded.
+// Unfolded reports whether there is something in the folded members to see.
 func (c Control) Unfolded() bool { return c.troubled() || len(c.Carried()) > 0 }
 
 // Alternative is one variant of a union.

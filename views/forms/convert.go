@@ -53,22 +53,17 @@ func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
 	return names
 }
 
-func indented(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("  ", "  ")
-	if e.Encode(v) != nil {
-		return "null"
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
+func indented(v any) string { return encode(v, "  ") }
 
-func compact(v any) string {
+func compact(v any) string { return encode(v, "") }
+
+// encode writes decoded JSON without the escapes that only HTML pages need.
+func encode(v any, indent string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	e.SetIndent(indent, indent)
+	if err := e.Encode(v); err != nil { //nolint:errchkjson // checked; decoded JSON has no value that cannot be written
 		return "null"
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
-var today = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
+var today = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func decodeJSON(t *testing.T, text string) any {
 	t.Helper()
@@ -124,7 +124,7 @@ func checkReferences(t *testing.T, doc *html.Node) {
 	})
 	formtest.Each(doc, func(n *html.Node) {
 		for _, name := range []string{"for", "aria-describedby", "aria-labelledby", "list"} {
-			for _, id := range strings.Fields(formtest.Attr(n, name)) {
+			for id := range strings.FieldsSeq(formtest.Attr(n, name)) {
 				require.True(t, ids[id], "%s of %s leads to %s, which is not there", name, formtest.Attr(n, "name"), id)
 			}
 		}

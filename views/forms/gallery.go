@@ -14,7 +14,7 @@ type Example struct{ Name, Expression, Value string }
 
 // Examples has every kind at least once, and the nestings that go wrong most easily.
 func Examples() []Example {
-	return append(plainExamples(), nestedExamples()...)
+	return append(PlainExamples(), NestedExamples()...)
 }
 
 const (
@@ -26,7 +26,8 @@ func exampleFile(name, mediaType string, size int) string {
 	return fmt.Sprintf(`{"$file": %q, "name": %q, "size": %d, "media_type": %q}`, exampleDigest, name, size, mediaType)
 }
 
-func plainExamples() []Example {
+// PlainExamples are the kinds that hold one value.
+func PlainExamples() []Example {
 	return []Example{
 		{"string", `String(min_length=2, max_length=40)`, `"hello <b> & \"you\""`},
 		{"string lines", `String(multiline=true)`, `"two\nlines"`},
@@ -60,7 +61,8 @@ func plainExamples() []Example {
 	}
 }
 
-func nestedExamples() []Example {
+// NestedExamples are the kinds that hold other values.
+func NestedExamples() []Example {
 	return []Example{
 		{"list", `List<String>(min_items=1, max_items=5)`, `["a", "b", "a"]`},
 		{"list empty", `List<Integer>`, `[]`},
@@ -91,10 +93,10 @@ func nestedExamples() []Example {
 	}
 }
 
-// Gallery draws the form of every example: filled in, and with a message.
-func Gallery(today time.Time) ([]*Form, error) {
+// Gallery makes the form of every example: filled in, some with a message.
+func Gallery(today time.Time, examples []Example) ([]*Form, error) {
 	var out []*Form
-	for i, e := range Examples() {
+	for i, e := range examples {
 		schema, values, err := e.form()
 		if err != nil {
 			return nil, err

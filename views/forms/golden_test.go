@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/views/forms"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a flag of the test binary
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRichForm compares a form of many kinds, with a message and a preview, with the
 // page that was looked at.

@@ -21,7 +21,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return []Entry{
+	return append(launchEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -61,7 +61,7 @@ func Entries() []Entry {
 		{"error-500", "Error: internal", func(f views.Page) templ.Component {
 			return views.ErrorPage(frame(f, "Error", ""), views.Failure{Status: 500, Message: "Something went wrong on our side.", RequestID: "k3jx7q2mzt9a"})
 		}},
-	}
+	}...)
 }
 
 // Find returns the entry called name.

@@ -1,0 +1,146 @@
+package gallery
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// launchEntries are the launch form in its states, and the widgets of all types.
+func launchEntries() []Entry {
+	return []Entry{
+		{"launch", "Launch", func(f views.Page) templ.Component { return views.LaunchView(launch(f)) }},
+		{"launch-errors", "Launch: values need a change", func(f views.Page) templ.Component { return views.LaunchView(launchErrors(f)) }},
+		{"launch-json", "Launch: as JSON", func(f views.Page) templ.Component { return views.LaunchView(launchJSON(f)) }},
+		{"launch-command", "Launch: from a shell", func(f views.Page) templ.Component { return views.LaunchView(launchCommand(f)) }},
+		{"widgets", "Widgets: plain values", func(f views.Page) templ.Component { return widgets(f, "Widgets: plain values", forms.PlainExamples()) }},
+		{"widgets-rows", "Widgets: lists and maps", func(f views.Page) templ.Component {
+			return widgets(f, "Widgets: lists and maps", rowExamples(true))
+		}},
+		{"widgets-nested", "Widgets: values in values", func(f views.Page) templ.Component {
+			return widgets(f, "Widgets: values in values", rowExamples(false))
+		}},
+	}
+}
+
+func widgets(f views.Page, title string, examples []forms.Example) templ.Component {
+	drawn, err := forms.Gallery(now(), examples)
+	if err != nil {
+		panic("gallery: " + err.Error()) // the examples are constants that the tests draw
+	}
+	return widgetsPage(frame(f, title, ""), title, drawn)
+}
+
+// rowExamples are the nested examples that are lists or maps, or those that are not.
+func rowExamples(rows bool) []forms.Example {
+	return slices.DeleteFunc(forms.NestedExamples(), func(e forms.Example) bool {
+		return rows != (strings.HasPrefix(e.Expression, "List") || strings.HasPrefix(e.Expression, "Map"))
+	})
+}
+
+func launchSchema() typeregistry.Schema {
+	section := func(name string, hints map[string]any) map[string]any {
+		hints["section"] = name
+		return hints
+	}
+	schema, problems := typeregistry.Builtin().ParseSchema([]any{
+		map[string]any{
+			"name": "data", "type": "Dataset(columns=[image: Tensor[28, 28], label: Integer])", "description": "Labelled images.",
+			"ui": section("Data", map[string]any{"label": "Training data"}),
+		},
+		map[string]any{"name": "as_of", "type": "Date", "default": "2026-11-19", "description": "Rows written after this day are left out.", "ui": section("Data", map[string]any{"label": "Data as of"})},
+		map[string]any{"name": "holdout", "type": `Float(min=0, max=50, unit="%")`, "default": 10, "ui": section("Data", map[string]any{"label": "Hold out"})},
+		map[string]any{"name": "precision", "type": "Enum(bf16, fp16, fp32)", "default": "bf16", "ui": section("Training", map[string]any{})},
+		map[string]any{"name": "workers", "type": `Integer(min=1, max=16)`, "default": 4, "ui": section("Training", map[string]any{})},
+		map[string]any{
+			"name": "optimizer", "type": "Union<Adam: Struct{beta_1: Float = 0.9, beta_2: Float = 0.999} | SGD: Struct{momentum: Float = 0.9}>",
+			"default": map[string]any{"$type": "Adam", "beta_1": 0.9, "beta_2": 0.999}, "ui": section("Training", map[string]any{}),
+		},
+		map[string]any{
+			"name": "hyperparameters", "type": "HyperparameterSet{learning_rate: Float(min=1e-5, max=0.1, log=true) = 0.003, batch_size: Enum(64, 256) = 256}",
+			"ui": section("Training", map[string]any{}),
+		},
+		map[string]any{"name": "labels", "type": "File?", "ui": section("Extras", map[string]any{"label": "Label corrections"})},
+		map[string]any{"name": "note", "type": "String?", "ui": section("Extras", map[string]any{"advanced": true})},
+	}, "gallery")
+	if len(problems) > 0 {
+		panic("gallery: " + problems[0].Message)
+	}
+	return schema
+}
+
+func launch(f views.Page) views.LaunchPage { return launchWith(f, nil) }
+
+func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
+	schema := launchSchema()
+	data, _ := schema.Field("data")
+	values := schema.EncodeForm(map[string]any{"data": "mnist-train@7"}, forms.Prefix)
+	if len(problems) > 0 {
+		values.Set("inputs.workers", "64")
+	}
+	form := forms.New(forms.Config{
+		Schema: schema, Values: values, Problems: problems, Today: now(), Typeahead: views.TypeaheadURL(), Upload: views.UploadsURL(),
+		Offers: forms.Offers{
+			Choices: map[string][]forms.Choice{data.Type.String(): {{Value: "mnist-train@7", Title: "mnist-train@7", Note: "60,000 rows"}}},
+			Previews: map[string]forms.Preview{forms.PreviewKey(data.Type, "mnist-train@7"): {
+				Ref: "mnist-train@7", Facts: []string{"60,000 rows", "3 columns", "47 MiB"}, Fits: "schema ok",
+				Columns: []forms.PreviewColumn{{Name: "image", Type: "Tensor", Need: "matches", State: "SUCCEEDED"}, {Name: "label", Type: "Integer", Need: "matches", State: "SUCCEEDED"}, {Name: "writer", Type: "String", Need: "not used"}},
+			}},
+		},
+	})
+	return views.LaunchPage{
+		Page: frame(f, "Launch", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: "digits.train", URL: views.WorkflowURL("digits.train")}),
+		Workflow: views.LaunchWorkflow{
+			Name: "digits.train", Lead: "Trains a small network and evaluates it per writer. 9 nodes.", Version: "2.4.0",
+			Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "v2.3.1"}},
+		},
+		View: views.LaunchForm, Key: "k", Form: form, Troubles: form.Troubles(),
+		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: others go first"}},
+		Came: &views.Provenance{
+			From: "Filled in from a link.", Text: "1 value differs from the defaults:", Differs: []forms.Trouble{{Target: "f-data", Label: "Training data"}},
+			Reset: views.LaunchURL("digits.train"),
+		},
+		Check: views.LaunchCheck{
+			Ready: true, Summary: "Ready to launch", Link: "http://127.0.0.1:8080/workflows/digits.train/launch?input.workers=8",
+			Verdicts: []views.Verdict{
+				{Tone: "ok", Strong: "All values are in order.", Text: "9 inputs checked."},
+				{Tone: "wait", Strong: "Would wait for room.", Text: "The largest node asks for 2 CPU and 4 GiB; 1 CPU and 2 GiB is free."},
+			},
+		},
+		Recent: []views.RecentInputs{
+			{URL: "/workflows/digits.train/launch?from=1", Label: "“lr sweep”", State: "SUCCEEDED", Note: "Workers 8 · Hold out 5 %", When: clock().Moment(now())},
+			{URL: "/workflows/digits.train/launch?from=2", Label: "#7h0c", State: "FAILED", Note: "All at the defaults", When: clock().Moment(now())},
+		},
+	}
+}
+
+func launchErrors(f views.Page) views.LaunchPage {
+	page := launchWith(f, []forms.Problem{
+		{Path: "workers", Message: "64 is more than 16. Enter 1 to 16."},
+		{Path: "optimizer.beta_2", Message: "1.2 is more than 1. Enter 0 to 1."},
+		{Path: "labels", Message: "This file has no column row_id. Choose another one."},
+	})
+	page.Came = nil
+	page.Failed = "Nothing was launched: 3 values need a change"
+	page.Check.Ready, page.Check.Summary = false, "3 values need a look"
+	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need a look.", Links: page.Troubles}}
+	return page
+}
+
+func launchJSON(f views.Page) views.LaunchPage {
+	page := launchWith(f, nil)
+	page.View, page.JSON = views.LaunchJSON, "{\n  \"data\": \"mnist-train@7\",\n  \"workers\": 8\n}"
+	return page
+}
+
+func launchCommand(f views.Page) views.LaunchPage {
+	page := launchWith(f, nil)
+	page.View, page.Command = views.LaunchCommand, "flowforge launch digits.train --version 2.4.0 \\\n  -i data=mnist-train@7 \\\n  -i workers=8"
+	return page
+}
