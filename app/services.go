@@ -98,7 +98,12 @@ func (a *App) loadSecrets(p *parts) error {
 
 func (a *App) startTelemetry(p *parts, url string) error {
 	var err error
+	poll := time.Duration(0) // the embedded engine has no other server
+	if a.cfg.ClickHouseURL != "" {
+		poll = 500 * time.Millisecond
+	}
 	p.telemetry, err = telemetry.New(telemetry.Config{
+		PollInterval: poll,
 		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
 	})
