@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
@@ -103,7 +104,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 		poll = 500 * time.Millisecond
 	}
 	p.telemetry, err = telemetry.New(telemetry.Config{
-		PollInterval: poll,
+		PollInterval:  poll,
 		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
 	})
@@ -230,10 +231,10 @@ type storedPackages struct{ store *artifact.Store }
 
 func (s storedPackages) Has(_ context.Context, hash string) (bool, error) {
 	_, err := s.store.Stat(hash)
-	if err != nil {
-		return false, nil //nolint:nilerr // absent, or no hash at all
+	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) { // absent, or no hash at all
+		return false, nil
 	}
-	return true, nil
+	return err == nil, err
 }
 
 // references gives the engine what inputs name in the catalogue.
