@@ -24,7 +24,7 @@ func textWidth(s string, size float64) float64 {
 		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
 			w += 0.64
 		case r > 0x2e80:
-			w += 1
+			w += 1.0
 		default:
 			w += 0.575
 		}
