@@ -296,12 +296,13 @@ operators:
 }
 
 // TestKillLoop kills the server at random moments while executions run.
-// FLOWFORGE_CHAOS="kills/executions" makes it longer.
+// FLOWFORGE_CHAOS="kills/executions", or "full" for 200/1000, makes it longer.
 func TestKillLoop(t *testing.T) {
 	t.Parallel()
 	kills, executions := 20, 100
-	if text := os.Getenv("FLOWFORGE_CHAOS"); text != "" {
-		a, b, _ := strings.Cut(text, "/")
+	if text := os.Getenv("FLOWFORGE_CHAOS"); text == "full" {
+		kills, executions = 200, 1000
+	} else if a, b, ok := strings.Cut(text, "/"); ok {
 		kills, _ = strconv.Atoi(a)
 		executions, _ = strconv.Atoi(b)
 	}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/launcher/local"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// engine is a server without pages.
+type engine struct {
+	ctx        context.Context
+	workflows  *workflow.Service
+	executions *execution.Service
+	closers    []func()
+}
+
+func (e *engine) close() {
+	for _, f := range slices.Backward(e.closers) {
+		f()
+	}
+}
+
+// builtinTypes is the registry without custom types.
+type builtinTypes struct{}
+
+func (builtinTypes) Types(context.Context) (*typeregistry.Registry, error) {
+	return typeregistry.Builtin(), nil
+}
+
+// start brings everything up on a database of its own.
+func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, error) {
+	e := &engine{ctx: auth.WithSubject(ctx, auth.Local())}
+	pool, err := e.createDatabase(url)
+	if err != nil {
+		return nil, err
+	}
+	store, err := artifact.OpenStore(filepath.Join(dir, "blobs"))
+	if err != nil {
+		return nil, err
+	}
+	signer, err := auth.NewSigner([]byte("the benchmark's own key, 32 bytes"))
+	if err != nil {
+		return nil, err
+	}
+	launcher, err := e.buildLauncher(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	e.workflows = workflow.NewService(pool, builtinTypes{}, nil, time.Now)
+	e.executions, err = execution.New(execution.Config{
+		Pool: pool, Workflows: e.workflows, Artifacts: artifact.NewService(pool, store, time.Now), Launcher: launcher,
+		Signer: signer, Capacity: quota.Amount{CPUMillis: 64_000, MemoryMiB: 64_000, Slots: 64}, Instance: "bench", Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.executions.Prepare(e.ctx); err != nil {
+		return nil, err
+	}
+	if err := e.serveTasks(filepath.Join(dir, "api.sock")); err != nil {
+		return nil, err
+	}
+	if err := launcher.Open(e.ctx); err != nil {
+		return nil, err
+	}
+	return e, e.run(pool, log)
+}
+
+// createDatabase makes a database that goes away at the end.
+func (e *engine) createDatabase(url string) (*pgxpool.Pool, error) {
+	admin, err := pgx.Connect(e.ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("ffbench_%d", os.Getpid())
+	if _, err := admin.Exec(e.ctx, "CREATE DATABASE "+name); err != nil {
+		return nil, err
+	}
+	e.closers = append(e.closers, func() {
+		_, _ = admin.Exec(context.WithoutCancel(e.ctx), "DROP DATABASE "+name+" WITH (FORCE)")
+		_ = admin.Close(context.WithoutCancel(e.ctx))
+	})
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.Database = name
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(e.ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	e.closers = append(e.closers, pool.Close)
+	return pool, db.Migrate(e.ctx, pool)
+}
+
+// buildLauncher builds the program whose runner starts the processes.
+func (e *engine) buildLauncher(dir string, log *slog.Logger) (*local.Launcher, error) {
+	program := filepath.Join(dir, "flowforge")
+	build := exec.CommandContext(e.ctx, "go", "build", "-o", program, "./cmd/flowforge") //nolint:gosec // our own program
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("build flowforge: %w", err)
+	}
+	l := local.New(local.Config{Dir: filepath.Join(dir, "runner"), ServerSocket: filepath.Join(dir, "api.sock"), Executable: program, Environ: os.Environ(), Logger: log})
+	e.closers = append(e.closers, func() { _ = l.Shutdown(context.WithoutCancel(e.ctx)) })
+	return l, nil
+}
+
+// taskServer takes reports for the engine.
+type taskServer struct {
+	flowforgev1connect.UnimplementedTaskServiceHandler
+	executions *execution.Service
+}
+
+func (s taskServer) Deliver(ctx context.Context, r *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
+	results, err := s.executions.Deliver(auth.AsSystem(ctx), r.Msg.GetReports())
+	if err != nil {
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	return connect.NewResponse(&flowforgev1.DeliverResponse{Results: results}), nil
+}
+
+func (e *engine) serveTasks(socket string) error {
+	mux := http.NewServeMux()
+	mux.Handle(flowforgev1connect.NewTaskServiceHandler(taskServer{executions: e.executions}))
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
+	go func() { _ = server.Serve(listener) }()
+	e.closers = append(e.closers, func() { _ = server.Close() })
+	return nil
+}
+
+func (e *engine) run(pool *pgxpool.Pool, log *slog.Logger) error {
+	client, err := jobs.NewClient(pool, e.executions, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = e.executions.Run(ctx) })
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		cancel()
+		return err
+	}
+	e.closers = append(e.closers, func() {
+		stopping, stop := context.WithTimeout(context.Background(), 5*time.Second)
+		defer stop()
+		_ = client.Stop(stopping)
+		cancel()
+		wg.Wait()
+	})
+	return nil
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/execution"
+)
+
+// result is the middle one of several runs of a case.
+type result struct {
+	c     benchCase
+	total time.Duration // from the call of Launch to the durable end
+	first time.Duration // from the call of Launch to its answer
+}
+
+func (r result) perNode() time.Duration { return r.total / time.Duration(r.c.nodes) }
+
+func (r result) rate() float64 { return float64(r.c.nodes) / r.total.Seconds() }
+
+// String is one line for the terminal.
+func (r result) String() string {
+	return fmt.Sprintf("%-10s %10s  launch %9s  %9s/node  %8.0f nodes/s", r.c.name,
+		r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate())
+}
+
+// measure runs a case several times, after one run that warms up.
+func (e *engine) measure(ctx context.Context, c benchCase, repeat int) (result, error) {
+	v, _, err := e.workflows.Register(e.ctx, []byte(c.document))
+	if err != nil {
+		return result{}, err
+	}
+	if c.nodes > 2000 {
+		repeat = min(repeat, 3)
+	}
+	var runs []result
+	for i := range repeat + 1 {
+		r, err := e.once(ctx, c, v.Name)
+		if err != nil {
+			return result{}, err
+		}
+		if i > 0 {
+			runs = append(runs, r)
+		}
+	}
+	slices.SortFunc(runs, func(a, b result) int { return int(a.total - b.total) })
+	return runs[len(runs)/2], nil
+}
+
+func (e *engine) once(ctx context.Context, c benchCase, name string) (result, error) {
+	begin := time.Now()
+	x, _, err := e.executions.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: execution.Normal})
+	if err != nil {
+		return result{}, err
+	}
+	r := result{c: c, first: time.Since(begin)}
+	watching, stop := context.WithCancel(e.ctx)
+	defer stop()
+	hints, err := e.executions.Watch(watching, x.ID)
+	if err != nil {
+		return r, err
+	}
+	for !x.Status.Ended() {
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-hints:
+		}
+		if x, err = e.executions.Get(e.ctx, x.ID); err != nil {
+			return r, err
+		}
+	}
+	r.total = time.Since(begin)
+	if x.Status != execution.Succeeded {
+		return r, fmt.Errorf("the execution is %s: %+v", x.Status, x.Error)
+	}
+	return r, nil
+}
+
+// report writes the document.
+func report(results []result, at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Benchmark of the engine\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\n\n",
+		at.UTC().Format("2006-01-02 15:04 UTC"), machine(), runtime.NumCPU(), memory(), runtime.Version())
+	b.WriteString("From the call of Launch to the durable end of the execution, the middle of several runs on a warm server. `noop` nodes end inside the\n" +
+		"drive loop; `true` nodes run `/bin/true` as processes of the runner, which is a process of its own. Every state is durable\n" +
+		"(`synchronous_commit=on`, `fsync=on`) before its successor starts.\n\n")
+	b.WriteString("| case | graph | total | Launch answers after | per node | nodes/s |\n|---|---|--:|--:|--:|--:|\n")
+	for _, r := range results {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.0f |\n", r.c.name, r.c.summary,
+			r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate())
+	}
+	b.WriteString("\n" + ratios(results))
+	return b.String()
+}
+
+// ratios compares the long chains with the short ones.
+func ratios(results []result) string {
+	byName := map[string]result{}
+	for _, r := range results {
+		byName[r.c.name] = r
+	}
+	var b strings.Builder
+	for _, kind := range []string{"noop", "true"} {
+		short, long := byName["C40-"+kind], byName["C400-"+kind]
+		if short.total > 0 && long.total > 0 {
+			fmt.Fprintf(&b, "Cost per node of C400 over C40, %s: %.2f.\n", kind, float64(long.perNode())/float64(short.perNode()))
+		}
+	}
+	return b.String()
+}
+
+// machine names the processor.
+func machine() string { return find("/proc/cpuinfo", "model name") }
+
+func memory() string {
+	fields := strings.Fields(find("/proc/meminfo", "MemTotal"))
+	if len(fields) == 0 {
+		return "memory unknown"
+	}
+	var kib int
+	if _, err := fmt.Sscan(fields[0], &kib); err != nil {
+		return "memory unknown"
+	}
+	return fmt.Sprintf("%d GiB", kib>>20)
+}
+
+func find(path, key string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
