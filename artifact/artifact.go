@@ -212,7 +212,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxLimit)
 	rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
 		ProjectID: subject.ProjectID, Before: before, ExecutionID: f.ExecutionID, Workflow: f.Workflow, Kind: f.Type,
-		Query: escapeLike(f.Query), RowLimit: int32(limit) + 1,
+		Query: db.EscapeLike(f.Query), RowLimit: int32(limit) + 1,
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("list artifacts: %w", err)

@@ -106,7 +106,3 @@ func byExtension(ext string) string {
 	}
 	return ""
 }
-
-func escapeLike(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
-}

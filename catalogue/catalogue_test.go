@@ -113,6 +113,28 @@ func TestSearch(t *testing.T) {
 	require.Empty(t, rest.Next)
 }
 
+func TestPagesOfASearchMissNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	want := []string{"old-digits", "digits", "new-digits"}
+	for _, name := range want {
+		e := dataset(name, "1")
+		e.Tags = []string{"hand_written"}
+		_, _, err := s.Register(ctx, e)
+		require.NoError(t, err)
+	}
+	for _, query := range []string{"digits", "hand_written"} {
+		var got []string
+		for after := ""; len(got) == 0 || after != ""; {
+			page, err := s.List(ctx, Filter{Kind: typeregistry.KindDataset, Query: query, Limit: 1, After: after})
+			require.NoError(t, err)
+			require.Len(t, page.Entries, 1, query)
+			got, after = append(got, page.Entries[0].Name), page.Next
+		}
+		require.ElementsMatch(t, want, got, query)
+	}
+}
+
 func TestRegisterNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -47,52 +47,61 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 			return Page{}, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Use next_page of the page before."}})
 		}
 	}
-	limit := min(f.Limit, maxLimit)
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	rows, err := db.New(s.pool).SearchCatalogue(ctx, db.SearchCatalogueParams{
-		ProjectID: subject.ProjectID, Kind: string(f.Kind), Before: before, Format: f.Format, Framework: f.Framework,
-		Query: escapeLike(f.Query), RowLimit: int32(limit) + 1,
-	})
+	limit := f.limit()
+	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, RowLimit: limit + 1}, f)
 	if err != nil {
-		return Page{}, fmt.Errorf("search the catalogue: %w", err)
+		return Page{}, err
 	}
-	page := Page{}
-	if len(rows) > limit {
-		rows = rows[:limit]
-		page.Next = rows[limit-1].ID.String()
-	}
-	for _, row := range rows {
-		e, err := fromRow(row)
-		if err != nil {
-			return Page{}, err
-		}
-		page.Entries = append(page.Entries, e)
+	page := Page{Entries: entries}
+	if len(entries) > int(limit) {
+		page.Entries = entries[:limit]
+		page.Next = entries[limit-1].ID.String()
 	}
 	return page, nil
 }
 
+func (f Filter) limit() int32 {
+	if f.Limit <= 0 {
+		return defaultLimit
+	}
+	return int32(min(f.Limit, maxLimit)) //nolint:gosec // at most maxLimit
+}
+
+func (s *Service) registeredEntries(ctx context.Context, params db.SearchCatalogueParams, f Filter) ([]Entry, error) {
+	params.Kind, params.Format, params.Framework, params.Query = string(f.Kind), f.Format, f.Framework, db.EscapeLike(f.Query)
+	rows, err := db.New(s.pool).SearchCatalogue(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("search the catalogue: %w", err)
+	}
+	var entries []Entry
+	for _, row := range rows {
+		e, err := fromRow(row)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
 // Search returns what a form offers for text that is being typed: registered
 // entries, those whose name begins with it first, then outputs of earlier
-// executions, newest first.
+// executions, newest first. It has one page: After is not looked at.
 func (s *Service) Search(ctx context.Context, f Filter) ([]Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.List(ctx, f)
+	limit := f.limit()
+	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{
+		ProjectID: subject.ProjectID, Before: uuid.Max, Ranked: f.Query != "", RowLimit: limit,
+	}, f)
 	if err != nil {
 		return nil, err
 	}
-	limit := min(f.Limit, maxLimit)
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	entries := page.Entries
-	if left := limit - len(entries); left > 0 {
+	if left := int(limit) - len(entries); left > 0 {
 		rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
-			ProjectID: subject.ProjectID, Before: uuid.Max, Kind: string(f.Kind), Query: escapeLike(f.Query), RowLimit: int32(left),
+			ProjectID: subject.ProjectID, Before: uuid.Max, Kind: string(f.Kind), Query: db.EscapeLike(f.Query), RowLimit: int32(left), //nolint:gosec // at most maxLimit
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search earlier outputs: %w", err)
@@ -188,8 +197,4 @@ func (s *Service) Features(ctx context.Context, text string, limit int) ([]Featu
 		}
 	}
 	return features, nil
-}
-
-func escapeLike(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }

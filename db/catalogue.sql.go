@@ -148,9 +148,9 @@ SELECT id, project_id, kind, name, version, description, format, framework, tags
 WHERE project_id = $1 AND kind = $2 AND id < $3
     AND ($4::text = '' OR format = '' OR format = $4)
     AND ($5::text = '' OR framework = '' OR framework = $5)
-    AND ($6::text = '' OR name ILIKE '%' || $6 || '%' OR description ILIKE '%' || $6 || '%' OR $6 ILIKE ANY (tags))
-ORDER BY ($6::text <> '' AND name ILIKE $6 || '%') DESC, id DESC
-LIMIT $7
+    AND ($6::text = '' OR name ILIKE '%' || $6 || '%' OR description ILIKE '%' || $6 || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE $6))
+ORDER BY ($7::boolean AND name ILIKE $6 || '%') DESC, id DESC
+LIMIT $8
 `
 
 type SearchCatalogueParams struct {
@@ -160,9 +160,12 @@ type SearchCatalogueParams struct {
 	Format    string
 	Framework string
 	Query     string
+	Ranked    bool
 	RowLimit  int32
 }
 
+// Newest first, which a cursor can go on from; ranked puts the names that begin
+// with the text in front, for a first page alone.
 func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams) ([]CatalogueEntry, error) {
 	rows, err := q.db.Query(ctx, searchCatalogue,
 		arg.ProjectID,
@@ -171,6 +174,7 @@ func (q *Queries) SearchCatalogue(ctx context.Context, arg SearchCatalogueParams
 		arg.Format,
 		arg.Framework,
 		arg.Query,
+		arg.Ranked,
 		arg.RowLimit,
 	)
 	if err != nil {

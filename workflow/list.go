@@ -98,7 +98,7 @@ func likePattern(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(text)) + "%"
+	return "%" + db.EscapeLike(strings.ToLower(text)) + "%"
 }
 
 // Facet is a value to filter by and how many active workflows have it.

@@ -9,12 +9,14 @@ ORDER BY id DESC
 LIMIT 1;
 
 -- name: SearchCatalogue :many
+-- Newest first, which a cursor can go on from; ranked puts the names that begin
+-- with the text in front, for a first page alone.
 SELECT * FROM catalogue_entries
 WHERE project_id = @project_id AND kind = @kind AND id < @before
     AND (@format::text = '' OR format = '' OR format = @format)
     AND (@framework::text = '' OR framework = '' OR framework = @framework)
-    AND (@query::text = '' OR name ILIKE '%' || @query || '%' OR description ILIKE '%' || @query || '%' OR @query ILIKE ANY (tags))
-ORDER BY (@query::text <> '' AND name ILIKE @query || '%') DESC, id DESC
+    AND (@query::text = '' OR name ILIKE '%' || @query || '%' OR description ILIKE '%' || @query || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE @query))
+ORDER BY (@ranked::boolean AND name ILIKE @query || '%') DESC, id DESC
 LIMIT @row_limit;
 
 -- name: ListCustomTypes :many
