@@ -182,11 +182,3 @@ func previewMetrics(head []byte) (Preview, bool) {
 	}
 	return Preview{Kind: PreviewMetrics, Metrics: metrics}, len(metrics) > 0
 }
-
-// PreviewValue is the preview of an inline value, such as a Metrics output.
-func PreviewValue(raw []byte) Preview {
-	if p, ok := previewJSON(raw, false); ok {
-		return p
-	}
-	return Preview{Kind: PreviewText, Text: string(raw)}
-}

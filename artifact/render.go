@@ -38,8 +38,9 @@ func previewImage(r *Reader) Preview {
 	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: config.Width, Height: config.Height}}
 }
 
-// previewMarkdown renders Markdown and takes everything out that could run or
-// load anything from elsewhere.
+// previewMarkdown renders Markdown and takes everything out that could run.
+// Pictures from elsewhere stay in it; the pages' content security policy keeps
+// browsers from loading them.
 func previewMarkdown(source []byte) Preview {
 	var out bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))

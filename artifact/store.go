@@ -111,8 +111,8 @@ func (s *Store) put(ctx context.Context, r io.Reader, expected string) (Blob, er
 	return blob, s.publish(tmp.Name(), blob.SHA256)
 }
 
-// publish moves a finished file to its place. The rename and the entry of the
-// directory are on disk when it returns.
+// publish moves a finished file to its place. The rename and the entries of new
+// directories are on disk when it returns.
 func (s *Store) publish(tmp, hash string) error {
 	target, err := s.path(hash)
 	if err != nil {
@@ -122,18 +122,36 @@ func (s *Store) publish(tmp, hash string) error {
 		return err
 	}
 	dir := filepath.Dir(target)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return diskError(err)
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := makeDir(d); err != nil {
+			return diskError(err)
+		}
 	}
 	if err := os.Rename(tmp, target); err != nil {
 		return diskError(err)
 	}
+	return diskError(syncDir(dir))
+}
+
+// makeDir makes dir, whose parent exists; its entry is on disk when it returns.
+func makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // diskError does
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return diskError(err)
+		return err //nolint:wrapcheck // diskError does
 	}
 	defer d.Close()
-	return diskError(d.Sync())
+	return d.Sync() //nolint:wrapcheck // diskError does
 }
 
 // sameSize reports whether target holds as many bytes as tmp. One that does not is
