@@ -21,6 +21,7 @@ type App struct {
 	lock     *dirLock
 	listener net.Listener
 	links    *auth.LoginLinks
+	failed   chan error // takes the first error that ends the serving
 	stops    []func()
 }
 
@@ -35,7 +36,7 @@ func New(cfg Config) (*App, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	cfg.DataDir = root
-	a := &App{cfg: cfg, paths: paths{root: root}, links: auth.NewLoginLinks(time.Now)}
+	a := &App{cfg: cfg, paths: paths{root: root}, links: auth.NewLoginLinks(time.Now), failed: make(chan error, 1)}
 	for _, dir := range []string{root, a.paths.secret(""), a.paths.join("run")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
@@ -87,7 +88,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := a.serve(parts)
+	a.start(a.listener, a.handler(parts))
 	if err := a.registerExamples(ctx, parts); err != nil {
 		a.cfg.Log.Error("the examples are not registered", "error", err)
 	}
@@ -97,7 +98,7 @@ func (a *App) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")
 		return nil
-	case err := <-failed:
+	case err := <-a.failed:
 		return err
 	}
 }

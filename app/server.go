@@ -23,14 +23,7 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	}
 }
 
-// serve serves the site on the address; the channel takes the error that ends it.
-func (a *App) serve(p *parts) <-chan error {
-	failed := make(chan error, 1)
-	a.start(a.listener, a.handler(p), failed)
-	return failed
-}
-
-// listenSocket serves the same on the socket in the data directory, whose path
+// listenSocket serves the site on the socket in the data directory, whose path
 // outlives a change of address: the runner reports there.
 func (a *App) listenSocket(p *parts) error {
 	path := a.paths.join("run", "api.sock")
@@ -38,18 +31,21 @@ func (a *App) listenSocket(p *parts) error {
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	a.start(listener, a.handler(p), make(chan error, 1))
+	a.start(listener, a.handler(p))
 	return nil
 }
 
 // start serves handler on listener until Close: open streams end at once, other
-// requests within two seconds.
-func (a *App) start(listener net.Listener, handler http.Handler, failed chan<- error) {
+// requests within two seconds. Run returns the error that ends it before.
+func (a *App) start(listener net.Listener, handler http.Handler) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newServer(ctx, handler)
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+			select {
+			case a.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err):
+			default: // Run ends by another already
+			}
 		}
 	}()
 	a.onStop(func() {
