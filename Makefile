@@ -32,7 +32,7 @@ bench: setup ## measure the engine and write bench/RESULTS.md (takes minutes)
 	@scripts/environment $(GO) run ./bench $(ARGS)
 
 chaos: setup ## 200 kills of the server over 1,000 executions
-	@scripts/environment env FLOWFORGE_CHAOS=full $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run Chaos ./e2e/... $(ARGS)
+	@scripts/environment env FLOWFORGE_CHAOS=200/1000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run TestKillLoop ./execution $(ARGS)
 
 services: setup ## a throw-away PostgreSQL and ClickHouse for tests; prints the exports for your shell
 	@exec scripts/environment $(GO) run ./cmd/testenv

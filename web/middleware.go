@@ -85,7 +85,8 @@ func (r *statusRecorder) Write(b []byte) (int, error) {
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Secure sets the security headers: scripts run by nonce alone, styles, fonts and
-// images come from this server, and nobody may frame a page.
+// images come from this server, and nobody may frame a page. Templates take the
+// nonce by templ.GetNonce.
 func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var b [16]byte
@@ -101,9 +102,6 @@ func Secure(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r.WithContext(templ.WithNonce(r.Context(), nonce)))
 	})
 }
-
-// CSPNonce returns the nonce that scripts of this answer carry.
-func CSPNonce(ctx context.Context) string { return templ.GetNonce(ctx) }
 
 // Legible refuses addresses with bytes that no name or text has: NUL, and what is
 // not UTF-8.
