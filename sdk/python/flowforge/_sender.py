@@ -167,11 +167,16 @@ class Sender:
             except Unreachable:
                 if self._expired():
                     return batch if method == "Send" else []
-                self._closing.wait(pause)
+                self._rest(pause)
                 pause = min(pause * 2, BACKOFF[1])
                 continue
             calls.pop(0)
         return []
+
+    def _rest(self, pause: float) -> None:
+        """Pause before the next try; close cuts a long pause short, never to nothing."""
+        if self._closing.is_set() or self._closing.wait(pause):
+            time.sleep(BACKOFF[0])
 
     def _request(self, batch: List[Message]) -> Dict[str, Any]:
         request: Dict[str, Any] = {"taskId": self._config.task_id, "logs": [], "metrics": []}
