@@ -18,7 +18,7 @@ import (
 const (
 	logLinesInline = 200  // on the page of an execution or node
 	logLinesPage   = 1000 // on the page of their own
-	nodeOptionsMax = 300
+	nodeOptionsMax = 100
 )
 
 // logFilter is what a log viewer shows; all of it is in the URL.

@@ -5,7 +5,7 @@ import { openDialog } from "./dialogs.js";
 const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types" };
 
 export function setUpKeys() {
-  let leader = 0;
+  let leader = -Infinity; // when g was pressed, in the time of events
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -14,7 +14,7 @@ export function setUpKeys() {
     }
     if (!singleKeys(event)) return;
     if (event.timeStamp - leader < 1200) {
-      leader = 0;
+      leader = -Infinity;
       if (places[event.key]) location.assign(places[event.key]);
       return;
     }

@@ -13,6 +13,7 @@ const (
 	maxBoxes = 240  // boxes of a drawing
 	maxSpan  = 3000 // layers that all lines cross together
 	maxBands = 36   // boxes when whole runs of levels fold
+	maxGroup = 60   // groups; more than these are folded into bands
 )
 
 // collapse folds items into boxes: first similar nodes of crowded levels, with an
@@ -22,7 +23,7 @@ func collapse(items []Item) ([]Box, []Line) {
 	for _, crowded := range []int{40, 16, 6, 1} {
 		boxes := foldLevels(items, levels, crowded)
 		lines := linesOf(items, boxes)
-		if len(boxes) <= maxBoxes && spanOf(boxes, lines) <= maxSpan {
+		if len(boxes) <= maxBoxes && spanOf(boxes, lines) <= maxSpan && groupsOf(boxes) <= maxGroup {
 			return boxes, lines
 		}
 	}
@@ -155,6 +156,16 @@ func linesOf(items []Item, boxes []Box) []Line {
 		return a.From - b.From
 	})
 	return lines
+}
+
+func groupsOf(boxes []Box) int {
+	n := 0
+	for _, b := range boxes {
+		if b.Group() {
+			n++
+		}
+	}
+	return n
 }
 
 func spanOf(boxes []Box, lines []Line) int {
