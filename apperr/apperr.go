@@ -5,12 +5,16 @@ package apperr
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 )
 
 // Code says what kind of failure an error is; handlers map it to a status.
 type Code string
 
-// The codes. Any error that is not an *Error is Internal: logged once with a
+// The codes. An error that is not an *Error is Unavailable when a database or
+// another service could not be reached, and else Internal: logged once with a
 // request id, and shown to the reader as that id alone.
 const (
 	Invalid         Code = "invalid"         // 422: a value of the request is wrong
@@ -66,7 +70,7 @@ func InvalidFields(message string, fields []Field) error {
 	return &Error{Code: Invalid, Message: message, Fields: fields}
 }
 
-// CodeOf returns the code of err: Internal when err is not an *Error, "" for nil.
+// CodeOf returns the code of err, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -74,13 +78,37 @@ func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
+	if isAway(err) {
+		return Unavailable
+	}
 	return Internal
+}
+
+// isAway reports whether err says that another program did not answer: a
+// connection that could not be made or broke, or the SQLSTATE classes of a
+// database that is going down (57P), lost (08) or out of resources (53).
+func isAway(err error) bool {
+	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	if !ok {
+		return false
+	}
+	state := e.SQLState()
+	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53")
 }
 
 // MessageOf returns the sentence that a reader may see, without any cause.
 func MessageOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Message
+	}
+	if isAway(err) {
+		return "A part of the server does not answer. Try again in a moment."
 	}
 	return "Something went wrong on our side."
 }

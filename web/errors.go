@@ -57,12 +57,21 @@ func ProblemOf(err error, requestID string) Problem {
 	}
 }
 
-// LogFailure logs err when it is internal, unless the reader has gone away.
+// LogFailure logs err when it is internal, or a warning when something could not
+// be reached; not when the reader has gone away.
 func (s *Site) LogFailure(r *http.Request, err error) {
-	if apperr.CodeOf(err) != apperr.Internal || errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
 		return
 	}
-	s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+	level := slog.LevelError
+	switch apperr.CodeOf(err) {
+	case apperr.Internal:
+	case apperr.Unavailable:
+		level = slog.LevelWarn
+	case apperr.Invalid, apperr.Unauthenticated, apperr.Forbidden, apperr.NotFound, apperr.Conflict, apperr.Quota:
+		return
+	}
+	s.cfg.Log.LogAttrs(r.Context(), level, "request failed",
 		slog.String("request_id", RequestID(r.Context())), slog.String("method", r.Method),
 		slog.String("path", r.URL.Path), slog.Any("error", err))
 }
