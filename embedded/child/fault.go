@@ -24,7 +24,8 @@ func Explain(err error, what, dir, output string) error {
 		return apperr.New(apperr.Unavailable, "%s cannot start: the disk that holds %s is full", what, dir)
 	case errors.Is(err, fs.ErrPermission):
 		return apperr.Wrap(apperr.Unavailable, err, what+" cannot start: no permission in "+dir)
-	case apperr.CodeOf(err) != apperr.Internal:
+	}
+	if _, said := errors.AsType[*apperr.Error](err); said {
 		return err
 	}
 	if line := lastLine(output); line != "" {
