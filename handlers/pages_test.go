@@ -122,7 +122,7 @@ func TestPagesRefuseWhatIsNotThere(t *testing.T) {
 type message struct{ event, id, data string }
 
 // events reads a stream until it ends.
-func events(t *testing.T, ctx context.Context, c *caller, path string) <-chan message {
+func events(ctx context.Context, t *testing.T, c *caller, path string) <-chan message {
 	t.Helper()
 	res := c.open(t, ctx, http.MethodGet, path, "", nil)
 	require.Equal(t, http.StatusOK, res.StatusCode)
@@ -179,7 +179,7 @@ func TestExecutionStreamSendsWhatChanged(t *testing.T) {
 	x := "/executions/" + e.ID.String()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream := events(t, ctx, b.member, x+"/stream?node=work")
+	stream := events(ctx, t, b.member, x+"/stream?node=work")
 	first := untilMessage(t, stream, "the lines so far", func(m message) bool { return strings.Contains(m.data, "work line 29") })
 	require.NotEmpty(t, first.id, "a message with lines carries where the log stands")
 
@@ -196,7 +196,7 @@ func TestExecutionStreamSendsWhatChanged(t *testing.T) {
 	untilMessage(t, stream, "the end", func(m message) bool { return m.event == "end" })
 
 	// A reader who comes back gets the lines after the last one it saw.
-	again := events(t, ctx, b.member.with("Last-Event-ID", next.id), x+"/stream")
+	again := events(ctx, t, b.member.with("Last-Event-ID", next.id), x+"/stream")
 	for m := range again {
 		require.NotContains(t, m.data, "work line", "a line came twice")
 	}
@@ -207,8 +207,8 @@ func TestListsMoveByThemselves(t *testing.T) {
 	b, e := running(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	list := events(t, ctx, b.member, "/executions/stream?top="+e.ID.String())
-	home := events(t, ctx, b.member, "/home/stream")
+	list := events(ctx, t, b.member, "/executions/stream?top="+e.ID.String())
+	home := events(ctx, t, b.member, "/home/stream")
 	untilMessage(t, list, "the row", func(m message) bool { return strings.Contains(m.data, `id="x-`+e.ID.String()) })
 	untilMessage(t, home, "the live part", func(m message) bool { return strings.Contains(m.data, "pages.flow") })
 

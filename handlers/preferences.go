@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -22,14 +23,12 @@ func (h *Handlers) setKeys(w http.ResponseWriter, r *http.Request) error {
 // setPreference keeps one choice in a cookie that scripts may read and write too.
 func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed ...string) error {
 	value := r.PostFormValue(name)
-	for _, a := range allowed {
-		if value == a {
-			http.SetCookie(w, &http.Cookie{ //nolint:gosec // a preference, not a secret: scripts set it too
-				Name: name, Value: value, Path: "/", MaxAge: int(preferenceAge.Seconds()), SameSite: http.SameSiteLaxMode,
-			})
-			http.Redirect(w, r, localPath(r.PostFormValue("next")), http.StatusSeeOther)
-			return nil
-		}
+	if !slices.Contains(allowed, value) {
+		return apperr.New(apperr.Invalid, "%q is not a choice of %s.", value, name)
 	}
-	return apperr.New(apperr.Invalid, "%q is not a choice of %s.", value, name)
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // a preference, not a secret: scripts set it too
+		Name: name, Value: value, Path: "/", MaxAge: int(preferenceAge.Seconds()), SameSite: http.SameSiteLaxMode,
+	})
+	http.Redirect(w, r, localPath(r.PostFormValue("next")), http.StatusSeeOther)
+	return nil
 }

@@ -29,12 +29,12 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	if ref, ok := v.(map[string]any); ok && ref["$catalogue"] != nil {
 		return value
 	}
-	switch v.(type) {
+	switch v := v.(type) {
 	case map[string]any, []any:
 		value.Code = indented(v)
 	case string:
-		if s, _ := v.(string); strings.Contains(s, "\n") || len(s) > 300 {
-			value.Code = s
+		if strings.Contains(v, "\n") || len(v) > 300 {
+			value.Code = v
 		}
 	}
 	return value
