@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -126,17 +127,28 @@ func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// jsonFormat is huma's JSON without the one character that Postgres cannot keep.
+// jsonFormat is huma's JSON without the one character that Postgres cannot keep,
+// and with its failures in plain words.
 func jsonFormat() huma.Format {
 	format := huma.DefaultJSONFormat
 	decode := format.Unmarshal
 	format.Unmarshal = func(data []byte, v any) error {
 		if err := decode(data, v); err != nil {
-			return err
+			return plainJSONError(err)
 		}
 		return checkText(data)
 	}
 	return format
+}
+
+func plainJSONError(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && strings.HasPrefix(wrong.Value, "number ") {
+		return fmt.Errorf("the %s is too large", wrong.Value)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("this is not JSON, at byte %d: %w", syntax.Offset, err)
+	}
+	return err
 }
 
 // checkText refuses a JSON document with a NUL in a text.

@@ -218,11 +218,15 @@ func (h *Handlers) apiLogStream(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	q := telemetry.LogQuery{ExecutionID: id}
 	LogSelection{Node: v.Get("node"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
+	from := telemetry.Cursor(web.LastEventID(r))
+	if err := from.Check(); err != nil {
+		return err
+	}
 	stream, err := web.NewStream(w, r)
 	if err != nil {
 		return err
 	}
-	return h.followLog(r.Context(), id, q, telemetry.Cursor(stream.LastEventID()), func(lines []telemetry.LogLine) error {
+	return h.followLog(r.Context(), id, q, from, func(lines []telemetry.LogLine) error {
 		data, err := json.Marshal(toLogBodies(lines))
 		if err != nil {
 			return err

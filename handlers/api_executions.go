@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type launchInput struct {
 		Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
 		Name           string          `json:"name,omitempty" doc:"A name for this execution" maxLength:"200"`
 		Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
-		Priority       string          `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or 0 to 100" maxLength:"10"`
+		Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
 		IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
 	}
 }
@@ -141,12 +142,16 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launch
 	if err != nil {
 		return nil, err
 	}
-	priority, err := execution.ParsePriority(in.Body.Priority)
+	priority, err := decodePriority(in.Body.Priority)
 	if err != nil {
 		return nil, err
 	}
+	ref := firstOf(in.Body.WorkflowID, in.Body.Workflow)
+	if ref == "" {
+		return nil, apperr.InvalidFields("The request does not say what to launch.", []apperr.Field{{Path: "workflow", Message: "Give the name of a workflow, or its id as workflow_id."}})
+	}
 	e, created, err := h.Executions.Launch(ctx, execution.LaunchRequest{
-		Workflow: firstOf(in.Body.WorkflowID, in.Body.Workflow), Version: in.Body.Version, Name: in.Body.Name,
+		Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
 		Inputs: inputs, Priority: priority, IdempotencyKey: firstOf(in.Body.IdempotencyKey, in.IdempotencyKey),
 	})
 	if err != nil {
@@ -156,6 +161,24 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launch
 		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created,
 		EstimatedCompletion: e.EstimatedCompletion, URL: "/executions/" + e.ID.String(),
 	}), nil
+}
+
+// decodePriority takes a word or a number.
+func decodePriority(v any) (execution.Priority, error) {
+	text := ""
+	switch v := v.(type) {
+	case nil:
+	case string, float64:
+		text = fmt.Sprint(v)
+	default:
+		text = "?" // neither
+	}
+	priority, err := execution.ParsePriority(text)
+	if err != nil {
+		message := apperr.MessageOf(err)
+		return 0, apperr.InvalidFields(message, []apperr.Field{{Path: "priority", Message: message}})
+	}
+	return priority, nil
 }
 
 // decodeInputs keeps numbers as they were written.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,9 +17,33 @@ type typeList struct {
 }
 
 type typeBody struct {
+	TypeName   string         `json:"type_name"`
+	Extends    any            `json:"extends,omitempty" doc:"What a custom type was defined upon"`
+	Schema     map[string]any `json:"schema,omitempty" doc:"As it was registered"`
+	UIRenderer string         `json:"ui_renderer,omitempty"`
+	Rules      []any          `json:"validation_rules,omitempty" doc:"As they were registered"`
+
 	typeregistry.Entry
 
 	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema 2020-12 of a value"`
+}
+
+// typeUIBody is how a form asks for a type, beside the field that launch forms have.
+type typeUIBody struct {
+	TypeName    string   `json:"type_name"`
+	UIComponent string   `json:"ui_component"`
+	Rules       []uiRule `json:"validation_rules"`
+
+	typeregistry.UIField
+}
+
+type uiRule struct {
+	Rule    string      `json:"rule" doc:"required, pattern, range, exists_in_catalogue, exists_in_feature_store, access, or a comparison with another field"`
+	Error   string      `json:"error" doc:"What to say when it does not hold"`
+	Pattern string      `json:"pattern,omitempty"`
+	Min     json.Number `json:"min,omitempty"`
+	Max     json.Number `json:"max,omitempty"`
+	Field   string      `json:"field,omitempty"`
 }
 
 type typePath struct {
@@ -28,6 +53,7 @@ type typePath struct {
 func (h *Handlers) typeAPI(api huma.API) {
 	register := post("register-type", "/types", "Register a custom type", "Types")
 	register.DefaultStatus = http.StatusCreated
+	register.SkipValidateBody = true // the registry says what is wrong, all at once
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 		Schema: &huma.Schema{
 			Type: "object", Required: []string{"type_name", "extends"},
@@ -48,12 +74,16 @@ func (h *Handlers) typeAPI(api huma.API) {
 	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get how a form asks for a type", "Types"), h.apiTypeUI)
 }
 
-func (h *Handlers) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeregistry.Entry], error) {
+func (h *Handlers) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeBody], error) {
 	entry, _, err := h.Catalogue.RegisterType(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
 	if err != nil {
 		return nil, err
 	}
-	return reply(entry), nil
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toTypeBody(registry, entry)), nil
 }
 
 func (h *Handlers) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error) {
@@ -73,14 +103,21 @@ func (h *Handlers) apiType(ctx context.Context, in *typePath) (*body[typeBody], 
 	if !ok {
 		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
 	}
-	out := typeBody{Entry: entry}
+	return reply(toTypeBody(registry, entry)), nil
+}
+
+func toTypeBody(registry *typeregistry.Registry, entry typeregistry.Entry) typeBody {
+	out := typeBody{TypeName: entry.Name, Entry: entry}
+	if c := entry.Custom; c != nil {
+		out.Extends, out.Schema, out.UIRenderer, out.Rules = c.Extends, c.Schema, c.UIRenderer, c.Rules
+	}
 	if t, err := registry.Parse(entry.Example); err == nil {
 		out.JSONSchema = t.JSONSchema()
 	}
-	return reply(out), nil
+	return out
 }
 
-func (h *Handlers) apiTypeUI(ctx context.Context, in *typePath) (*body[typeregistry.UIField], error) {
+func (h *Handlers) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], error) {
 	registry, err := h.Catalogue.Types(ctx)
 	if err != nil {
 		return nil, err
@@ -94,5 +131,23 @@ func (h *Handlers) apiTypeUI(ctx context.Context, in *typePath) (*body[typeregis
 	if err != nil {
 		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
 	}
-	return reply(t.UI(typeregistry.Field{Name: in.Name, Type: t}, typeregistry.Env{Now: h.Now()})), nil
+	field := t.UI(typeregistry.Field{Name: in.Name, Type: t}, typeregistry.Env{Now: h.Now()})
+	out := typeUIBody{TypeName: in.Name, UIComponent: field.Component, Rules: []uiRule{}, UIField: field}
+	for _, v := range field.Validators {
+		out.Rules = append(out.Rules, uiRule{
+			Rule: ruleName(v.Rule, field.Kind), Error: firstOf(v.Error, v.Message), Pattern: v.Pattern, Min: v.Min, Max: v.Max, Field: v.Field,
+		})
+	}
+	return reply(out), nil
+}
+
+// ruleName says where a value has to exist.
+func ruleName(rule string, kind typeregistry.Kind) string {
+	switch {
+	case rule != "exists":
+		return rule
+	case kind == typeregistry.KindFeatureSet:
+		return "exists_in_feature_store"
+	}
+	return "exists_in_catalogue"
 }

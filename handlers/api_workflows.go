@@ -79,6 +79,7 @@ func (p versionPath) version() string {
 func (h *Handlers) workflowAPI(api huma.API) {
 	register := post("register-workflow", "/workflows", "Register a version of a workflow (YAML or JSON)", "Workflows")
 	register.DefaultStatus = http.StatusCreated
+	register.SkipValidateBody = true // it may be YAML
 	register.MaxBodyBytes = workflow.MaxDocumentBytes
 	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A definition; see the documentation of workflow definitions.", AdditionalProperties: true}}
@@ -112,7 +113,7 @@ func (h *Handlers) apiRegister(ctx context.Context, in *struct {
 func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
 	PageQuery
 	Team   string `query:"team" doc:"Owner team" maxLength:"200"`
-	Status string `query:"status" enum:"ACTIVE,ARCHIVED" doc:"ACTIVE when absent"`
+	Status string `query:"status" enum:"ACTIVE,ARCHIVED" doc:"Both when absent"`
 	Tag    string `query:"tag" maxLength:"100"`
 	Text   string `query:"q" doc:"Text in name or description" maxLength:"200"`
 }) (*body[workflowPage], error) {

@@ -51,6 +51,12 @@ func (p place) cursor() Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString(e.b))
 }
 
+// Check returns an Invalid error when c is no place in a log.
+func (c Cursor) Check() error {
+	_, err := c.parse()
+	return err
+}
+
 // parse returns the place of a cursor, or an Invalid error.
 func (c Cursor) parse() (place, error) {
 	if c == "" {

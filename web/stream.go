@@ -32,16 +32,21 @@ func NewStream(w http.ResponseWriter, r *http.Request) (*Stream, error) {
 	if err := rc.SetWriteDeadline(time.Time{}); err != nil {
 		return nil, apperr.Wrap(apperr.Unavailable, err, "This connection cannot be streamed to.")
 	}
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" { // a reader without the header, such as a link, may ask with a parameter
-		last = r.URL.Query().Get("last-event-id")
-	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	return &Stream{w: w, rc: rc, last: last}, rc.Flush()
+	return &Stream{w: w, rc: rc, last: LastEventID(r)}, rc.Flush()
+}
+
+// LastEventID returns the id of the last event that the sender of r has seen, or
+// "". A reader without the header, such as a link, may ask with a parameter.
+func LastEventID(r *http.Request) string {
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		return last
+	}
+	return r.URL.Query().Get("last-event-id")
 }
 
 // LastEventID returns the id of the last event that the reader has seen, or "".
