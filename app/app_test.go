@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// valid is a configuration that New takes.
+func valid(t *testing.T) Config {
+	t.Helper()
+	return Config{
+		Addr: "127.0.0.1:0", DataDir: t.TempDir(), SpoolMaxBytes: 1 << 20, LogRetentionDays: 1,
+		Log: slog.New(slog.DiscardHandler), Out: &strings.Builder{},
+	}
+}
+
+// refused fails unless New says in one line what is wrong.
+func refused(t *testing.T, c Config, part string) {
+	t.Helper()
+	a, err := New(c)
+	if err == nil {
+		a.Close()
+	}
+	require.ErrorContains(t, err, part)
+	require.NotContains(t, err.Error(), "\n")
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*Config)
+		part   string
+	}{
+		{"no port", func(c *Config) { c.Addr = "127.0.0.1" }, "host:port"},
+		{"a port that is none", func(c *Config) { c.Addr = "127.0.0.1:http" }, "not a port"},
+		{"every address", func(c *Config) { c.Addr = ":8080" }, "no sign-in is configured"},
+		{"an address of the network", func(c *Config) { c.Addr = "192.0.2.1:8080" }, "no sign-in is configured"},
+		{"a name", func(c *Config) { c.Addr = "example.com:80" }, "no sign-in is configured"},
+		{"no directory", func(c *Config) { c.DataDir = "" }, "FLOWFORGE_DATA_DIR"},
+		{"no retention", func(c *Config) { c.LogRetentionDays = 0 }, "FLOWFORGE_LOG_RETENTION_DAYS"},
+		{"no spool", func(c *Config) { c.SpoolMaxBytes = 0 }, "FLOWFORGE_SPOOL_MAX_MIB"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := valid(t)
+			tt.change(&c)
+			refused(t, c, tt.part)
+		})
+	}
+}
+
+func TestSecondServerIsRefused(t *testing.T) {
+	t.Parallel()
+	c := valid(t)
+	first, err := New(c)
+	require.NoError(t, err)
+	refused(t, c, "serves from "+c.DataDir)
+	first.Close()
+	again, err := New(c)
+	require.NoError(t, err, "the directory is free again")
+	again.Close()
+}
+
+func TestTakenPortIsNamed(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	c := valid(t)
+	c.Addr = taken.Addr().String()
+	refused(t, c, "another program listens on "+c.Addr)
+	c.Addr = "127.0.0.1:0"
+	a, err := New(c)
+	require.NoError(t, err, "nothing of the refused one is left")
+	a.Close()
+}
+
+func TestConfigHidesPasswords(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := valid(t)
+	c.DatabaseURL, c.ClickHouseURL = "postgres://me:hunter2@host/db", "http://me:hunter2@host"
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "config", c)
+	require.NotContains(t, out.String(), "hunter2")
+	require.Contains(t, out.String(), filepath.Base(c.DataDir))
+}
