@@ -121,7 +121,7 @@ func (e *engine) createDatabase(url string) (*pgxpool.Pool, error) {
 // buildLauncher builds the program whose runner starts the processes.
 func (e *engine) buildLauncher(dir string, log *slog.Logger) (*local.Launcher, error) {
 	program := filepath.Join(dir, "flowforge")
-	build := exec.CommandContext(e.ctx, "go", "build", "-o", program, "./cmd/flowforge") //nolint:gosec // our own program
+	build := exec.CommandContext(e.ctx, "go", "build", "-o", program, "./cmd/flowforge")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build flowforge: %w", err)
@@ -148,7 +148,8 @@ func (s taskServer) Deliver(ctx context.Context, r *connect.Request[flowforgev1.
 func (e *engine) serveTasks(socket string) error {
 	mux := http.NewServeMux()
 	mux.Handle(flowforgev1connect.NewTaskServiceHandler(taskServer{executions: e.executions}))
-	listener, err := net.Listen("unix", socket)
+	var config net.ListenConfig
+	listener, err := config.Listen(e.ctx, "unix", socket)
 	if err != nil {
 		return err
 	}

@@ -200,14 +200,18 @@ WITH fence AS (
     SELECT f.id, c.i, c.attempt, $22, c.at
     FROM fence f, jsonb_to_recordset($23::jsonb) AS c(i int, attempt int, at timestamptz)
 ), held AS (
-    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $22, c.cpu, c.memory, c.priority, c.at, c.expires_at, c.deadline_at
+    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at)
+    SELECT f.id, c.i, c.attempt, f.project_id, $22, c.cpu, c.memory, c.priority, c.at, c.expires_at
     FROM fence f, jsonb_to_recordset($23::jsonb) AS c(
-        i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz, deadline_at timestamptz)
+        i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz)
 ), begun AS (
     UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
     FROM fence, jsonb_to_recordset($24::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
     WHERE a.execution_id = $18 AND a.node_index = s.i AND a.attempt = s.attempt
+), dated AS (
+    UPDATE reservations r SET deadline_at = s.deadline_at
+    FROM fence, jsonb_to_recordset($24::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
+    WHERE r.execution_id = $18 AND r.node_index = s.i AND r.attempt = s.attempt AND s.deadline_at IS NOT NULL
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
         outcome = d.outcome, exit_code = d.exit_code, message = d.message,

@@ -15,7 +15,7 @@ type batch struct {
 	nodes  map[int]*nodeRow
 	events []eventRow
 	claims []claimRow
-	begun  []begunRow
+	begun  map[attemptKey]begunRow
 	ended  []endedRow
 
 	want      []quota.Request      // became ready
@@ -76,19 +76,19 @@ type eventRow struct {
 
 type claimRow struct {
 	attemptKey
-	At         time.Time  `json:"at"`
-	CPU        int        `json:"cpu"`
-	Memory     int        `json:"memory"`
-	Priority   int        `json:"priority"`
-	ExpiresAt  time.Time  `json:"expires_at"`
-	DeadlineAt *time.Time `json:"deadline_at,omitempty"`
+	At        time.Time `json:"at"`
+	CPU       int       `json:"cpu"`
+	Memory    int       `json:"memory"`
+	Priority  int       `json:"priority"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 type begunRow struct {
 	attemptKey
-	At   time.Time `json:"at"`
-	Host string    `json:"host"`
-	PID  *int      `json:"pid,omitempty"`
+	At         time.Time  `json:"at"`
+	Host       string     `json:"host"`
+	PID        *int       `json:"pid,omitempty"`
+	DeadlineAt *time.Time `json:"deadline_at,omitempty"`
 }
 
 type endedRow struct {
@@ -98,12 +98,14 @@ type endedRow struct {
 	Outcome      outcome    `json:"outcome"`
 	ExitCode     *int       `json:"exit_code,omitempty"`
 	Message      string     `json:"message"`
+	Host         string     `json:"host,omitempty"`
+	PID          *int       `json:"pid,omitempty"`
 	CPUSeconds   *float64   `json:"cpu_seconds,omitempty"`
 	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
 }
 
 func newBatch() *batch {
-	return &batch{nodes: map[int]*nodeRow{}, release: map[int]quota.Amount{}}
+	return &batch{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}, release: map[int]quota.Amount{}}
 }
 
 // empty reports whether there is nothing to write.

@@ -26,7 +26,11 @@ func (l *loop) applyBegun(m message) {
 	n.startedAt = &m.begun.At
 	row := *m.begun
 	row.attemptKey = attemptKey{m.node, m.attempt}
-	l.batch.begun = append(l.batch.begun, row)
+	if timeout := l.operator(m.node).Timeout; timeout > 0 {
+		deadline := m.begun.At.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
+		row.DeadlineAt = &deadline
+	}
+	l.batch.begun[row.attemptKey] = row
 	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
 }
 
@@ -81,10 +85,16 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 func (l *loop) endAttempt(i int, e ending) {
 	n := &l.nodes[i]
 	l.touch(i)
-	l.batch.ended = append(l.batch.ended, endedRow{
+	row := endedRow{
 		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
-	})
+	}
+	// One statement changes a row once: the end takes the begin of its batch in.
+	if b, ok := l.batch.begun[row.attemptKey]; ok {
+		row.Host, row.PID = b.Host, b.PID
+		delete(l.batch.begun, row.attemptKey)
+	}
+	l.batch.ended = append(l.batch.ended, row)
 	l.batch.release[i] = n.held
 	n.held = quota.Amount{}
 	n.startedAt = e.StartedAt

@@ -274,7 +274,7 @@ func (l *loop) rest(ctx context.Context) (bool, error) {
 	}
 	l.service.config.Crash("rest.before_release")
 	rested := false
-	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+	err := db.Tx(ctx, l.service.pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockExecution(ctx, l.id)
 		if err != nil {
 			return err

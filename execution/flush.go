@@ -98,10 +98,6 @@ func (l *loop) claim(r quota.Request, now time.Time) {
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: r.Amount.CPUMillis, Memory: r.Amount.MemoryMiB,
 		Priority: r.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
 	}
-	if timeout := l.operator(i).Timeout; timeout > 0 {
-		deadline := now.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
-		claim.DeadlineAt = &deadline
-	}
 	l.batch.claims = append(l.batch.claims, claim)
 	l.batch.starts = append(l.batch.starts, i)
 	l.nodeEvent(i, now, "node.queued", "", nil)
@@ -145,7 +141,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
 		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
 		Nodes:      mustJSON(l.nodeRows()), Events: recordSet(b.events), Claims: recordSet(b.claims),
-		Begun: recordSet(b.begun), Ended: recordSet(b.ended),
+		Begun: recordSet(slices.Collect(maps.Values(b.begun))), Ended: recordSet(b.ended),
 	}
 	if l.failure != nil {
 		params.Error = mustJSON(l.failure)

@@ -207,10 +207,12 @@ type processLauncher struct {
 	known   map[string]bool
 	stopped map[string]bool
 	starts  map[string]int
+	ended   chan struct{} // closed at the end of the test
+	tasks   sync.WaitGroup
 }
 
 func newProcessLauncher() *processLauncher {
-	return &processLauncher{running: map[string]*exec.Cmd{}, known: map[string]bool{}, stopped: map[string]bool{}, starts: map[string]int{}}
+	return &processLauncher{running: map[string]*exec.Cmd{}, known: map[string]bool{}, stopped: map[string]bool{}, starts: map[string]int{}, ended: make(chan struct{})}
 }
 
 func (p *processLauncher) Start(_ context.Context, attempts []launcher.Attempt) error {
@@ -222,7 +224,7 @@ func (p *processLauncher) Start(_ context.Context, attempts []launcher.Attempt) 
 			continue
 		}
 		p.known[a.TaskId] = true
-		go p.run(a)
+		p.tasks.Go(func() { p.run(a) })
 	}
 	return nil
 }
@@ -252,11 +254,13 @@ func (p *processLauncher) List(context.Context) ([]launcher.Status, error) {
 
 // killAll ends what a test left running.
 func (p *processLauncher) killAll() {
+	close(p.ended)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, cmd := range p.running {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
+	p.mu.Unlock()
+	p.tasks.Wait()
 }
 
 // forget makes an attempt disappear, as a machine that goes down does.
@@ -277,7 +281,7 @@ func commandOf(a launcher.Attempt) *exec.Cmd {
 		interpreter := map[string]string{"shell": "sh", "python": "python3"}[work.GetInterpreter()]
 		argv = append([]string{interpreter, "-c", work.GetScript(), "task"}, argv...)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec // a test's own commands
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Environ(), "TASK="+a.GetTaskId(), "NODE="+a.GetNode(), "INPUTS="+a.GetInputsJson(), "TOKEN="+a.GetToken())
 	for k, v := range a.GetEnv() {
 		cmd.Env = append(cmd.Env, k+"="+v)
@@ -296,9 +300,11 @@ func (p *processLauncher) run(a launcher.Attempt) {
 		p.mu.Lock()
 		p.running[a.TaskId] = cmd
 		p.mu.Unlock()
-		go p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
-			Started: &flowforgev1.Started{Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test"},
-		}})
+		p.tasks.Go(func() {
+			p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
+				Started: &flowforgev1.Started{Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test"},
+			}})
+		})
 		err = waitFor(cmd, a.GetTimeoutMs())
 	}
 	finished := &flowforgev1.Finished{StartedAt: started.UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
@@ -355,11 +361,15 @@ func waitFor(cmd *exec.Cmd, timeoutMs int64) error {
 // report delivers r until it is taken.
 func (p *processLauncher) report(r *flowforgev1.AttemptReport) {
 	ctx := auth.AsSystem(context.Background())
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for {
 		if _, err := p.deliver(ctx, []*flowforgev1.AttemptReport{r}); err == nil {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case <-p.ended:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func setupKill(t *testing.T) *killBundle {
 // child starts a server.
 func (b *killBundle) child(env ...string) *exec.Cmd {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0]) //nolint:gosec // this very test binary
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), envChild+"=1", envDatabase+"="+b.url, envDir+"="+b.dir)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
@@ -257,8 +257,11 @@ func (b *killBundle) crashAt(point string, env ...string) {
 	b.t.Helper()
 	env = append(env, envLaunch+"=kill:1")
 	cmd := b.child(append(env, envCrash+"="+point)...)
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
 	select {
 	case <-done:
 		require.Equal(b.t, crashCode, cmd.ProcessState.ExitCode(), "the server did not crash on purpose")
@@ -311,7 +314,7 @@ func TestKillLoop(t *testing.T) {
 	launch := fmt.Sprintf("%s=kill:%d", envLaunch, executions)
 	for range kills {
 		cmd := b.child(launch)
-		time.Sleep(250*time.Millisecond + time.Duration(rand.IntN(400))*time.Millisecond) //nolint:forbidigo // the moment of the kill is meant to be any
+		time.Sleep(250*time.Millisecond + time.Duration(rand.IntN(400))*time.Millisecond) // any moment will do
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 	}

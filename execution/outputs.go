@@ -86,7 +86,7 @@ func (l *loop) takeOutput(i int, declared workflow.OperatorOutput, out output) (
 	}
 	if out.SHA256 != "" {
 		if !t.IsBlob() {
-			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t) //nolint:staticcheck // a sentence for people
+			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t)
 		}
 		published, err := l.publish(i, declared, t, out)
 		if err != nil {
@@ -95,7 +95,7 @@ func (l *loop) takeOutput(i int, declared workflow.OperatorOutput, out output) (
 		return map[string]any{"$artifact": published.ID.String()}, published, nil
 	}
 	if len(out.Value) > maxOutputBytes {
-		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20) //nolint:staticcheck // a sentence for people
+		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20)
 	}
 	value, err := decodeJSON(out.Value)
 	if err != nil {

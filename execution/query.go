@@ -90,7 +90,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
-		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), Submitter: optional(f.User), MaxRows: int32(limit) + 1, //nolint:gosec // at most maxPage
+		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), Submitter: optional(f.User), MaxRows: int32(limit) + 1,
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))

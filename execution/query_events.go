@@ -55,7 +55,7 @@ func eventLimit(limit int) int32 {
 	if limit <= 0 {
 		limit = defaultEvents
 	}
-	return int32(min(limit, maxEvents)) //nolint:gosec // at most maxEvents
+	return int32(min(limit, maxEvents))
 }
 
 // named gives the events the names of their nodes.
@@ -89,7 +89,7 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := s.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage))) //nolint:gosec // at most maxPage
+	rows, err := s.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
 	if err != nil {
 		return nil, fmt.Errorf("list waiting nodes: %w", err)
 	}

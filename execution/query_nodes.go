@@ -62,7 +62,7 @@ func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
 		p.ChangedAfter = f.ChangedAfter
 	}
 	if f.Limit > 0 {
-		p.MaxRows = int32(min(f.Limit, workflow.MaxOperators)) + 1 //nolint:gosec // at most workflow.MaxOperators
+		p.MaxRows = int32(min(f.Limit, workflow.MaxOperators)) + 1
 	}
 	if f.State != "" {
 		p.States = append(p.States, f.State)

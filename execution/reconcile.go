@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,7 +78,9 @@ func (s *Service) reconcileForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Reconcile)
 	defer ticker.Stop()
 	misses := map[attemptID]int{}
-	for look := 0; ; look++ {
+	// Attempts are judged only after a while: what ended while this server was
+	// away is still being delivered.
+	for look := 1; ; look++ {
 		if err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses); err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("reconcile", "error", err)
 		}
@@ -148,7 +151,7 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 	seen := make(map[attemptID]int, len(misses))
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
-		if known[TaskID(r.ExecutionID, id.Node, id.Attempt)] || s.starting(r.ExecutionID) {
+		if _, ok := known[TaskID(r.ExecutionID, id.Node, id.Attempt)]; ok || s.starting(r.ExecutionID) {
 			continue
 		}
 		seen[id] = misses[id] + 1
@@ -157,21 +160,19 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 		}
 	}
 	clear(misses)
-	for id, n := range seen {
-		misses[id] = n
-	}
+	maps.Copy(misses, seen)
 	return nil
 }
 
-// known returns the task ids that the launcher answers for.
-func (s *Service) known(ctx context.Context) (map[string]bool, error) {
+// known returns the attempts that the launcher answers for, by task id.
+func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error) {
 	statuses, err := s.config.Launcher.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
-	known := make(map[string]bool, len(statuses))
+	known := make(map[string]launcher.Status, len(statuses))
 	for _, status := range statuses {
-		known[status.TaskID] = true
+		known[status.TaskID] = status
 	}
 	return known, nil
 }
@@ -191,7 +192,7 @@ func (s *Service) findExpired(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list expired attempts: %w", err)
 	}
-	known := map[string]bool{}
+	known := map[string]launcher.Status{}
 	if len(rows) > 0 {
 		if known, err = s.known(ctx); err != nil {
 			return err
@@ -201,7 +202,9 @@ func (s *Service) findExpired(ctx context.Context) error {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
 		task := TaskID(r.ExecutionID, id.Node, id.Attempt)
 		mine := r.Launcher == s.config.Instance
+		status, listed := known[task]
 		switch {
+		case status.Finished: // its result is on the way
 		case r.Overdue:
 			if mine {
 				if err := s.config.Launcher.Stop(ctx, []launcher.Ref{{TaskID: task}}, 0); err != nil {
@@ -209,7 +212,7 @@ func (s *Service) findExpired(ctx context.Context) error {
 				}
 			}
 			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."})
-		case !known[task] && !mine:
+		case !listed && !mine:
 			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task gave no sign of life any more."})
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/flowforge/flowforge/workflow"
 )
 
-// tokenLife is how long the token of an attempt without timeout is good.
+// tokenLife is how long the token of an attempt is good beyond its timeout: the
+// result has to be taken even when the server was off for weeks.
 const tokenLife = 30 * 24 * time.Hour
 
 // TaskID names an attempt: "<execution>.<node index>.<attempt>".
@@ -36,15 +37,11 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		return nil, false
 	}
 	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
-	life := tokenLife
-	if op.Timeout > 0 {
-		life = op.Timeout + time.Hour
-	}
 	scope := auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: attempt}
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:         TaskID(l.id, i, attempt),
 		Name:           fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
-		Token:          config.Signer.Sign(scope, l.service.now().Add(life)),
+		Token:          config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:    l.id.String(),
 		Node:           op.Name,
 		Attempt:        int32(attempt), //nolint:gosec // a small count

@@ -38,7 +38,7 @@ func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
 		Message: clean(p.Message, maxMessage), Status: clean(p.Status, maxNameLength),
 	}
 	if p.Percent >= 0 {
-		params.Progress = new(int32(min(p.Percent, 100))) //nolint:gosec // 0 to 100
+		params.Progress = new(int32(min(p.Percent, 100)))
 	}
 	n, err := s.queries.SetProgress(ctx, params)
 	if err != nil {

@@ -116,8 +116,8 @@ func (q *queue) ahead(r Request, limit int) int {
 type line []*entry
 
 // ahead walks only the part of the heap that is ahead of r.
-func (l line) ahead(r Request, i, limit int) int {
-	if i >= len(l) || limit <= 0 || compare(l[i].request, r) >= 0 {
+func (l *line) ahead(r Request, i, limit int) int {
+	if i >= len(*l) || limit <= 0 || compare((*l)[i].request, r) >= 0 {
 		return 0
 	}
 	n := 1
@@ -126,11 +126,12 @@ func (l line) ahead(r Request, i, limit int) int {
 }
 
 // Len, Less, Swap, Push and Pop make line a heap.Interface.
-func (l line) Len() int           { return len(l) }
-func (l line) Less(i, j int) bool { return compare(l[i].request, l[j].request) < 0 }
-func (l line) Swap(i, j int) {
-	l[i], l[j] = l[j], l[i]
-	l[i].index, l[j].index = i, j
+func (l *line) Len() int           { return len(*l) }
+func (l *line) Less(i, j int) bool { return compare((*l)[i].request, (*l)[j].request) < 0 }
+func (l *line) Swap(i, j int) {
+	entries := *l
+	entries[i], entries[j] = entries[j], entries[i]
+	entries[i].index, entries[j].index = i, j
 }
 
 // Push is for container/heap.

@@ -196,7 +196,8 @@ CREATE TABLE events (
 
 -- What a live attempt holds of the capacity, from its claim to its end. The row
 -- is also the list of what should be alive: expires_at moves with every sign of
--- life, deadline_at is when the engine stops waiting for the runner's own timeout.
+-- life, deadline_at is when the engine stops waiting for the runner's own timeout,
+-- known once the attempt has begun.
 CREATE TABLE reservations (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
