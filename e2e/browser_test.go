@@ -96,14 +96,16 @@ func button(page playwright.Page, name string) playwright.Locator {
 	return page.GetByRole("button", playwright.PageGetByRoleOptions{Name: name})
 }
 
-// audit fails the test with every finding of axe-core.
+// audit fails the test with every finding of axe-core. What Swagger UI draws is
+// its makers' and stays out.
 func audit(t *testing.T, page playwright.Page) {
 	t.Helper()
 	_, err := page.Evaluate(shared.axe) // goes past the page's content security policy
 	require.NoError(t, err)
-	result, err := page.Evaluate(`async () => JSON.stringify((await axe.run(document, {
+	result, err := page.Evaluate(`async () => JSON.stringify((await axe.run({ exclude: [".swagger-ui"] }, {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-	})).violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`)
+		rules: { "landmark-no-duplicate-main": { enabled: !document.querySelector(".swagger-ui") } },
+	})).violations.map(v => v.id + " (" + v.nodes.length + "): " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`)
 	require.NoError(t, err)
 	var findings []string
 	require.NoError(t, json.Unmarshal([]byte(result.(string)), &findings))
@@ -117,5 +119,7 @@ func noSidewaysScroll(t *testing.T, page playwright.Page) {
 	t.Helper()
 	wide, err := page.Evaluate(`() => document.documentElement.scrollWidth - document.documentElement.clientWidth`)
 	require.NoError(t, err)
-	require.Zero(t, wide, "%s scrolls sideways", page.URL())
+	if wide != 0 {
+		t.Errorf("%s scrolls sideways by %v px", page.URL(), wide)
+	}
 }

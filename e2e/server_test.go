@@ -137,7 +137,13 @@ func (s *server) call(t *testing.T, method, path string, in any) (int, []byte) {
 	return res.StatusCode, b
 }
 
-// execution is what the stories read of one.
+// rawJSON is a document that is sent as it is.
+type rawJSON string
+
+// MarshalJSON returns the document.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
+
+// executionView is what the stories read of one.
 type executionView struct {
 	ID      string         `json:"execution_id"`
 	Status  string         `json:"status"`

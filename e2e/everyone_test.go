@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+	"github.com/stretchr/testify/require"
+)
+
+// samples are executions of the examples that have ended, for stories that look.
+type samples struct {
+	digits, report, fanout string // ids of executions
+	failed                 string
+	artifacts              map[string]string // id by name, of all of them
+}
+
+var sampled struct { //nolint:gochecknoglobals // made once, by the first story that looks
+	sync.Once
+	samples
+}
+
+const failingDocument = `{"name": "stories.failing", "version": "1.0.0", "description": "Fails, so that its pages can be looked at", "operators": [
+	{"name": "works", "type": "shell", "code": {"script": "echo fine"}},
+	{"name": "breaks", "type": "shell", "depends_on": ["works"], "code": {"script": "echo a warning >&2; printf '\\033[31mred\\033[0m text\\n'; exit 7"}},
+	{"name": "never", "type": "noop", "depends_on": ["breaks"]}]}`
+
+// lookAt launches the examples once and waits for their end.
+func lookAt(t *testing.T) samples {
+	t.Helper()
+	sampled.Do(func() {
+		s := shared.server
+		status, body := s.call(t, http.MethodPost, "/workflows", rawJSON(failingDocument))
+		require.Less(t, status, 300, string(body))
+		sampled.digits = s.launch(t, "digits.train", map[string]any{"epochs": 6})
+		sampled.report = s.launch(t, "image.report", nil)
+		sampled.fanout = s.launch(t, "tour.fanout", nil)
+		sampled.failed = s.launch(t, "stories.failing", nil)
+		sampled.artifacts = map[string]string{}
+		for _, id := range []string{sampled.digits, sampled.report, sampled.fanout, sampled.failed} {
+			s.wait(t, id, ended)
+			var list struct {
+				Artifacts []struct {
+					ID   string `json:"artifact_id"`
+					Name string `json:"name"`
+					Node string `json:"node"`
+				} `json:"artifacts"`
+			}
+			s.api(t, http.MethodGet, "/executions/"+id+"/artifacts", nil, &list)
+			for _, a := range list.Artifacts {
+				sampled.artifacts[a.Node+"."+a.Name] = a.ID
+			}
+		}
+	})
+	require.NotEmpty(t, sampled.failed)
+	return sampled.samples
+}
+
+// sites are the addresses of all pages, by a name for pictures.
+func (s samples) sites() map[string]string {
+	out := map[string]string{
+		"home": "/", "workflows": "/workflows", "workflows-none": "/workflows?q=nothing+like+it", "workflow": "/workflows/digits.train",
+		"workflow-executions": "/workflows/digits.train?tab=executions", "workflow-versions": "/workflows/digits.train?tab=versions",
+		"workflow-source": "/workflows/digits.train?tab=source", "launch": "/workflows/digits.train/launch", "launch-widgets": "/workflows/tour.widgets/launch",
+		"relaunch":   "/workflows/digits.train/launch?from=" + s.digits,
+		"executions": "/executions", "executions-none": "/executions?workflow=nothing.like.it", "execution": "/executions/" + s.digits,
+		"execution-list": "/executions/" + s.digits + "?view=list", "execution-node": "/executions/" + s.fanout + "?node=flaky",
+		"execution-failed": "/executions/" + s.failed, "execution-fanout": "/executions/" + s.fanout,
+		"node": "/executions/" + s.digits + "/nodes/train", "node-failed": "/executions/" + s.failed + "/nodes/breaks", "node-flaky": "/executions/" + s.fanout + "/nodes/flaky",
+		"logs": "/executions/" + s.digits + "/logs", "artifacts": "/artifacts", "artifacts-none": "/artifacts?type=Secret",
+		"types": "/types", "type": "/types/Dataset", "type-union": "/types/Union", "search": "/search?q=digits", "docs": "/docs", "gallery": "/dev/gallery",
+		"login": "/login", "not-found": "/nothing/here", "no-execution": "/executions/0192aaaa-0000-7000-8000-000000000000",
+	}
+	for name, id := range s.artifacts {
+		out["artifact-"+name] = "/artifacts/" + id
+	}
+	return out
+}
+
+// Every page is for everyone: axe finds nothing in either theme, nothing scrolls
+// sideways on a phone, and the console stays silent.
+func TestEveryPageIsForEveryone(t *testing.T) {
+	t.Parallel()
+	sites := lookAt(t).sites()
+	for name, o := range map[string]options{"light": {}, "dark": {dark: true}, "phone": {width: 390}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o.tolerates = []string{"status of 404", "sandboxed"} // the browser's own script is kept out of reports, too
+			page := open(t, o)
+			for _, site := range slices.Sorted(maps.Keys(sites)) {
+				visit(t, page, sites[site])
+				visible(t, page.Locator("main h1").First())
+				noSidewaysScroll(t, page)
+				if strings.HasPrefix(site, "docs") {
+					visible(t, page.Locator(".swagger-ui .opblock").First())
+				}
+				audit(t, page)
+			}
+		})
+	}
+}
+
+// A page that was asked for without a session leads to the sign-in and back.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	context, err := shared.browser.NewContext(playwright.BrowserNewContextOptions{BaseURL: &shared.server.base})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = context.Close() })
+	page, err := context.NewPage()
+	require.NoError(t, err)
+	visit(t, page, "/workflows/digits.train")
+	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "Sign in to FlowForge"}))
+	audit(t, page)
+	fill(t, page.GetByLabel("Token of the link"), "wrong")
+	click(t, button(page, "Sign in"))
+	visible(t, page.Locator(".error"))
+	audit(t, page)
+
+	var link struct {
+		URL string `json:"url"`
+	}
+	shared.server.api(t, http.MethodPost, "/login-links", nil, &link)
+	_, token, _ := strings.Cut(link.URL, "token=")
+	fill(t, page.GetByLabel("Token of the link"), token)
+	click(t, button(page, "Sign in"))
+	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "digits.train"}))
+	click(t, button(page, "Your account"))
+	click(t, button(page, "Sign out"))
+	visit(t, page, "/executions")
+	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "Sign in to FlowForge"}))
+}

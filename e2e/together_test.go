@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+	"github.com/stretchr/testify/require"
+)
+
+// Two tabs show the same execution: both live, and what one cancels the other shows.
+func TestTwoTabs(t *testing.T) {
+	t.Parallel()
+	id := shared.server.launch(t, "tour.fanout", map[string]any{"seconds": 50})
+	first, second := open(t, options{}), open(t, options{})
+	for _, page := range []playwright.Page{first, second} {
+		visit(t, page, "/executions/"+id)
+		visible(t, graphNode(page, "part_01", "RUNNING"))
+	}
+	click(t, first.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Cancel…"}))
+	fill(t, first.GetByLabel("Reason"), "seen enough")
+	click(t, button(first, "Cancel the execution"))
+	for _, page := range []playwright.Page{first, second} {
+		visible(t, headState(page, "CANCELLED"))
+		visible(t, graphNode(page, "part_01", "CANCELLED"))
+		holds(t, page.Locator("#events"), "seen enough")
+		counts(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Cancel…"}), 0)
+	}
+	require.Equal(t, 1, navigations(t, second))
+}
+
+// A node that fails once says so while it waits for its next try, and then succeeds.
+func TestRetryIsShown(t *testing.T) {
+	t.Parallel()
+	page := open(t, options{})
+	id := shared.server.launch(t, "tour.fanout", map[string]any{"seconds": 8})
+	visit(t, page, "/executions/"+id+"?node=flaky")
+	panel := page.Locator("#node")
+	visible(t, graphNode(page, "flaky", "RETRYING"))
+	visible(t, panel.Locator(`[data-state="RETRYING"]`).First())
+	holds(t, page.Locator("#events"), "flaky")
+	visible(t, graphNode(page, "flaky", "SUCCEEDED"))
+	counts(t, panel.Locator(".attempt-list li"), 2)
+	holds(t, panel.Locator(".attempt-list"), "3") // the exit code
+	visible(t, headState(page, "SUCCEEDED"))
+	holds(t, page.Locator("#io"), "flaky needed 2 attempts")
+}
+
+// With room for one process at a time, what waits says for what.
+func TestWaitingSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t, "FLOWFORGE_SLOTS=1")
+	page := openOn(t, s, options{})
+	id := s.launch(t, "tour.fanout", map[string]any{"seconds": 30})
+	visit(t, page, "/executions/"+id+"?view=list")
+	visible(t, page.Locator(`#graph tr [data-state="RUNNING"]`).First())
+	visible(t, page.Locator("#graph tr", playwright.PageLocatorOptions{HasText: regexp.MustCompile(`(?i)waits|waiting`)}).First())
+	visit(t, page, "/")
+	visible(t, page.Locator("#home-waiting li .note").First())
+}
