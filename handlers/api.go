@@ -111,6 +111,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.artifactAPI(api)
 	h.typeAPI(api)
 	h.catalogueAPI(api)
+	describeRoutes(api)
 	return api
 }
 

@@ -75,6 +75,10 @@ type entryQuery struct {
 	Framework string `query:"framework" maxLength:"100"`
 }
 
+type featureList struct {
+	Features []catalogue.Feature `json:"features"`
+}
+
 // shelf is where the entries of one kind stand in the API.
 type shelf struct {
 	kind     typeregistry.Kind
@@ -159,18 +163,12 @@ func (h *Handlers) apiEntries(ctx context.Context, kind typeregistry.Kind, in *e
 func (h *Handlers) apiFeatures(ctx context.Context, in *struct {
 	Text  string `query:"q" doc:"Text in the name" maxLength:"200"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-}) (*body[struct {
-	Features []catalogue.Feature `json:"features"`
-}], error) {
+}) (*body[featureList], error) {
 	features, err := h.Catalogue.Features(ctx, in.Text, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	var out struct {
-		Features []catalogue.Feature `json:"features"`
-	}
-	out.Features = features
-	return reply(out), nil
+	return reply(featureList{Features: append([]catalogue.Feature{}, features...)}), nil
 }
 
 func toEntryBody(e catalogue.Entry) entryBody {

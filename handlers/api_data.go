@@ -47,6 +47,14 @@ type seriesBody struct {
 	Points  []pointBody       `json:"points"`
 }
 
+type metricsBody struct {
+	Series []seriesBody `json:"series"`
+}
+
+type eventList struct {
+	Events []eventBody `json:"events"`
+}
+
 type eventBody struct {
 	Sequence int64           `json:"sequence"`
 	At       time.Time       `json:"at"`
@@ -146,9 +154,7 @@ func (h *Handlers) apiMetrics(ctx context.Context, in *struct {
 	Node      string `query:"node" doc:"Metrics of this node alone" maxLength:"200"`
 	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
 	MaxPoints int    `query:"max_points" doc:"Points of a series at the most; more are thinned out" minimum:"2" maximum:"10000" default:"1000"`
-}) (*body[struct {
-	Series []seriesBody `json:"series"`
-}], error) {
+}) (*body[metricsBody], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -160,10 +166,7 @@ func (h *Handlers) apiMetrics(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	var out struct {
-		Series []seriesBody `json:"series"`
-	}
-	out.Series = make([]seriesBody, 0, len(series))
+	out := metricsBody{Series: make([]seriesBody, 0, len(series))}
 	for _, s := range series {
 		b := seriesBody{Name: s.Name, Node: s.Node, Attempt: s.Attempt, Type: s.Kind, Tags: s.Tags, Points: make([]pointBody, 0, len(s.Points))}
 		for _, p := range s.Points {
@@ -178,9 +181,7 @@ func (h *Handlers) apiEvents(ctx context.Context, in *struct {
 	ExecutionPath
 	After int64 `query:"after" doc:"Events after this sequence" minimum:"0"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
-}) (*body[struct {
-	Events []eventBody `json:"events"`
-}], error) {
+}) (*body[eventList], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -189,10 +190,7 @@ func (h *Handlers) apiEvents(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	var out struct {
-		Events []eventBody `json:"events"`
-	}
-	out.Events = make([]eventBody, 0, len(events))
+	out := eventList{Events: make([]eventBody, 0, len(events))}
 	for _, e := range events {
 		out.Events = append(out.Events, eventBody{Sequence: e.Seq, At: e.At, Kind: e.Kind, Node: e.Node, Attempt: e.Attempt, Message: e.Message, Data: e.Data})
 	}

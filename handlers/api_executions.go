@@ -264,11 +264,13 @@ func (h *Handlers) apiNodes(ctx context.Context, in *struct {
 	return reply(nodePage{Nodes: toNodeBodies(nodes), NextPage: next}), nil
 }
 
+type cancelInput struct {
+	Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+}
+
 func (h *Handlers) apiCancel(ctx context.Context, in *struct {
 	ExecutionPath
-	Body *struct {
-		Reason string `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
-	}
+	Body *cancelInput
 }) (*body[executionBody], error) {
 	id, err := in.id()
 	if err != nil {
