@@ -1,0 +1,131 @@
+"""What a task says through the client, as the API of a running server tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List
+from urllib.request import Request, urlopen
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+TASK = """
+import sys
+from flowforge import client
+
+before = client.get_checkpoint()
+client.log("begins", level="WARN", rate=client.inputs["rate"])
+for step in range(3):
+    client.metric("loss", 1 / (step + 1), step=step, tags={"split": "train"})
+client.metric("images", 64, "counter")
+client.status(progress=40, message="nearly half")
+if before is None:
+    client.checkpoint({"epoch": 3})
+    sys.exit("the first attempt fails")
+client.output("score", before["epoch"] + client.inputs["rate"])
+client.output_path("model").write_text("weights")
+"""
+
+WORKFLOW = {
+    "name": "sdk.everything",
+    "version": "1.0.0",
+    "inputs": [{"name": "rate", "type": "Float"}],
+    "operators": [
+        {
+            "name": "task",
+            "type": "python",
+            "inputs": [{"name": "rate", "type": "Float", "from": "inputs.rate"}],
+            "outputs": [{"name": "score", "type": "Float"}, {"name": "model", "type": "File"}],
+            "code": {"script": TASK},
+            "retry": {"limit": 1, "initial_delay": "1s"},
+            "timeout": "1m",
+        }
+    ],
+}
+
+
+class Running:
+    """A server with an empty data directory of its own."""
+
+    def __init__(self, data: Path) -> None:
+        binary = os.environ.get("FLOWFORGE_BINARY", str(ROOT / "bin" / "flowforge"))
+        settings = {"FLOWFORGE_DATA_DIR": str(data), "FLOWFORGE_ADDR": "127.0.0.1:0", "FLOWFORGE_EXAMPLES": "off"}
+        self.log = (data.parent / "server.log").open("w+")
+        self.process = subprocess.Popen(
+            [binary, "serve"], stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **settings}
+        )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            found = re.search(r"is at (http://\S+)", line)
+            if found:
+                self.url = found.group(1)
+                break
+        else:
+            raise AssertionError("the server did not start: " + Path(self.log.name).read_text())
+        self.token = (data / "admin.token").read_text().strip()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": "Bearer " + self.token, "Content-Type": "application/json"}
+        with urlopen(Request(self.url + "/api/v1" + path, data, headers, method=method), timeout=10) as answer:
+            return json.load(answer)
+
+    def run(self, workflow: Dict[str, Any], inputs: Dict[str, Any]) -> Dict[str, Any]:
+        """Launch a workflow and return its execution once that has ended."""
+        self.call("POST", "/workflows", workflow)
+        launched = self.call("POST", "/executions", {"workflow": workflow["name"], "inputs": inputs})
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            execution: Dict[str, Any] = self.call("GET", "/executions/" + launched["execution_id"])
+            if execution["status"] in ("SUCCEEDED", "FAILED", "CANCELLED"):
+                return execution
+            time.sleep(0.1)  # another process is watched
+        raise AssertionError(f"the execution did not end: {execution}")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.stdout is not None
+        self.process.stdout.read()
+        self.process.stdout.close()
+        self.process.wait(20)
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    server = Running(tmp_path_factory.mktemp("server") / "data")
+    yield server
+    server.stop()
+
+
+def test_everything_a_task_says(running: Running) -> None:
+    execution = running.run(WORKFLOW, {"rate": 0.5})
+    assert execution["status"] == "SUCCEEDED", execution
+    node = execution["nodes"][0]
+    assert node["attempt"] == 2, "the checkpoint of the first attempt was there for the second"
+    assert node["outputs"]["score"] == 3.5
+    assert node["progress"]["message"] == "nearly half"
+
+    path = "/executions/" + execution["execution_id"]
+    said: List[Dict[str, Any]] = [line for line in running.call("GET", path + "/logs")["lines"] if line["stream"] == "sdk"]
+    assert [(line["attempt"], line["level"], line["message"]) for line in said] == [(1, "WARN", "begins"), (2, "WARN", "begins")]
+    assert said[0]["fields"] == {"rate": 0.5}
+
+    series = {(s["name"], s["attempt"]): s for s in running.call("GET", path + "/metrics")["series"]}
+    assert sorted(series) == [("images", 1), ("images", 2), ("loss", 1), ("loss", 2)]
+    loss = series["loss", 2]
+    assert [(p["step"], p["value"]) for p in loss["points"]] == [(0, 1), (1, 0.5), (2, 1 / 3)]
+    assert loss["tags"] == {"split": "train"}
+    assert (series["images", 1]["type"], loss["type"]) == ("counter", "gauge")
+
+    (model,) = running.call("GET", path + "/artifacts")["artifacts"]
+    headers = {"Authorization": "Bearer " + running.token}
+    with urlopen(Request(running.url + model["download_url"], headers=headers), timeout=10) as answer:
+        assert answer.read() == b"weights"
