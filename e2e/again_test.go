@@ -24,7 +24,7 @@ func TestRelaunch(t *testing.T) {
 	require.Equal(t, shared.server.inputsOf(t, id), shared.server.inputsOf(t, again))
 	holds(t, page.Locator("header .meta"), "again from")
 
-	visit(t, page, "/workflows/tour.fanout/launch?"+url.Values{"seconds": {"0.25"}}.Encode())
+	visit(t, page, "/workflows/tour.fanout/launch?"+url.Values{"input.seconds": {"0.25"}}.Encode())
 	hasValue(t, input(page, "seconds"), "0.25")
 	require.Equal(t, 0.25, shared.server.inputsOf(t, launchNow(t, page))["seconds"])
 }
@@ -91,7 +91,7 @@ func TestKeyboardAlone(t *testing.T) {
 	tabTo(t, page, dataset)
 	press(t, page, "Control+a")
 	require.NoError(t, page.Keyboard().Type("digi"))
-	visible(t, page.GetByRole("option").First())
+	visible(t, page.Locator(`.listbox [role="option"]`).First())
 	press(t, page, "ArrowDown", "Enter")
 	hasValue(t, dataset, "uci-digits@1")
 	tabTo(t, page, page.Locator(`[name="inputs.model"]:checked`))

@@ -152,6 +152,9 @@ type executionView struct {
 		Operator string `json:"operator"`
 		Status   string `json:"status"`
 		Attempt  int    `json:"attempt"`
+		Progress struct {
+			Percent int `json:"percent"`
+		} `json:"progress"`
 	} `json:"nodes"`
 }
 
