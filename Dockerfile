@@ -1,5 +1,7 @@
 # The server, the runner and the command line in one image. PostgreSQL and
 # ClickHouse are addresses here (FLOWFORGE_DATABASE_URL, FLOWFORGE_CLICKHOUSE_URL).
+# While no sign-in is configured the server serves on loopback alone, so run it
+# with the host's network, or beside a proxy with sign-in in one network namespace.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
