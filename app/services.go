@@ -143,7 +143,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	}
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Capacity: a.capacity(), Instance: instance[:16],
+		Catalogue: references{p.catalogue}, Capacity: a.capacity(), Instance: instance[:16], DataDir: a.paths.join(),
 		Endpoint: "http://" + a.Addr(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
 	})
 	if err != nil {

@@ -16,11 +16,6 @@ const (
 	Cancelled State = "CANCELLED" // stopped, or not begun, because the execution was halted
 )
 
-// States lists every state in the order of a node's life.
-func States() []State {
-	return []State{Pending, Ready, Queued, Running, Retrying, Succeeded, Failed, Skipped, Cancelled}
-}
-
 // Ended reports whether a node in s never changes again.
 func (s State) Ended() bool {
 	return s == Succeeded || s == Failed || s == Skipped || s == Cancelled

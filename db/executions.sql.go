@@ -476,24 +476,30 @@ WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
     AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
-    AND ($5::text IS NULL OR e.submitted_by_name = $5 OR e.submitted_by::text = $5)
-    AND ($6::text IS NULL OR e.name ILIKE $6 OR e.workflow_name ILIKE $6 OR e.id::text ILIKE $6)
-    AND ($7::uuid IS NULL OR e.id >= $7)
-    AND ($8::uuid IS NULL OR e.id < $8)
+    AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
+    AND ($6::text IS NULL
+        OR (e.name <> '' AND e.name ILIKE $6)
+        OR e.workflow_id = ANY ($7::uuid[])
+        OR (e.id >= $8::uuid AND e.id <= $9::uuid))
+    AND ($10::uuid IS NULL OR e.id >= $10)
+    AND ($11::uuid IS NULL OR e.id < $11)
 ORDER BY e.id DESC
-LIMIT $9
+LIMIT $12
 `
 
 type ListExecutionsParams struct {
-	ProjectID  uuid.UUID
-	Before     *uuid.UUID
-	WorkflowID *uuid.UUID
-	Statuses   []string
-	Submitter  *string
-	Query      *string
-	Least      *uuid.UUID
-	Beyond     *uuid.UUID
-	MaxRows    int32
+	ProjectID      uuid.UUID
+	Before         *uuid.UUID
+	WorkflowID     *uuid.UUID
+	Statuses       []string
+	Submitters     []uuid.UUID
+	NamePattern    *string
+	NamedWorkflows []uuid.UUID
+	IDLeast        uuid.UUID
+	IDMost         uuid.UUID
+	Least          *uuid.UUID
+	Beyond         *uuid.UUID
+	MaxRows        int32
 }
 
 func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) ([]Execution, error) {
@@ -502,8 +508,11 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.Before,
 		arg.WorkflowID,
 		arg.Statuses,
-		arg.Submitter,
-		arg.Query,
+		arg.Submitters,
+		arg.NamePattern,
+		arg.NamedWorkflows,
+		arg.IDLeast,
+		arg.IDMost,
 		arg.Least,
 		arg.Beyond,
 		arg.MaxRows,
@@ -890,4 +899,52 @@ func (q *Queries) RequestDrive(ctx context.Context, id uuid.UUID) (int64, error)
 	var owner_epoch int64
 	err := row.Scan(&owner_epoch)
 	return owner_epoch, err
+}
+
+const usersNamed = `-- name: UsersNamed :many
+SELECT id FROM users WHERE name = $1
+`
+
+func (q *Queries) UsersNamed(ctx context.Context, name string) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, usersNamed, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const workflowsLike = `-- name: WorkflowsLike :many
+SELECT id FROM workflows WHERE project_id = $1 AND name ILIKE $2
+`
+
+func (q *Queries) WorkflowsLike(ctx context.Context, projectID uuid.UUID, pattern string) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, workflowsLike, projectID, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -146,6 +146,50 @@ type InsertNodesParams struct {
 	ReadyAt             *time.Time
 }
 
+const levelSpans = `-- name: LevelSpans :many
+SELECT level,
+    coalesce(min(coalesce(started_at, ready_at)), 'epoch')::timestamptz AS first,
+    coalesce(max(finished_at), 'epoch')::timestamptz AS last,
+    bool_or(started_at IS NOT NULL OR ready_at IS NOT NULL)::bool AS begun,
+    bool_and(finished_at IS NOT NULL)::bool AS done
+FROM nodes WHERE execution_id = $1 GROUP BY level ORDER BY level
+`
+
+type LevelSpansRow struct {
+	Level int32
+	First time.Time
+	Last  time.Time
+	Begun bool
+	Done  bool
+}
+
+// When the nodes of each level began, and when the last of them ended.
+func (q *Queries) LevelSpans(ctx context.Context, executionID uuid.UUID) ([]LevelSpansRow, error) {
+	rows, err := q.db.Query(ctx, levelSpans, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LevelSpansRow
+	for rows.Next() {
+		var i LevelSpansRow
+		if err := rows.Scan(
+			&i.Level,
+			&i.First,
+			&i.Last,
+			&i.Begun,
+			&i.Done,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listActiveNodes = `-- name: ListActiveNodes :many
 SELECT n.name FROM nodes n
 WHERE n.execution_id = $1 AND n.state IN ('QUEUED', 'RUNNING')

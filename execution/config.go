@@ -56,6 +56,9 @@ type Config struct {
 	// Instance names this server among all on the database, and outlives a
 	// restart: whoever starts with it knows that its former process is gone.
 	Instance string
+	// DataDir is this server's folder: its disk is what tasks fill, and below it
+	// stand the secrets. Without it storage is not checked and there are none.
+	DataDir string
 	// Endpoint is what tasks find in FLOWFORGE_API_ENDPOINT.
 	Endpoint string
 	// OnFinished is told of every execution that has ended, at least once; when

@@ -28,6 +28,7 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.nudge(id) {
 		return nil
 	}
+	ctx = auth.AsSystem(ctx)
 	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id)
 	if db.IsNoRows(err) {
 		return nil
@@ -45,6 +46,7 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	l.unsure.Store(true)
 	if !s.live.add(l) {
 		l.starter.close()
+		s.release(ctx, id, row.OwnerEpoch, s.now())
 		return nil
 	}
 	if err = l.takeOver(ctx); err == nil {
@@ -105,7 +107,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 
 // load builds a loop from the rows.
 func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	version, err := s.workflows.VersionByID(ctx, row.VersionID)
 	if err != nil {
 		return nil, fmt.Errorf("load version: %w", err)
 	}

@@ -110,44 +110,12 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	if values == nil {
 		values = map[string]any{}
 	}
-	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.exists(ctx)})
+	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx)})
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
 	fields = append(fields, s.tooLarge(v)...)
 	return inputs, apperr.InvalidFields("The execution cannot be launched with these values.", fields)
-}
-
-// tooLarge names the operators that can never fit on this machine.
-func (s *Service) tooLarge(v workflow.Version) []apperr.Field {
-	var fields []apperr.Field
-	for i := range v.Definition.Operators {
-		op := &v.Definition.Operators[i]
-		if op.Type == workflow.TypeNoop {
-			continue
-		}
-		if r := s.quota.NeverFits(amountOf(op)); r != nil {
-			fields = append(fields, apperr.Field{
-				Path:    fmt.Sprintf("operators.%s.resources.%s", op.Name, r.Resource),
-				Message: fmt.Sprintf("Operator %s asks for %d%s of %s, this machine has %d%s.", op.Name, r.Asked, r.Unit, r.Resource, r.Capacity, r.Unit),
-			})
-		}
-	}
-	return fields
-}
-
-// exists answers whether a launch may use a reference.
-func (s *Service) exists(ctx context.Context) func(typeregistry.Kind, string) bool {
-	return func(kind typeregistry.Kind, ref string) bool {
-		if id, err := uuid.Parse(ref); err == nil {
-			_, err := s.artifacts.Get(ctx, id)
-			return err == nil
-		}
-		if s.config.Catalogue == nil {
-			return kind == typeregistry.KindSecret
-		}
-		return s.config.Catalogue.Exists(ctx, kind, ref)
-	}
 }
 
 // insert writes everything about l.

@@ -90,21 +90,14 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
-		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), Submitter: optional(f.User), MaxRows: int32(limit) + 1,
+		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1,
+		Submitters: []uuid.UUID{}, NamedWorkflows: []uuid.UUID{},
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
 	}
-	if f.Query != "" {
-		params.Query = new("%" + escapeLike(f.Query) + "%")
-	}
-	if params.Before, err = parseCursor(f.After); err != nil {
+	if err := s.resolveFilter(ctx, f, &params); err != nil {
 		return Page{}, err
-	}
-	if f.Workflow != "" {
-		if params.WorkflowID, err = s.workflowID(ctx, f.Workflow); err != nil {
-			return Page{}, err
-		}
 	}
 	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
 	rows, err := s.queries.ListExecutions(ctx, params)
@@ -122,6 +115,32 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	return page, nil
 }
 
+// resolveFilter turns names into ids first, so that indexes serve the list.
+func (s *Service) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
+	if p.Before, err = parseCursor(f.After); err != nil {
+		return err
+	}
+	if f.Workflow != "" {
+		if p.WorkflowID, err = s.workflowID(ctx, f.Workflow); err != nil {
+			return err
+		}
+	}
+	if f.User != "" {
+		if p.Submitters, err = s.submitters(ctx, f.User); err != nil {
+			return err
+		}
+	}
+	if f.Query != "" {
+		pattern := "%" + db.EscapeLike(f.Query) + "%"
+		p.NamePattern = &pattern
+		if p.NamedWorkflows, err = s.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
+			return fmt.Errorf("find workflows: %w", err)
+		}
+		p.IDLeast, p.IDMost = idRange(f.Query)
+	}
+	return nil
+}
+
 // workflowID resolves a name; an unknown one becomes an id that nothing has.
 func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
@@ -135,6 +154,37 @@ func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error
 		return nil, err
 	}
 	return &w.ID, nil
+}
+
+// submitters resolves a person's name or id; nobody becomes an id that nobody has.
+func (s *Service) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
+	if id, err := uuid.Parse(ref); err == nil {
+		return []uuid.UUID{id}, nil
+	}
+	ids, err := s.queries.UsersNamed(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find people: %w", err)
+	}
+	if len(ids) == 0 {
+		ids = []uuid.UUID{uuid.Nil}
+	}
+	return ids, nil
+}
+
+// idRange returns the ids that begin with text: none when text is no beginning
+// of an id.
+func idRange(text string) (least, most uuid.UUID) {
+	digits := strings.ReplaceAll(strings.ToLower(text), "-", "")
+	const hexDigits = 32
+	if len(digits) == 0 || len(digits) > hexDigits {
+		return uuid.Max, uuid.Nil
+	}
+	least, errLeast := uuid.Parse(digits + strings.Repeat("0", hexDigits-len(digits)))
+	most, errMost := uuid.Parse(digits + strings.Repeat("f", hexDigits-len(digits)))
+	if errLeast != nil || errMost != nil {
+		return uuid.Max, uuid.Nil
+	}
+	return least, most
 }
 
 // floorOf is the least id of a moment, nil for none.
@@ -160,18 +210,6 @@ func parseCursor(text string) (*uuid.UUID, error) {
 		return nil, apperr.New(apperr.Invalid, "The page mark is not valid.")
 	}
 	return &id, nil
-}
-
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// escapeLike makes text match itself in a LIKE pattern.
-func escapeLike(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text)
 }
 
 // Recent returns the latest executions of each workflow, the latest first,

@@ -112,24 +112,3 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 	}
 	return nodes, nil
 }
-
-// Fit says whether a version can ever run on this machine.
-type Fit struct {
-	OK      bool
-	Message string
-}
-
-// Fits makes the check of resources that Launch makes.
-func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
-		return Fit{}, err
-	}
-	version, err := s.workflows.VersionByID(ctx, versionID)
-	if err != nil {
-		return Fit{}, err
-	}
-	if fields := s.tooLarge(version); len(fields) > 0 {
-		return Fit{Message: fields[0].Message}, nil
-	}
-	return Fit{OK: true}, nil
-}

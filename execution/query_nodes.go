@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -74,7 +75,7 @@ func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
 		p.Indexes = append(p.Indexes, int32(i)) //nolint:gosec // at most workflow.MaxOperators
 	}
 	if f.Query != "" {
-		p.Query = new("%" + escapeLike(f.Query) + "%")
+		p.Query = new("%" + db.EscapeLike(f.Query) + "%")
 	}
 	if f.After != "" {
 		after, err := strconv.ParseInt(f.After, 10, 32)
@@ -168,6 +169,35 @@ func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version work
 		}
 	}
 	return values, nil
+}
+
+// LevelSpan says when the nodes of a level began and when the last one ended.
+type LevelSpan struct {
+	Level int
+	First *time.Time // nil: nothing has begun
+	Last  *time.Time // nil: something has not ended
+}
+
+// LevelSpans returns the span of each level, for the timeline of large graphs.
+func (s *Service) LevelSpans(ctx context.Context, id uuid.UUID) ([]LevelSpan, error) {
+	if _, err := s.row(ctx, auth.ExecutionRead, id); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.LevelSpans(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list level spans of %s: %w", id, err)
+	}
+	spans := make([]LevelSpan, len(rows))
+	for i, r := range rows {
+		spans[i].Level = int(r.Level)
+		if r.Begun {
+			spans[i].First = utc(&r.First)
+		}
+		if r.Done {
+			spans[i].Last = utc(&r.Last)
+		}
+	}
+	return spans, nil
 }
 
 // Attempts returns the attempts of the nodes with these indexes, of all nodes

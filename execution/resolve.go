@@ -26,11 +26,14 @@ func escapePointer(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }
 
-// resolve walks value and returns it as the task will see it; the references
-// among it stay as they are until the runner sets the paths.
+// resolve walks value and returns it as the task will see it: secrets by value,
+// files as marks in whose place the runner sets their paths.
 func (r *resolver) resolve(ctx context.Context, value any, input, pointer string, kind typeregistry.Kind) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
+		if name, ok := v["$secret"].(string); ok {
+			return r.service.secret(name)
+		}
 		blob, ok, err := r.blob(ctx, v, kind)
 		if err != nil {
 			return nil, err

@@ -19,8 +19,9 @@ import (
 	"github.com/flowforge/flowforge/workflow"
 )
 
-// Service is the engine. Its exported methods authorise the caller first; Drive
-// and Run are for the process that composes it.
+// Service is the engine. Its exported methods authorise the caller first, except
+// those for the process that composes it and its jobs: Prepare, Run, Drain, Drive,
+// Finished and EnsurePartitions.
 type Service struct {
 	config    Config
 	pool      *pgxpool.Pool

@@ -80,8 +80,16 @@ func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, err
 	return s.hub.watch(ctx, id), nil
 }
 
-// WatchAll returns hints that some execution changed; it closes when ctx ends.
-func (s *Service) WatchAll(ctx context.Context) <-chan struct{} { return s.hub.watch(ctx, uuid.Nil) }
+// WatchAll returns hints that some execution changed; it closes when ctx ends,
+// and is closed for a caller who may not read.
+func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	return s.hub.watch(ctx, uuid.Nil)
+}
 
 // changed hints the watchers here at once and those elsewhere soon.
 func (s *Service) changed(id uuid.UUID) {

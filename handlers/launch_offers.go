@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/catalogue"
@@ -118,15 +117,5 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 
 // env is what the values of a launch are checked against.
 func (h *Handlers) env(r *http.Request) typeregistry.Env {
-	ctx := r.Context()
-	return typeregistry.Env{Now: h.Now(), Exists: func(kind typeregistry.Kind, ref string) bool {
-		if kind == typeregistry.KindSecret {
-			return true // the engine knows its secrets when the node starts
-		}
-		if id, err := uuid.Parse(ref); err == nil {
-			_, err := h.Artifacts.Get(ctx, id)
-			return err == nil
-		}
-		return h.Catalogue.Exists(ctx, kind, ref)
-	}}
+	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context())}
 }

@@ -3,10 +3,12 @@ package quota
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -56,4 +58,13 @@ func memTotalKiB(meminfo []byte) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// FreeDiskMiB returns how much a task may still write to the disk of dir.
+func FreeDiskMiB(dir string) (int, error) {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	return int(stat.Bavail * uint64(stat.Bsize) / bytesPerMiB), nil //nolint:gosec // sizes of a disk
 }

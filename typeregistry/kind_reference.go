@@ -111,6 +111,7 @@ func (k referenceKind) normalizeFile(c *checker, t *Type, path string, object ma
 		c.problem(path, "The upload has no SHA-256. Upload the file again.")
 		return object
 	}
+	c.exists(t, path, "sha256:"+strings.ToLower(sha))
 	out := map[string]any{"$file": strings.ToLower(sha)}
 	for _, key := range []string{"name", "media_type"} {
 		if object[key] == nil {

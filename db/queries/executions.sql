@@ -29,12 +29,21 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
-    AND (sqlc.narg('submitter')::text IS NULL OR e.submitted_by_name = sqlc.narg('submitter') OR e.submitted_by::text = sqlc.narg('submitter'))
-    AND (sqlc.narg('query')::text IS NULL OR e.name ILIKE sqlc.narg('query') OR e.workflow_name ILIKE sqlc.narg('query') OR e.id::text ILIKE sqlc.narg('query'))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (sqlc.narg('name_pattern')::text IS NULL
+        OR (e.name <> '' AND e.name ILIKE sqlc.narg('name_pattern'))
+        OR e.workflow_id = ANY (@named_workflows::uuid[])
+        OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
 LIMIT @max_rows;
+
+-- name: UsersNamed :many
+SELECT id FROM users WHERE name = @name;
+
+-- name: WorkflowsLike :many
+SELECT id FROM workflows WHERE project_id = @project_id AND name ILIKE @pattern;
 
 -- name: AcquireLease :one
 -- Takes the execution when nobody drives it. The epoch fences the former owner.

@@ -22,6 +22,15 @@ WHERE n.execution_id = @execution_id AND n.node_index > @after_index AND n.chang
 ORDER BY n.node_index
 LIMIT @max_rows;
 
+-- name: LevelSpans :many
+-- When the nodes of each level began, and when the last of them ended.
+SELECT level,
+    coalesce(min(coalesce(started_at, ready_at)), 'epoch')::timestamptz AS first,
+    coalesce(max(finished_at), 'epoch')::timestamptz AS last,
+    bool_or(started_at IS NOT NULL OR ready_at IS NOT NULL)::bool AS begun,
+    bool_and(finished_at IS NOT NULL)::bool AS done
+FROM nodes WHERE execution_id = @execution_id GROUP BY level ORDER BY level;
+
 -- name: NodeStates :many
 SELECT state FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
 
