@@ -29,7 +29,7 @@ func newCancelCommand() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s is being cancelled\n", e.ID)
 				return nil
 			}
-			return c.follow(cmd, e.ID)
+			return c.follow(cmd, e.ID, "CANCELLED")
 		},
 	}
 	cmd.Flags().String("reason", "", "why, for the events of the execution")

@@ -53,6 +53,9 @@ func addClientFlags(cmd *cobra.Command) {
 	cmd.Flags().String("server", server, "address of the server (FLOWFORGE_SERVER)")
 }
 
+// callsServer reports whether cmd is one of the commands that call a server.
+func callsServer(cmd *cobra.Command) bool { return cmd.Flags().Lookup("server") != nil }
+
 func dataDir() string {
 	if dir := os.Getenv("FLOWFORGE_DATA_DIR"); dir != "" {
 		return dir
@@ -81,6 +84,13 @@ func (p *problem) Error() string {
 		fmt.Fprintf(&b, " (request %s)", p.RequestID)
 	}
 	return b.String()
+}
+
+// refused reports whether the server has answered err and would again: sending
+// the same once more is of no use.
+func refused(err error) bool {
+	p, answered := errors.AsType[*problem](err)
+	return answered && p.Status < http.StatusInternalServerError
 }
 
 // send makes one call and returns its answer, or the problem that came back.

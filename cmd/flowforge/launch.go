@@ -56,7 +56,7 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
 	if wait, _ := f.GetBool("wait"); wait {
-		return c.follow(cmd, e.ID)
+		return c.follow(cmd, e.ID, "SUCCEEDED")
 	}
 	return nil
 }
@@ -135,18 +135,28 @@ func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error)
 	return ref, nil
 }
 
-// follow shows the progress of an execution until it has ended.
-func (c *client) follow(cmd *cobra.Command, id string) error {
+// serverPatience is how long a command that follows an execution waits for a
+// server that does not answer: the execution goes on meanwhile.
+const serverPatience = time.Minute
+
+// follow shows the progress of an execution until it has ended; another end than
+// the wanted one is an error.
+func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 	out := cmd.OutOrStdout()
 	file, isFile := out.(*os.File)
 	live := isFile && isatty.IsTerminal(file.Fd())
 	previous := ""
+	answered := time.Now()
 	var e execution
 	err := poll(cmd.Context(), 300*time.Millisecond, func() (bool, error) {
 		e = execution{}
 		if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(id), nil, &e); err != nil {
+			if !refused(err) && time.Since(answered) < serverPatience {
+				return false, nil
+			}
 			return false, err
 		}
+		answered = time.Now()
 		line := progressLine(e)
 		switch {
 		case line == previous:
@@ -164,7 +174,7 @@ func (c *client) follow(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
-	if e.Status == "SUCCEEDED" {
+	if e.Status == wanted {
 		return nil
 	}
 	message := "execution " + e.Status

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,15 +60,16 @@ type logLine struct {
 }
 
 // tail prints the stream of an execution's log; when the connection breaks, it
-// goes on after the last line that was printed.
+// goes on after the last line that was printed. A server that does not answer at
+// the beginning is an error.
 func (c *client) tail(ctx context.Context, out io.Writer, id string, query url.Values) error {
 	last := ""
-	for {
+	for first := true; ; first = false {
 		ended, err := c.tailOnce(ctx, out, id, query, &last)
 		if ended || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, refused := errors.AsType[*problem](err); refused {
+		if refused(err) || first && err != nil && last == "" {
 			return err
 		}
 		select {
@@ -89,11 +89,14 @@ func (c *client) tailOnce(ctx context.Context, out io.Writer, id string, query u
 		return false, err
 	}
 	defer res.Body.Close()
-	scanner := bufio.NewScanner(res.Body)
-	scanner.Buffer(nil, 8<<20)
+	reader := bufio.NewReader(res.Body)
 	event, eventID := "", ""
-	for scanner.Scan() {
-		field, value, _ := strings.Cut(scanner.Text(), ": ")
+	for {
+		line, err := reader.ReadString('\n')
+		if err != nil {
+			return false, fmt.Errorf("read the log: %w", err)
+		}
+		field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch field {
 		case "id":
 			eventID = value
@@ -113,7 +116,6 @@ func (c *client) tailOnce(ctx context.Context, out io.Writer, id string, query u
 			event = ""
 		}
 	}
-	return false, scanner.Err()
 }
 
 func printLogLines(out io.Writer, data string) error {

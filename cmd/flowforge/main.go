@@ -15,13 +15,22 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRootCommand().ExecuteContext(ctx)
+	cmd, err := newRootCommand().ExecuteContextC(ctx)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		if callsServer(cmd) { // what was asked for is not done
+			os.Exit(interrupted)
+		}
+	default:
 		fmt.Fprintln(os.Stderr, "flowforge: "+err.Error())
 		os.Exit(exitCode(err))
 	}
 }
+
+// interrupted is the status of a program that SIGINT ended.
+const interrupted = 130
 
 // exitError ends the program with a status of its own, such as that of a failed
 // execution that `launch --wait` followed.

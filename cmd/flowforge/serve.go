@@ -62,7 +62,7 @@ func configFromEnvironment() (app.Config, error) {
 		Addr: setting("FLOWFORGE_ADDR", "127.0.0.1:8080"), DataDir: dataDir(),
 		DatabaseURL: os.Getenv("FLOWFORGE_DATABASE_URL"), ClickHouseURL: os.Getenv("FLOWFORGE_CLICKHOUSE_URL"),
 		PostgresDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), ChdbLibrary: os.Getenv("FLOWFORGE_CHDB_LIB"),
-		Executable: executable, SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
+		Executable: executable, Environ: os.Environ(), SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	var spoolMiB int
