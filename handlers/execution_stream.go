@@ -52,7 +52,8 @@ type executionPush struct {
 	filter   logFilter
 	attempts map[string]int // attempt of the last line of each node
 	batches  chan []telemetry.LogLine
-	quiet    int // sends in a row without a line after the end
+	caughtUp bool // the lines that were there are out; an empty batch says so
+	quiet    int  // looks in a row without a line after the end
 }
 
 // merge makes one channel of hints: changes of the execution, new lines, and a slow
@@ -78,9 +79,8 @@ func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, line
 					changes = nil
 				}
 			case batch, open := <-lines:
-				if !open {
-					lines = nil
-					continue
+				if !open { // the log cannot be followed; the page goes on without
+					lines, batch = nil, nil
 				}
 				select {
 				case p.batches <- batch:
@@ -115,8 +115,9 @@ func (p *executionPush) send(ctx context.Context) error {
 	if !ended {
 		return nil
 	}
-	// Lines are taken up before the end of their node is: two silent looks are enough.
-	if len(u.Lines) > 0 {
+	// Lines are taken up before the end of their node is: once the history is out,
+	// a few silent looks are enough.
+	if len(u.Lines) > 0 || !p.caughtUp {
 		p.quiet = 0
 		return nil
 	}
@@ -220,6 +221,10 @@ func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
 	for len(u.Lines) < atMost {
 		select {
 		case batch := <-p.batches:
+			if len(batch) == 0 {
+				p.caughtUp = true
+				continue
+			}
 			u.Lines = append(u.Lines, logLines(p.x.clock, p.x.ID.String(), batch, p.filter, p.attempts)...)
 			cursor = string(batch[len(batch)-1].Cursor())
 		default:

@@ -28,6 +28,7 @@ func (h *Handlers) followLog(ctx context.Context, id uuid.UUID, q telemetry.LogQ
 	if err != nil {
 		return err
 	}
+	caughtUp := false // the lines that were there are out; an empty batch says so
 	silence := time.NewTimer(quiet)
 	defer silence.Stop()
 	keepAlive := time.NewTicker(web.KeepAlive)
@@ -40,7 +41,9 @@ func (h *Handlers) followLog(ctx context.Context, id uuid.UUID, q telemetry.LogQ
 			if !ok {
 				return nil // the stream breaks off, and the reader comes back with its cursor
 			}
-			if err := send(some); err != nil {
+			if len(some) == 0 {
+				caughtUp = true
+			} else if err := send(some); err != nil {
 				return nil //nolint:nilerr // the reader went away
 			}
 			silence.Reset(quiet)
@@ -50,7 +53,7 @@ func (h *Handlers) followLog(ctx context.Context, id uuid.UUID, q telemetry.LogQ
 			}
 			silence.Reset(quiet)
 		case <-silence.C:
-			if ended {
+			if ended && caughtUp {
 				_ = stream.Send("end", "", []byte("{}")) // nothing follows
 				return nil
 			}

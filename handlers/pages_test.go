@@ -275,3 +275,18 @@ func TestPreferencesAreKept(t *testing.T) {
 	require.Contains(t, page, `data-theme="dark"`)
 	require.Contains(t, page, `data-keys="off"`)
 }
+
+func TestALogIsWholeAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	b, e := running(t)
+	require.NoError(t, b.executions.Cancel(b.ctx, e.ID, "enough"))
+	b.until(t, e.ID, ended)
+	for _, path := range []string{"/logs/stream", "/stream"} {
+		got := ""
+		for m := range events(t.Context(), t, b.member, "/executions/"+e.ID.String()+path) {
+			got += m.data + m.event
+		}
+		require.Contains(t, got, "work line 29", path)
+		require.True(t, strings.HasSuffix(strings.TrimSpace(got), "end"), path)
+	}
+}

@@ -127,7 +127,7 @@ func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
 		checks = append(checks, "names something that exists and that you may read")
 	}
 	for _, p := range entry.Parameters {
-		checks = append(checks, "keeps to "+p.Name+" where it is given: "+p.Summary)
+		checks = append(checks, p.Name+", where it is given: "+lowerFirst(p.Summary))
 	}
 	if t.IsComposite() {
 		checks = append(checks, "every value inside is checked by its own type, and named by its path when it is wrong")

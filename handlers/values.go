@@ -20,6 +20,11 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	if value.Text == "" {
 		value.Text = "–"
 	}
+	if n, ok := v.(json.Number); ok && t.Kind == typeregistry.KindFloat {
+		if f, err := n.Float64(); err == nil && len(n) > roundedFrom {
+			value.Text, value.Exact = ui.Float(f), value.Text
+		}
+	}
 	if ref, ok := v.(map[string]any); ok {
 		if id, ok := ref["$artifact"].(string); ok {
 			value.URL, value.Artifact, value.Text = views.ArtifactURL(id), id, "an artifact"
@@ -39,6 +44,9 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	}
 	return value
 }
+
+// roundedFrom is the length from which a number is rounded; its tooltip keeps all digits.
+const roundedFrom = 8
 
 // artifactNames tells what artifacts are called: a value refers to them by id. One
 // lives as long as a page or its stream.

@@ -22,7 +22,8 @@ const (
 func isDropped(err error) bool { return errors.Is(err, spool.ErrDropped) }
 
 // Tail yields the lines that match q and then those that come, until ctx ends or
-// the caller stops; it yields no empty batch. From "" it begins with the history
+// the caller stops. One batch is empty: it says that everything which was there
+// at the start is out, and what follows is new. From "" it begins with the history
 // (with q.Last, the last q.Limit lines of it), in the order of time; new lines
 // come in the order in which they were appended. From the Cursor of any line that
 // a Tail or a page returned it goes on after that line: every line that matches
@@ -91,9 +92,12 @@ func (t *tail) run(ctx context.Context, hint <-chan struct{}, yield func([]LogLi
 	if err := t.readOthers(ctx, yield, !t.fresh); err != nil {
 		return err
 	}
-	for {
+	for first := true; ; first = false {
 		if err := t.readLive(ctx, yield); err != nil {
 			return err
+		}
+		if first && ctx.Err() == nil && !yield(nil, nil) {
+			return errStopped
 		}
 		select {
 		case <-ctx.Done():

@@ -30,11 +30,8 @@ func LogParts(text, hit string) []LogPart {
 // nextEscape cuts text at its first control sequence. Params are those of an SGR
 // sequence (ECMA-48), empty for any other.
 func nextEscape(text string) (run, params, rest string) {
-	i := strings.IndexByte(text, 0x1b)
-	if i < 0 {
-		return printable(text), "", ""
-	}
-	run, rest = printable(text[:i]), text[i+1:]
+	run, rest, _ = strings.Cut(text, "\x1b")
+	run = printable(run)
 	if rest == "" {
 		return run, "", ""
 	}

@@ -9,6 +9,7 @@ type Value struct {
 	URL        string // of the artifact or catalogue entry that it names
 	Code       string // several lines: JSON, text
 	Missing    string // why there is no value yet: "after evaluate"
+	Exact      string // what Text rounds, for the tooltip
 	Note       string // "default", "4 KiB"
 	Artifact   string // id of the artifact that it refers to
 }
