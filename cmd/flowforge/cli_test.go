@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/db/dbtest"
+)
+
+// site is a running server with the binary that serves it.
+type site struct {
+	binary string
+	data   string // data directory of the server
+	url    string
+}
+
+// result is how a command ended.
+type result struct {
+	code     int
+	out, err string
+}
+
+// serve builds the binary and starts a server on a database of its own, without
+// ClickHouse, until the test ends.
+func serve(t *testing.T) *site {
+	t.Helper()
+	dir := t.TempDir()
+	s := &site{binary: filepath.Join(dir, "flowforge"), data: filepath.Join(dir, "data")}
+	build, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", build)
+
+	server := exec.Command(s.binary, "serve")
+	server.Dir = dir
+	server.Env = append(os.Environ(), "FLOWFORGE_ADDR=127.0.0.1:0", "FLOWFORGE_DATA_DIR="+s.data, "FLOWFORGE_DATABASE_URL="+dbtest.NewURL(t),
+		"FLOWFORGE_CLICKHOUSE_URL=", "FLOWFORGE_CHDB_LIB=", "FLOWFORGE_EXAMPLES=off", "FLOWFORGE_LOG_LEVEL=WARN")
+	var log bytes.Buffer
+	server.Stderr = &log
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		kill := time.AfterFunc(20*time.Second, func() { _ = server.Process.Kill() })
+		defer kill.Stop()
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server did not stop in good order: %v\n%s", err, log.String())
+		}
+	})
+	address := regexp.MustCompile(`FlowForge is at (http://\S+)`)
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		if found := address.FindStringSubmatch(scanner.Text()); found != nil {
+			s.url = found[1]
+			go func() { // the server must never wait for a reader of its output
+				for scanner.Scan() {
+				}
+			}()
+			return s
+		}
+	}
+	_ = server.Process.Kill()
+	t.Fatalf("the server did not start: %s", log.String())
+	return nil
+}
+
+// run runs the binary with the server's address and token; env is added to that.
+func (s *site) run(t *testing.T, env []string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.binary, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "FLOWFORGE_SERVER=" + s.url, "FLOWFORGE_DATA_DIR=" + s.data}, env...)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return result{exit.ExitCode(), out.String(), stderr.String()}
+	}
+	require.NoError(t, err)
+	return result{0, out.String(), stderr.String()}
+}
+
+// ok runs a command that must succeed and returns what it prints.
+func (s *site) ok(t *testing.T, args ...string) string {
+	t.Helper()
+	r := s.run(t, nil, args...)
+	require.Equal(t, 0, r.code, "%v: %s", args, r.err)
+	require.Empty(t, r.err)
+	return r.out
+}
+
+// fails runs a command that must end with status 1 and returns its message.
+func (s *site) fails(t *testing.T, args ...string) string {
+	t.Helper()
+	r := s.run(t, nil, args...)
+	require.Equal(t, 1, r.code, "%v: %s", args, r.out)
+	require.True(t, strings.HasPrefix(r.err, "flowforge: "), r.err)
+	return r.err
+}
+
+func write(t *testing.T, path, content string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+const cliDocument = `
+name: cli.flow
+version: 1.0.0
+owner_team: tools
+description: Counts what it is given
+inputs:
+  - {name: count, type: "Integer(min=1, max=9)", default: 2}
+  - {name: rows, type: "File?"}
+  - {name: word, type: String, default: hello}
+operators:
+  - name: count
+    type: python
+    inputs:
+      - {name: count, type: Integer, from: inputs.count}
+      - {name: word, type: String, from: inputs.word}
+    code: {package: code, file: count.py}
+`
+
+const failingDocument = `
+name: cli.fails
+version: 1.0.0
+operators:
+  - {name: broken, type: shell, code: {script: "echo about to fail; exit 3"}}
+`
+
+const waitingDocument = `
+name: cli.waits
+version: 1.0.0
+operators:
+  - {name: wait, type: shell, code: {script: "echo waiting; sleep 60"}}
+`
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	dir := t.TempDir()
+	flow := write(t, filepath.Join(dir, "flow.yaml"), cliDocument)
+	write(t, filepath.Join(dir, "code", "count.py"), "import os\nfor i in range(int(os.environ['FLOWFORGE_PARAM_COUNT'])):\n    print(os.environ['FLOWFORGE_PARAM_WORD'], i, flush=True)\n")
+	s.testApply(t, dir, flow)
+	id := s.testLaunch(t, dir)
+	s.testGet(t, id)
+	s.testLogs(t, id)
+	s.testCancel(t)
+	s.testLogin(t)
+	s.testTrouble(t)
+}
+
+func (s *site) testApply(t *testing.T, dir, flow string) {
+	t.Helper()
+	out := s.ok(t, "apply", "-f", flow)
+	require.Equal(t, "cli.flow@1.0.0 registered: "+s.url+"/workflows/cli.flow/launch\n", out)
+	require.Contains(t, s.ok(t, "apply", "-f", flow), "cli.flow@1.0.0 is registered already: ")
+	changed := write(t, filepath.Join(dir, "changed.yaml"), strings.Replace(cliDocument, "Counts", "Numbers", 1))
+	require.Contains(t, s.fails(t, "apply", "-f", changed), "1.0.0")
+	wrong := write(t, filepath.Join(dir, "wrong.yaml"), "name: wrong\nversion: 1\ninputs: [{name: a, type: Nothing}]\noperators: [{name: a, type: noop, depends_on: [b]}]\n")
+	message := s.fails(t, "apply", "-f", wrong)
+	for _, path := range []string{"\n  version: ", "\n  inputs[0].type: ", "\n  operators[0].depends_on[0]: "} {
+		require.Contains(t, message, path)
+	}
+	require.Contains(t, s.fails(t, "apply", "-f", filepath.Join(dir, "absent.yaml")), "absent.yaml")
+	lost := write(t, filepath.Join(dir, "lost.yaml"), strings.Replace(cliDocument, "package: code", "package: nowhere", 1))
+	require.Contains(t, s.fails(t, "apply", "-f", lost), `code.package "nowhere"`)
+	out = s.ok(t, "apply", "-f", write(t, filepath.Join(dir, "fails.yaml"), failingDocument), "-f", write(t, filepath.Join(dir, "waits.yaml"), waitingDocument))
+	require.Equal(t, 2, strings.Count(out, " registered: "))
+}
+
+// testLaunch returns the id of an execution that succeeded.
+func (s *site) testLaunch(t *testing.T, dir string) string {
+	t.Helper()
+	rows := write(t, filepath.Join(dir, "rows.csv"), "a,b\n1,2\n")
+	out := s.ok(t, "launch", "cli.flow@1.0.0", "-i", "count=3", "-i", "word=good day", "-i", "rows=@"+rows, "--name", "by hand", "--wait")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	id := lines[0]
+	require.Regexp(t, `^[0-9a-f-]{36}$`, id)
+	require.Equal(t, s.url+"/executions/"+id, lines[1])
+	require.Regexp(t, `^SUCCEEDED \[#{24}\] 1 of 1 nodes`, lines[len(lines)-1])
+
+	inputs := write(t, filepath.Join(dir, "inputs.json"), `{"count": 5}`)
+	once := s.ok(t, "launch", "cli.flow", "--inputs", inputs, "--idempotency-key", "nightly")
+	require.Equal(t, once, s.ok(t, "launch", "cli.flow", "--inputs", inputs, "--idempotency-key", "nightly"))
+
+	message := s.fails(t, "launch", "cli.flow", "-i", "count=many", "-i", "colour=red")
+	require.Contains(t, message, "\n  inputs.count: ")
+	require.Contains(t, message, "\n  inputs.colour: ")
+	require.Contains(t, s.fails(t, "launch", "cli.flow", "-i", "count"), "write name=value")
+	require.Contains(t, s.fails(t, "launch", "cli.flow", "-i", "rows=@"+filepath.Join(dir, "absent")), "-i rows: ")
+	require.Contains(t, s.fails(t, "launch", "cli.flow", "--inputs", rows), "is not a JSON object")
+	require.Contains(t, s.fails(t, "launch", "nowhere"), `"nowhere"`)
+	r := s.run(t, nil, "launch", "cli.fails", "--wait")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.err, "execution FAILED: ")
+	require.Contains(t, r.out, "FAILED")
+	return id
+}
+
+func (s *site) testGet(t *testing.T, id string) {
+	t.Helper()
+	out := s.ok(t, "get", "workflows")
+	require.Regexp(t, `(?m)^cli\.flow +1\.0\.0 +tools +Counts what it is given$`, out)
+	require.Regexp(t, `(?m)^`+id+` +cli\.flow@1\.0\.0 +SUCCEEDED +1/1 `, s.ok(t, "get", "executions"))
+	require.Len(t, strings.Split(strings.TrimSpace(s.ok(t, "get", "executions", "--limit", "1")), "\n"), 2)
+	out = s.ok(t, "get", id)
+	require.Contains(t, out, "cli.flow@1.0.0  SUCCEEDED  1 of 1 nodes")
+	require.Regexp(t, `(?m)^count +SUCCEEDED +1 `, out)
+	require.Contains(t, s.ok(t, "get", id, "--json"), `"name": "by hand"`)
+	require.Contains(t, s.ok(t, "get", "cli.flow"), `"latest_version": "1.0.0"`)
+	require.Contains(t, s.fails(t, "get", "nowhere"), `"nowhere"`)
+	require.Contains(t, s.fails(t, "get", "01900000-0000-7000-8000-00000000ffff"), "There is no execution")
+}
+
+func (s *site) testLogs(t *testing.T, id string) {
+	t.Helper()
+	out := s.ok(t, "logs", id)
+	require.Regexp(t, `(?s)INFO  count#1  good day 0\n.*good day 1\n.*good day 2\n`, out)
+	require.Equal(t, 1, strings.Count(s.ok(t, "logs", id, "--grep", "DAY 1"), "\n"))
+	require.Empty(t, s.ok(t, "logs", id, "--node", "nobody"))
+	followed := s.ok(t, "logs", "-f", id)
+	require.Regexp(t, `(?s)INFO  count \| good day 0\n.*good day 2\n`, followed, "an execution that has ended is followed to its end")
+	require.Contains(t, s.fails(t, "logs", "-f", "01900000-0000-7000-8000-00000000ffff"), "There is no execution")
+}
+
+func (s *site) testCancel(t *testing.T) {
+	t.Helper()
+	id, _, _ := strings.Cut(s.ok(t, "launch", "cli.waits"), "\n")
+	out := s.ok(t, "cancel", id, "--reason", "not needed", "--wait")
+	require.Contains(t, out, "CANCELLED")
+	require.Contains(t, s.ok(t, "get", id), "not needed")
+	require.Contains(t, s.fails(t, "cancel", "nothing"), "There is no execution")
+}
+
+func (s *site) testLogin(t *testing.T) {
+	t.Helper()
+	link, err := url.Parse(strings.TrimSpace(s.ok(t, "login")))
+	require.NoError(t, err)
+	require.Equal(t, s.url, link.Scheme+"://"+link.Host)
+	for _, want := range []int{http.StatusSeeOther, http.StatusUnauthorized} { // it works once
+		browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := browser.PostForm(s.url+"/login", link.Query())
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, want, res.StatusCode)
+	}
+}
+
+func (s *site) testTrouble(t *testing.T) {
+	t.Helper()
+	fails := func(env []string, want string, args ...string) {
+		t.Helper()
+		r := s.run(t, env, args...)
+		require.Equal(t, 1, r.code, r.out)
+		require.Contains(t, r.err, want)
+		require.Less(t, strings.Count(r.err, "\n"), 3, "a message, no heap of lines: %s", r.err)
+	}
+	away := "FLOWFORGE_SERVER=http://127.0.0.1:1"
+	for _, args := range [][]string{{"get", "executions"}, {"logs", "-f", "01900000-0000-7000-8000-00000000ffff"}, {"launch", "x"}} {
+		fails([]string{away}, "no server answers at http://127.0.0.1:1", args...)
+	}
+	fails([]string{"FLOWFORGE_DATA_DIR=" + t.TempDir()}, "no API token: set FLOWFORGE_TOKEN", "get", "workflows")
+	fails([]string{"FLOWFORGE_TOKEN=wrong"}, "The API token is not valid.", "get", "workflows")
+	fails([]string{"FLOWFORGE_SERVER=nonsense"}, `--server "nonsense" is not an address`, "get", "workflows")
+	fails(nil, "required flag(s)", "apply")
+	fails(nil, "unknown command", "dance")
+	fails(nil, "accepts 1 arg(s)", "cancel")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	id, _, _ := strings.Cut(s.ok(t, "launch", "cli.waits"), "\n")
+	follow := exec.CommandContext(ctx, s.binary, "logs", "-f", id)
+	follow.Env = []string{"FLOWFORGE_SERVER=" + s.url, "FLOWFORGE_DATA_DIR=" + s.data}
+	out, err := follow.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, follow.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "wait")
+	require.NoError(t, follow.Process.Signal(os.Interrupt))
+	exit, ok := errors.AsType[*exec.ExitError](follow.Wait())
+	require.True(t, ok)
+	require.Equal(t, interrupted, exit.ExitCode(), "a reader who stops early did not see the end")
+	s.ok(t, "cancel", id)
+}
