@@ -86,6 +86,9 @@ func (s *Service) Store() *Store { return s.store }
 // whatever else the transaction of q does. It is for the engine, in the name of
 // tenant and project of the execution.
 func (s *Service) Publish(ctx context.Context, q *db.Queries, tenantID, projectID uuid.UUID, items []New) error {
+	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
+		return err
+	}
 	if len(items) == 0 {
 		return nil
 	}

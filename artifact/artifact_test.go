@@ -33,7 +33,7 @@ func publish(t *testing.T, s *Service, items ...New) []uuid.UUID {
 		ids = append(ids, id)
 	}
 	require.NoError(t, db.Tx(t.Context(), s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		return s.Publish(t.Context(), q, auth.LocalTenant, auth.LocalProject, items)
+		return s.Publish(auth.AsSystem(t.Context()), q, auth.LocalTenant, auth.LocalProject, items)
 	}))
 	return ids
 }
@@ -103,6 +103,9 @@ func TestOtherProjectsSeeNothing(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	_, err = s.List(t.Context(), Filter{})
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleMember})
+	err = s.Publish(member, db.New(s.pool), auth.LocalTenant, auth.LocalProject, nil)
+	require.True(t, apperr.Is(err, apperr.Forbidden), "outputs are the engine's to publish")
 }
 
 func TestWriteZip(t *testing.T) {

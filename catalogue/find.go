@@ -64,7 +64,7 @@ func (f Filter) limit() int32 {
 	if f.Limit <= 0 {
 		return defaultLimit
 	}
-	return int32(min(f.Limit, maxLimit)) //nolint:gosec // at most maxLimit
+	return int32(min(f.Limit, maxLimit))
 }
 
 func (s *Service) registeredEntries(ctx context.Context, params db.SearchCatalogueParams, f Filter) ([]Entry, error) {

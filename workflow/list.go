@@ -66,7 +66,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page[Summary], error) {
 	pattern := likePattern(f.Query)
 	rows, err := q.ListWorkflows(ctx, db.ListWorkflowsParams{
 		ProjectID: subject.ProjectID, Pattern: pattern, Tag: f.Tag, Team: f.Team, Status: string(f.Status),
-		AfterName: f.After, MaxRows: int32(limit + 1), //nolint:gosec // at most maxPageSize + 1
+		AfterName: f.After, MaxRows: int32(limit + 1),
 	})
 	if err != nil {
 		return Page[Summary]{}, fmt.Errorf("list workflows: %w", err)

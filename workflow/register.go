@@ -127,7 +127,7 @@ func newRegistration(d *Definition, plan *dag.Plan, subject auth.Subject, now ti
 	}
 	return &registration{
 		definition: d, document: document, hash: hash[:], plan: encoded, subject: subject,
-		nodes:   int32(min(len(plan.Nodes), MaxOperators)),                                     //nolint:gosec // bounded by MaxOperators
+		nodes:   int32(min(len(plan.Nodes), MaxOperators)),
 		release: release{int64(v.Major()), int64(v.Minor()), int64(v.Patch()), v.Prerelease()}, //nolint:gosec // parseVersion bounds them
 		at:      now.UTC().Truncate(time.Microsecond),
 	}, nil
