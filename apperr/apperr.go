@@ -81,6 +81,9 @@ func CodeOf(err error) Code {
 	if isAway(err) {
 		return Unavailable
 	}
+	if isUnkept(err) {
+		return Invalid
+	}
 	return Internal
 }
 
@@ -91,15 +94,27 @@ func isAway(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
+	state := sqlState(err)
+	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53")
+}
+
+// isUnkept reports whether a database could not keep a text of the caller's: it
+// holds NUL or bytes that are not UTF-8.
+func isUnkept(err error) bool {
+	state := sqlState(err)
+	return state == "22021" || state == "22P05"
+}
+
+// sqlState returns the SQLSTATE of a database's error, "" for others.
+func sqlState(err error) string {
 	e, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err)
 	if !ok {
-		return false
+		return ""
 	}
-	state := e.SQLState()
-	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53")
+	return e.SQLState()
 }
 
 // MessageOf returns the sentence that a reader may see, without any cause.
@@ -109,6 +124,9 @@ func MessageOf(err error) string {
 	}
 	if isAway(err) {
 		return "A part of the server does not answer. Try again in a moment."
+	}
+	if isUnkept(err) {
+		return "The request holds characters that cannot be kept, such as NUL."
 	}
 	return "Something went wrong on our side."
 }

@@ -28,6 +28,7 @@ func TestCodeAndMessage(t *testing.T) {
 		{"connection broken", fmt.Errorf("list: %w", io.ErrUnexpectedEOF), Unavailable, "A part of the server does not answer. Try again in a moment."},
 		{"database stops", &pgconn.PgError{Code: "57P01"}, Unavailable, "A part of the server does not answer. Try again in a moment."},
 		{"disk of the database is full", &pgconn.PgError{Code: "53100"}, Unavailable, "A part of the server does not answer. Try again in a moment."},
+		{"text with NUL", &pgconn.PgError{Code: "22021"}, Invalid, "The request holds characters that cannot be kept, such as NUL."},
 		{"wrong statement", &pgconn.PgError{Code: "42601"}, Internal, "Something went wrong on our side."},
 	}
 	for _, tt := range tests {
