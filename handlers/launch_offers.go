@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/typeregistry"

@@ -191,7 +191,8 @@ func (t *taskAPI) storeStream(ctx context.Context, scope auth.TaskScope, entries
 
 // Deliver takes the reports of any number of attempts, each with its own token.
 // Telemetry is durable before an end is told, so an attempt that has ended has
-// all its lines. An error means that all are to be sent again.
+// all its lines; only when there is no room for them they are refused, because
+// logs never hold an execution up. An error means that all are to be sent again.
 func (t *taskAPI) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
 	ctx = auth.AsSystem(ctx)
 	reports := req.Msg.Reports
@@ -237,7 +238,7 @@ func (t *taskAPI) storeReports(ctx context.Context, reports []*flowforgev1.Attem
 	if !permanent(err) {
 		return refused, err
 	}
-	// One of them is at fault: the others are stored without it.
+	// One of them is at fault, or too large: the others are stored without it.
 	for k := range batch {
 		err := t.store(ctx, batch[k:k+1])
 		if err != nil && !permanent(err) {
@@ -250,8 +251,12 @@ func (t *taskAPI) storeReports(ctx context.Context, reports []*flowforgev1.Attem
 	return refused, nil
 }
 
-// permanent reports whether sending the same again would fail again.
+// permanent reports whether waiting and sending the same again is of no use, or
+// would hold up what does not depend on it.
 func permanent(err error) bool {
+	if _, full := errors.AsType[*unkeptError](err); full {
+		return true
+	}
 	switch apperr.CodeOf(err) {
 	case apperr.Invalid, apperr.NotFound, apperr.Forbidden:
 		return true

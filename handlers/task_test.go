@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -42,7 +43,8 @@ type taskBundle struct {
 	token     string
 }
 
-func setupTask(t *testing.T) *taskBundle {
+// setupTask takes the size of the spool, in bytes, or a default.
+func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	t.Helper()
 	pool, now := dbtest.New(t), time.Now
 	store, err := artifact.OpenStore(t.TempDir())
@@ -58,7 +60,11 @@ func setupTask(t *testing.T) *taskBundle {
 	})
 	require.NoError(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	b.telemetry, err = telemetry.New(telemetry.Config{SpoolDir: t.TempDir(), Log: log, Now: now})
+	spool := telemetry.Config{SpoolDir: t.TempDir(), Log: log, Now: now}
+	if len(spoolBytes) > 0 {
+		spool.SpoolMaxBytes = spoolBytes[0]
+	}
+	b.telemetry, err = telemetry.New(spool)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
 
@@ -209,6 +215,31 @@ func TestDeliverTakesEachReportByItsToken(t *testing.T) {
 	}
 	require.Equal(t, []bool{true, false, false, true, false}, accepted, "the attempt was never begun, so it cannot end")
 	require.Equal(t, []string{"train stdout/1 INFO one", "train stdout/3 INFO two"}, b.lines(t))
+}
+
+func TestFullSpoolHoldsNoExecutionUp(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t, 1<<20)
+	client := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
+	logs := func(from int64, n, size int) *flowforgev1.AttemptReport {
+		batch := &flowforgev1.Telemetry{}
+		for i := range n {
+			text := make([]byte, size)
+			for k := range text { // nothing that compresses
+				text[k] = 'a' + byte(rand.IntN(26))
+			}
+			batch.Logs = append(batch.Logs, &flowforgev1.LogEntry{Message: string(text), Stream: "stdout", Level: "INFO", Sequence: from + int64(i)})
+		}
+		return &flowforgev1.AttemptReport{TaskId: b.taskID, Token: b.token, Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: batch}}
+	}
+	resp, err := client.Deliver(t.Context(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{
+		logs(1, 1, 10), logs(2, 20, 200_000), logs(100, 1, 20),
+		{TaskId: b.taskID, Token: b.token, Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}}},
+	}}))
+	require.NoError(t, err)
+	require.Contains(t, resp.Msg.Results[1].Reason, "spool of logs and metrics is full")
+	require.Equal(t, "the attempt is not running", resp.Msg.Results[3].Reason, "the end was looked at")
+	require.Len(t, b.lines(t), 2, "what has room is kept")
 }
 
 func TestTaskBlobs(t *testing.T) {

@@ -24,7 +24,7 @@ type attemptTelemetry struct {
 }
 
 // store makes the lines and points of a batch durable. NotFound: an attempt's
-// execution does not exist.
+// execution does not exist; an unkeptError: there is no room for them.
 func (t *taskAPI) store(ctx context.Context, batch []attemptTelemetry) error {
 	var lines []telemetry.LogLine
 	var points []telemetry.Point
@@ -42,13 +42,25 @@ func (t *taskAPI) store(ctx context.Context, batch []attemptTelemetry) error {
 	}
 	if len(lines) > 0 {
 		if err := t.Telemetry.AppendLogs(ctx, lines); err != nil {
-			return err
+			return unkept(err)
 		}
 	}
 	if len(points) > 0 {
-		return t.Telemetry.AppendMetrics(ctx, points)
+		return unkept(t.Telemetry.AppendMetrics(ctx, points))
 	}
 	return nil
+}
+
+// unkeptError says that telemetry found no place: the spool or its disk is full.
+type unkeptError struct{ error }
+
+func (e *unkeptError) Unwrap() error { return e.error }
+
+func unkept(err error) error {
+	if apperr.Is(err, apperr.Unavailable) {
+		return &unkeptError{err}
+	}
+	return err
 }
 
 func (t *taskAPI) logLine(scope auth.TaskScope, of taskName, entry *flowforgev1.LogEntry) telemetry.LogLine {
