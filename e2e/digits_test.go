@@ -20,8 +20,8 @@ func TestLaunchDigitsAndWatchToTheEnd(t *testing.T) {
 	visit(t, page, "/workflows")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Launch digits.train"}))
 	hasValue(t, input(page, "dataset"), "uci-digits@1")
-	fill(t, input(page, "epochs"), "5")
-	fill(t, page.GetByLabel("Name"), "Five epochs")
+	fill(t, input(page, "epochs"), "25")
+	fill(t, page.GetByLabel("Name"), "Twenty-five epochs")
 	id := launchNow(t, page)
 
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")
@@ -38,13 +38,13 @@ func watchGraph(t *testing.T, page playwright.Page, nodes ...string) {
 	visible(t, page.Locator("#metrics figure", playwright.PageLocatorOptions{HasText: "loss"}).First())
 	curve := page.Locator("#metrics figure .uplot canvas, #metrics figure svg path").First()
 	visible(t, curve)
-	holds(t, page.Locator("#logs .log"), "epoch 1/5")
+	holds(t, page.Locator("#logs .log"), "epoch 1/25")
 	visible(t, graphNode(page, "train", "RUNNING")) // the lines came while it ran
 	for _, name := range nodes {
 		require.NoError(t, expect().Locator(graphNode(page, name, "SUCCEEDED")).ToBeVisible(playwright.LocatorAssertionsToBeVisibleOptions{Timeout: playwright.Float(60_000)}))
 	}
-	holds(t, page.Locator("#logs .log"), "epoch 5/5")
-	counts(t, page.Locator("#logs .log-msg", playwright.PageLocatorOptions{HasText: regexp.MustCompile(`epoch \d/5 `)}), 5)
+	holds(t, page.Locator("#logs .log"), "epoch 25/25")
+	counts(t, page.Locator("#logs .log-msg", playwright.PageLocatorOptions{HasText: regexp.MustCompile(`epoch \d+/25 `)}), 25)
 }
 
 // navigations is how many documents this tab has loaded of the current page.
