@@ -114,6 +114,12 @@ func (b *batch) empty() bool {
 		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && !b.finished && !b.offers
 }
 
+// onlyBegun reports whether the batch says no more than that attempts have begun.
+func (b *batch) onlyBegun() bool {
+	return len(b.begun) > 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
+		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && !b.finished && !b.offers
+}
+
 // full reports whether the batch should be written before it grows further.
 func (b *batch) full() bool { return len(b.nodes) >= maxBatch }
 

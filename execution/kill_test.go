@@ -212,7 +212,7 @@ func killAttempts() map[string]int {
 func TestKillPoints(t *testing.T) {
 	t.Parallel()
 	points := []string{
-		"launch.begin:1", "launch.committed:1", "drive.acquired:1", "drive.acquired:2",
+		"launch.begin:1", "launch.committed:1", "drive.acquired:1",
 		"flush.begin:1", "flush.begin:3", "flush.written:1", "flush.written:2", "flush.written:4",
 		"flush.committed:1", "flush.committed:2", "flush.committed:4", "flush.effects:1", "flush.effects:3",
 		"start.begin:1", "start.begin:2", "start.done:1", "start.done:2",
@@ -250,6 +250,30 @@ operators:
 			b.checkAll("SUCCEEDED", map[string]int{"slow": 1})
 		})
 	}
+}
+
+// TestGracefulStop ends servers in good order while attempts run: every one
+// stops soon and in peace, and the next goes on.
+func TestGracefulStop(t *testing.T) {
+	t.Parallel()
+	b := setupKill(t)
+	b.register(killDoc(b.dir))
+	launch := envLaunch + "=kill:10"
+	for range 4 {
+		cmd := b.child(launch)
+		time.Sleep(400 * time.Millisecond) // any moment will do
+		begin := time.Now()
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, cmd.Wait())
+		require.Less(t, time.Since(begin), 8*time.Second)
+	}
+	last := b.child(launch)
+	t.Cleanup(func() {
+		_ = last.Process.Kill()
+		_ = last.Wait()
+	})
+	b.waitAll(10, 40*time.Second)
+	b.checkAll("SUCCEEDED", killAttempts())
 }
 
 // crashAt runs a server until it crashes at point and then one that does not.

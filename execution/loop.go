@@ -42,6 +42,7 @@ type loop struct {
 	startRetry time.Duration
 	unsure     atomic.Bool // uncertain is not empty, or not known yet
 
+	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
 	fenced  chan struct{} // gets a value when the lease was found lost
 	inbox   []message
@@ -141,10 +142,31 @@ func (l *loop) step(ctx context.Context) error {
 		l.effects(ctx)
 		return nil
 	}
+	if l.deferred() {
+		return nil
+	}
 	return l.flush(ctx)
 }
 
-func (l *loop) busy() bool { return l.all || len(l.changed) > 0 || !l.batch.empty() }
+func (l *loop) busy() bool {
+	return l.all || len(l.changed) > 0 || !l.batch.empty() && !l.deferred()
+}
+
+// deferred reports whether the batch may wait a moment for more: news that
+// attempts have begun moves nothing, and the end of a quick one is near.
+func (l *loop) deferred() bool {
+	if !l.batch.onlyBegun() {
+		l.flushBy = time.Time{}
+		return false
+	}
+	if l.flushBy.IsZero() {
+		l.flushBy = time.Now().Add(begunDelay)
+	}
+	return time.Now().Before(l.flushBy)
+}
+
+// begunDelay is how long the begin of an attempt may stay unwritten.
+const begunDelay = 5 * time.Millisecond
 
 // idle waits for something to happen. It reports true when the loop has given
 // its lease up.
@@ -162,6 +184,9 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return l.restForced(ctx)
 	case <-linger.C:
 	}
+	if !l.batch.empty() {
+		return false, nil
+	}
 	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
 		return false, nil
 	}
@@ -176,6 +201,11 @@ func (l *loop) restForced(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for {
+		if !l.batch.empty() {
+			if err := l.flush(ctx); err != nil || l.status.Ended() {
+				return true, err
+			}
+		}
 		rested, err := l.rest(ctx)
 		if rested || err != nil {
 			return rested, err
@@ -189,6 +219,9 @@ func (l *loop) restForced(ctx context.Context) (bool, error) {
 // patience is how long to wait for an event: until the next timer, at most the
 // linger time.
 func (l *loop) patience() time.Duration {
+	if !l.batch.empty() {
+		return max(time.Until(l.flushBy), 0)
+	}
 	linger := l.service.config.Timing.Linger
 	if len(l.uncertain) > 0 {
 		linger = max(min(linger, l.startAt.Sub(l.service.now())), 0)

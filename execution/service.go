@@ -39,7 +39,7 @@ type Service struct {
 // New returns a Service. It does nothing of its own until Run.
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
-	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: c.Logger})
+	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: c.Logger, FetchCooldown: notifyCooldown})
 	if err != nil {
 		return nil, fmt.Errorf("make the job client: %w", err)
 	}
@@ -58,6 +58,10 @@ func New(c Config) (*Service, error) {
 	s.quota = quota.NewLocal(quota.Config{Capacity: c.Capacity, Wake: s.wake, Now: c.Now})
 	return s, nil
 }
+
+// notifyCooldown is the least time between two notifications of new jobs. A job
+// without one waits for the next poll of its queue, so there is one for nearly all.
+const notifyCooldown = time.Millisecond
 
 // wakeBacklog bounds the executions that wait to be woken; beyond it their
 // wake_at brings them back.
