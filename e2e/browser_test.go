@@ -36,11 +36,11 @@ func openOn(t *testing.T, s *server, o options) playwright.Page {
 		scheme = playwright.ColorSchemeDark
 	}
 	context, err := shared.browser.NewContext(playwright.BrowserNewContextOptions{
-		BaseURL: &s.base, AcceptDownloads: playwright.Bool(true), ColorScheme: scheme, JavaScriptEnabled: playwright.Bool(!o.noScript),
-		Viewport: &playwright.Size{Width: o.width, Height: 900}, ReducedMotion: playwright.ReducedMotionReduce, TimezoneId: playwright.String("Europe/Helsinki"),
+		BaseURL: &s.base, AcceptDownloads: new(true), ColorScheme: scheme, JavaScriptEnabled: new(!o.noScript),
+		Viewport: &playwright.Size{Width: o.width, Height: 900}, ReducedMotion: playwright.ReducedMotionReduce, TimezoneId: new("Europe/Helsinki"),
 	})
 	require.NoError(t, err)
-	require.NoError(t, context.Tracing().Start(playwright.TracingStartOptions{Screenshots: playwright.Bool(true), Snapshots: playwright.Bool(true)}))
+	require.NoError(t, context.Tracing().Start(playwright.TracingStartOptions{Screenshots: new(true), Snapshots: new(true)}))
 	page, err := context.NewPage()
 	require.NoError(t, err)
 	page.OnConsole(func(m playwright.ConsoleMessage) {
@@ -52,7 +52,7 @@ func openOn(t *testing.T, s *server, o options) playwright.Page {
 	t.Cleanup(func() {
 		if t.Failed() {
 			name := strings.ReplaceAll(t.Name(), "/", "_")
-			_, _ = page.Screenshot(playwright.PageScreenshotOptions{Path: playwright.String(filepath.Join("out", name+".png")), FullPage: playwright.Bool(true)})
+			_, _ = page.Screenshot(playwright.PageScreenshotOptions{Path: new(filepath.Join("out", name+".png")), FullPage: new(true)})
 			_ = context.Tracing().Stop(filepath.Join("out", name+".zip"))
 		}
 		_ = context.Close()

@@ -41,7 +41,7 @@ func watchGraph(t *testing.T, page playwright.Page, nodes ...string) {
 	holds(t, page.Locator("#logs .log"), "epoch 1/25")
 	visible(t, graphNode(page, "train", "RUNNING")) // the lines came while it ran
 	for _, name := range nodes {
-		require.NoError(t, expect().Locator(graphNode(page, name, "SUCCEEDED")).ToBeVisible(playwright.LocatorAssertionsToBeVisibleOptions{Timeout: playwright.Float(60_000)}))
+		require.NoError(t, expect().Locator(graphNode(page, name, "SUCCEEDED")).ToBeVisible(playwright.LocatorAssertionsToBeVisibleOptions{Timeout: new(60_000.0)}))
 	}
 	holds(t, page.Locator("#logs .log"), "epoch 25/25")
 	counts(t, page.Locator("#logs .log-msg", playwright.PageLocatorOptions{HasText: regexp.MustCompile(`epoch \d+/25 `)}), 25)
@@ -58,7 +58,7 @@ func navigations(t *testing.T, page playwright.Page) int {
 // downloadModel follows the page to the artifact and compares three hashes of it.
 func downloadModel(t *testing.T, page playwright.Page, id string) {
 	t.Helper()
-	click(t, page.Locator("#artifacts").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "model", Exact: playwright.Bool(true)}))
+	click(t, page.Locator("#artifacts").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "model", Exact: new(true)}))
 	shown, err := page.Locator(".hash code").TextContent()
 	require.NoError(t, err)
 	require.Len(t, shown, 64)

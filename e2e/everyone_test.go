@@ -19,7 +19,7 @@ type samples struct {
 	artifacts              map[string]string // id by name, of all of them
 }
 
-var sampled struct { //nolint:gochecknoglobals // made once, by the first story that looks
+var sampled struct { // made once, by the first story that looks
 	sync.Once
 	samples
 }

@@ -16,7 +16,7 @@ type suite struct {
 	axe     string // source of axe-core
 }
 
-var shared suite //nolint:gochecknoglobals // set once by TestMain, before any test runs
+var shared suite // set once by TestMain, before any test runs
 
 func TestMain(m *testing.M) {
 	if err := os.MkdirAll("out", 0o755); err != nil {
@@ -70,7 +70,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = pw.Stop() }()
 	shared.browser, err = pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: playwright.String(setting("FLOWFORGE_TEST_CHROMIUM", "/usr/bin/chromium")), Headless: playwright.Bool(true),
+		ExecutablePath: new(setting("FLOWFORGE_TEST_CHROMIUM", "/usr/bin/chromium")), Headless: new(true),
 		Args: []string{"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"},
 	})
 	if err != nil {

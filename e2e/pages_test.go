@@ -64,7 +64,7 @@ var executionURL = regexp.MustCompile(`/executions/([0-9a-f-]{36})$`)
 // launchNow presses the form's button and returns the execution that the page leads to.
 func launchNow(t *testing.T, page playwright.Page) string {
 	t.Helper()
-	click(t, page.Locator(".launchbar").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Launch", Exact: playwright.Bool(true)}))
+	click(t, page.Locator(".launchbar").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Launch", Exact: new(true)}))
 	return arrived(t, page)
 }
 

@@ -27,7 +27,7 @@ func TestPictures(t *testing.T) {
 		for _, site := range slices.Sorted(maps.Keys(sites)) {
 			visit(t, page, sites[site])
 			visible(t, page.Locator("main h1").First())
-			_, err := page.Screenshot(playwright.PageScreenshotOptions{Path: playwright.String(filepath.Join(dir, site+".png")), FullPage: playwright.Bool(true)})
+			_, err := page.Screenshot(playwright.PageScreenshotOptions{Path: new(filepath.Join(dir, site+".png")), FullPage: new(true)})
 			require.NoError(t, err)
 		}
 	}

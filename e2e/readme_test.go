@@ -46,5 +46,5 @@ func take(t *testing.T, page playwright.Page, name string) {
 	picture, err := page.Screenshot()
 	require.NoError(t, err)
 	require.Less(t, len(picture), 300<<10)
-	require.NoError(t, os.WriteFile(filepath.Join("..", "docs", "images", name), picture, 0o644)) //nolint:gosec // everybody may read it
+	require.NoError(t, os.WriteFile(filepath.Join("..", "docs", "images", name), picture, 0o644))
 }
