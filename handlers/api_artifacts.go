@@ -50,6 +50,7 @@ func (h *Handlers) artifactAPI(api huma.API) {
 // artifactRoutes are the routes that carry bytes.
 func (h *Handlers) artifactRoutes(r chi.Router) {
 	r.Get(apiPrefix+"/artifacts/{id}/download", h.page(h.artifactDownload))
+	r.Head(apiPrefix+"/artifacts/{id}/download", h.page(h.artifactDownload))
 	r.Post(apiPrefix+"/blobs", h.page(h.uploadBlob))
 }
 

@@ -101,6 +101,8 @@ func TestDownloads(t *testing.T) {
 	require.Equal(t, http.StatusNotModified, same.status)
 	require.Empty(t, same.body)
 
+	head := b.member.send(t, http.MethodHead, path, "", "")
+	require.Equal(t, fmt.Sprint(len(content)), head.header.Get("Content-Length"))
 	inline := b.member.get(t, path+"?inline=1")
 	require.Contains(t, inline.header.Get("Content-Disposition"), "attachment", "pictures alone are shown")
 	b.member.get(t, "/api/v1/artifacts/"+uuid.NewString()+"/download").problem(t, http.StatusNotFound)

@@ -121,7 +121,7 @@ type executionQuery struct {
 	Workflow string    `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
 	Status   string    `query:"status" doc:"States, separated by commas" maxLength:"100"`
 	User     string    `query:"user" doc:"Who launched it" maxLength:"200"`
-	Text     string    `query:"q" doc:"Text in the name, the workflow or the inputs" maxLength:"200"`
+	Text     string    `query:"q" doc:"Text in the name, the workflow's name or the id" maxLength:"200"`
 	From     time.Time `query:"from" doc:"Launched at or after"`
 	To       time.Time `query:"to" doc:"Launched before"`
 }
@@ -210,7 +210,11 @@ func (h *Handlers) apiExecutions(ctx context.Context, in *executionQuery) (*body
 	}
 	for status := range strings.SplitSeq(in.Status, ",") {
 		if status != "" {
-			filter.Status = append(filter.Status, execution.State(strings.ToUpper(status)))
+			state, err := execution.ParseState(status)
+			if err != nil {
+				return nil, apperr.InvalidFields(apperr.MessageOf(err), []apperr.Field{{Path: "status", Message: apperr.MessageOf(err)}})
+			}
+			filter.Status = append(filter.Status, state)
 		}
 	}
 	page, err := h.Executions.List(ctx, filter)

@@ -37,6 +37,13 @@ type row struct {
 	open bool
 }
 
+// head is the same row for HEAD, which sends no one to the sign-in page.
+func (r row) head() row {
+	r.route = strings.Replace(r.route, "GET", "HEAD", 1)
+	r.nobody, r.task = http.StatusUnauthorized, http.StatusUnauthorized
+	return r
+}
+
 func (r row) method() string { m, _, _ := strings.Cut(r.route, " "); return m }
 
 // page is a page for everybody who is signed in.
@@ -141,6 +148,7 @@ func matrix() []row {
 		page("/executions/{id}/logs", "/executions/{execution}/logs"), page("/executions/{id}/logs/stream", "/executions/{execution}/logs/stream"),
 		page("/executions/{id}/logs.txt", "/executions/{execution}/logs.txt"),
 		page("/artifacts/{id}", "/artifacts/{artifact}"), page("/artifacts/{id}/download", "/artifacts/{artifact}/download"),
+		page("/artifacts/{id}/download", "/artifacts/{artifact}/download").head(), read("/artifacts/{id}/download", "/artifacts/{artifact}/download").head(),
 		page("/artifacts/{id}/frame", "/artifacts/{artifact}/frame"),
 		page("/types/{name}", "/types/{type}"), page("/dev/gallery/{view}", "/dev/gallery/{view}"),
 

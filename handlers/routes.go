@@ -75,6 +75,7 @@ func (h *Handlers) pages(r chi.Router) {
 	r.Get("/artifacts", h.page(h.artifacts))
 	r.Get("/artifacts/{id}", h.page(h.artifact))
 	r.Get("/artifacts/{id}/download", h.page(h.artifactDownload))
+	r.Head("/artifacts/{id}/download", h.page(h.artifactDownload))
 	r.Get("/artifacts/{id}/frame", h.page(h.artifactFrame))
 	r.Get("/types", h.page(h.types))
 	r.Get("/types/{name}", h.page(h.typePage))
