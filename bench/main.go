@@ -49,6 +49,7 @@ func run(ctx context.Context, only, out string, repeat int) error {
 		return err
 	}
 	defer engine.close()
+	before := load()
 	var results []result
 	for _, c := range cases() {
 		if only != "" && !strings.Contains(","+only+",", ","+c.name+",") {
@@ -61,7 +62,7 @@ func run(ctx context.Context, only, out string, repeat int) error {
 		fmt.Println(r)
 		results = append(results, r)
 	}
-	text := report(results, time.Now())
+	text := report(results, time.Now(), before)
 	if out == "-" {
 		_, err = os.Stdout.WriteString(text)
 		return err

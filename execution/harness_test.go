@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -346,13 +347,13 @@ func waitFor(cmd *exec.Cmd, timeoutMs int64) error {
 	if timeoutMs == 0 {
 		return cmd.Wait()
 	}
-	var late bool
+	var late atomic.Bool
 	timer := time.AfterFunc(time.Duration(timeoutMs)*time.Millisecond, func() {
-		late = true
+		late.Store(true)
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	})
 	err := cmd.Wait()
-	if !timer.Stop() && late {
+	if !timer.Stop() && late.Load() {
 		return errTimeout
 	}
 	return err
