@@ -89,8 +89,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 func (s *Server) URL() string { return s.urlOf(s.cfg.Database) }
 
 func (s *Server) urlOf(database string) string {
-	query := url.Values{"host": {s.socketDir}, "user": {superuser}}
-	return (&url.URL{Scheme: "postgres", Path: "/" + database, RawQuery: query.Encode()}).String()
+	query := url.Values{"host": {s.socketDir}, "user": {superuser}}.Encode()
+	query = strings.ReplaceAll(query, "+", "%20") // as libpq, pgx reads + as a plus sign
+	return (&url.URL{Scheme: "postgres", Path: "/" + database, RawQuery: query}).String()
 }
 
 // PID returns the id of the main process.

@@ -224,15 +224,19 @@ func TestSecondServerIsRefused(t *testing.T) {
 	}
 }
 
-func TestLongPathAndOddName(t *testing.T) {
+func TestOddDirectories(t *testing.T) {
 	t.Parallel()
-	dir := newDir(t)
-	for range 4 {
-		dir = filepath.Join(dir, "a folder with a rather long name, ä & 'quotes'")
-	}
-	server := start(t, config(t, dir))
-	if err := exec(t.Context(), server.URL(), "SELECT 1"); err != nil {
-		t.Fatal(err)
+	for name, below := range map[string]string{
+		"long":  strings.Repeat("a folder with a rather long name, ä & 'quotes'/", 4),
+		"short": "my data + ü 100%", // short enough to hold the socket itself
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := start(t, config(t, filepath.Join(newDir(t), below)))
+			if err := exec(t.Context(), server.URL(), "SELECT 1"); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 
