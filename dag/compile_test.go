@@ -19,7 +19,7 @@ import (
 func spec(text string) Spec {
 	name, deps, _ := strings.Cut(text, ":")
 	s := Spec{Name: name}
-	for _, d := range strings.Fields(deps) {
+	for d := range strings.FieldsSeq(deps) {
 		dep, label, _ := strings.Cut(d, "/")
 		s.Dependencies = append(s.Dependencies, Dependency{Name: dep, Label: label})
 	}

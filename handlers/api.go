@@ -22,14 +22,14 @@ import (
 
 const apiPrefix = "/api/v1"
 
-// apiProblem is how huma answers with one of our errors.
-type apiProblem struct{ web.Problem }
+// apiError is how huma answers with one of our errors.
+type apiError struct{ web.Problem }
 
-func (p *apiProblem) Error() string                { return p.Detail }
-func (p *apiProblem) GetStatus() int               { return p.Status }
-func (p *apiProblem) ContentType(string) string    { return "application/problem+json" }
-func (p *apiProblem) MarshalJSON() ([]byte, error) { return json.Marshal(p.Problem) }
-func (p *apiProblem) Schema(r huma.Registry) *huma.Schema {
+func (p *apiError) Error() string                { return p.Detail }
+func (p *apiError) GetStatus() int               { return p.Status }
+func (p *apiError) ContentType(string) string    { return "application/problem+json" }
+func (p *apiError) MarshalJSON() ([]byte, error) { return json.Marshal(p.Problem) }
+func (p *apiError) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[web.Problem](), true, "Problem")
 }
 
@@ -55,7 +55,7 @@ func problemFromHuma(ctx huma.Context, status int, message string, errs ...error
 	case http.StatusInternalServerError: // a body that broke off; nobody is there to read this
 		status, message, errs = http.StatusUnprocessableEntity, "The body of the request broke off.", nil
 	}
-	p := &apiProblem{web.Problem{
+	p := &apiError{web.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message, Code: code, Errors: fieldsFromHuma(errs),
 	}}
 	if ctx != nil {
@@ -67,7 +67,8 @@ func problemFromHuma(ctx huma.Context, status int, message string, errs ...error
 func fieldsFromHuma(errs []error) []apperr.Field {
 	var fields []apperr.Field
 	for _, err := range errs {
-		if d, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma passes its details bare
+		var d huma.ErrorDetailer
+		if errors.As(err, &d) {
 			detail := d.ErrorDetail()
 			path := detail.Location
 			for _, place := range []string{"body.", "query.", "path.", "header."} {
@@ -82,6 +83,8 @@ func fieldsFromHuma(errs []error) []apperr.Field {
 }
 
 // humaErrors points huma's package-wide error constructors at ours, once.
+//
+//nolint:gochecknoglobals // guards globals of another package
 var humaErrors = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = problemFromHuma
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
@@ -183,7 +186,7 @@ func operation[I, O any](h *Handlers, api huma.API, op huma.Operation, fn func(c
 		if apperr.Is(err, apperr.Internal) {
 			h.Log.Error("request failed", "request_id", web.RequestID(ctx), "operation", op.OperationID, "error", err)
 		}
-		return nil, &apiProblem{web.ProblemOf(err, web.RequestID(ctx))}
+		return nil, &apiError{web.ProblemOf(err, web.RequestID(ctx))}
 	})
 }
 

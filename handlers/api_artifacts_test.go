@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestArtifactsOverTheAPI(t *testing.T) {
 			}
 		}
 	}
-	all := append(want[:7:7], a.ID.String())
+	all := slices.Concat(want[:7], []string{a.ID.String()})
 	require.Equal(t, all, list("/api/v1/artifacts?limit=3"))
 	require.Equal(t, all, list("/api/v1/executions/"+e.ID.String()+"/artifacts?limit=2"))
 	require.Equal(t, want, list("/api/v1/artifacts?limit=3&type=Table"))

@@ -111,7 +111,7 @@ func readEvents(t *testing.T, c *caller, path, lastID string, stop func(id, name
 	if lastID != "" {
 		c = c.with("Last-Event-ID", lastID)
 	}
-	res := c.open(t, ctx, http.MethodGet, path, "", nil)
+	res := c.open(ctx, t, http.MethodGet, path, "", nil)
 	defer res.Body.Close()
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
@@ -175,7 +175,7 @@ func TestLogStreamEnds(t *testing.T) {
 	b.appendLog(t, id, "wait", 1, 3)
 	b.start(t)
 	var seen []string
-	readEvents(t, b.member, "/api/v1/executions/"+id.String()+"/logs/stream", "", func(_, name, data string) bool {
+	readEvents(t, b.member, "/api/v1/executions/"+id.String()+"/logs/stream", "", func(_, name, _ string) bool {
 		seen = append(seen, name)
 		return name == "end"
 	})

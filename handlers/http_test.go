@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -214,13 +215,11 @@ func (c *caller) with(name, value string) *caller {
 }
 
 // open sends a request and returns the answer with its body unread.
-func (c *caller) open(t *testing.T, ctx context.Context, method, path, mediaType string, body io.Reader) *http.Response {
+func (c *caller) open(ctx context.Context, t *testing.T, method, path, mediaType string, body io.Reader) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, c.server+path, body)
 	require.NoError(t, err)
-	for name, values := range c.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, c.header)
 	if mediaType != "" {
 		r.Header.Set("Content-Type", mediaType)
 	}
@@ -239,7 +238,7 @@ type reply struct {
 
 func (c *caller) send(t *testing.T, method, path, mediaType, body string) reply {
 	t.Helper()
-	res := c.open(t, t.Context(), method, path, mediaType, strings.NewReader(body))
+	res := c.open(t.Context(), t, method, path, mediaType, strings.NewReader(body))
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	require.NoError(t, err)

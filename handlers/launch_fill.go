@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -52,14 +53,10 @@ func (h *Handlers) prefill(r *http.Request, d *draft) error {
 			return err
 		}
 		source, d.from = &e, &e.ID
-		for name, v := range e.Inputs {
-			inputs[name] = v
-		}
+		maps.Copy(inputs, e.Inputs)
 	}
 	linked, unknown := forms.FromLink(d.schema, query)
-	for name, v := range linked {
-		inputs[name] = v
-	}
+	maps.Copy(inputs, linked)
 	for _, name := range undeclared(d.schema, inputs) {
 		delete(inputs, name)
 		unknown = append(unknown, name)

@@ -30,7 +30,7 @@ func (h *Handlers) login(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Sessions.SignIn(w, r, subject); err != nil {
 		return err
 	}
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath keeps it on this server
 	return nil
 }
 

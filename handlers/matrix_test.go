@@ -224,7 +224,7 @@ func (r row) begin(t *testing.T, c *caller, names *strings.Replacer) (int, http.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	res := c.open(t, ctx, r.method(), names.Replace(r.path), r.media, strings.NewReader(names.Replace(r.body)))
+	res := c.open(ctx, t, r.method(), names.Replace(r.path), r.media, strings.NewReader(names.Replace(r.body)))
 	defer res.Body.Close()
 	return res.StatusCode, res.Header
 }

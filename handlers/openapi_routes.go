@@ -45,7 +45,7 @@ func content(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 func (d describer) add(op huma.Operation, status int, success *huma.Response, errors ...int) {
 	op.Path = apiPrefix + op.Path
 	op.Responses = map[string]*huma.Response{strconv.Itoa(status): success}
-	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiProblem](), true, "Problem")
+	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
 	for _, code := range slices.Concat([]int{http.StatusUnauthorized}, errors) {
 		op.Responses[strconv.Itoa(code)] = &huma.Response{Description: http.StatusText(code), Content: content("application/problem+json", problem)}
 	}

@@ -124,7 +124,7 @@ type message struct{ event, id, data string }
 // events reads a stream until it ends.
 func events(ctx context.Context, t *testing.T, c *caller, path string) <-chan message {
 	t.Helper()
-	res := c.open(t, ctx, http.MethodGet, path, "", nil)
+	res := c.open(ctx, t, http.MethodGet, path, "", nil)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	out := make(chan message, 100)

@@ -29,6 +29,6 @@ func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed 
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // a preference, not a secret: scripts set it too
 		Name: name, Value: value, Path: "/", MaxAge: int(preferenceAge.Seconds()), SameSite: http.SameSiteLaxMode,
 	})
-	http.Redirect(w, r, localPath(r.PostFormValue("next")), http.StatusSeeOther)
+	http.Redirect(w, r, localPath(r.PostFormValue("next")), http.StatusSeeOther) //nolint:gosec // localPath keeps it on this server
 	return nil
 }

@@ -70,7 +70,7 @@ func (h *Handlers) readForm(w http.ResponseWriter, r *http.Request) (url.Values,
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
 	}
-	in := intake{h: h, values: url.Values{}, limit: func(string) int64 { return 0 }, folder: func(name string) bool { return false }}
+	in := intake{h: h, values: url.Values{}, limit: func(string) int64 { return 0 }, folder: func(string) bool { return false }}
 	if schema, err := h.formSchema(r); err == nil {
 		in.limit = func(name string) int64 { return maxBytes(forms.TypeAt(schema, name)) }
 		in.folder = func(name string) bool {

@@ -105,7 +105,7 @@ func TestWithoutClickHouse(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, page.Partial)
 	require.Equal(t, sequence(1, 300), seqs(page.Lines))
-	require.Len(t, follow(t, b.Service, b.ctx, LogQuery{ExecutionID: b.execution}, "", 300), 300)
+	require.Len(t, follow(b.ctx, t, b.Service, LogQuery{ExecutionID: b.execution}, "", 300), 300)
 	require.True(t, apperr.Is(b.WriteLog(b.ctx, t.Output(), LogQuery{ExecutionID: b.execution}), apperr.Unavailable))
 	series, err := b.Series(b.ctx, MetricQuery{ExecutionID: b.execution})
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestWithoutClickHouse(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, page.Partial)
 	require.Equal(t, sequence(1, 310), seqs(page.Lines))
-	require.Equal(t, sequence(301, 310), seqs(follow(t, b.Service, b.ctx, LogQuery{ExecutionID: b.execution}, cursor, 10)))
+	require.Equal(t, sequence(301, 310), seqs(follow(b.ctx, t, b.Service, LogQuery{ExecutionID: b.execution}, cursor, 10)))
 }
 
 // TestCrashBetweenInsertAndCommit: a server that ends after ClickHouse has taken a

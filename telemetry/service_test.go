@@ -27,8 +27,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == chengine.EngineCommand {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
-		if err := chengine.RunEngine(ctx, os.Args[2:]); err != nil {
+		err := chengine.RunEngine(ctx, os.Args[2:])
+		stop()
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

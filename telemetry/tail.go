@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/telemetry/spool"
 )
 
@@ -57,7 +56,7 @@ type tail struct {
 }
 
 func (s *Service) newTail(ctx context.Context, q LogQuery, from Cursor) (*tail, error) {
-	project, err := scope(ctx, auth.LogRead)
+	project, err := scope(ctx)
 	if err != nil {
 		return nil, err
 	}

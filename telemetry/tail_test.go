@@ -12,7 +12,7 @@ import (
 )
 
 // follow reads a tail from a cursor until it has n lines, and returns them.
-func follow(t *testing.T, s *Service, ctx context.Context, q LogQuery, from Cursor, n int) []LogLine {
+func follow(ctx context.Context, t *testing.T, s *Service, q LogQuery, from Cursor, n int) []LogLine {
 	t.Helper()
 	var out []LogLine
 	if n == 0 {
@@ -65,9 +65,9 @@ func TestTailFromPage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int64{30, 34, 38}, seqs(page.Lines))
 		b.append(t, b.line(50, func(l *LogLine) { l.Level = "WARN" }), b.line(51, nil), b.line(2, func(l *LogLine) { l.Level, l.Stream = "WARN", "sdk" }))
-		require.Equal(t, []int64{50, 2}, seqs(follow(t, b.Service, b.ctx, q, page.Lines[2].Cursor(), 2)))
-		require.Equal(t, []int64{38, 50, 2}, seqs(follow(t, b.Service, b.ctx, q, page.Lines[1].Cursor(), 3)))
-		require.Equal(t, []int64{34, 38, 50, 2}, seqs(follow(t, b.Service, b.ctx, last, page.Lines[0].Cursor(), 4)), "Last is for a start without cursor")
+		require.Equal(t, []int64{50, 2}, seqs(follow(b.ctx, t, b.Service, q, page.Lines[2].Cursor(), 2)))
+		require.Equal(t, []int64{38, 50, 2}, seqs(follow(b.ctx, t, b.Service, q, page.Lines[1].Cursor(), 3)))
+		require.Equal(t, []int64{34, 38, 50, 2}, seqs(follow(b.ctx, t, b.Service, last, page.Lines[0].Cursor(), 4)), "Last is for a start without cursor")
 	})
 }
 
@@ -151,7 +151,7 @@ func TestTailOfOtherServers(t *testing.T) {
 	var cursor Cursor
 	known := map[int64]int{}
 	read := func(n int) {
-		for _, l := range follow(t, b.Service, b.ctx, q, cursor, n)[:n] {
+		for _, l := range follow(b.ctx, t, b.Service, q, cursor, n)[:n] {
 			known[l.Seq]++
 			cursor = l.Cursor()
 		}
@@ -170,7 +170,8 @@ func TestTailEndsWithItsReader(t *testing.T) {
 	b := setup(t, nil)
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
-	for range b.Tail(ctx, LogQuery{ExecutionID: uuid.New()}, "") {
+	for _, err := range b.Tail(ctx, LogQuery{ExecutionID: uuid.New()}, "") {
+		require.NoError(t, err)
 		t.Fatal("nothing was appended")
 	}
 	for _, err := range b.Tail(b.ctx, LogQuery{}, "!") {

@@ -206,8 +206,6 @@ func (f Field) MarshalJSON() ([]byte, error) {
 	if f.Default != nil {
 		out["default"] = f.Default
 	}
-	for key, value := range f.attributes() {
-		out[key] = value
-	}
+	maps.Copy(out, f.attributes())
 	return encodeJSON(out)
 }

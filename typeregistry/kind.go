@@ -68,13 +68,12 @@ func builtins() []behaviour {
 // holds text, equality of kinds as assignability.
 type single struct{}
 
-func (single) params() []parameter       { return nil }
-func (single) shape() shape              { return plainShape }
-func (single) prepare(*Type) error       { return nil }
-func (single) blob() bool                { return false }
-func (single) composite(*Type) bool      { return false }
-func (single) entryRules() []Validator   { return nil }
-func (single) accept(*Type, *Type) error { return nil }
+func (single) params() []parameter     { return nil }
+func (single) shape() shape            { return plainShape }
+func (single) prepare(*Type) error     { return nil }
+func (single) blob() bool              { return false }
+func (single) composite(*Type) bool    { return false }
+func (single) entryRules() []Validator { return nil }
 
 func (single) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
 	text, ok := r.text(name)

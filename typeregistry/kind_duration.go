@@ -134,7 +134,7 @@ func durationUnits() map[string]time.Duration {
 		"us µs μs microsecond microseconds": time.Microsecond,
 		"ns nanosecond nanoseconds":         time.Nanosecond,
 	} {
-		for _, s := range strings.Fields(spellings) {
+		for s := range strings.FieldsSeq(spellings) {
 			units[s] = length
 		}
 	}
@@ -229,16 +229,17 @@ func sumDuration(s, text string, units map[string]time.Duration) (time.Duration,
 // isoDuration writes hours, minutes and seconds: PT36H, PT1H30M, PT0.25S.
 func isoDuration(d time.Duration) string {
 	parts := clockParts(d)
-	text := "PT"
+	var text strings.Builder
+	text.WriteString("PT")
 	for i, unit := range []string{"H", "M", "S"} {
 		if parts[i] != "0" {
-			text += parts[i] + unit
+			text.WriteString(parts[i] + unit)
 		}
 	}
-	if text == "PT" {
+	if text.String() == "PT" {
 		return "PT0S"
 	}
-	return text
+	return text.String()
 }
 
 // humanDuration writes 3 h 10 min.

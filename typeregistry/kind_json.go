@@ -2,6 +2,7 @@ package typeregistry
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 )
@@ -67,7 +68,7 @@ func (jsonKind) decode(r *formReader, _ *Type, name, path string) (any, bool) {
 
 // jsonProblem says where JSON stops making sense.
 func jsonProblem(text string, err error) string {
-	fault, ok := err.(*json.SyntaxError)
+	fault, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || fault.Offset > int64(len(text)) {
 		return "The text is not complete JSON. Enter JSON, such as {\"a\": 1}."
 	}

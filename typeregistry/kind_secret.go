@@ -16,7 +16,7 @@ func (secretKind) entry() Entry {
 func (secretKind) noun(*Type) string { return "a secret" }
 func (secretKind) hint(*Type) string { return "Enter the name of a secret." }
 
-const secretPattern = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`
+const secretPattern = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$` //nolint:gosec // the form of a name, no secret
 
 var secretName = regexp.MustCompile(secretPattern)
 

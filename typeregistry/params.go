@@ -3,6 +3,7 @@ package typeregistry
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,12 +22,7 @@ func (p parameter) named(name string) bool {
 	if p.name == name {
 		return true
 	}
-	for _, a := range p.aliases {
-		if a == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.aliases, name)
 }
 
 // as returns the parameter with other names, for a kind that calls it so.

@@ -1,7 +1,6 @@
 package typeregistry
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -189,7 +188,7 @@ func (f Field) jsonSchema() map[string]any {
 		schema["description"] = f.Description
 	}
 	if f.Default != nil {
-		schema["default"] = json.RawMessage(f.Default)
+		schema["default"] = f.Default
 	}
 	return schema
 }

@@ -44,14 +44,13 @@ type nodeType struct {
 }
 
 type nodeField struct {
-	place       place
-	name        string
-	node        *node
-	optional    bool // "name?"
-	hasDefault  bool
-	value       any
-	attributes  map[string]any
-	description string
+	place      place
+	name       string
+	node       *node
+	optional   bool // "name?"
+	hasDefault bool
+	value      any
+	attributes map[string]any
 }
 
 // below puts the places of an expression under the path at which it stands.
