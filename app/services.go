@@ -67,19 +67,19 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	return p, a.startEngine(ctx, p)
 }
 
-// oneLine is an error without the line breaks between the addresses that pgx tried.
-type oneLine struct{ error }
+// oneLineError is an error without the line breaks between the addresses that pgx tried.
+type oneLineError struct{ error }
 
-func (e oneLine) Error() string {
+func (e oneLineError) Error() string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(e.error.Error()), " "), ".: ", ": ")
 }
 
-func (e oneLine) Unwrap() error { return e.error }
+func (e oneLineError) Unwrap() error { return e.error }
 
 func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 	pool, err := db.Open(ctx, url)
 	if err != nil {
-		return fmt.Errorf("FLOWFORGE_DATABASE_URL: %w", oneLine{err})
+		return fmt.Errorf("FLOWFORGE_DATABASE_URL: %w", oneLineError{err})
 	}
 	a.onStop(pool.Close)
 	p.pool = pool

@@ -44,12 +44,12 @@ func (h *Handlers) followLog(ctx context.Context, id uuid.UUID, q telemetry.LogQ
 			if len(some) == 0 {
 				caughtUp = true
 			} else if err := send(some); err != nil {
-				return nil //nolint:nilerr // the reader went away
+				return nil
 			}
 			silence.Reset(quiet)
 		case <-changes:
 			if ended, err = h.hasEnded(ctx, id); err != nil {
-				return nil //nolint:nilerr // the answer has begun: the reader comes back
+				return nil // the answer has begun: the reader comes back
 			}
 			silence.Reset(quiet)
 		case <-silence.C:
@@ -59,7 +59,7 @@ func (h *Handlers) followLog(ctx context.Context, id uuid.UUID, q telemetry.LogQ
 			}
 		case <-keepAlive.C:
 			if err := stream.Ping(); err != nil {
-				return nil //nolint:nilerr // the reader went away
+				return nil
 			}
 		}
 	}

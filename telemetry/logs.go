@@ -236,7 +236,7 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 		if err := rows.Scan(&level, &n); err != nil {
 			return nil, err
 		}
-		counts[level] += int(n) //nolint:gosec // a number of lines
+		counts[level] += int(n)
 	}
 	return counts, rows.Err()
 }

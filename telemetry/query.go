@@ -167,7 +167,7 @@ func (s *Service) spooled(refs []spool.Ref, f *filter, span keySpan) ([]LogLine,
 		}
 		for i := range lines {
 			l := &lines[i]
-			l.writer, l.position = s.spool.Writer(), frame.First+uint64(i) //nolint:gosec // an index
+			l.writer, l.position = s.spool.Writer(), frame.First+uint64(i)
 			if f.match(l) && span.contains(l) {
 				out = append(out, *l)
 			}

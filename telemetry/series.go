@@ -176,8 +176,8 @@ func (r *seriesReader) series() []Series {
 		out = append(out, c.series)
 	}
 	slices.SortFunc(out, func(a, b Series) int {
-		ta, _ := encodeTags(a.Tags) //nolint:errcheck // strings always marshal
-		tb, _ := encodeTags(b.Tags) //nolint:errcheck // strings always marshal
+		ta, _ := encodeTags(a.Tags)
+		tb, _ := encodeTags(b.Tags)
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(ta, tb))
 	})
 	return out

@@ -63,7 +63,7 @@ func encode(v any, indent string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent(indent, indent)
-	if err := e.Encode(v); err != nil { //nolint:errchkjson // checked; decoded JSON has no value that cannot be written
+	if err := e.Encode(v); err != nil {
 		return "null"
 	}
 	return strings.TrimRight(b.String(), "\n")
