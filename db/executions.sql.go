@@ -169,6 +169,25 @@ func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, e
 	return result.RowsAffected(), nil
 }
 
+const flushBegun = `-- name: FlushBegun :exec
+WITH begun AS (
+    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
+    FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
+    WHERE a.execution_id = $1 AND a.node_index = ANY ($2::int[]) AND a.node_index = s.i AND a.attempt = s.attempt
+)
+UPDATE reservations r SET deadline_at = s.deadline_at
+FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
+WHERE r.execution_id = $1 AND r.node_index = ANY ($2::int[]) AND r.node_index = s.i AND r.attempt = s.attempt
+    AND s.deadline_at IS NOT NULL
+`
+
+// The second statement of a flush in which attempts have begun; it runs under the
+// fence that the first one locked.
+func (q *Queries) FlushBegun(ctx context.Context, iD uuid.UUID, indexes []int32, begun json.RawMessage) error {
+	_, err := q.db.Exec(ctx, flushBegun, iD, indexes, begun)
+	return err
+}
+
 const flushExecution = `-- name: FlushExecution :one
 WITH fence AS (
     UPDATE executions SET
@@ -189,46 +208,34 @@ WITH fence AS (
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
         progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
         progress_status = CASE WHEN u.attempt = u.from_attempt THEN n.progress_status ELSE '' END
-    FROM fence, jsonb_to_recordset($21::jsonb) AS u(
+    FROM fence, jsonb_to_recordset($22::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
-    WHERE n.execution_id = $18 AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+    WHERE n.execution_id = $18 AND n.node_index = ANY ($21::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
-    SELECT f.id, c.i, c.attempt, $22, c.at
-    FROM fence f, jsonb_to_recordset($23::jsonb) AS c(i int, attempt int, at timestamptz)
+    SELECT f.id, c.i, c.attempt, $23, c.at
+    FROM fence f, jsonb_to_recordset($24::jsonb) AS c(i int, attempt int, at timestamptz)
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $22, c.cpu, c.memory, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($23::jsonb) AS c(
+    SELECT f.id, c.i, c.attempt, f.project_id, $23, c.cpu, c.memory, c.priority, c.at, c.expires_at
+    FROM fence f, jsonb_to_recordset($24::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz)
-), begun AS (
-    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
-    FROM fence, jsonb_to_recordset($24::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
-    WHERE a.execution_id = $18 AND a.node_index = s.i AND a.attempt = s.attempt
-), dated AS (
-    UPDATE reservations r SET deadline_at = s.deadline_at
-    FROM fence, jsonb_to_recordset($24::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
-    WHERE r.execution_id = $18 AND r.node_index = s.i AND r.attempt = s.attempt AND s.deadline_at IS NOT NULL
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
         outcome = d.outcome, exit_code = d.exit_code, message = d.message,
         host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
         cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
-    FROM fence, jsonb_to_recordset($25::jsonb) AS d(
+    FROM fence, jsonb_to_recordset($26::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
-    WHERE a.execution_id = $18 AND a.node_index = d.i AND a.attempt = d.attempt
+    WHERE a.execution_id = $18 AND a.node_index = ANY ($25::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($25::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $18 AND r.node_index = d.i AND r.attempt = d.attempt
-), consumed AS (
-    DELETE FROM reports r
-    USING fence, jsonb_to_recordset($25::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $18 AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $18 AND r.node_index = ANY ($25::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
@@ -259,10 +266,11 @@ type FlushExecutionParams struct {
 	ID           uuid.UUID
 	Owner        string
 	Epoch        int64
+	Moved        []int32
 	Nodes        json.RawMessage
 	Launcher     string
 	Claims       json.RawMessage
-	Begun        json.RawMessage
+	Stopped      []int32
 	Ended        json.RawMessage
 }
 
@@ -273,7 +281,9 @@ type FlushExecutionRow struct {
 
 // Writes one batch of a drive loop: everything or, when the fence does not hold,
 // nothing. moved has to equal the number of nodes given: each is compared with
-// the state and the attempt that the loop believes it has.
+// the state and the attempt that the loop believes it has. The arrays of indexes
+// say the same as the record sets, so that whatever the planner believes of their
+// sizes, it reads only the rows that change and never a whole execution.
 func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) (FlushExecutionRow, error) {
 	row := q.db.QueryRow(ctx, flushExecution,
 		arg.Status,
@@ -296,10 +306,11 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.ID,
 		arg.Owner,
 		arg.Epoch,
+		arg.Moved,
 		arg.Nodes,
 		arg.Launcher,
 		arg.Claims,
-		arg.Begun,
+		arg.Stopped,
 		arg.Ended,
 	)
 	var i FlushExecutionRow

@@ -15,9 +15,8 @@ import (
 
 const attemptOutputs = `-- name: AttemptOutputs :many
 SELECT a.node_index, a.attempt, a.outputs
-FROM jsonb_to_recordset($1::jsonb) AS k(i int, attempt int)
-JOIN attempts a ON a.execution_id = $2 AND a.node_index = k.i AND a.attempt = k.attempt
-WHERE a.outputs IS NOT NULL
+FROM attempts a
+WHERE a.execution_id = $1 AND a.node_index = $2 AND a.attempt = $3 AND a.outputs IS NOT NULL
 `
 
 type AttemptOutputsRow struct {
@@ -26,8 +25,8 @@ type AttemptOutputsRow struct {
 	Outputs   json.RawMessage
 }
 
-func (q *Queries) AttemptOutputs(ctx context.Context, keys json.RawMessage, executionID uuid.UUID) ([]AttemptOutputsRow, error) {
-	rows, err := q.db.Query(ctx, attemptOutputs, keys, executionID)
+func (q *Queries) AttemptOutputs(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) ([]AttemptOutputsRow, error) {
+	rows, err := q.db.Query(ctx, attemptOutputs, executionID, nodeIndex, attempt)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,15 @@ func (q *Queries) DeleteReport(ctx context.Context, executionID uuid.UUID, nodeI
 	return err
 }
 
+const deleteReportsOf = `-- name: DeleteReportsOf :exec
+DELETE FROM reports WHERE execution_id = $1
+`
+
+func (q *Queries) DeleteReportsOf(ctx context.Context, executionID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteReportsOf, executionID)
+	return err
+}
+
 const hasReports = `-- name: HasReports :one
 SELECT EXISTS (SELECT 1 FROM reports WHERE execution_id = $1)::bool AS has
 `

@@ -21,7 +21,7 @@ type batch struct {
 	want      []quota.Request      // became ready
 	release   map[int]quota.Amount // capacity that ended attempts held
 	artifacts []artifact.New
-	consumed  []attemptKey // stored reports that turned out to be stale
+	consumed  []attemptKey // stored reports that were applied or are stale
 	finished  bool         // the execution has ended
 	offers    bool         // capacity may have been set aside for this execution
 

@@ -261,9 +261,8 @@ func (l *loop) loadReports(ctx context.Context) error {
 			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
 		}
 		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
-		if !l.applyEnding(ctx, m) {
-			l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
-		}
+		l.applyEnding(ctx, m)
+		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
 	}
 	return nil
 }

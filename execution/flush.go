@@ -113,7 +113,12 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	}
 	for _, k := range b.consumed {
 		if err := q.DeleteReport(ctx, l.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
-			return fmt.Errorf("delete a stale report: %w", err)
+			return fmt.Errorf("delete a report: %w", err)
+		}
+	}
+	if b.finished {
+		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
+			return fmt.Errorf("delete reports: %w", err)
 		}
 	}
 	result, err := q.FlushExecution(ctx, l.flushParams())
@@ -126,11 +131,33 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if int(result.Moved) != len(b.nodes) {
 		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
 	}
+	return l.writeBegun(ctx, q)
+}
+
+// writeBegun writes which attempts have begun.
+func (l *loop) writeBegun(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.begun) == 0 {
+		return nil
+	}
+	rows := slices.Collect(maps.Values(l.batch.begun))
+	if err := q.FlushBegun(ctx, l.id, indexes(rows, func(r begunRow) int { return r.Node }), recordSet(rows)); err != nil {
+		return fmt.Errorf("flush begins: %w", err)
+	}
 	return nil
+}
+
+// indexes returns the node indexes of rows.
+func indexes[T any](rows []T, node func(T) int) []int32 {
+	list := make([]int32, len(rows))
+	for k, r := range rows {
+		list[k] = int32(node(r)) //nolint:gosec // at most workflow.MaxOperators
+	}
+	return list
 }
 
 func (l *loop) flushParams() db.FlushExecutionParams {
 	b, p := l.batch, l.progress
+	nodes := l.nodeRows()
 	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most workflow.MaxOperators
 	params := db.FlushExecutionParams{
 		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
@@ -140,8 +167,9 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
 		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
-		Nodes:      mustJSON(l.nodeRows()), Events: recordSet(b.events), Claims: recordSet(b.claims),
-		Begun: recordSet(slices.Collect(maps.Values(b.begun))), Ended: recordSet(b.ended),
+		Nodes:      recordSet(nodes), Moved: indexes(nodes, func(r *nodeRow) int { return r.Index }),
+		Ended: recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
+		Claims: recordSet(b.claims), Events: recordSet(b.events),
 	}
 	if l.failure != nil {
 		params.Error = mustJSON(l.failure)

@@ -61,8 +61,7 @@ func (l *loop) refuseOutputs(e *ending, message string) {
 func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
 	outputs := map[string]output{}
 	if len(l.operator(i).Outputs) > 0 {
-		keys := mustJSON([]attemptKey{{i, l.nodes[i].attempt}})
-		rows, err := l.service.queries.AttemptOutputs(ctx, keys, l.id)
+		rows, err := l.service.queries.AttemptOutputs(ctx, l.id, int32(i), int32(l.nodes[i].attempt)) //nolint:gosec // an index and a count
 		if err != nil {
 			return nil, fmt.Errorf("the outputs could not be read: %w", err)
 		}

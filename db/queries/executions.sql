@@ -114,7 +114,9 @@ SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, s
 -- name: FlushExecution :one
 -- Writes one batch of a drive loop: everything or, when the fence does not hold,
 -- nothing. moved has to equal the number of nodes given: each is compared with
--- the state and the attempt that the loop believes it has.
+-- the state and the attempt that the loop believes it has. The arrays of indexes
+-- say the same as the record sets, so that whatever the planner believes of their
+-- sizes, it reads only the rows that change and never a whole execution.
 WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
@@ -138,7 +140,7 @@ WITH fence AS (
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
-    WHERE n.execution_id = @id AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+    WHERE n.execution_id = @id AND n.node_index = ANY (@moved::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
@@ -149,14 +151,6 @@ WITH fence AS (
     SELECT f.id, c.i, c.attempt, f.project_id, @launcher, c.cpu, c.memory, c.priority, c.at, c.expires_at
     FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz)
-), begun AS (
-    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
-    FROM fence, jsonb_to_recordset(@begun::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
-    WHERE a.execution_id = @id AND a.node_index = s.i AND a.attempt = s.attempt
-), dated AS (
-    UPDATE reservations r SET deadline_at = s.deadline_at
-    FROM fence, jsonb_to_recordset(@begun::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
-    WHERE r.execution_id = @id AND r.node_index = s.i AND r.attempt = s.attempt AND s.deadline_at IS NOT NULL
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
         outcome = d.outcome, exit_code = d.exit_code, message = d.message,
@@ -165,15 +159,11 @@ WITH fence AS (
     FROM fence, jsonb_to_recordset(@ended::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
-    WHERE a.execution_id = @id AND a.node_index = d.i AND a.attempt = d.attempt
+    WHERE a.execution_id = @id AND a.node_index = ANY (@stopped::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (
     DELETE FROM reservations r
     USING fence, jsonb_to_recordset(@ended::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = @id AND r.node_index = d.i AND r.attempt = d.attempt
-), consumed AS (
-    DELETE FROM reports r
-    USING fence, jsonb_to_recordset(@ended::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = @id AND r.node_index = d.i AND r.attempt = d.attempt
+    WHERE r.execution_id = @id AND r.node_index = ANY (@stopped::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
@@ -181,6 +171,19 @@ WITH fence AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
 SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved;
+
+-- name: FlushBegun :exec
+-- The second statement of a flush in which attempts have begun; it runs under the
+-- fence that the first one locked.
+WITH begun AS (
+    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
+    FROM jsonb_to_recordset(@begun::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
+    WHERE a.execution_id = @id AND a.node_index = ANY (@indexes::int[]) AND a.node_index = s.i AND a.attempt = s.attempt
+)
+UPDATE reservations r SET deadline_at = s.deadline_at
+FROM jsonb_to_recordset(@begun::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
+WHERE r.execution_id = @id AND r.node_index = ANY (@indexes::int[]) AND r.node_index = s.i AND r.attempt = s.attempt
+    AND s.deadline_at IS NOT NULL;
 
 -- name: ListEvents :many
 SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e

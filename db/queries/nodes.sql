@@ -90,9 +90,8 @@ WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @a
 
 -- name: AttemptOutputs :many
 SELECT a.node_index, a.attempt, a.outputs
-FROM jsonb_to_recordset(@keys::jsonb) AS k(i int, attempt int)
-JOIN attempts a ON a.execution_id = @execution_id AND a.node_index = k.i AND a.attempt = k.attempt
-WHERE a.outputs IS NOT NULL;
+FROM attempts a
+WHERE a.execution_id = @execution_id AND a.node_index = @node_index AND a.attempt = @attempt AND a.outputs IS NOT NULL;
 
 -- name: SaveCheckpoint :execrows
 INSERT INTO checkpoints (execution_id, node_index, attempt, data, saved_at)

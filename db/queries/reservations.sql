@@ -28,6 +28,9 @@ SELECT node_index, attempt, report FROM reports WHERE execution_id = @execution_
 -- name: DeleteReport :exec
 DELETE FROM reports WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt;
 
+-- name: DeleteReportsOf :exec
+DELETE FROM reports WHERE execution_id = @execution_id;
+
 -- name: HasReports :one
 SELECT EXISTS (SELECT 1 FROM reports WHERE execution_id = @execution_id)::bool AS has;
 
