@@ -78,7 +78,7 @@ func (k unionKind) normalize(c *checker, t *Type, path string, v any) any {
 		if object, _ := v.(map[string]any); !fieldsBeside(variant) {
 			refuseUnknown(c, path, object, "$type", "value")
 		}
-		return wrapVariant(tag, variant, variant.normalize(c, path, value))
+		return wrapVariant(tag, variant, variant.normalize(c, below(variant, path), value))
 	}
 	if v == nil {
 		return c.wrong(t, path, v)
@@ -131,6 +131,14 @@ func (unionKind) ui(t *Type, f *UIField, env Env) {
 
 // decode reads the chosen variant alone; what was typed in the others stays in
 // the form.
+// below is the path of the variant's value in a union at path.
+func below(variant *Type, path string) string {
+	if fieldsBeside(variant) {
+		return path
+	}
+	return join(path, "value")
+}
+
 func (unionKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 	tag, ok := r.text(name + ".$type")
 	if !ok || tag == "" {
@@ -140,7 +148,7 @@ func (unionKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 	if !known {
 		return map[string]any{"$type": tag}, true
 	}
-	value, present := variant.impl.decode(r, variant, join(name, tag), path)
+	value, present := variant.impl.decode(r, variant, join(name, tag), below(variant, path))
 	if !present && fieldsBeside(variant) {
 		value = map[string]any{}
 	}
@@ -166,6 +174,9 @@ func (unionKind) control(r *formReader, t *Type, name string, segments []string)
 	variant, known := variantNamed(t, tag)
 	if !known || len(segments) > 0 && strings.HasPrefix(segments[0], "$") {
 		return name + ".$type"
+	}
+	if !fieldsBeside(variant) && len(segments) > 0 && segments[0] == "value" {
+		segments = segments[1:]
 	}
 	return variant.impl.control(r, variant, join(name, tag), segments)
 }

@@ -156,7 +156,7 @@ func (c Control) Alternatives() []Alternative {
 	out := make([]Alternative, len(c.Type.Variants))
 	for i, v := range c.Type.Variants {
 		path := c.Path
-		if v.Type.Kind != typeregistry.KindStruct {
+		if v.Type.Kind != typeregistry.KindStruct && v.Type.Kind != typeregistry.KindHyperparam {
 			path += ".value"
 		}
 		value := c.of(v.Type, c.Name+"."+v.Tag, path, InitialOf(v.Type))
