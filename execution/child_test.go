@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,6 +55,10 @@ func TestMain(m *testing.M) {
 func childMain() int {
 	ctx, stop := signal.NotifyContext(auth.WithSubject(context.Background(), auth.Local()), syscall.SIGTERM)
 	defer stop()
+	ready := fmt.Sprintf("%s/ready-%d", os.Getenv(envDir), os.Getpid()) // a signal ends it in peace from here on
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		return 1
+	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if err := runChild(ctx, log); err != nil {
 		log.Error("child", "error", err)

@@ -261,6 +261,10 @@ func TestGracefulStop(t *testing.T) {
 	launch := envLaunch + "=kill:10"
 	for range 4 {
 		cmd := b.child(launch)
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(fmt.Sprintf("%s/ready-%d", b.dir, cmd.Process.Pid))
+			return err == nil
+		}, 30*time.Second, 5*time.Millisecond)
 		time.Sleep(400 * time.Millisecond) // any moment will do
 		begin := time.Now()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))

@@ -43,12 +43,12 @@ func (s *Service) renewLeases(ctx context.Context) error {
 }
 
 func (s *Service) renewOnce(ctx context.Context) error {
-	loops := s.live.all()
-	if len(loops) == 0 {
+	leases := s.live.all()
+	if len(leases) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, 0, len(loops))
-	for id := range loops {
+	ids := make([]uuid.UUID, 0, len(leases))
+	for id := range leases {
 		ids = append(ids, id)
 	}
 	rows, err := s.queries.RenewLeases(ctx, s.config.Timing.Lease.Seconds(), ids, s.owner)
@@ -56,8 +56,9 @@ func (s *Service) renewOnce(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
-		if l := loops[row.ID]; l.epoch == row.OwnerEpoch {
-			delete(loops, row.ID)
+		// A newer epoch of this owner is a loop that rested and went on meanwhile.
+		if leases[row.ID].epoch <= row.OwnerEpoch {
+			delete(leases, row.ID)
 		}
 		if row.CancelRequestedAt != nil {
 			s.live.post(row.ID, message{cancel: &row.CancelReason})
@@ -66,8 +67,8 @@ func (s *Service) renewOnce(ctx context.Context) error {
 			s.live.post(row.ID, message{reports: true})
 		}
 	}
-	for _, l := range loops {
-		l.fence()
+	for _, held := range leases {
+		held.loop.fence()
 	}
 	return nil
 }

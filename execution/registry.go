@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"maps"
 	"sync"
 
 	"github.com/google/uuid"
@@ -96,10 +95,21 @@ func (r *registry) take(l *loop) []message {
 }
 
 // all returns the loops of this process.
-func (r *registry) all() map[uuid.UUID]*loop {
+func (r *registry) all() map[uuid.UUID]lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return maps.Clone(r.loops)
+	leases := make(map[uuid.UUID]lease, len(r.loops))
+	for id, l := range r.loops {
+		leases[id] = lease{loop: l, epoch: l.epoch}
+	}
+	return leases
+}
+
+// lease is a live loop with the epoch under which it lives. A loop that is
+// parked and taken up again lives under another.
+type lease struct {
+	loop  *loop
+	epoch int64
 }
 
 // get returns the live loop of id.

@@ -115,7 +115,7 @@ func (s *Spool) write(g *group) error {
 // is large enough or there is none yet. The caller holds writing.
 func (s *Spool) current(first uint64) (*segment, error) {
 	if s.file != nil {
-		if seg := s.segments[len(s.segments)-1]; seg.bytes < s.cfg.SegmentBytes {
+		if seg := s.newest(); seg.bytes < s.cfg.SegmentBytes {
 			return seg, nil
 		}
 		if err := s.file.Close(); err != nil {
@@ -141,6 +141,14 @@ func (s *Spool) current(first uint64) (*segment, error) {
 	s.segments = append(s.segments, seg)
 	s.mu.Unlock()
 	return seg, nil
+}
+
+// newest returns the segment that is written to; only the holder of writing adds
+// to it or begins another.
+func (s *Spool) newest() *segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.segments[len(s.segments)-1]
 }
 
 // writeFile replaces dir/name atomically, and durably but for the rename itself.
