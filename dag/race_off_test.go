@@ -1,5 +1,0 @@
-//go:build !race
-
-package dag
-
-const slowdown = 1
