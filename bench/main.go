@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/flowforge/flowforge/embedded/postgres"
 )
 
 func main() {
@@ -31,19 +32,17 @@ func main() {
 }
 
 func run(ctx context.Context, only, out string, repeat int) error {
-	url := os.Getenv("FLOWFORGE_TEST_DATABASE_URL")
-	if url == "" {
-		url = os.Getenv("FLOWFORGE_DATABASE_URL")
-	}
-	if url == "" {
-		return errors.New("set FLOWFORGE_TEST_DATABASE_URL to a PostgreSQL server on which a database may be created")
-	}
 	dir, err := os.MkdirTemp("", "ffbench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	url, stopDatabase, err := database(ctx, dir, log)
+	if err != nil {
+		return err
+	}
+	defer stopDatabase()
 	engine, err := start(ctx, url, dir, log)
 	if err != nil {
 		return err
@@ -71,4 +70,22 @@ func run(ctx context.Context, only, out string, repeat int) error {
 		return err
 	}
 	return os.WriteFile(out, []byte(text), 0o644)
+}
+
+// database returns the server that FLOWFORGE_DATABASE_URL names, or a private one
+// with the settings of the embedded default, durable as that is.
+func database(ctx context.Context, dir string, log *slog.Logger) (url string, stop func(), err error) {
+	if url := os.Getenv("FLOWFORGE_DATABASE_URL"); url != "" {
+		return url, func() {}, nil
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL may run as another account
+		return "", nil, err
+	}
+	server, err := postgres.Start(ctx, postgres.Config{
+		Dir: filepath.Join(dir, "postgres"), BinDirs: []string{filepath.Join(".cache", "postgres", "native", "bin")}, Logger: log,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	return server.URL(), func() { _ = server.Close() }, nil
 }
