@@ -78,7 +78,7 @@ func database(ctx context.Context, dir string, log *slog.Logger) (url string, st
 	if url := os.Getenv("FLOWFORGE_DATABASE_URL"); url != "" {
 		return url, func() {}, nil
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL may run as another account
+	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL may run as another account
 		return "", nil, err
 	}
 	server, err := postgres.Start(ctx, postgres.Config{
