@@ -77,8 +77,11 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// flush inserts all that is spooled; with nothing to insert it checks the connection.
+// flush inserts all that is spooled; with nothing to insert it checks the
+// connection. One flush runs at a time: a batch is open until it is committed.
 func (s *Service) flush(ctx context.Context) error {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
 	if !s.store.migrated.Load() {
 		migrating, cancel := context.WithTimeout(ctx, flushTimeout)
 		err := s.store.migrate(migrating, s.cfg.RetentionDays)

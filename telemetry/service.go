@@ -72,6 +72,7 @@ type Service struct {
 	// appending is held for reading while an append is on its way to the disk, and
 	// for writing to wait for all of them.
 	appending sync.RWMutex
+	flushing  sync.Mutex // held by the one flush that runs
 	seenMu    sync.Mutex
 	seen      *seen
 
