@@ -103,7 +103,7 @@ func TestOtherProjectsSeeNothing(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	_, err = s.List(t.Context(), Filter{})
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
-	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleMember})
+	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev)})
 	err = s.Publish(member, db.New(s.pool), auth.LocalTenant, auth.LocalProject, nil)
 	require.True(t, apperr.Is(err, apperr.Forbidden), "outputs are the engine's to publish")
 }

@@ -15,7 +15,7 @@ import (
 
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
-	member := Subject{ID: uuid.New(), Role: RoleMember}
+	member := Subject{ID: uuid.New(), Role: RoleUser, ProjectID: uuid.New(), Policy: Everywhere(ProjectDev)}
 	tests := []struct {
 		name    string
 		subject *Subject
@@ -48,14 +48,18 @@ func TestAuthorize(t *testing.T) {
 
 func TestAuthorizeOwner(t *testing.T) {
 	t.Parallel()
-	owner, other := uuid.New(), uuid.New()
-	ctx := WithSubject(context.Background(), Subject{ID: owner, Role: RoleMember})
-	_, err := AuthorizeOwner(ctx, ExecutionCancel, owner)
-	require.NoError(t, err)
-	_, err = AuthorizeOwner(ctx, ExecutionCancel, other)
-	require.True(t, apperr.Is(err, apperr.Forbidden))
-	_, err = AuthorizeOwner(WithSubject(ctx, Local()), ExecutionCancel, other)
-	require.NoError(t, err)
+	self, other, place := uuid.New(), uuid.New(), uuid.New()
+	absent := apperr.New(apperr.NotFound, "absent")
+	as := func(p Policy, owner uuid.UUID) error {
+		ctx := WithSubject(context.Background(), Subject{ID: self, Role: RoleUser, Policy: p})
+		_, err := AuthorizeOwner(ctx, ExecutionCancel, ExecutionCancelAny, place, owner, absent)
+		return err
+	}
+	require.NoError(t, as(Everywhere(ProjectDev), self))
+	require.True(t, apperr.Is(as(Everywhere(ProjectDev), other), apperr.Forbidden))
+	require.True(t, apperr.Is(as(Everywhere(Viewer), self), apperr.Forbidden))
+	require.NoError(t, as(Everywhere(TeamAdmin), other))
+	require.ErrorIs(t, as(nil, self), absent)
 }
 
 func TestTaskToken(t *testing.T) {

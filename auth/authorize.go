@@ -2,77 +2,114 @@ package auth
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Action is something that a service method does.
+// Action is something that a service method does: a noun and a verb.
 type Action string
 
 // The actions. A service method authorises one of them in its first statement.
 const (
-	WorkflowRead    Action = "workflow.read"
-	WorkflowWrite   Action = "workflow.write"
-	ExecutionRead   Action = "execution.read"
-	ExecutionLaunch Action = "execution.launch"
-	ExecutionCancel Action = "execution.cancel"
-	ArtifactRead    Action = "artifact.read"
-	ArtifactWrite   Action = "artifact.write"
-	TypeRead        Action = "type.read"
-	TypeWrite       Action = "type.write"
-	CatalogueRead   Action = "catalogue.read"
-	CatalogueWrite  Action = "catalogue.write"
-	LogRead         Action = "log.read"
-	TaskReport      Action = "task.report"
-	Administer      Action = "admin"
+	WorkflowRead       Action = "workflow.read"
+	WorkflowWrite      Action = "workflow.write"
+	WorkflowArchive    Action = "workflow.archive"
+	ExecutionRead      Action = "execution.read"
+	ExecutionLaunch    Action = "execution.launch"
+	ExecutionCancel    Action = "execution.cancel"     // one's own
+	ExecutionCancelAny Action = "execution.cancel_any" // anybody's
+	ArtifactRead       Action = "artifact.read"
+	ArtifactWrite      Action = "artifact.write"
+	TypeRead           Action = "type.read"
+	TypeWrite          Action = "type.write"
+	CatalogueRead      Action = "catalogue.read"
+	CatalogueWrite     Action = "catalogue.write"
+	LogRead            Action = "log.read"
+	SecretRead         Action = "secret.read" // names, never values
+	SecretWrite        Action = "secret.write"
+	QuotaRead          Action = "quota.read"
+	QuotaWrite         Action = "quota.write" // asked of the parent of what is changed
+	TenancyRead        Action = "tenancy.read"
+	TenancyWrite       Action = "tenancy.write" // departments, teams, projects below the place
+	MemberRead         Action = "member.read"
+	MemberWrite        Action = "member.write"
+	AuditRead          Action = "audit.read"
+	TaskReport         Action = "task.report"
+	Administer         Action = "admin" // the installation
 )
 
-// memberMay says what RoleMember allows; AuthorizeOwner narrows it to own objects.
-func memberMay(a Action) bool {
-	switch a {
-	case WorkflowRead, WorkflowWrite, ExecutionRead, ExecutionLaunch, ExecutionCancel,
-		ArtifactRead, ArtifactWrite, TypeRead, CatalogueRead, CatalogueWrite, LogRead:
-		return true
-	case TypeWrite, TaskReport, Administer:
-		return false
+// reading is the action that shows that a thing exists at all.
+func (a Action) reading() Action {
+	noun, _, ok := strings.Cut(string(a), ".")
+	if !ok {
+		return a
 	}
-	return false
+	return Action(noun + ".read")
 }
 
-// Authorize returns the subject of ctx when it may do a. It returns
-// apperr.Unauthenticated when nobody is signed in, and apperr.Forbidden when
-// the subject's role does not allow a.
+// Authorize returns the subject of ctx when it may do a in its current project.
+// It returns apperr.Unauthenticated when nobody is signed in, and
+// apperr.Forbidden when the subject may not.
 func Authorize(ctx context.Context, a Action) (Subject, error) {
 	s, ok := SubjectOf(ctx)
 	if !ok {
 		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
 	}
-	switch s.Role {
-	case RoleAdmin, RoleSystem:
+	if s.may(a, s.ProjectID) {
 		return s, nil
-	case RoleTask:
-		if a == TaskReport {
-			return s, nil
-		}
-	case RoleMember:
-		if memberMay(a) {
-			return s, nil
-		}
+	}
+	if s.Role == RoleUser && s.ProjectID == uuid.Nil {
+		return Subject{}, apperr.New(apperr.Forbidden, "You are not a member of any project yet. Ask an administrator to add you.")
 	}
 	return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
 }
 
-// AuthorizeOwner is Authorize for an object that its owner and administrators
-// alone may change.
-func AuthorizeOwner(ctx context.Context, a Action, owner uuid.UUID) (Subject, error) {
-	s, err := Authorize(ctx, a)
+// AuthorizeIn returns the subject of ctx when it may do a at place, the project
+// or other node of the tenancy tree that an object belongs to. Who may not even
+// read there gets absent, the error of an object that does not exist, so that
+// nobody learns of another tenant's objects; who may only read gets
+// apperr.Forbidden.
+func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (Subject, error) {
+	s, ok := SubjectOf(ctx)
+	switch {
+	case !ok:
+		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+	case s.may(a, place):
+		return s, nil
+	case s.may(a.reading(), place):
+		return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
+	}
+	return Subject{}, absent
+}
+
+// AuthorizeOwner is AuthorizeIn for an object that its owner may change by a, and
+// everybody else by others.
+func AuthorizeOwner(ctx context.Context, a, others Action, place, owner uuid.UUID, absent error) (Subject, error) {
+	s, err := AuthorizeIn(ctx, a, place, absent)
 	if err != nil {
 		return s, err
 	}
-	if s.Role == RoleMember && s.ID != owner {
-		return Subject{}, apperr.New(apperr.Forbidden, "Only the person who launched it or an administrator may do this.")
+	if s.ID != owner && !s.may(others, place) {
+		return Subject{}, apperr.New(apperr.Forbidden, "Only the person who launched it or an administrator of the team may do this.")
 	}
 	return s, nil
 }
+
+// may reports whether s may do a at place.
+func (s Subject) may(a Action, place uuid.UUID) bool {
+	switch s.Role {
+	case RoleAdmin, RoleSystem:
+		return true
+	case RoleTask:
+		return a == TaskReport && s.Task != nil && place == s.Task.ProjectID
+	case RoleUser:
+		return s.Policy != nil && place != uuid.Nil && s.Policy.May(a, place)
+	}
+	return false
+}
+
+// May reports whether s may do a at place, for pages that offer only what is allowed.
+func (s Subject) May(a Action, place uuid.UUID) bool { return s.may(a, place) }

@@ -9,42 +9,55 @@ import (
 	"github.com/google/uuid"
 )
 
-// The home of everything in local mode; migrations/postgres/00001_tenancy.sql inserts the rows.
+// The home of everything in local mode; migrations/postgres/00001_tenancy.sql and
+// 00006_tenancy_tree.sql insert the rows.
 //
 //nolint:gochecknoglobals // constants in all but form: an array has no constants
 var (
+	Installation = uuid.MustParse("01900000-0000-7000-8000-000000000000") // the root of the tenancy tree
 	LocalTenant  = uuid.MustParse("01900000-0000-7000-8000-000000000001")
 	LocalTeam    = uuid.MustParse("01900000-0000-7000-8000-000000000002")
 	LocalProject = uuid.MustParse("01900000-0000-7000-8000-000000000003")
 	LocalAdmin   = uuid.MustParse("01900000-0000-7000-8000-000000000004")
 )
 
-// Role is what a subject is allowed in general.
+// Role is what kind of subject asks.
 type Role string
 
 // The roles.
 const (
-	RoleAdmin  Role = "admin"  // everything
-	RoleMember Role = "member" // read, launch, cancel their own executions
+	RoleAdmin  Role = "admin"  // administrator of the installation: everything
+	RoleUser   Role = "user"   // a person or a service account: what its Policy allows
 	RoleTask   Role = "task"   // report on one attempt
 	RoleSystem Role = "system" // the engine itself
 )
 
-// Subject is who a request acts for.
+// Subject is who a request acts for, and in which project.
 type Subject struct {
-	ID        uuid.UUID
-	Name      string
-	Role      Role
-	TenantID  uuid.UUID
-	ProjectID uuid.UUID
-	Task      *TaskScope // set for RoleTask alone
+	ID         uuid.UUID
+	Name       string
+	Role       Role
+	TenantID   uuid.UUID  // of the current project; uuid.Nil for somebody without any
+	ProjectID  uuid.UUID  // the current project; lists are of it
+	Task       *TaskScope // set for RoleTask alone
+	Policy     Policy     // of RoleUser; nil allows nothing
+	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it proved itself
 }
 
-// TaskScope names the one attempt that a task token is good for.
+// Policy says what a user may do at a place: any node of the tenancy tree. A
+// role at a place is good for everything below it.
+type Policy interface {
+	May(action Action, place uuid.UUID) bool
+}
+
+// TaskScope names the one attempt that a task token is good for, and where it
+// belongs.
 type TaskScope struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int
 	Attempt     int
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
 }
 
 // Local returns the administrator of a local installation.
@@ -59,10 +72,20 @@ func System() Subject {
 
 // ForTask returns the subject of a task that presented a token of scope.
 func ForTask(scope TaskScope) Subject {
-	return Subject{Name: "task", Role: RoleTask, TenantID: LocalTenant, ProjectID: LocalProject, Task: &scope}
+	return Subject{Name: "task", Role: RoleTask, TenantID: scope.TenantID, ProjectID: scope.ProjectID, Task: &scope}
 }
 
-type subjectKey struct{}
+// Origin is where a request came from, for the audit log.
+type Origin struct {
+	Address   string // IP address of the client
+	UserAgent string
+	RequestID string
+}
+
+type (
+	subjectKey struct{}
+	originKey  struct{}
+)
 
 // WithSubject returns a context that acts for s.
 func WithSubject(ctx context.Context, s Subject) context.Context {
@@ -77,3 +100,21 @@ func SubjectOf(ctx context.Context) (Subject, bool) {
 	s, ok := ctx.Value(subjectKey{}).(Subject)
 	return s, ok
 }
+
+// WithOrigin returns a context of a request that came from o.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginOf returns where the request of ctx came from; the zero Origin for the
+// engine's own work.
+func OriginOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
+// PolicyFunc is a Policy of one function.
+type PolicyFunc func(action Action, place uuid.UUID) bool
+
+// May implements Policy.
+func (f PolicyFunc) May(action Action, place uuid.UUID) bool { return f(action, place) }

@@ -28,7 +28,7 @@ func NewSigner(key []byte) (Signer, error) {
 
 const (
 	taskTokenPrefix  = "fft_"
-	taskPayloadBytes = 16 + 4 + 4 + 8
+	taskPayloadBytes = 16 + 4 + 4 + 16 + 16 + 8
 )
 
 // Sign returns a token for scope that is good until expiry.
@@ -37,7 +37,9 @@ func (s Signer) Sign(scope TaskScope, expiry time.Time) string {
 	b = append(b, scope.ExecutionID[:]...)
 	b = binary.BigEndian.AppendUint32(b, uint32(scope.NodeIndex)) //nolint:gosec // an index of at most 10,000s
 	b = binary.BigEndian.AppendUint32(b, uint32(scope.Attempt))   //nolint:gosec // a small count
-	b = binary.BigEndian.AppendUint64(b, uint64(expiry.Unix()))   //nolint:gosec // after 1970
+	b = append(b, scope.TenantID[:]...)
+	b = append(b, scope.ProjectID[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(expiry.Unix())) //nolint:gosec // after 1970
 	b = append(b, s.mac(b)...)
 	return taskTokenPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
@@ -57,13 +59,15 @@ func (s Signer) Verify(token string, now time.Time) (TaskScope, error) {
 	if !hmac.Equal(s.mac(payload), b[taskPayloadBytes:]) {
 		return TaskScope{}, bad
 	}
-	if now.Unix() > int64(binary.BigEndian.Uint64(payload[24:])) { //nolint:gosec // signed by us
+	if now.Unix() > int64(binary.BigEndian.Uint64(payload[56:])) { //nolint:gosec // signed by us
 		return TaskScope{}, apperr.New(apperr.Unauthenticated, "The task token has expired.")
 	}
 	return TaskScope{
 		ExecutionID: uuid.UUID(payload[:16]),
 		NodeIndex:   int(binary.BigEndian.Uint32(payload[16:])),
 		Attempt:     int(binary.BigEndian.Uint32(payload[20:])),
+		TenantID:    uuid.UUID(payload[24:40]),
+		ProjectID:   uuid.UUID(payload[40:56]),
 	}, nil
 }
 

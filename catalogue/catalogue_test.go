@@ -189,7 +189,7 @@ func TestCustomTypes(t *testing.T) {
 	_, _, err = s.RegisterType(ctx, []byte(`{"type_name":"Bad","extends":"Nothing"}`))
 	require.True(t, apperr.Is(err, apperr.Invalid))
 	member := auth.Local()
-	member.Role = auth.RoleMember
+	member.Role, member.Policy = auth.RoleUser, auth.Everywhere(auth.ProjectDev)
 	_, _, err = s.RegisterType(auth.WithSubject(ctx, member), definition)
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 }

@@ -18,7 +18,7 @@ UPDATE executions SET
     owner = $1, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason
 `
 
 // Takes the execution when nobody drives it. The epoch fences the former owner.
@@ -65,6 +65,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.LeaseUntil,
 		&i.WakeAt,
 		&i.DriveRequestedAt,
+		&i.Reason,
 	)
 	return i, err
 }
@@ -319,7 +320,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -365,6 +366,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.LeaseUntil,
 		&i.WakeAt,
 		&i.DriveRequestedAt,
+		&i.Reason,
 	)
 	return i, err
 }
@@ -482,7 +484,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -575,6 +577,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.LeaseUntil,
 			&i.WakeAt,
 			&i.DriveRequestedAt,
+			&i.Reason,
 		); err != nil {
 			return nil, err
 		}
@@ -738,7 +741,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at FROM executions e WHERE e.workflow_id = w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions e WHERE e.workflow_id = w.id AND e.project_id = $2
     ORDER BY e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

@@ -11,6 +11,21 @@ import (
 	"github.com/google/uuid"
 )
 
+type ApiKey struct {
+	ID              string
+	UserID          uuid.UUID
+	ProjectID       *uuid.UUID
+	Name            string
+	SecretHmac      []byte
+	Scopes          []string
+	CreatedAt       time.Time
+	CreatedBy       uuid.UUID
+	ExpiresAt       *time.Time
+	LastUsedAt      *time.Time
+	LastUsedAddress string
+	RevokedAt       *time.Time
+}
+
 type Artifact struct {
 	ID           uuid.UUID
 	TenantID     uuid.UUID
@@ -47,6 +62,26 @@ type Attempt struct {
 	CpuSeconds   *float64
 	PeakRssBytes *int64
 	Outputs      json.RawMessage
+}
+
+type AuditLog struct {
+	ID         uuid.UUID
+	At         time.Time
+	TenantID   *uuid.UUID
+	ProjectID  *uuid.UUID
+	ActorID    *uuid.UUID
+	ActorKind  string
+	Actor      string
+	Credential string
+	Address    string
+	RequestID  string
+	Action     string
+	ObjectKind string
+	ObjectID   string
+	ObjectName string
+	OldValue   json.RawMessage
+	NewValue   json.RawMessage
+	Reason     string
 }
 
 type Blob struct {
@@ -139,6 +174,7 @@ type Execution struct {
 	LeaseUntil        *time.Time
 	WakeAt            *time.Time
 	DriveRequestedAt  *time.Time
+	Reason            json.RawMessage
 }
 
 type ExecutionIdempotencyKey struct {
@@ -147,6 +183,26 @@ type ExecutionIdempotencyKey struct {
 	ExecutionID uuid.UUID
 	RequestHash []byte
 	CreatedAt   time.Time
+}
+
+type GroupRole struct {
+	ID        uuid.UUID
+	Provider  string
+	GroupName string
+	NodeID    uuid.UUID
+	Role      string
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
+}
+
+type Membership struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	NodeID    uuid.UUID
+	Role      string
+	Source    string
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
 }
 
 type Node struct {
@@ -171,12 +227,44 @@ type Node struct {
 	ChangedSeq          int64
 }
 
-type Project struct {
-	ID        uuid.UUID
-	TenantID  uuid.UUID
-	TeamID    uuid.UUID
-	Name      string
+type OperatorDuration struct {
+	WorkflowID uuid.UUID
+	Operator   string
+	Durations  []int64
+	UpdatedAt  time.Time
+}
+
+type ProjectBlob struct {
+	ProjectID uuid.UUID
+	Sha256    []byte
+	Size      int64
 	CreatedAt time.Time
+}
+
+type Quota struct {
+	NodeID    uuid.UUID
+	Limits    json.RawMessage
+	Borrow    json.RawMessage
+	Lend      json.RawMessage
+	Weight    float64
+	Version   int64
+	UpdatedAt time.Time
+	UpdatedBy *uuid.UUID
+}
+
+type QuotaSample struct {
+	NodeID  uuid.UUID
+	At      time.Time
+	Used    json.RawMessage
+	Waiting json.RawMessage
+}
+
+type QuotaUsage struct {
+	NodeID    uuid.UUID
+	Depth     int32
+	Used      json.RawMessage
+	History   json.RawMessage
+	HistoryAt time.Time
 }
 
 type Report struct {
@@ -200,27 +288,77 @@ type Reservation struct {
 	ExpiresAt   time.Time
 	DeadlineAt  *time.Time
 	StopSentAt  *time.Time
+	Gpus        int32
+	GpuType     string
+	Pods        int32
+	Executions  int32
+	Machine     string
+	Devices     []int32
+	Preemptible bool
+	PreemptedAt *time.Time
 }
 
-type Team struct {
-	ID        uuid.UUID
-	TenantID  uuid.UUID
-	Name      string
-	CreatedAt time.Time
+type ResourceHour struct {
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Attempt      int32
+	ProjectID    uuid.UUID
+	UserID       uuid.UUID
+	WorkflowName string
+	EndedAt      time.Time
+	Seconds      float64
+	CpuMillis    int32
+	MemoryMib    int32
+	Gpus         int32
+	GpuType      string
 }
 
-type Tenant struct {
+type Session struct {
+	TokenHash []byte
 	ID        uuid.UUID
-	Name      string
+	UserID    uuid.UUID
+	ProjectID *uuid.UUID
+	Provider  string
+	Address   string
+	UserAgent string
 	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time
+}
+
+type TenancyNode struct {
+	ID          uuid.UUID
+	Kind        string
+	ParentID    *uuid.UUID
+	ParentKind  *string
+	TenantID    *uuid.UUID
+	Path        []uuid.UUID
+	Name        string
+	Description string
+	Namespace   *string
+	CreatedAt   time.Time
+	ArchivedAt  *time.Time
+}
+
+type TenancyVersion struct {
+	Singleton bool
+	Version   int64
 }
 
 type User struct {
-	ID        uuid.UUID
-	TenantID  uuid.UUID
-	Name      string
-	Role      string
-	CreatedAt time.Time
+	ID                uuid.UUID
+	Name              string
+	CreatedAt         time.Time
+	Kind              string
+	Issuer            *string
+	Subject           *string
+	Email             string
+	Groups            []string
+	InstallationAdmin bool
+	ProjectID         *uuid.UUID
+	CreatedBy         *uuid.UUID
+	SeenAt            *time.Time
+	DisabledAt        *time.Time
 }
 
 type Workflow struct {

@@ -85,7 +85,7 @@ func (q *Queries) ListExpired(ctx context.Context, now time.Time, maxRows int32)
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at FROM reservations WHERE launcher = $1 ORDER BY execution_id, node_index
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at FROM reservations WHERE launcher = $1 ORDER BY execution_id, node_index
 `
 
 func (q *Queries) ListReservations(ctx context.Context, launcher string) ([]Reservation, error) {
@@ -110,6 +110,14 @@ func (q *Queries) ListReservations(ctx context.Context, launcher string) ([]Rese
 			&i.ExpiresAt,
 			&i.DeadlineAt,
 			&i.StopSentAt,
+			&i.Gpus,
+			&i.GpuType,
+			&i.Pods,
+			&i.Executions,
+			&i.Machine,
+			&i.Devices,
+			&i.Preemptible,
+			&i.PreemptedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -228,7 +236,7 @@ func (q *Queries) MarkStopSent(ctx context.Context, at time.Time, executionID uu
 }
 
 const reservationsOf = `-- name: ReservationsOf :many
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at FROM reservations WHERE execution_id = $1 ORDER BY node_index
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at FROM reservations WHERE execution_id = $1 ORDER BY node_index
 `
 
 func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]Reservation, error) {
@@ -253,6 +261,14 @@ func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]
 			&i.ExpiresAt,
 			&i.DeadlineAt,
 			&i.StopSentAt,
+			&i.Gpus,
+			&i.GpuType,
+			&i.Pods,
+			&i.Executions,
+			&i.Machine,
+			&i.Devices,
+			&i.Preemptible,
+			&i.PreemptedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -11,19 +11,25 @@ import (
 	"github.com/google/uuid"
 )
 
-const getProject = `-- name: GetProject :one
-SELECT id, tenant_id, team_id, name, created_at FROM projects WHERE id = $1
+const getTenancyNode = `-- name: GetTenancyNode :one
+SELECT id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at, archived_at FROM tenancy_nodes WHERE id = $1
 `
 
-func (q *Queries) GetProject(ctx context.Context, id uuid.UUID) (Project, error) {
-	row := q.db.QueryRow(ctx, getProject, id)
-	var i Project
+func (q *Queries) GetTenancyNode(ctx context.Context, id uuid.UUID) (TenancyNode, error) {
+	row := q.db.QueryRow(ctx, getTenancyNode, id)
+	var i TenancyNode
 	err := row.Scan(
 		&i.ID,
+		&i.Kind,
+		&i.ParentID,
+		&i.ParentKind,
 		&i.TenantID,
-		&i.TeamID,
+		&i.Path,
 		&i.Name,
+		&i.Description,
+		&i.Namespace,
 		&i.CreatedAt,
+		&i.ArchivedAt,
 	)
 	return i, err
 }

@@ -23,7 +23,7 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 	if err != nil {
 		return err
 	}
-	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, e.SubmittedBy)
+	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, absent(id))
 	if err != nil {
 		return err
 	}

@@ -77,12 +77,12 @@ func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowfo
 	if err != nil {
 		return fmt.Errorf("touch reservations: %w", err)
 	}
-	stopping := make(map[auth.TaskScope]bool, len(rows))
+	stopping := make(map[key]bool, len(rows))
 	for _, r := range rows {
-		stopping[auth.TaskScope{ExecutionID: r.ExecutionID, NodeIndex: int(r.NodeIndex), Attempt: int(r.Attempt)}] = r.Stopping
+		stopping[key{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}] = r.Stopping
 	}
-	for _, sg := range signs {
-		stop, known := stopping[sg.scope]
+	for k, sg := range signs {
+		stop, known := stopping[keys[k]]
 		if !known {
 			*results[sg.index] = flowforgev1.ReportResult{Reason: "the attempt is not running", Cancel: true}
 		}

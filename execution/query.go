@@ -27,13 +27,15 @@ func (s *Service) row(ctx context.Context, a auth.Action, id uuid.UUID) (db.Exec
 	}
 	row, err := s.queries.GetExecution(ctx, id)
 	if db.IsNoRows(err) || (err == nil && subject.Role != auth.RoleSystem && row.ProjectID != subject.ProjectID) {
-		return db.Execution{}, apperr.New(apperr.NotFound, "There is no execution %s.", id)
+		return db.Execution{}, absent(id)
 	}
 	if err != nil {
 		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
 	}
 	return row, nil
 }
+
+func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }
 
 // Get returns an execution with the names of some active nodes and, from
 // earlier executions, when it will probably end.

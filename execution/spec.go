@@ -37,7 +37,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		return nil, false
 	}
 	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
-	scope := auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: attempt}
+	scope := auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:         TaskID(l.id, i, attempt),
 		Name:           fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),

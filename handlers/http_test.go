@@ -92,7 +92,7 @@ func setup(t *testing.T) *testBundle {
 	t.Cleanup(b.server.Close)
 	b.nobody = &caller{server: b.server.URL}
 	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
-	mia := auth.Subject{ID: uuid.New(), Name: "mia", Role: auth.RoleMember, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
+	mia := auth.Subject{ID: uuid.New(), Name: "mia", Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
 	_, err = b.pool.Exec(b.ctx, "INSERT INTO users (id, tenant_id, name, role) VALUES ($1, $2, $3, $4)", mia.ID, mia.TenantID, mia.Name, mia.Role)
 	require.NoError(t, err)
 	b.member = b.signIn(t, mia)

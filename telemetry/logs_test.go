@@ -180,7 +180,7 @@ func TestRights(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 	require.True(t, apperr.Is(b.AppendFacts(task, nil), apperr.Forbidden))
 
-	member := auth.Subject{ID: uuid.New(), Role: auth.RoleMember, ProjectID: auth.LocalProject}
+	member := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), ProjectID: auth.LocalProject}
 	page, err := b.Logs(auth.WithSubject(ctx, member), LogQuery{ExecutionID: b.execution})
 	require.NoError(t, err)
 	require.Len(t, page.Lines, 1)

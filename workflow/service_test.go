@@ -254,8 +254,8 @@ func TestAuthorisation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := b.register(t, document("w", "1.0.0", ""))
-	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleMember, TenantID: uuid.New(), ProjectID: uuid.New()}
-	member := auth.Subject{ID: uuid.New(), Role: auth.RoleMember, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
+	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: uuid.New(), ProjectID: uuid.New()}
+	member := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
 	calls := map[string]func(context.Context) error{
 		"get":       func(ctx context.Context) error { _, err := b.service.Get(ctx, "w"); return err },
 		"version":   func(ctx context.Context) error { _, err := b.service.Version(ctx, "w", "1.0.0"); return err },

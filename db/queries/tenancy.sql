@@ -1,2 +1,2 @@
--- name: GetProject :one
-SELECT * FROM projects WHERE id = $1;
+-- name: GetTenancyNode :one
+SELECT * FROM tenancy_nodes WHERE id = $1;

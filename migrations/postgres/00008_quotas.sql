@@ -1,0 +1,126 @@
+-- Limits, use and history of every node of the tenancy tree. Amounts are JSON
+-- objects of whole numbers by resource: cpu (millicores), memory (MiB), gpu
+-- (count of all types), gpu:<type> (count), pods, executions, storage (MiB).
+-- An absent limit is no bound of its own: the node shares its parent's. An absent
+-- borrow is 0, an absent lend is everything. version is for two who edit at once.
+-- +goose Up
+-- +goose StatementBegin
+CREATE FUNCTION is_amounts(a jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT jsonb_typeof(a) = 'object' AND NOT jsonb_path_exists(a, '$.* ? (@.type() != "number" || @ < 0)')
+$$;
+-- +goose StatementEnd
+
+CREATE TABLE quotas (
+    node_id    uuid PRIMARY KEY REFERENCES tenancy_nodes,
+    limits     jsonb NOT NULL DEFAULT '{}',
+    borrow     jsonb NOT NULL DEFAULT '{}',
+    lend       jsonb NOT NULL DEFAULT '{}',
+    weight     double precision NOT NULL DEFAULT 1,
+    version    bigint NOT NULL DEFAULT 1,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    updated_by uuid,
+    CONSTRAINT quotas_amounts_check CHECK (is_amounts(limits) AND is_amounts(borrow) AND is_amounts(lend)),
+    CONSTRAINT quotas_weight_check CHECK (weight > 0 AND weight <= 1000)
+);
+CREATE TRIGGER quotas_version AFTER INSERT OR UPDATE OR DELETE ON quotas FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
+
+-- What live reservations hold at or below the node, kept by the transactions that
+-- reserve and release: they lock these rows from the root down. history is the
+-- decayed average of used (see package quota/fair), as of history_at.
+CREATE TABLE quota_usage (
+    node_id    uuid PRIMARY KEY REFERENCES tenancy_nodes,
+    depth      integer NOT NULL,
+    used       jsonb NOT NULL DEFAULT '{}',
+    history    jsonb NOT NULL DEFAULT '{}',
+    history_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT quota_usage_used_check CHECK (is_amounts(used))
+) WITH (fillfactor = 50);
+INSERT INTO quota_usage (node_id, depth) SELECT id, cardinality(path) FROM tenancy_nodes;
+-- +goose StatementBegin
+CREATE FUNCTION begin_quota_usage() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO quota_usage (node_id, depth) VALUES (NEW.id, cardinality(NEW.path));
+    RETURN NULL;
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER tenancy_nodes_usage AFTER INSERT ON tenancy_nodes FOR EACH ROW EXECUTE FUNCTION begin_quota_usage();
+
+-- node_index -1 with attempt 0 is the execution itself, which holds one of
+-- "executions". pods is more than one for a gang, which is reserved as a whole.
+-- devices are the indexes of GPUs on machine, when the launcher gives them out.
+ALTER TABLE reservations
+    ADD COLUMN gpus integer NOT NULL DEFAULT 0,
+    ADD COLUMN gpu_type text NOT NULL DEFAULT '',
+    ADD COLUMN pods integer NOT NULL DEFAULT 1,
+    ADD COLUMN executions integer NOT NULL DEFAULT 0,
+    ADD COLUMN machine text NOT NULL DEFAULT '',
+    ADD COLUMN devices integer[] NOT NULL DEFAULT '{}',
+    ADD COLUMN preemptible boolean NOT NULL DEFAULT true,
+    ADD COLUMN preempted_at timestamptz,
+    ADD CONSTRAINT reservations_more_check CHECK (gpus >= 0 AND pods >= 0 AND executions >= 0
+        AND (gpu_type = '' OR gpus > 0) AND (node_index >= 0 OR (node_index = -1 AND attempt = 0)));
+CREATE INDEX reservations_project_idx ON reservations (project_id);
+
+-- Why an execution is still PENDING (a limit of concurrent executions).
+ALTER TABLE executions ADD COLUMN reason jsonb;
+
+-- Which blobs a project refers to: shared ones count once in its storage.
+CREATE TABLE project_blobs (
+    project_id uuid NOT NULL REFERENCES tenancy_nodes,
+    sha256     bytea NOT NULL,
+    size       bigint NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT project_blobs_pkey PRIMARY KEY (project_id, sha256)
+);
+INSERT INTO project_blobs (project_id, sha256, size, created_at)
+SELECT project_id, sha256, max(size), min(created_at) FROM artifacts GROUP BY project_id, sha256;
+
+-- How long attempts of an operator took, for estimates: the latest 50, in ms.
+CREATE TABLE operator_durations (
+    workflow_id uuid NOT NULL,
+    operator    text NOT NULL,
+    durations   bigint[] NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    CONSTRAINT operator_durations_pkey PRIMARY KEY (workflow_id, operator)
+);
+
+-- Use by node of the tree and moment, for the chart of the quota page.
+CREATE TABLE quota_samples (
+    node_id uuid NOT NULL,
+    at      timestamptz NOT NULL,
+    used    jsonb NOT NULL,
+    waiting jsonb NOT NULL DEFAULT '{}',
+    CONSTRAINT quota_samples_pkey PRIMARY KEY (node_id, at)
+);
+
+-- What attempts used, for GPU-hours by person and workflow: one row per ended
+-- attempt that held resources for a second or more.
+CREATE TABLE resource_hours (
+    execution_id  uuid NOT NULL,
+    node_index    integer NOT NULL,
+    attempt       integer NOT NULL,
+    project_id    uuid NOT NULL,
+    user_id       uuid NOT NULL,
+    workflow_name text NOT NULL,
+    ended_at      timestamptz NOT NULL,
+    seconds       double precision NOT NULL,
+    cpu_millis    integer NOT NULL,
+    memory_mib    integer NOT NULL,
+    gpus          integer NOT NULL,
+    gpu_type      text NOT NULL,
+    CONSTRAINT resource_hours_pkey PRIMARY KEY (execution_id, node_index, attempt)
+);
+CREATE INDEX resource_hours_project_idx ON resource_hours (project_id, ended_at);
+
+-- +goose Down
+DROP TABLE resource_hours, quota_samples, operator_durations, project_blobs;
+ALTER TABLE executions DROP COLUMN reason;
+DELETE FROM reservations WHERE node_index < 0;
+DROP INDEX reservations_project_idx;
+ALTER TABLE reservations DROP CONSTRAINT reservations_more_check, DROP COLUMN gpus, DROP COLUMN gpu_type, DROP COLUMN pods, DROP COLUMN executions,
+    DROP COLUMN machine, DROP COLUMN devices, DROP COLUMN preemptible, DROP COLUMN preempted_at;
+DROP TRIGGER tenancy_nodes_usage ON tenancy_nodes;
+DROP FUNCTION begin_quota_usage();
+DROP TABLE quota_usage, quotas;
+DROP FUNCTION is_amounts(jsonb);
