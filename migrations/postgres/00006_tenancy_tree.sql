@@ -78,9 +78,10 @@ CREATE TABLE projects (
     CONSTRAINT projects_name_key UNIQUE (tenant_id, name)
 );
 INSERT INTO tenants (id, name, created_at) SELECT id, name, created_at FROM tenancy_nodes WHERE kind = 'tenant';
-INSERT INTO teams (id, tenant_id, name, created_at) SELECT id, tenant_id, name || ' ' || id, created_at FROM tenancy_nodes WHERE kind = 'team';
+INSERT INTO teams (id, tenant_id, name, created_at) SELECT id, tenant_id, CASE WHEN count(*) OVER (PARTITION BY tenant_id, name) > 1 THEN name || ' ' || id ELSE name END, created_at FROM tenancy_nodes WHERE kind = 'team';
 INSERT INTO projects (id, tenant_id, team_id, name, created_at)
-SELECT id, tenant_id, parent_id, name || ' ' || id, created_at FROM tenancy_nodes WHERE kind = 'project';
+SELECT id, tenant_id, parent_id, CASE WHEN count(*) OVER (PARTITION BY tenant_id, name) > 1 THEN name || ' ' || id ELSE name END, created_at
+FROM tenancy_nodes WHERE kind = 'project';
 ALTER TABLE workflows DROP CONSTRAINT workflows_project_fkey, ADD CONSTRAINT workflows_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects;
 ALTER TABLE catalogue_entries DROP CONSTRAINT catalogue_entries_project_fkey,
     ADD CONSTRAINT catalogue_entries_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects;
