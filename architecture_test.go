@@ -24,7 +24,7 @@ type rule struct {
 	not      string // packages of anybody
 }
 
-const services = "auth quota artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
+const services = "auth/... audit tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
 
 func table() []rule {
 	return []rule{
@@ -39,12 +39,15 @@ func table() []rule {
 		{packages: "launcher/...", may: "apperr proto/... sdk unixsocket"},
 		{packages: "runner/...", may: "proto/... sdk unixsocket"},
 		// 3
-		{packages: "auth quota artifact/... notify", may: "db apperr auth"},
+		{packages: "auth/...", may: "db apperr auth"},
+		{packages: "audit", may: "db apperr auth"},
+		{packages: "quota/fair", may: "apperr"},
+		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
-		{packages: "catalogue", may: "db typeregistry apperr auth"},
-		{packages: "workflow", may: "dag typeregistry expression auth db apperr"},
+		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
+		{packages: "workflow", may: "dag typeregistry expression auth audit db apperr"},
 		// 4
-		{packages: "execution schedule metaflow", may: "apperr proto/... db typeregistry expression dag launcher auth quota artifact telemetry notify catalogue workflow"},
+		{packages: "execution schedule metaflow", may: "apperr proto/... db typeregistry expression dag launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "auth apperr views/... static"},
