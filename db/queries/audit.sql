@@ -1,0 +1,26 @@
+-- name: InsertAuditEntry :exec
+INSERT INTO audit_log (id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id,
+    action, object_kind, object_id, object_name, old_value, new_value, reason)
+VALUES (@id, @at, sqlc.narg('tenant_id'), sqlc.narg('project_id'), sqlc.narg('actor_id'), @actor_kind, @actor, @credential, @address, @request_id,
+    @action, @object_kind, @object_id, @object_name, @old_value, @new_value, @reason);
+
+-- name: ListAuditEntries :many
+-- Newest first. A reader sees the entries of whole tenants, and those of single
+-- nodes below which the reader may read the log; everything is for administrators.
+SELECT * FROM audit_log
+WHERE id < @before AND id >= @since
+    AND (@everything::boolean OR tenant_id = ANY(@tenants::uuid[]) OR project_id = ANY(@nodes::uuid[])
+        OR (object_kind = ANY(ARRAY['tenant', 'department', 'team', 'project']) AND object_id = ANY(@node_texts::text[])))
+    AND (sqlc.narg('tenant')::uuid IS NULL OR tenant_id = sqlc.narg('tenant')::uuid)
+    AND (sqlc.narg('actor_id')::uuid IS NULL OR actor_id = sqlc.narg('actor_id')::uuid)
+    AND (@actor::text = '' OR actor ILIKE @actor::text || '%')
+    AND (@action::text = '' OR action = @action::text OR action LIKE @action::text || '.%')
+    AND (@object_kind::text = '' OR object_kind = @object_kind::text)
+    AND (@object::text = '' OR object_id = @object::text OR object_name ILIKE '%' || @object_like::text || '%')
+ORDER BY id DESC
+LIMIT @row_limit;
+
+-- name: AuditActions :many
+-- The actions of the log, for the choices of its filter: a loose index scan is not
+-- worth its words for the few hundred thousand rows of the newest month.
+SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 20000) AS newest ORDER BY action;
