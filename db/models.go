@@ -260,11 +260,13 @@ type QuotaSample struct {
 }
 
 type QuotaUsage struct {
-	NodeID    uuid.UUID
-	Depth     int32
-	Used      json.RawMessage
-	History   json.RawMessage
-	HistoryAt time.Time
+	NodeID       uuid.UUID
+	Depth        int32
+	Used         json.RawMessage
+	StorageBytes int64
+	History      json.RawMessage
+	HistoryAt    time.Time
+	Revision     int64
 }
 
 type Report struct {
@@ -276,26 +278,27 @@ type Report struct {
 }
 
 type Reservation struct {
-	ExecutionID uuid.UUID
-	NodeIndex   int32
-	Attempt     int32
-	ProjectID   uuid.UUID
-	Launcher    string
-	CpuMillis   int32
-	MemoryMib   int32
-	Priority    int32
-	CreatedAt   time.Time
-	ExpiresAt   time.Time
-	DeadlineAt  *time.Time
-	StopSentAt  *time.Time
-	Gpus        int32
-	GpuType     string
-	Pods        int32
-	Executions  int32
-	Machine     string
-	Devices     []int32
-	Preemptible bool
-	PreemptedAt *time.Time
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Attempt      int32
+	ProjectID    uuid.UUID
+	Launcher     string
+	CpuMillis    int32
+	MemoryMib    int32
+	Priority     int32
+	CreatedAt    time.Time
+	ExpiresAt    time.Time
+	DeadlineAt   *time.Time
+	StopSentAt   *time.Time
+	Gpus         int32
+	GpuType      string
+	Pods         int32
+	Executions   int32
+	Machine      string
+	Devices      []int32
+	Preemptible  bool
+	PreemptedAt  *time.Time
+	PreemptedFor json.RawMessage
 }
 
 type ResourceHour struct {
@@ -313,17 +316,40 @@ type ResourceHour struct {
 	GpuType      string
 }
 
+type Secret struct {
+	ProjectID   uuid.UUID
+	TenantID    uuid.UUID
+	Name        string
+	Description string
+	KeyID       string
+	Sealed      []byte
+	CreatedAt   time.Time
+	CreatedBy   string
+	UpdatedAt   time.Time
+	UpdatedBy   string
+}
+
+type SecretUse struct {
+	ProjectID   uuid.UUID
+	Name        string
+	Workflow    string
+	ExecutionID uuid.UUID
+	UsedAt      time.Time
+}
+
 type Session struct {
-	TokenHash []byte
-	ID        uuid.UUID
-	UserID    uuid.UUID
-	ProjectID *uuid.UUID
-	Provider  string
-	Address   string
-	UserAgent string
-	CreatedAt time.Time
-	SeenAt    time.Time
-	ExpiresAt time.Time
+	TokenHash  []byte
+	ID         uuid.UUID
+	UserID     uuid.UUID
+	ProjectID  *uuid.UUID
+	Admin      bool
+	Provider   string
+	LogoutHint string
+	Address    string
+	UserAgent  string
+	CreatedAt  time.Time
+	SeenAt     time.Time
+	ExpiresAt  time.Time
 }
 
 type TenancyNode struct {

@@ -75,13 +75,18 @@ CREATE TRIGGER memberships_version AFTER INSERT OR UPDATE OR DELETE ON membershi
 CREATE TRIGGER users_version AFTER UPDATE OF installation_admin, disabled_at, project_id ON users FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
 
 -- Sessions of browsers: the cookie holds a random token, the table its SHA-256.
--- Deleting the row ends the session at its next request.
+-- Deleting the row ends the session at its next request. admin is whether the
+-- user was an administrator of the installation when the session began: once that
+-- differs, the session is over and a new one has to begin. logout_hint is the
+-- sealed ID token, which the provider wants to see at sign-out.
 CREATE TABLE sessions (
     token_hash bytea PRIMARY KEY,
     id         uuid NOT NULL CONSTRAINT sessions_id_key UNIQUE,
     user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     project_id uuid REFERENCES tenancy_nodes,
+    admin      boolean NOT NULL,
     provider   text NOT NULL DEFAULT '',
+    logout_hint text NOT NULL DEFAULT '',
     address    text NOT NULL DEFAULT '',
     user_agent text NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL,
