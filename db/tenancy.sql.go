@@ -33,3 +33,110 @@ func (q *Queries) GetTenancyNode(ctx context.Context, id uuid.UUID) (TenancyNode
 	)
 	return i, err
 }
+
+const policyAdmins = `-- name: PolicyAdmins :many
+SELECT id FROM users WHERE installation_admin AND disabled_at IS NULL
+`
+
+func (q *Queries) PolicyAdmins(ctx context.Context) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, policyAdmins)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const policyMemberships = `-- name: PolicyMemberships :many
+SELECT DISTINCT m.user_id, m.node_id, m.role FROM memberships m JOIN users u ON u.id = m.user_id WHERE u.disabled_at IS NULL
+`
+
+type PolicyMembershipsRow struct {
+	UserID uuid.UUID
+	NodeID uuid.UUID
+	Role   string
+}
+
+func (q *Queries) PolicyMemberships(ctx context.Context) ([]PolicyMembershipsRow, error) {
+	rows, err := q.db.Query(ctx, policyMemberships)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PolicyMembershipsRow
+	for rows.Next() {
+		var i PolicyMembershipsRow
+		if err := rows.Scan(&i.UserID, &i.NodeID, &i.Role); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const policyNodes = `-- name: PolicyNodes :many
+SELECT id, kind, tenant_id, path, name, namespace, (archived_at IS NOT NULL)::boolean AS archived FROM tenancy_nodes
+`
+
+type PolicyNodesRow struct {
+	ID        uuid.UUID
+	Kind      string
+	TenantID  *uuid.UUID
+	Path      []uuid.UUID
+	Name      string
+	Namespace *string
+	Archived  bool
+}
+
+func (q *Queries) PolicyNodes(ctx context.Context) ([]PolicyNodesRow, error) {
+	rows, err := q.db.Query(ctx, policyNodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PolicyNodesRow
+	for rows.Next() {
+		var i PolicyNodesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.TenantID,
+			&i.Path,
+			&i.Name,
+			&i.Namespace,
+			&i.Archived,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tenancyVersion = `-- name: TenancyVersion :one
+SELECT version FROM tenancy_version
+`
+
+func (q *Queries) TenancyVersion(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, tenancyVersion)
+	var version int64
+	err := row.Scan(&version)
+	return version, err
+}

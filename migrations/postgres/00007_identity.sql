@@ -72,7 +72,7 @@ $$;
 -- +goose StatementEnd
 CREATE TRIGGER tenancy_nodes_version AFTER INSERT OR UPDATE OR DELETE ON tenancy_nodes FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
 CREATE TRIGGER memberships_version AFTER INSERT OR UPDATE OR DELETE ON memberships FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
-CREATE TRIGGER users_version AFTER UPDATE OF installation_admin, disabled_at, project_id ON users FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
+CREATE TRIGGER users_version AFTER INSERT OR DELETE OR UPDATE OF installation_admin, disabled_at, project_id ON users FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
 
 -- Sessions of browsers: the cookie holds a random token, the table its SHA-256.
 -- Deleting the row ends the session at its next request. admin is whether the
