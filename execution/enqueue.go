@@ -57,11 +57,6 @@ func (FinishedArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueNotify, MaxAttempts: 25}
 }
 
-// Finished passes on that an execution has ended. For the finished job.
-func (s *Service) Finished(ctx context.Context, id uuid.UUID) error {
-	return s.config.OnFinished(ctx, id)
-}
-
 // PartitionArgs asks for the partitions of the coming months.
 type PartitionArgs struct{}
 

@@ -131,6 +131,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if int(result.Moved) != len(b.nodes) {
 		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
 	}
+	if err := l.writeHours(ctx, q); err != nil {
+		return err
+	}
 	return l.writeBegun(ctx, q)
 }
 

@@ -34,6 +34,7 @@ type Service struct {
 	live      *registry
 	hub       *hub
 	wakes     chan uuid.UUID
+	estimates estimateCache
 }
 
 // New returns a Service. It does nothing of its own until Run.

@@ -108,9 +108,13 @@ type finishedWorker struct {
 	executions *execution.Service
 }
 
-// Work tells who wants to know that an execution has ended.
+// Work tells who wants to know that an execution has ended. What the engine
+// learns from it is written together with the end of the job, and so once.
 func (w *finishedWorker) Work(ctx context.Context, job *river.Job[execution.FinishedArgs]) error {
-	return w.executions.Finished(ctx, job.Args.ExecutionID)
+	return w.executions.Finished(ctx, job.Args.ExecutionID, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+		return err
+	})
 }
 
 type partitionWorker struct {
