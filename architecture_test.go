@@ -29,7 +29,7 @@ const services = "auth/... audit tenancy secret quota/... artifact/... telemetry
 func table() []rule {
 	return []rule{
 		// 0: they know nothing of ours
-		{packages: "apperr migrations static proto/... sdk examples unixsocket"},
+		{packages: "apperr migrations static proto/... sdk examples unixsocket masking"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -37,7 +37,7 @@ func table() []rule {
 		// 2
 		{packages: "dag", may: "typeregistry expression apperr"},
 		{packages: "launcher/...", may: "apperr proto/... sdk unixsocket"},
-		{packages: "runner/...", may: "proto/... sdk unixsocket"},
+		{packages: "runner/...", may: "proto/... sdk unixsocket masking"},
 		// 3
 		{packages: "auth/...", may: "db apperr auth"},
 		{packages: "audit", may: "db apperr auth"},
@@ -47,12 +47,12 @@ func table() []rule {
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
 		{packages: "workflow", may: "dag typeregistry expression auth audit db apperr"},
 		// 4
-		{packages: "execution schedule metaflow", may: "apperr proto/... db typeregistry expression dag launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
+		{packages: "execution schedule metaflow", may: "apperr masking proto/... db typeregistry expression dag launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "auth apperr views/... static"},
 		// 6
-		{packages: "handlers", may: "web views/... static typeregistry dag proto/... apperr " + services},
+		{packages: "handlers", may: "web views/... static typeregistry dag proto/... masking apperr " + services},
 		{packages: "jobs", may: "apperr " + services},
 		// 7
 		{packages: "app cmd/... e2e/... bench/...", may: "*"},
