@@ -17,7 +17,7 @@ func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE [-f FILE …]",
 		Short: "Register workflow definitions (YAML or JSON) with their code packages",
-		Args:  cobra.NoArgs,
+		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

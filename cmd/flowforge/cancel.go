@@ -12,7 +12,7 @@ func newCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel EXECUTION",
 		Short: "Cancel an execution: its running nodes are stopped, the rest never starts",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

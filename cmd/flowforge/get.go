@@ -58,9 +58,9 @@ func (e execution) ended() bool {
 
 func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "get [executions | workflows | EXECUTION | WORKFLOW]",
+		Use:   "get executions|workflows|EXECUTION|WORKFLOW",
 		Short: "Show executions, workflows, or one of them",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments("executions|workflows|EXECUTION|WORKFLOW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

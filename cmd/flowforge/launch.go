@@ -21,7 +21,7 @@ func newLaunchCommand() *cobra.Command {
 		Short: "Launch a workflow: -i name=value, -i name=@file, --inputs file.json",
 		Example: "  flowforge launch digits.train -i epochs=5 --wait\n" +
 			"  flowforge launch digits.train@1.0.0 --inputs inputs.json --idempotency-key nightly-2026-11-21",
-		Args: cobra.ExactArgs(1),
+		Args: arguments("WORKFLOW"),
 		RunE: runLaunch,
 	}
 	f := cmd.Flags()

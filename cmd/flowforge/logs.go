@@ -18,7 +18,7 @@ func newLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs EXECUTION",
 		Short: "Print the log of an execution; -f follows it to the end",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

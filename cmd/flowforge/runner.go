@@ -22,7 +22,7 @@ func newRunnerCommand() *cobra.Command {
 		Use:    "runner",
 		Short:  "Supervise the tasks of one data directory; the server starts it by itself",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" || socket == "" {
 				return fmt.Errorf("--dir and --server-socket are required")

@@ -17,7 +17,7 @@ func newServeCommand() *cobra.Command {
 		Short: "Start the server; without any setting everything runs on this machine",
 		Long: "Start the server. Settings come from the environment; README.md lists them.\n" +
 			"Ctrl-C stops the server, its engines and every running task.",
-		Args: cobra.NoArgs,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := configFromEnvironment()
 			if err != nil {
@@ -37,7 +37,7 @@ func newMigrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the schema of FLOWFORGE_DATABASE_URL up to date, and do nothing else",
-		Args:  cobra.NoArgs,
+		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url := os.Getenv("FLOWFORGE_DATABASE_URL")
 			if url == "" {

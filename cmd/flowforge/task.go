@@ -23,7 +23,7 @@ func newTaskCommand() *cobra.Command {
 			"AttemptSpec in JSON; its api_endpoint is where the reports go. The exit status is\n" +
 			"the command's own, or 125 when it could not be started.",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := os.ReadFile(specFile)
 			if err != nil {
