@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,8 +34,10 @@ import (
 type parts struct {
 	pool       *pgxpool.Pool
 	signer     auth.Signer
+	policies   *auth.Policies
+	users      *auth.Users
 	sessions   *web.Sessions
-	bearer     auth.Bearer
+	tokens     auth.TokenChain
 	artifacts  *artifact.Service
 	telemetry  *telemetry.Service
 	catalogue  *catalogue.Service
@@ -51,7 +52,7 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	if err := a.openDatabase(ctx, p, e.databaseURL); err != nil {
 		return nil, err
 	}
-	if err := a.loadSecrets(p); err != nil {
+	if err := a.startAuth(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := a.startTelemetry(p, e.clickhouseURL); err != nil {
@@ -84,27 +85,6 @@ func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 	a.onStop(pool.Close)
 	p.pool = pool
 	return db.Migrate(ctx, pool)
-}
-
-func (a *App) loadSecrets(p *parts) error {
-	keys := map[string][]byte{"task-tokens": nil, "session-hash": nil, "session-block": nil}
-	for name := range keys {
-		secret, err := auth.LoadSecret(a.paths.secret(name))
-		if err != nil {
-			return err
-		}
-		if keys[name], err = hex.DecodeString(secret); err != nil {
-			return fmt.Errorf("secret %s: %w", name, err)
-		}
-	}
-	token, err := auth.LoadSecret(a.paths.adminToken())
-	if err != nil {
-		return err
-	}
-	p.bearer = auth.NewBearer(token)
-	p.sessions = web.NewSessions(keys["session-hash"], keys["session-block"], false, time.Now)
-	p.signer, err = auth.NewSigner(keys["task-tokens"])
-	return err
 }
 
 func (a *App) startTelemetry(p *parts, url string) error {
@@ -222,7 +202,7 @@ func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 func (a *App) handler(p *parts) http.Handler {
 	return handlers.Routes(handlers.Deps{
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer,
-		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Bearer: p.bearer, ErrorPage: errorPage}),
+		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Tokens: p.tokens, Users: p.users, ErrorPage: errorPage}),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
 		Checks: []handlers.Check{
 			{Name: "postgres", Required: true, Ready: p.pool.Ping},

@@ -105,7 +105,7 @@ func TestLoginLinks(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
 }
 
-func TestBearerAndSecret(t *testing.T) {
+func TestLocalTokenAndSecret(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "admin.token")
 	first, err := LoadSecret(path)
@@ -117,11 +117,11 @@ func TestBearerAndSecret(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
-	b := NewBearer(first)
-	_, err = b.Verify(first)
+	chain := TokenChain{NewLocalToken(first)}
+	_, err = chain.Verify(t.Context(), first)
 	require.NoError(t, err)
 	for _, bad := range []string{"", "x", first + "x"} {
-		_, err := b.Verify(bad)
+		_, err := chain.Verify(t.Context(), bad)
 		require.True(t, apperr.Is(err, apperr.Unauthenticated))
 	}
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -62,19 +63,22 @@ func (l *LoginLinks) Redeem(token string) (Subject, error) {
 	return Local(), nil
 }
 
-// Bearer checks the token of scripts in local mode.
-type Bearer struct{ hash [sha256.Size]byte }
+// LocalToken is the token of the local administrator: whoever can read its file
+// in the data directory.
+type LocalToken struct{ hash [sha256.Size]byte }
 
-// NewBearer returns a Bearer that accepts token.
-func NewBearer(token string) Bearer { return Bearer{hash: sha256.Sum256([]byte(token))} }
+// NewLocalToken returns a LocalToken that accepts token.
+func NewLocalToken(token string) LocalToken { return LocalToken{hash: sha256.Sum256([]byte(token))} }
 
-// Verify returns the administrator when token is the installation's own.
-func (b Bearer) Verify(token string) (Subject, error) {
+// Verify implements TokenVerifier for the installation's own token.
+func (t LocalToken) Verify(_ context.Context, token string) (Subject, error) {
 	h := sha256.Sum256([]byte(token))
-	if token == "" || subtle.ConstantTimeCompare(h[:], b.hash[:]) != 1 {
-		return Subject{}, apperr.New(apperr.Unauthenticated, "The API token is not valid.")
+	if token == "" || subtle.ConstantTimeCompare(h[:], t.hash[:]) != 1 {
+		return Subject{}, ErrOtherToken
 	}
-	return Local(), nil
+	s := Local()
+	s.Credential = "token"
+	return s, nil
 }
 
 // LoadSecret returns the secret kept in the file at path (0600), which it makes

@@ -27,7 +27,7 @@ func (h *Handlers) login(w http.ResponseWriter, r *http.Request) error {
 		page := views.Page{Title: "Error: Sign in", Path: r.URL.Path, Theme: Theme(r)}
 		return web.Render(w, r, web.Status(apperr.CodeOf(err)), views.LoginPage(page, "", next, apperr.MessageOf(err)))
 	}
-	if err := h.Sessions.SignIn(w, r, subject); err != nil {
+	if err := h.Sessions.SignIn(w, r, auth.Login{UserID: subject.ID}); err != nil {
 		return err
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath keeps it on this server
@@ -35,7 +35,9 @@ func (h *Handlers) login(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *Handlers) logout(w http.ResponseWriter, r *http.Request) error {
-	h.Sessions.SignOut(w)
+	if _, _, err := h.Sessions.SignOut(w, r); err != nil {
+		return err
+	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func Routes(d Deps) http.Handler {
 	h := &Handlers{Deps: d, drawings: newDrawings()}
 	r := chi.NewRouter()
-	r.Use(web.Identify, d.Site.Log, web.Secure, d.Site.Legible)
+	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
 	}))
@@ -29,7 +29,7 @@ func Routes(d Deps) http.Handler {
 		h.MountTask(r)
 	})
 	r.Group(func(r chi.Router) {
-		r.Use(d.Site.SameOrigin, d.Site.Authenticate)
+		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit)
 		r.Get("/login", h.open(h.loginPage))
 		r.Post("/login", h.open(h.login))
 		r.Post("/preferences/theme", h.open(h.setTheme))

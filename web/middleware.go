@@ -125,21 +125,57 @@ func (s *Site) SameOrigin(next http.Handler) http.Handler {
 	return protection.Handler(next)
 }
 
-// Authenticate finds out who asks, by bearer token or by session. A wrong token
-// is refused at once; a request with neither goes on as nobody.
+// Authenticate finds out who asks, by bearer token or by session, and in which
+// project. A wrong token is refused at once; a request with neither goes on as
+// nobody.
 func (s *Site) Authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if header := r.Header.Get("Authorization"); header != "" {
-			token, ok := strings.CutPrefix(header, "Bearer ")
-			subject, err := s.cfg.Bearer.Verify(token)
-			if !ok || err != nil {
-				s.Fail(w, r, apperr.New(apperr.Unauthenticated, "The API token is not valid."))
-				return
-			}
-			r = r.WithContext(auth.WithSubject(r.Context(), subject))
-		} else if subject, ok := s.cfg.Sessions.Subject(r); ok {
+		subject, ok, err := s.subject(w, r)
+		if err == nil && ok {
+			subject, err = s.inProject(subject, r)
+		}
+		if err != nil {
+			s.Fail(w, r, err)
+			return
+		}
+		if ok {
 			r = r.WithContext(auth.WithSubject(r.Context(), subject))
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Site) subject(w http.ResponseWriter, r *http.Request) (auth.Subject, bool, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return s.cfg.Sessions.Subject(r)
+	}
+	if err := s.LoginAllowed(w, r); err != nil {
+		return auth.Subject{}, false, err
+	}
+	token, ok := strings.CutPrefix(header, "Bearer ")
+	if !ok {
+		return auth.Subject{}, false, apperr.New(apperr.Unauthenticated, "Send the API token as \"Authorization: Bearer …\".")
+	}
+	subject, err := s.cfg.Tokens.Verify(r.Context(), token)
+	if apperr.Is(err, apperr.Unauthenticated) {
+		s.LoginFailed(w, r)
+	}
+	return subject, err == nil, err
+}
+
+// ProjectHeader names the project that a call of the API is about: its id, its
+// namespace, or its path such as team/project. The query parameter "project" of
+// the API does the same.
+const ProjectHeader = "X-FlowForge-Project"
+
+func (s *Site) inProject(subject auth.Subject, r *http.Request) (auth.Subject, error) {
+	name := r.Header.Get(ProjectHeader)
+	if name == "" && strings.HasPrefix(r.URL.Path, "/api/") {
+		name = r.URL.Query().Get("project")
+	}
+	if name == "" || s.cfg.Users == nil {
+		return subject, nil
+	}
+	return s.cfg.Users.InProject(subject, name) //nolint:wrapcheck // says enough
 }

@@ -3,83 +3,139 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/gorilla/sessions"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 )
 
-// SessionTTL is how long a sign-in lasts.
-const SessionTTL = 30 * 24 * time.Hour
-
-// Sessions keeps who is signed in in an encrypted, authenticated cookie.
+// Sessions is a gorilla store of browser sessions: the cookie holds a random
+// token, auth.Sessions everything else. A session begins at every sign-in, so a
+// token that somebody planted before is worth nothing after.
 type Sessions struct {
-	store *sessions.CookieStore
-	name  string
-	now   func() time.Time
+	store   *auth.Sessions
+	name    string
+	options sessions.Options
 }
 
-// NewSessions returns Sessions whose cookies are sealed with hashKey (32 bytes or
-// more) and blockKey (32 bytes). A secure cookie is sent over HTTPS alone; a
-// loopback address has none, and so no __Host- prefix either.
-func NewSessions(hashKey, blockKey []byte, secure bool, now func() time.Time) *Sessions {
-	store := sessions.NewCookieStore(hashKey, blockKey)
-	store.MaxAge(int(SessionTTL.Seconds()))
-	store.Options.Path = "/"
-	store.Options.HttpOnly = true
-	store.Options.SameSite = http.SameSiteLaxMode
-	store.Options.Secure = secure
-	name := "flowforge_session"
+// NewSessions returns Sessions over store. A secure cookie is sent over HTTPS
+// alone; a loopback address has none, and so no __Host- prefix either.
+func NewSessions(store *auth.Sessions, secure bool) *Sessions {
+	s := &Sessions{store: store, name: "flowforge_session"}
 	if secure {
-		name = "__Host-" + name
+		s.name = "__Host-" + s.name
 	}
-	return &Sessions{store: store, name: name, now: now}
+	s.options = sessions.Options{
+		Path: "/", MaxAge: int(store.Limits().Absolute.Seconds()), HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+	}
+	return s
 }
 
-// SignIn begins a new session of subject and sets its cookie.
-func (s *Sessions) SignIn(w http.ResponseWriter, r *http.Request, subject auth.Subject) error {
-	session := sessions.NewSession(s.store, s.name)
-	options := *s.store.Options
+// The values of a gorilla session of ours.
+type (
+	subjectValue struct{} // auth.Subject, of a session that was found
+	loginValue   struct{} // auth.Login, of a session to begin
+)
+
+var _ sessions.Store = (*Sessions)(nil)
+
+// Get implements sessions.Store: one look-up per request.
+func (s *Sessions) Get(r *http.Request, name string) (*sessions.Session, error) {
+	session, err := sessions.GetRegistry(r).Get(s, name)
+	return session, err //nolint:wrapcheck // our own New's
+}
+
+// New implements sessions.Store. A missing, forged or expired cookie gives an
+// empty new session; an error says that nobody could find out.
+func (s *Sessions) New(r *http.Request, name string) (*sessions.Session, error) {
+	session := sessions.NewSession(s, name)
+	options := s.options
+	session.Options, session.IsNew = &options, true
+	cookie, err := r.Cookie(name)
+	if err != nil || cookie.Value == "" {
+		return session, nil //nolint:nilerr // no cookie is nobody
+	}
+	subject, err := s.store.Find(r.Context(), cookie.Value)
+	if apperr.Is(err, apperr.Unauthenticated) {
+		return session, nil
+	}
+	if err != nil {
+		return session, err //nolint:wrapcheck // says enough
+	}
+	session.ID, session.IsNew = cookie.Value, false
+	session.Values[subjectValue{}] = subject
+	return session, nil
+}
+
+// Save implements sessions.Store: it begins the session of a Login, or ends the
+// session when its MaxAge is negative.
+func (s *Sessions) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
+	if session.Options.MaxAge < 0 {
+		if session.ID != "" {
+			if _, _, err := s.store.End(r.Context(), session.ID); err != nil {
+				return err //nolint:wrapcheck // says enough
+			}
+		}
+		http.SetCookie(w, sessions.NewCookie(session.Name(), "", session.Options))
+		return nil
+	}
+	login, ok := session.Values[loginValue{}].(auth.Login)
+	if !ok {
+		return nil // nothing of it changes but by sign-in
+	}
+	token, err := s.store.Begin(r.Context(), login)
+	if err != nil {
+		return err //nolint:wrapcheck // says enough
+	}
+	session.ID, session.IsNew = token, false
+	http.SetCookie(w, sessions.NewCookie(session.Name(), token, session.Options))
+	return nil
+}
+
+// SignIn ends the session that r has, begins a new one and sets its cookie.
+func (s *Sessions) SignIn(w http.ResponseWriter, r *http.Request, login auth.Login) error {
+	if cookie, err := r.Cookie(s.name); err == nil && cookie.Value != "" {
+		if _, _, err := s.store.End(r.Context(), cookie.Value); err != nil {
+			return fmt.Errorf("sign in: %w", err)
+		}
+	}
+	session := sessions.NewSession(s, s.name)
+	options := s.options
 	session.Options = &options
-	session.Values["id"] = subject.ID.String()
-	session.Values["name"] = subject.Name
-	session.Values["role"] = string(subject.Role)
-	session.Values["tenant"] = subject.TenantID.String()
-	session.Values["project"] = subject.ProjectID.String()
-	session.Values["at"] = s.now().Unix()
-	if err := s.store.Save(r, w, session); err != nil {
-		return fmt.Errorf("save session: %w", err)
+	session.Values[loginValue{}] = login
+	if err := s.Save(r, w, session); err != nil {
+		return fmt.Errorf("sign in: %w", err)
 	}
 	return nil
 }
 
-// SignOut ends the session of r in its browser.
-func (s *Sessions) SignOut(w http.ResponseWriter) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure is off on loopback alone, which has no TLS
-		Name: s.name, Path: "/", MaxAge: -1, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, Secure: s.store.Options.Secure,
-	})
+// SignOut ends the session of r on the server and in its browser, and returns
+// what it was; ok is false when there was none.
+func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) (ended auth.Ended, ok bool, err error) {
+	if cookie, missing := r.Cookie(s.name); missing == nil && cookie.Value != "" {
+		if ended, ok, err = s.store.End(r.Context(), cookie.Value); err != nil {
+			return ended, ok, fmt.Errorf("sign out: %w", err)
+		}
+	}
+	s.Forget(w)
+	return ended, ok, nil
+}
+
+// Forget takes the cookie away from the browser that asks.
+func (s *Sessions) Forget(w http.ResponseWriter) {
+	options := s.options
+	options.MaxAge = -1
+	http.SetCookie(w, sessions.NewCookie(s.name, "", &options))
 }
 
 // Subject returns who r's cookie signs in; a missing, forged or expired cookie
-// signs nobody in.
-func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool) {
-	session, err := s.store.New(r, s.name)
-	if err != nil || session.IsNew {
-		return auth.Subject{}, false
+// signs nobody in. An error says that nobody could find out.
+func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
+	session, err := s.Get(r, s.name)
+	if err != nil {
+		return auth.Subject{}, false, err
 	}
-	text := func(key string) string { v, _ := session.Values[key].(string); return v }
-	at, _ := session.Values["at"].(int64)
-	if s.now().Sub(time.Unix(at, 0)) > SessionTTL {
-		return auth.Subject{}, false
-	}
-	id, err1 := uuid.Parse(text("id"))
-	tenant, err2 := uuid.Parse(text("tenant"))
-	project, err3 := uuid.Parse(text("project"))
-	if err1 != nil || err2 != nil || err3 != nil {
-		return auth.Subject{}, false
-	}
-	return auth.Subject{ID: id, Name: text("name"), Role: auth.Role(text("role")), TenantID: tenant, ProjectID: project}, true
+	subject, ok := session.Values[subjectValue{}].(auth.Subject)
+	return subject, ok, nil
 }

@@ -6,6 +6,7 @@ package web
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 
 	"github.com/a-h/templ"
 
@@ -29,15 +30,28 @@ type ErrorView struct {
 type Config struct {
 	Log       *slog.Logger
 	Sessions  *Sessions
-	Bearer    auth.Bearer
+	Tokens    auth.TokenChain
+	Users     *auth.Users // to choose the project of a request by; nil offers no choice
+	Limits    Limits
 	ErrorPage func(r *http.Request, v ErrorView) templ.Component
+
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 }
 
 // Site serves handlers. It is safe for concurrent use.
-type Site struct{ cfg Config }
+type Site struct {
+	cfg Config
+
+	perCaller, perTenant, perAddress, failedLogins *limiter
+}
 
 // NewSite returns a Site of cfg.
-func NewSite(cfg Config) *Site { return &Site{cfg: cfg} }
+func NewSite(cfg Config) *Site {
+	return &Site{
+		cfg: cfg, perCaller: newLimiter(cfg.Limits.Caller), perTenant: newLimiter(cfg.Limits.Tenant),
+		perAddress: newLimiter(cfg.Limits.Address), failedLogins: newLimiter(cfg.Limits.FailedLogins),
+	}
+}
 
 // Handler returns h as a http.HandlerFunc: an error of h is logged once when it
 // is internal, and answered as a page, or as problem+json for programs.
