@@ -1,0 +1,203 @@
+package fair
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Resource names what is limited: one of the constants, or "gpu:<TYPE>".
+type Resource string
+
+// The resources and their units. GPU counts GPUs of all types; a GPU that was
+// asked for by its type counts as OfType(type) as well.
+const (
+	CPU        Resource = "cpu"        // millicores
+	Memory     Resource = "memory"     // MiB
+	GPU        Resource = "gpu"        // count
+	Pods       Resource = "pods"       // processes or pods at the same time
+	Executions Resource = "executions" // executions at the same time
+	Storage    Resource = "storage"    // MiB of artifacts
+
+	gpuPrefix = "gpu:"
+)
+
+// OfType returns the resource of GPUs of one type.
+func OfType(gpuType string) Resource { return Resource(gpuPrefix + gpuType) }
+
+// GPUType returns the type of a resource that OfType made, and "" for others.
+func (r Resource) GPUType() string {
+	t, ok := strings.CutPrefix(string(r), gpuPrefix)
+	if !ok {
+		return ""
+	}
+	return t
+}
+
+// Valid reports whether r is a resource that has a limit.
+func (r Resource) Valid() bool {
+	switch r {
+	case CPU, Memory, GPU, Pods, Executions, Storage:
+		return true
+	default:
+		return r.GPUType() != ""
+	}
+}
+
+// Unit returns the unit of the numbers of r; counts have none.
+func (r Resource) Unit() string {
+	switch r {
+	case CPU:
+		return "m"
+	case Memory, Storage:
+		return "MiB"
+	default:
+		return ""
+	}
+}
+
+// Title returns the name of r for readers.
+func (r Resource) Title() string {
+	switch r {
+	case CPU:
+		return "CPU"
+	case Memory, Storage, Pods, Executions:
+		return string(r)
+	case GPU:
+		return "GPU"
+	default:
+		return "GPU " + r.GPUType()
+	}
+}
+
+// Format returns n of r for readers: "1.5 cores", "2 GiB", "4 GPUs A100", "1 pod".
+func (r Resource) Format(n int64) string {
+	switch r {
+	case CPU:
+		return plural(strconv.FormatFloat(float64(n)/1000, 'f', -1, 64), "core")
+	case Memory, Storage:
+		if n >= 1024 || n <= -1024 {
+			return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1024, 'f', 1, 64), ".0") + " GiB"
+		}
+		return strconv.FormatInt(n, 10) + " MiB"
+	case Pods, Executions:
+		return plural(strconv.FormatInt(n, 10), strings.TrimSuffix(string(r), "s"))
+	default:
+		return strings.TrimSuffix(plural(strconv.FormatInt(n, 10), "GPU")+" "+r.GPUType(), " ")
+	}
+}
+
+func plural(n, noun string) string {
+	if n == "1" {
+		return n + " " + noun
+	}
+	return n + " " + noun + "s"
+}
+
+// order sorts resources as readers expect them: CPU, memory, GPU, its types, the rest.
+func (r Resource) order() int {
+	fixed := []Resource{CPU, Memory, GPU, "", Pods, Executions, Storage}
+	if i := slices.Index(fixed, r); i >= 0 && r != "" {
+		return i
+	}
+	return slices.Index(fixed, "")
+}
+
+// Compare orders resources for display.
+func (r Resource) Compare(other Resource) int {
+	return cmp.Or(cmp.Compare(r.order(), other.order()), strings.Compare(string(r), string(other)))
+}
+
+// Vector is an amount of several resources; what is absent is zero, except in
+// Limits, where absent means what is said there.
+type Vector map[Resource]int64
+
+// Plus returns the sum.
+func (v Vector) Plus(w Vector) Vector {
+	sum := maps.Clone(v)
+	if sum == nil {
+		sum = Vector{}
+	}
+	for r, n := range w {
+		if sum[r] += n; sum[r] == 0 {
+			delete(sum, r)
+		}
+	}
+	return sum
+}
+
+// Minus returns the difference, which may be negative.
+func (v Vector) Minus(w Vector) Vector {
+	negative := make(Vector, len(w))
+	for r, n := range w {
+		negative[r] = -n
+	}
+	return v.Plus(negative)
+}
+
+// Resources returns the resources of v in the order of display.
+func (v Vector) Resources() []Resource {
+	return slices.SortedFunc(maps.Keys(v), Resource.Compare)
+}
+
+// String returns v for readers: "2 cores, 4 GiB, 1 pod".
+func (v Vector) String() string {
+	parts := make([]string, 0, len(v))
+	for _, r := range v.Resources() {
+		parts = append(parts, r.Format(v[r]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Amount is what one attempt holds, or one execution, or a gang of Pods in all.
+// It is comparable: requests of one Amount share a line.
+type Amount struct {
+	CPUMillis  int    `json:"cpu_millis,omitempty"`
+	MemoryMiB  int    `json:"memory_mib,omitempty"`
+	GPUs       int    `json:"gpus,omitempty"`
+	GPUType    string `json:"gpu_type,omitempty"` // "": of any type
+	Pods       int    `json:"pods,omitempty"`
+	Executions int    `json:"executions,omitempty"`
+}
+
+// Vector returns a by resource. GPUs count as GPU and, typed, as their type too.
+func (a Amount) Vector() Vector {
+	v := Vector{}
+	for _, w := range []struct {
+		r Resource
+		n int
+	}{
+		{CPU, a.CPUMillis}, {Memory, a.MemoryMiB}, {GPU, a.GPUs}, {Pods, a.Pods}, {Executions, a.Executions},
+	} {
+		if w.n > 0 {
+			v[w.r] = int64(w.n)
+		}
+	}
+	if a.GPUs > 0 && a.GPUType != "" {
+		v[OfType(a.GPUType)] = int64(a.GPUs)
+	}
+	return v
+}
+
+// String returns a for readers, GPUs by their type alone when it is given.
+func (a Amount) String() string {
+	v := a.Vector()
+	if a.GPUs > 0 && a.GPUType != "" {
+		delete(v, GPU)
+	}
+	return v.String()
+}
+
+// Check returns an error when a is not a possible amount.
+func (a Amount) Check() error {
+	if a.CPUMillis < 0 || a.MemoryMiB < 0 || a.GPUs < 0 || a.Pods < 0 || a.Executions < 0 {
+		return fmt.Errorf("a negative amount: %+v", a)
+	}
+	if a.GPUType != "" && a.GPUs == 0 {
+		return fmt.Errorf("a GPU type without GPUs: %+v", a)
+	}
+	return nil
+}

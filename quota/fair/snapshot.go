@@ -1,0 +1,87 @@
+package fair
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Snapshot is the state of the tree for pages.
+type Snapshot struct {
+	At        time.Time
+	Levels    []LevelState // parents before children, siblings by name
+	Resources []Resource   // that some level limits, uses or waits for, in the order of display
+	Pairs     []Pair
+	Idle      []Idle
+	// Longest is the request that has waited longest; nil when nothing waits.
+	Longest *Waiting
+}
+
+// Find returns the state of one level, or nil.
+func (s *Snapshot) Find(id uuid.UUID) *LevelState {
+	for i := range s.Levels {
+		if s.Levels[i].ID == id {
+			return &s.Levels[i]
+		}
+	}
+	return nil
+}
+
+// LevelState is one level of a Snapshot.
+type LevelState struct {
+	Level
+
+	Depth     int
+	Resources map[Resource]ResourceState
+	// Waiting counts requests at or below the level.
+	Waiting int
+	// Standing is its place among its siblings.
+	Standing LevelScore
+	// History is the decayed average of what it used, as of Snapshot.At.
+	History map[Resource]float64
+}
+
+// ResourceState is what a level has and uses of one resource, everything at or
+// below it. Guaranteed + Borrowed = Used. Guaranteed + Lent + Free = Limit,
+// when there is one.
+type ResourceState struct {
+	Limit   *int64 // nil: none of its own
+	Borrow  int64  // at most
+	Lend    *int64 // at most; nil without a limit
+	Used    int64  // by what runs, and by offers
+	Offered int64  // part of Used that is set aside and has not started
+	Ending  int64  // part of Used that was asked to make room
+
+	Guaranteed int64
+	Borrowed   int64
+	Lent       int64
+	Free       int64
+	// Available is what a request below it could get now, borrowing included;
+	// nil when nothing on its path limits it.
+	Available *int64
+	Waiting   int64 // asked for by waiting requests
+}
+
+// Pair is a level that waits within its guarantee or its borrowing limit, and a
+// relative that could help.
+type Pair struct {
+	Resource Resource
+	Starved  LevelRef
+	Wants    int64 // of what waits, within its guarantee when Guaranteed
+	// Guaranteed: Starved is below its guarantee, and Other borrows of it. Else
+	// Starved would borrow, and Other does not lend what it leaves idle.
+	Guaranteed bool
+	Other      LevelRef
+	Amount     int64 // that Other borrows, or leaves idle and does not lend
+	First      Key   // the request of Starved that goes first
+}
+
+// Idle is a guarantee that nobody has used for a while.
+type Idle struct {
+	Level    LevelRef
+	Resource Resource
+	Amount   int64
+	Of       int64
+	Lent     int64 // part of Amount that relatives use meanwhile
+	Since    time.Time
+}
