@@ -50,6 +50,10 @@ type testBundle struct {
 	telemetry  *telemetry.Service
 	signer     auth.Signer
 	links      *auth.LoginLinks
+	policies   *auth.Policies
+	users      *auth.Users
+	keys       *auth.Keys
+	tokens     auth.TokenChain
 	sessions   *web.Sessions
 	routes     http.Handler
 	server     *httptest.Server
@@ -81,10 +85,10 @@ func setup(t *testing.T) *testBundle {
 	require.NoError(t, err)
 	b.tasks.deliver = b.executions.Deliver
 
-	b.sessions = web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
+	b.identify(t, now)
 	b.routes = handlers.Routes(handlers.Deps{
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Signer: b.signer,
-		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Bearer: auth.NewBearer(adminToken), ErrorPage: testErrorPage}),
+		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	})
@@ -92,24 +96,12 @@ func setup(t *testing.T) *testBundle {
 	t.Cleanup(b.server.Close)
 	b.nobody = &caller{server: b.server.URL}
 	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
-	mia := auth.Subject{ID: uuid.New(), Name: "mia", Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
-	_, err = b.pool.Exec(b.ctx, "INSERT INTO users (id, tenant_id, name, role) VALUES ($1, $2, $3, $4)", mia.ID, mia.TenantID, mia.Name, mia.Role)
-	require.NoError(t, err)
-	b.member = b.signIn(t, mia)
+	b.member = b.signIn(t, b.person(t, "mia", auth.ProjectDev, auth.LocalProject))
 	return b
 }
 
 func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {
 	return views.ErrorPage(views.Page{Title: v.Title, User: v.User}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
-}
-
-// signIn returns a caller with the session of subject, as a browser has it.
-func (b *testBundle) signIn(t *testing.T, subject auth.Subject) *caller {
-	t.Helper()
-	w := httptest.NewRecorder()
-	require.NoError(t, b.sessions.SignIn(w, httptest.NewRequest(http.MethodGet, "/", nil), subject))
-	cookie := w.Result().Cookies()[0]
-	return &caller{server: b.server.URL, header: http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}}
 }
 
 // start runs the engine until the test ends.

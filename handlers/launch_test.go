@@ -79,9 +79,9 @@ func setupLaunch(t *testing.T) *launchBundle {
 	})
 	require.NoError(t, err)
 
-	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
+	sessions := noSessions(t, pool, now)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer("secret"), ErrorPage: func(_ *http.Request, v web.ErrorView) templ.Component {
+	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}, ErrorPage: func(_ *http.Request, v web.ErrorView) templ.Component {
 		return views.ErrorPage(views.Page{Title: v.Title}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message})
 	}})
 	server := httptest.NewServer(handlers.Routes(handlers.Deps{

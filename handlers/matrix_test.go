@@ -290,7 +290,8 @@ func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	names := matrixNames(t, b)
-	stranger := b.signIn(t, auth.Subject{ID: uuid.New(), Name: "stranger", Role: auth.RoleAdmin, TenantID: uuid.New(), ProjectID: uuid.New()})
+	elsewhere, _ := b.tenant(t, "elsewhere")
+	stranger := b.signIn(t, b.person(t, "stranger", auth.TenantAdmin, elsewhere))
 	some := uuid.NewString()
 	unknown := strings.NewReplacer("{flow}", "nowhere", "{shelf}", "nowhere", "{execution}", some, "{second}", "no-id", "{own}", "1", "{second own}", some,
 		"{artifact}", some, "{sha}", strings.Repeat("ab", 32), "{type}", "Nothing", "{dataset}", "nowhere@1", "{model}", "gone", "{features}", "x@9", "{view}", "nothing")

@@ -77,8 +77,8 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	b.taskID = execution.TaskID(launched.ID, 0, 1)
 	b.token = b.signer.Sign(b.scope, now().Add(time.Hour))
 
-	sessions := web.NewSessions(bytes.Repeat([]byte("h"), 32), bytes.Repeat([]byte("b"), 32), false, now)
-	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Bearer: auth.NewBearer("secret")})
+	sessions := noSessions(t, pool, now)
+	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}})
 	b.server = httptest.NewUnstartedServer(handlers.Routes(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now), Signer: b.signer,
 		Workflows: workflows, Executions: executions, Artifacts: b.artifacts, Catalogue: entries, Telemetry: b.telemetry,

@@ -13,17 +13,21 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type testBundle struct {
 	site     *Site
+	pool     *pgxpool.Pool
+	users    *auth.Users
 	sessions *Sessions
 	log      *strings.Builder
 	now      time.Time
@@ -32,10 +36,13 @@ type testBundle struct {
 func setup(t *testing.T) *testBundle {
 	t.Helper()
 	b := &testBundle{log: &strings.Builder{}, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
-	key := []byte("0123456789abcdef0123456789abcdef")
-	b.sessions = NewSessions(key, key, false, func() time.Time { return b.now })
+	b.pool = dbtest.New(t)
+	policies, err := auth.NewPolicies(t.Context(), b.pool)
+	require.NoError(t, err)
+	b.users = auth.NewUsers(b.pool, policies)
+	b.sessions = NewSessions(auth.NewSessions(b.pool, b.users, auth.DefaultSessionLimits(), func() time.Time { return b.now }), false)
 	b.site = NewSite(Config{
-		Log: slog.New(slog.NewTextHandler(b.log, nil)), Sessions: b.sessions, Bearer: auth.NewBearer("secret"),
+		Log: slog.New(slog.NewTextHandler(b.log, nil)), Sessions: b.sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}, Users: b.users,
 		ErrorPage: func(_ *http.Request, v ErrorView) templ.Component {
 			return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 				_, err := io.WriteString(w, v.Title+"|"+v.Message+"|"+v.RequestID)
@@ -48,7 +55,7 @@ func setup(t *testing.T) *testBundle {
 
 func (b *testBundle) serve(h HandlerFunc, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	Identify(Secure(b.site.Log(b.site.SameOrigin(b.site.Authenticate(b.site.Handler(h)))))).ServeHTTP(w, r)
+	Identify(b.site.Origin(Secure(b.site.Log(b.site.SameOrigin(b.site.Authenticate(b.site.Handler(h))))))).ServeHTTP(w, r)
 	return w
 }
 
@@ -105,7 +112,7 @@ func TestAuthenticate(t *testing.T) {
 		return nil
 	}
 	signedIn := httptest.NewRecorder()
-	require.NoError(t, b.sessions.SignIn(signedIn, httptest.NewRequest(http.MethodGet, "/", nil), auth.Local()))
+	require.NoError(t, b.sessions.SignIn(signedIn, httptest.NewRequest(http.MethodGet, "/", nil), auth.Login{UserID: auth.LocalAdmin}))
 	cookie := signedIn.Result().Cookies()[0]
 	require.True(t, cookie.HttpOnly)
 
@@ -136,7 +143,7 @@ func TestAuthenticate(t *testing.T) {
 		require.Equal(t, tt.status, w.Code, tt.name)
 		require.Equal(t, tt.role, got.Role, tt.name)
 	}
-	b.now = b.now.Add(SessionTTL + time.Hour)
+	b.now = b.now.Add(auth.DefaultSessionLimits().Idle)
 	got = auth.Subject{}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.AddCookie(cookie)
