@@ -151,6 +151,22 @@ func (q *Queries) EventSeqs(ctx context.Context, ids []uuid.UUID) ([]EventSeqsRo
 	return items, nil
 }
 
+const executionPlace = `-- name: ExecutionPlace :one
+SELECT tenant_id, project_id FROM executions WHERE id = $1
+`
+
+type ExecutionPlaceRow struct {
+	TenantID  uuid.UUID
+	ProjectID uuid.UUID
+}
+
+func (q *Queries) ExecutionPlace(ctx context.Context, id uuid.UUID) (ExecutionPlaceRow, error) {
+	row := q.db.QueryRow(ctx, executionPlace, id)
+	var i ExecutionPlaceRow
+	err := row.Scan(&i.TenantID, &i.ProjectID)
+	return i, err
+}
+
 const expireLeasesOf = `-- name: ExpireLeasesOf :execrows
 UPDATE executions SET
     lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, $1::text)
@@ -193,14 +209,14 @@ const flushExecution = `-- name: FlushExecution :one
 WITH fence AS (
     UPDATE executions SET
         status = $1, started_at = $2, finished_at = $3,
-        error = $4, outputs = $5,
-        pending = $6, ready = $7, queued = $8, running = $9, retrying = $10,
-        succeeded = $11, failed = $12, skipped = $13, cancelled = $14,
-        levels_done = $15, event_seq = event_seq + jsonb_array_length($16::jsonb),
+        error = $4, outputs = $5, reason = $6,
+        pending = $7, ready = $8, queued = $9, running = $10, retrying = $11,
+        succeeded = $12, failed = $13, skipped = $14, cancelled = $15,
+        levels_done = $16, event_seq = event_seq + jsonb_array_length($17::jsonb),
         lease_until = CASE WHEN $3::timestamptz IS NULL
-            THEN now() + make_interval(secs => $17::float8) END
-    WHERE id = $18 AND owner = $19 AND owner_epoch = $20 AND status IN ('PENDING', 'RUNNING')
-    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($16::jsonb) AS base
+            THEN now() + make_interval(secs => $18::float8) END
+    WHERE id = $19 AND owner = $20 AND owner_epoch = $21 AND status IN ('PENDING', 'RUNNING')
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($17::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
         changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
@@ -209,38 +225,45 @@ WITH fence AS (
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
         progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
         progress_status = CASE WHEN u.attempt = u.from_attempt THEN n.progress_status ELSE '' END
-    FROM fence, jsonb_to_recordset($22::jsonb) AS u(
+    FROM fence, jsonb_to_recordset($23::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
-    WHERE n.execution_id = $18 AND n.node_index = ANY ($21::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+    WHERE n.execution_id = $19 AND n.node_index = ANY ($22::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
-    SELECT f.id, c.i, c.attempt, $23, c.at
-    FROM fence f, jsonb_to_recordset($24::jsonb) AS c(i int, attempt int, at timestamptz)
+    SELECT f.id, c.i, c.attempt, $24, c.at
+    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz)
+    WHERE c.i >= 0
 ), held AS (
-    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $23, c.cpu, c.memory, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($24::jsonb) AS c(
-        i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz)
+    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
+        machine, devices, preemptible, priority, created_at, expires_at)
+    SELECT f.id, c.i, c.attempt, f.project_id, $24, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+        c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
+    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(
+        i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
+        machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
         outcome = d.outcome, exit_code = d.exit_code, message = d.message,
         host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
         cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
-    FROM fence, jsonb_to_recordset($26::jsonb) AS d(
+    FROM fence, jsonb_to_recordset($27::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
-    WHERE a.execution_id = $18 AND a.node_index = ANY ($25::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
+    WHERE a.execution_id = $19 AND a.node_index = ANY ($26::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $18 AND r.node_index = ANY ($25::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($27::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $19 AND r.node_index = ANY ($26::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+), closed AS (
+    DELETE FROM reservations r USING fence
+    WHERE r.execution_id = $19 AND r.node_index = -1 AND $3::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
-    FROM fence f, ROWS FROM (jsonb_to_recordset($16::jsonb) AS (
+    FROM fence f, ROWS FROM (jsonb_to_recordset($17::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
 SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved
@@ -252,6 +275,7 @@ type FlushExecutionParams struct {
 	FinishedAt   *time.Time
 	Error        json.RawMessage
 	Outputs      json.RawMessage
+	Reason       json.RawMessage
 	Pending      int32
 	Ready        int32
 	Queued       int32
@@ -292,6 +316,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.FinishedAt,
 		arg.Error,
 		arg.Outputs,
+		arg.Reason,
 		arg.Pending,
 		arg.Ready,
 		arg.Queued,
@@ -644,7 +669,8 @@ WHERE e.id IN (
         AND (c.lease_until < now()
             OR c.drive_requested_at IS NOT NULL
             OR c.wake_at <= now()
-            OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id))
+            OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id)
+            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken))
     ORDER BY c.id
     LIMIT $2
     FOR UPDATE SKIP LOCKED)
@@ -678,16 +704,35 @@ func (q *Queries) ListUndriven(ctx context.Context, patienceSeconds float64, max
 	return items, nil
 }
 
-const livePulse = `-- name: LivePulse :one
-SELECT (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse FROM executions WHERE status IN ('PENDING', 'RUNNING')
+const livePulse = `-- name: LivePulse :many
+SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
+FROM executions WHERE status IN ('PENDING', 'RUNNING') GROUP BY project_id
 `
 
-// A number that changes when any live execution does, or one begins or ends.
-func (q *Queries) LivePulse(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, livePulse)
-	var pulse int64
-	err := row.Scan(&pulse)
-	return pulse, err
+type LivePulseRow struct {
+	ProjectID uuid.UUID
+	Pulse     int64
+}
+
+// A number for each project that changes when any live execution of it does, or one begins or ends.
+func (q *Queries) LivePulse(ctx context.Context) ([]LivePulseRow, error) {
+	rows, err := q.db.Query(ctx, livePulse)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LivePulseRow
+	for rows.Next() {
+		var i LivePulseRow
+		if err := rows.Scan(&i.ProjectID, &i.Pulse); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const lockExecution = `-- name: LockExecution :one
@@ -841,7 +886,8 @@ const renewLeases = `-- name: RenewLeases :many
 UPDATE executions e SET lease_until = now() + make_interval(secs => $1::float8)
 WHERE e.id = ANY ($2::uuid[]) AND e.owner = $3 AND e.lease_until IS NOT NULL
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
-    EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)::bool AS has_reports
+    (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
+        OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken))::bool AS has_reports
 `
 
 type RenewLeasesRow struct {

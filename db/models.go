@@ -227,6 +227,21 @@ type Node struct {
 	ChangedSeq          int64
 }
 
+type NodeOrder struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Seq         *int64
+	Cancel      bool
+	Priority    *int32
+	CpuMillis   *int32
+	MemoryMib   *int32
+	Gpus        *int32
+	Reason      string
+	OrderedBy   string
+	OrderedAt   time.Time
+	Taken       bool
+}
+
 type OperatorDuration struct {
 	WorkflowID uuid.UUID
 	Operator   string

@@ -13,6 +13,73 @@ import (
 	"github.com/google/uuid"
 )
 
+const countLosses = `-- name: CountLosses :one
+SELECT count(*)::int AS losses FROM attempts WHERE execution_id = $1 AND node_index = $2 AND outcome = 'LOST'
+`
+
+func (q *Queries) CountLosses(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (int32, error) {
+	row := q.db.QueryRow(ctx, countLosses, executionID, nodeIndex)
+	var losses int32
+	err := row.Scan(&losses)
+	return losses, err
+}
+
+const deleteAbandoned = `-- name: DeleteAbandoned :many
+DELETE FROM reservations r
+WHERE (r.execution_id, r.node_index, r.attempt) IN (
+    SELECT x.execution_id, x.node_index, x.attempt FROM reservations x
+    LEFT JOIN executions e ON e.id = x.execution_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+    WHERE e.id IS NULL AND (x.expires_at < $1::timestamptz
+        OR EXISTS (SELECT 1 FROM executions done WHERE done.id = x.execution_id AND done.finished_at < $1::timestamptz))
+    LIMIT $2
+    FOR UPDATE OF x SKIP LOCKED)
+RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for
+`
+
+// What nobody will ever give back: the lease of an attempt that no live execution
+// knows has run out, or the execution itself has ended.
+func (q *Queries) DeleteAbandoned(ctx context.Context, now time.Time, maxRows int32) ([]Reservation, error) {
+	rows, err := q.db.Query(ctx, deleteAbandoned, now, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Reservation
+	for rows.Next() {
+		var i Reservation
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.ProjectID,
+			&i.Launcher,
+			&i.CpuMillis,
+			&i.MemoryMib,
+			&i.Priority,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.DeadlineAt,
+			&i.StopSentAt,
+			&i.Gpus,
+			&i.GpuType,
+			&i.Pods,
+			&i.Executions,
+			&i.Machine,
+			&i.Devices,
+			&i.Preemptible,
+			&i.PreemptedAt,
+			&i.PreemptedFor,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteReport = `-- name: DeleteReport :exec
 DELETE FROM reports WHERE execution_id = $1 AND node_index = $2 AND attempt = $3
 `
@@ -31,10 +98,62 @@ func (q *Queries) DeleteReportsOf(ctx context.Context, executionID uuid.UUID) er
 	return err
 }
 
-const hasReports = `-- name: HasReports :one
-SELECT EXISTS (SELECT 1 FROM reports WHERE execution_id = $1)::bool AS has
+const deleteReservations = `-- name: DeleteReservations :many
+DELETE FROM reservations r
+USING jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)
+WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
+RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for
 `
 
+// Answers what was really there: only that is given back.
+func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) ([]Reservation, error) {
+	rows, err := q.db.Query(ctx, deleteReservations, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Reservation
+	for rows.Next() {
+		var i Reservation
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.ProjectID,
+			&i.Launcher,
+			&i.CpuMillis,
+			&i.MemoryMib,
+			&i.Priority,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.DeadlineAt,
+			&i.StopSentAt,
+			&i.Gpus,
+			&i.GpuType,
+			&i.Pods,
+			&i.Executions,
+			&i.Machine,
+			&i.Devices,
+			&i.Preemptible,
+			&i.PreemptedAt,
+			&i.PreemptedFor,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const hasReports = `-- name: HasReports :one
+SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = $1)
+    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = $1 AND NOT o.taken))::bool AS has
+`
+
+// Reports that nobody has applied, or orders about nodes that nobody has taken up.
 func (q *Queries) HasReports(ctx context.Context, executionID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, hasReports, executionID)
 	var has bool
@@ -42,10 +161,29 @@ func (q *Queries) HasReports(ctx context.Context, executionID uuid.UUID) (bool, 
 	return has, err
 }
 
+const insertReservations = `-- name: InsertReservations :execrows
+INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
+    machine, devices, preemptible, priority, created_at, expires_at)
+SELECT r.execution_id, r.i, r.attempt, r.project_id, $1, r.cpu, r.memory, r.gpus, r.gpu_type, r.pods, r.executions,
+    r.machine, coalesce(r.devices, '{}'), r.preemptible, r.priority, $2::timestamptz, r.expires_at
+FROM jsonb_to_recordset($3::jsonb) AS r(execution_id uuid, i int, attempt int, project_id uuid, cpu int, memory int, gpus int, gpu_type text,
+    pods int, executions int, machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
+ON CONFLICT ON CONSTRAINT reservations_pkey DO NOTHING
+`
+
+// Reserves without a drive loop; one that is there already is left as it is.
+func (q *Queries) InsertReservations(ctx context.Context, launcher string, at time.Time, rows json.RawMessage) (int64, error) {
+	result, err := q.db.Exec(ctx, insertReservations, launcher, at, rows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const listExpired = `-- name: ListExpired :many
 SELECT execution_id, node_index, attempt, launcher, (deadline_at IS NOT NULL AND deadline_at < $1::timestamptz)::bool AS overdue
 FROM reservations
-WHERE expires_at < $1::timestamptz OR deadline_at < $1::timestamptz
+WHERE node_index >= 0 AND (expires_at < $1::timestamptz OR deadline_at < $1::timestamptz)
 LIMIT $2
 `
 
@@ -85,18 +223,47 @@ func (q *Queries) ListExpired(ctx context.Context, now time.Time, maxRows int32)
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at FROM reservations WHERE launcher = $1 ORDER BY execution_id, node_index
+SELECT r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, coalesce(e.workflow_name, '')::text AS workflow_name
+FROM reservations r
+LEFT JOIN executions e ON e.id = r.execution_id
+ORDER BY r.execution_id, r.node_index
 `
 
-func (q *Queries) ListReservations(ctx context.Context, launcher string) ([]Reservation, error) {
-	rows, err := q.db.Query(ctx, listReservations, launcher)
+type ListReservationsRow struct {
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Attempt      int32
+	ProjectID    uuid.UUID
+	Launcher     string
+	CpuMillis    int32
+	MemoryMib    int32
+	Priority     int32
+	CreatedAt    time.Time
+	ExpiresAt    time.Time
+	DeadlineAt   *time.Time
+	StopSentAt   *time.Time
+	Gpus         int32
+	GpuType      string
+	Pods         int32
+	Executions   int32
+	Machine      string
+	Devices      []int32
+	Preemptible  bool
+	PreemptedAt  *time.Time
+	PreemptedFor json.RawMessage
+	WorkflowName string
+}
+
+// Everything that is held, whoever started it.
+func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, error) {
+	rows, err := q.db.Query(ctx, listReservations)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Reservation
+	var items []ListReservationsRow
 	for rows.Next() {
-		var i Reservation
+		var i ListReservationsRow
 		if err := rows.Scan(
 			&i.ExecutionID,
 			&i.NodeIndex,
@@ -118,6 +285,8 @@ func (q *Queries) ListReservations(ctx context.Context, launcher string) ([]Rese
 			&i.Devices,
 			&i.Preemptible,
 			&i.PreemptedAt,
+			&i.PreemptedFor,
+			&i.WorkflowName,
 		); err != nil {
 			return nil, err
 		}
@@ -133,7 +302,7 @@ const listSettledReservations = `-- name: ListSettledReservations :many
 SELECT r.execution_id, r.node_index, r.attempt
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
-WHERE r.launcher = $1 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
+WHERE r.launcher = $1 AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
 ORDER BY r.execution_id, r.node_index
 `
 
@@ -195,6 +364,39 @@ func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID) ([]Loa
 	return items, nil
 }
 
+const lockReservation = `-- name: LockReservation :one
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for FROM reservations WHERE execution_id = $1 AND node_index = $2 AND attempt = $3 FOR UPDATE
+`
+
+func (q *Queries) LockReservation(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) (Reservation, error) {
+	row := q.db.QueryRow(ctx, lockReservation, executionID, nodeIndex, attempt)
+	var i Reservation
+	err := row.Scan(
+		&i.ExecutionID,
+		&i.NodeIndex,
+		&i.Attempt,
+		&i.ProjectID,
+		&i.Launcher,
+		&i.CpuMillis,
+		&i.MemoryMib,
+		&i.Priority,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.DeadlineAt,
+		&i.StopSentAt,
+		&i.Gpus,
+		&i.GpuType,
+		&i.Pods,
+		&i.Executions,
+		&i.Machine,
+		&i.Devices,
+		&i.Preemptible,
+		&i.PreemptedAt,
+		&i.PreemptedFor,
+	)
+	return i, err
+}
+
 const markAttemptStarted = `-- name: MarkAttemptStarted :execrows
 UPDATE attempts SET started_at = $1::timestamptz, host = $2, pid = $3
 WHERE execution_id = $4 AND node_index = $5 AND attempt = $6
@@ -225,6 +427,34 @@ func (q *Queries) MarkAttemptStarted(ctx context.Context, arg MarkAttemptStarted
 	return result.RowsAffected(), nil
 }
 
+const markPreempted = `-- name: MarkPreempted :execrows
+UPDATE reservations SET preempted_at = $1::timestamptz, preempted_for = $2
+WHERE execution_id = $3 AND node_index = $4 AND attempt = $5 AND preempted_at IS NULL AND preemptible
+`
+
+type MarkPreemptedParams struct {
+	At          time.Time
+	Reason      json.RawMessage
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+}
+
+// The wish that an attempt makes room; the loop that drives it carries it out.
+func (q *Queries) MarkPreempted(ctx context.Context, arg MarkPreemptedParams) (int64, error) {
+	result, err := q.db.Exec(ctx, markPreempted,
+		arg.At,
+		arg.Reason,
+		arg.ExecutionID,
+		arg.NodeIndex,
+		arg.Attempt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const markStopSent = `-- name: MarkStopSent :exec
 UPDATE reservations SET stop_sent_at = coalesce(stop_sent_at, $1::timestamptz)
 WHERE execution_id = $2 AND node_index = ANY ($3::int[])
@@ -235,8 +465,39 @@ func (q *Queries) MarkStopSent(ctx context.Context, at time.Time, executionID uu
 	return err
 }
 
+const preemptedOf = `-- name: PreemptedOf :many
+SELECT node_index, attempt, preempted_for FROM reservations
+WHERE execution_id = $1 AND preempted_at IS NOT NULL
+`
+
+type PreemptedOfRow struct {
+	NodeIndex    int32
+	Attempt      int32
+	PreemptedFor json.RawMessage
+}
+
+func (q *Queries) PreemptedOf(ctx context.Context, executionID uuid.UUID) ([]PreemptedOfRow, error) {
+	rows, err := q.db.Query(ctx, preemptedOf, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PreemptedOfRow
+	for rows.Next() {
+		var i PreemptedOfRow
+		if err := rows.Scan(&i.NodeIndex, &i.Attempt, &i.PreemptedFor); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const reservationsOf = `-- name: ReservationsOf :many
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at FROM reservations WHERE execution_id = $1 ORDER BY node_index
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for FROM reservations WHERE execution_id = $1 ORDER BY node_index
 `
 
 func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]Reservation, error) {
@@ -269,6 +530,7 @@ func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]
 			&i.Devices,
 			&i.Preemptible,
 			&i.PreemptedAt,
+			&i.PreemptedFor,
 		); err != nil {
 			return nil, err
 		}
@@ -278,6 +540,36 @@ func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]
 		return nil, err
 	}
 	return items, nil
+}
+
+const resizeReservation = `-- name: ResizeReservation :exec
+UPDATE reservations SET cpu_millis = $1, memory_mib = $2, gpus = $3, gpu_type = $4, pods = $5
+WHERE execution_id = $6 AND node_index = $7 AND attempt = $8
+`
+
+type ResizeReservationParams struct {
+	CpuMillis   int32
+	MemoryMib   int32
+	Gpus        int32
+	GpuType     string
+	Pods        int32
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+}
+
+func (q *Queries) ResizeReservation(ctx context.Context, arg ResizeReservationParams) error {
+	_, err := q.db.Exec(ctx, resizeReservation,
+		arg.CpuMillis,
+		arg.MemoryMib,
+		arg.Gpus,
+		arg.GpuType,
+		arg.Pods,
+		arg.ExecutionID,
+		arg.NodeIndex,
+		arg.Attempt,
+	)
+	return err
 }
 
 const startedAttempts = `-- name: StartedAttempts :many
@@ -370,7 +662,7 @@ const touchReservations = `-- name: TouchReservations :many
 UPDATE reservations r SET expires_at = $1::timestamptz
 FROM jsonb_to_recordset($2::jsonb) AS k(execution_id uuid, i int, attempt int)
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
-RETURNING r.execution_id, r.node_index, r.attempt, (r.stop_sent_at IS NOT NULL)::bool AS stopping
+RETURNING r.execution_id, r.node_index, r.attempt, (r.stop_sent_at IS NOT NULL)::bool AS stopping, (r.preempted_at IS NOT NULL)::bool AS preempted
 `
 
 type TouchReservationsRow struct {
@@ -378,6 +670,7 @@ type TouchReservationsRow struct {
 	NodeIndex   int32
 	Attempt     int32
 	Stopping    bool
+	Preempted   bool
 }
 
 // Signs of life. Answers the attempts that are known, and whether they are to stop.
@@ -395,6 +688,7 @@ func (q *Queries) TouchReservations(ctx context.Context, expiresAt time.Time, ke
 			&i.NodeIndex,
 			&i.Attempt,
 			&i.Stopping,
+			&i.Preempted,
 		); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ type batch struct {
 	artifacts []artifact.New
 	consumed  []attemptKey // stored reports that were applied or are stale
 	finished  bool         // the execution has ended
+	orders    []int64      // orders about nodes that were taken up
 	offers    bool         // capacity may have been set aside for this execution
 
 	starts  []int // attempts to start after the commit
@@ -76,11 +77,18 @@ type eventRow struct {
 
 type claimRow struct {
 	attemptKey
-	At        time.Time `json:"at"`
-	CPU       int       `json:"cpu"`
-	Memory    int       `json:"memory"`
-	Priority  int       `json:"priority"`
-	ExpiresAt time.Time `json:"expires_at"`
+	At          time.Time `json:"at"`
+	CPU         int       `json:"cpu"`
+	Memory      int       `json:"memory"`
+	GPUs        int       `json:"gpus"`
+	GPUType     string    `json:"gpu_type"`
+	Pods        int       `json:"pods"`
+	Executions  int       `json:"executions"`
+	Machine     string    `json:"machine"`
+	Devices     []int     `json:"devices,omitempty"`
+	Preemptible bool      `json:"preemptible"`
+	Priority    int       `json:"priority"`
+	ExpiresAt   time.Time `json:"expires_at"`
 }
 
 type begunRow struct {
@@ -111,13 +119,13 @@ func newBatch() *batch {
 // empty reports whether there is nothing to write.
 func (b *batch) empty() bool {
 	return len(b.nodes) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && !b.finished && !b.offers
+		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && !b.finished && !b.offers
 }
 
 // onlyBegun reports whether the batch says no more than that attempts have begun.
 func (b *batch) onlyBegun() bool {
 	return len(b.begun) > 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && !b.finished && !b.offers
+		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && !b.finished && !b.offers
 }
 
 // full reports whether the batch should be written before it grows further.

@@ -33,6 +33,7 @@ type Service struct {
 	owner     string
 	live      *registry
 	hub       *hub
+	inputs    inputSets
 	wakes     chan uuid.UUID
 	estimates estimateCache
 }
@@ -96,12 +97,15 @@ const partitionMonths = 2
 
 // restoreCapacity makes the quota's image equal to the reservations.
 func (s *Service) restoreCapacity(ctx context.Context) error {
-	rows, err := s.queries.ListReservations(ctx, s.config.Instance)
+	rows, err := s.queries.ListReservations(ctx)
 	if err != nil {
 		return fmt.Errorf("list reservations: %w", err)
 	}
 	held := make(map[quota.Key]quota.Amount, len(rows))
 	for _, r := range rows {
+		if r.Launcher != s.config.Instance || r.NodeIndex < 0 {
+			continue
+		}
 		key := quota.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}
 		held[key] = quota.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), Slots: 1}
 	}

@@ -9,8 +9,13 @@ import flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 // "<execution id>.<node index>.<attempt number>"; starting it twice is success.
 type Attempt = *flowforgev1.AttemptSpec
 
-// Ref names an attempt that was started.
-type Ref struct{ TaskID string }
+// Ref names an attempt that was started. Preempt says that it is stopped to make
+// room for others: it may take the grace period of its spec to save a checkpoint,
+// and runs again.
+type Ref struct {
+	TaskID  string
+	Preempt bool
+}
 
 // Status tells of an attempt that a launcher knows. One that it does not list
 // is not running and has no result to deliver any more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +21,7 @@ func (e stopError) Error() string { return string(e) }
 const (
 	errCancelled   stopError = "The attempt was cancelled."
 	errInterrupted stopError = "The runner was shut down; the attempt can run again."
+	errPreempted   stopError = "The attempt made room for others; it runs again."
 )
 
 // timeoutError stops an attempt that runs longer than it may.
@@ -108,6 +110,25 @@ func (a *attempt) checkpointKey() string {
 	return ""
 }
 
+// preempt asks the attempt to save what it needs to go on from, and to end. A
+// file stands where FLOWFORGE_PREEMPTED points before the signal comes, so that
+// a program can tell this end from a cancellation.
+func (a *attempt) preempt() {
+	a.mu.Lock()
+	marker := a.paths.preempted
+	a.mu.Unlock()
+	if marker != "" && context.Cause(a.ctx) == nil {
+		if err := os.WriteFile(marker, nil, 0o600); err != nil {
+			a.system(levelWarn, "The task cannot be told that it is preempted: "+err.Error()+".")
+		}
+	}
+	grace := a.grace()
+	if a.spec.PreemptGraceMs > 0 {
+		grace = time.Duration(a.spec.PreemptGraceMs) * time.Millisecond
+	}
+	a.stop(errPreempted, grace)
+}
+
 func (a *attempt) grace() time.Duration {
 	if a.spec.GraceMs > 0 {
 		return time.Duration(a.spec.GraceMs) * time.Millisecond
@@ -138,6 +159,8 @@ func stopped(cause error, code int) ending {
 		e.outcome = flowforgev1.Outcome_OUTCOME_TIMED_OUT
 	case memory:
 		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+	case errors.Is(cause, errPreempted):
+		e.outcome = flowforgev1.Outcome_OUTCOME_PREEMPTED
 	case !errors.Is(cause, errCancelled):
 		e.outcome, e.message = flowforgev1.Outcome_OUTCOME_INTERRUPTED, errInterrupted.Error()
 	}

@@ -181,6 +181,9 @@ func (c *courier) settle(p parcel, results []*flowforgev1.ReportResult) {
 	if slices.ContainsFunc(results, (*flowforgev1.ReportResult).GetCancel) {
 		p.box.cancel()
 	}
+	if slices.ContainsFunc(results, (*flowforgev1.ReportResult).GetPreempt) {
+		p.box.preempt()
+	}
 	if p.last {
 		p.box.delivered()
 	}

@@ -168,3 +168,42 @@ func eventually(t testing.TB, what string, done func() bool) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// TestPreemptionLeavesACheckpoint: the program sees that it is preempted, saves
+// what it has, and the next attempt goes on from there.
+func TestPreemptionLeavesACheckpoint(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := shell("e.0.1", `trap 'test -e "$FLOWFORGE_PREEMPTED" && echo 41 > "$FLOWFORGE_CHECKPOINTS/epoch"; exit 3' TERM; echo ready; while :; do sleep 0.01; done`)
+	first.CheckpointKey, first.PreemptGraceMs = "e.0", 60_000
+	if err := b.Start(first); err != nil {
+		t.Fatal(err)
+	}
+	b.server.await(t, "readiness", func() bool { return len(b.server.logs["e.0.1"]) == 1 })
+	b.Preempt([]string{"e.0.1", "unknown"})
+	wantOutcome(t, b.server.awaitFinished(t, "e.0.1"), flowforgev1.Outcome_OUTCOME_PREEMPTED)
+	second := shell("e.0.2", `test ! -e "$FLOWFORGE_PREEMPTED" && cat "$FLOWFORGE_CHECKPOINTS/epoch"`)
+	second.CheckpointKey = "e.0"
+	wantOutcome(t, b.run(t, second), succeeded)
+	if diff := cmp.Diff([]string{"41"}, b.server.lines("e.0.2", "stdout")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPreemptionIsFinal: what ignores the signal is killed after its grace period.
+func TestPreemptionIsFinal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	spec := shell("stubborn", `trap '' TERM; echo ready; while :; do sleep 0.01; done`)
+	spec.PreemptGraceMs = 20
+	if err := b.Start(spec); err != nil {
+		t.Fatal(err)
+	}
+	b.server.await(t, "readiness", func() bool { return len(b.server.logs["stubborn"]) == 1 })
+	b.Preempt([]string{"stubborn"})
+	f := b.server.awaitFinished(t, "stubborn")
+	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_PREEMPTED)
+	if f.GetExitCode() != 137 {
+		t.Errorf("exit code %d", f.GetExitCode())
+	}
+}

@@ -12,6 +12,7 @@ type outbox struct {
 	taskID, token string
 	log           *logQueue
 	cancel        func() // the server wants the attempt stopped
+	preempt       func() // the server wants it to make room
 	delivered     func() // everything is taken; called once
 
 	started   *flowforgev1.Started

@@ -21,7 +21,7 @@ import (
 )
 
 // Protocol is raised when a change of runner.proto breaks older peers.
-const Protocol = 1
+const Protocol = 2
 
 const (
 	socketFile = "runner.sock"
@@ -169,6 +169,10 @@ func (s *service) Start(_ context.Context, req *connect.Request[flowforgev1.Star
 
 // Stop asks attempts to end.
 func (s *service) Stop(_ context.Context, req *connect.Request[flowforgev1.StopRequest]) (*connect.Response[flowforgev1.StopResponse], error) {
+	if req.Msg.Preempt {
+		s.supervisor.Preempt(req.Msg.TaskIds)
+		return connect.NewResponse(&flowforgev1.StopResponse{}), nil
+	}
 	s.supervisor.Stop(req.Msg.TaskIds, time.Duration(req.Msg.GraceMs)*time.Millisecond)
 	return connect.NewResponse(&flowforgev1.StopResponse{}), nil
 }

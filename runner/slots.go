@@ -31,6 +31,7 @@ type paths struct {
 	spool       string // what the SDK could not send
 	result      string // a result that is not delivered
 	log         string // log entries that are not delivered
+	preempted   string // exists once the attempt has to make room for others
 	sdk         string
 }
 
@@ -46,6 +47,7 @@ func (s *slots) paths(base string) paths {
 		spool:       filepath.Join(base, "spool"),
 		result:      filepath.Join(base, "result"),
 		log:         filepath.Join(base, "log"),
+		preempted:   filepath.Join(base, "preempted"),
 		sdk:         s.sdk,
 	}
 }

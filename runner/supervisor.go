@@ -182,6 +182,7 @@ func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
 	a.box = &outbox{taskID: spec.TaskId, token: spec.Token}
 	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.courier.away.Load, func() { s.courier.logged(a.box) })
 	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
+	a.box.preempt = a.preempt
 	a.box.delivered = func() { s.forget(a) }
 	return a
 }
@@ -204,6 +205,19 @@ func (s *Supervisor) forget(a *attempt) {
 func (s *Supervisor) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// Preempt asks attempts to make room: they may take the grace period of their
+// spec to save a checkpoint, and end as preempted.
+func (s *Supervisor) Preempt(taskIDs []string) {
+	for _, id := range taskIDs {
+		s.mu.Lock()
+		a := s.attempts[id]
+		s.mu.Unlock()
+		if a != nil {
+			a.preempt()
+		}
+	}
 }
 
 // Stop asks attempts to end as cancelled. Grace 0 means each attempt's own.

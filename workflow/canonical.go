@@ -58,6 +58,8 @@ type operatorJSON struct {
 	Timeout     string            `json:"timeout,omitempty"`
 	Retry       *retryJSON        `json:"retry,omitempty"`
 	DependsOn   []string          `json:"depends_on,omitempty"`
+	Preemptible *bool             `json:"preemptible,omitempty"`
+	GracePeriod string            `json:"grace_period,omitempty"`
 }
 
 type resourcesJSON struct {
@@ -67,6 +69,8 @@ type resourcesJSON struct {
 	GPUType string `json:"gpu_type,omitempty"`
 	Storage string `json:"storage,omitempty"`
 	Network string `json:"network_bandwidth,omitempty"`
+	Pods    int    `json:"pods,omitempty"`
+	Spread  bool   `json:"spread,omitempty"`
 }
 
 type codeJSON struct {
@@ -152,6 +156,12 @@ func (o *Operator) wire() operatorJSON {
 	if o.Timeout > 0 {
 		out.Timeout = writeDuration(o.Timeout)
 	}
+	if o.NeverPreempt {
+		out.Preemptible = new(false)
+	}
+	if o.GracePeriod > 0 {
+		out.GracePeriod = writeDuration(o.GracePeriod)
+	}
 	if o.Retry != defaultRetry() {
 		r := o.Retry
 		out.Retry = &retryJSON{r.Limit, writeDuration(r.InitialDelay), r.Factor, writeDuration(r.MaxDelay), r.Jitter, r.FailFast}
@@ -173,7 +183,7 @@ func (in Input) wire() inputJSON {
 }
 
 func (r Resources) wire() *resourcesJSON {
-	out := &resourcesJSON{GPU: r.GPUs, GPUType: r.GPUType, Network: r.Network}
+	out := &resourcesJSON{GPU: r.GPUs, GPUType: r.GPUType, Network: r.Network, Pods: r.Pods, Spread: r.Spread}
 	if r.CPUMillis > 0 {
 		out.CPU = strconv.Itoa(r.CPUMillis) + "m"
 	}

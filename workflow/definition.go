@@ -63,6 +63,23 @@ type Operator struct {
 	Timeout     time.Duration // 0: none
 	Retry       Retry
 	DependsOn   []string
+	// NeverPreempt keeps attempts running when somebody with a better right needs
+	// the room; such work has to fit into what its team is guaranteed.
+	NeverPreempt bool
+	// GracePeriod is how long a preempted attempt has to save a checkpoint, from
+	// SIGTERM to SIGKILL; 0 means DefaultGracePeriod.
+	GracePeriod time.Duration
+}
+
+// DefaultGracePeriod is how long a preempted attempt may take to end by itself.
+const DefaultGracePeriod = 30 * time.Second
+
+// Grace returns how long a preempted attempt of o may take to end by itself.
+func (o *Operator) Grace() time.Duration {
+	if o.GracePeriod > 0 {
+		return o.GracePeriod
+	}
+	return DefaultGracePeriod
 }
 
 // Input is a typed input of an operator and where its value comes from.
@@ -120,6 +137,8 @@ type Resources struct {
 	GPUType    string
 	StorageMiB int
 	Network    string // a wish such as "high"
+	Pods       int    // that run one attempt together, each with these resources; 0 means 1
+	Spread     bool   // GPUs may stand on several machines when no machine has enough
 }
 
 // Code is what a process operator runs.

@@ -17,6 +17,7 @@ var (
 	operatorName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
 	portName        = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 	environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	gpuType         = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
 )
 
 func (p *parser) operators(o *object) []Operator {
@@ -60,6 +61,11 @@ func (p *parser) operator(v any, path string) Operator {
 		Timeout:     o.duration(0, "timeout"),
 		Retry:       p.retry(o),
 		DependsOn:   o.texts(MaxPorts, "depends_on"),
+		GracePeriod: o.duration(0, "grace_period"),
+	}
+	op.NeverPreempt = !o.boolean(true, "preemptible")
+	if op.GracePeriod > maxGracePeriod {
+		o.add(o.at("grace_period"), "A preempted task has at most %s to end.", writeDuration(maxGracePeriod))
 	}
 	if op.Name == "inputs" {
 		o.add(o.at("name"), `The name "inputs" stands for the inputs of the workflow.`)
@@ -269,11 +275,22 @@ func (p *parser) resources(parent *object) Resources {
 		GPUs:      o.whole(0, 0, maxGPUs, "gpu", "gpu_count"),
 		GPUType:   o.text(100, "gpu_type"),
 		Network:   o.text(100, "network_bandwidth"),
+		Pods:      o.whole(0, 0, maxPods, "pods"),
+		Spread:    o.boolean(false, "spread"),
+	}
+	if r.Pods == 1 {
+		r.Pods = 0
 	}
 	r.MemoryMiB = max(o.size(0, "memory"), o.size(1024, "memory_gb"))
 	r.StorageMiB = max(o.size(0, "storage"), o.size(1024, "storage_gb"))
 	if r.GPUType != "" && r.GPUs == 0 {
 		o.add(o.at("gpu_type"), "A GPU type without a number of GPUs has no effect; add gpu: 1.")
+	}
+	if r.GPUType != "" && !gpuType.MatchString(r.GPUType) {
+		o.add(o.at("gpu_type"), "A GPU type is a name such as A100: letters, digits, _, . and -, at most 40.")
+	}
+	if r.Spread && r.GPUs == 0 {
+		o.add(o.at("spread"), "Only GPUs are spread over machines; add gpu: 2 or more.")
 	}
 	return r
 }

@@ -15,6 +15,9 @@ const (
 	maxMiB     = 1 << 30             // a pebibyte
 	maxGPUs    = 10_000
 	maxRetries = 100
+	maxPods    = 1000
+
+	maxGracePeriod = time.Hour
 )
 
 // duration returns a time span: "10m", "1h30m", "2d" or a number of seconds.

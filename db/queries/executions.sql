@@ -23,6 +23,9 @@ LIMIT 1;
 -- name: GetExecution :one
 SELECT * FROM executions WHERE id = @id;
 
+-- name: ExecutionPlace :one
+SELECT tenant_id, project_id FROM executions WHERE id = @id;
+
 -- name: ListExecutions :many
 SELECT * FROM executions e
 WHERE e.project_id = @project_id
@@ -57,7 +60,8 @@ RETURNING *;
 UPDATE executions e SET lease_until = now() + make_interval(secs => @lease_seconds::float8)
 WHERE e.id = ANY (@ids::uuid[]) AND e.owner = @owner AND e.lease_until IS NOT NULL
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
-    EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)::bool AS has_reports;
+    (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
+        OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken))::bool AS has_reports;
 
 -- name: LockExecution :one
 SELECT owner, owner_epoch, status, cancel_requested_at,
@@ -90,7 +94,8 @@ WHERE e.id IN (
         AND (c.lease_until < now()
             OR c.drive_requested_at IS NOT NULL
             OR c.wake_at <= now()
-            OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id))
+            OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id)
+            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken))
     ORDER BY c.id
     LIMIT @max_rows
     FOR UPDATE SKIP LOCKED)
@@ -120,7 +125,7 @@ SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, s
 WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
-        error = sqlc.narg('error'), outputs = sqlc.narg('outputs'),
+        error = sqlc.narg('error'), outputs = sqlc.narg('outputs'), reason = sqlc.narg('reason'),
         pending = @pending, ready = @ready, queued = @queued, running = @running, retrying = @retrying,
         succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
@@ -146,11 +151,15 @@ WITH fence AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
     SELECT f.id, c.i, c.attempt, @launcher, c.at
     FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(i int, attempt int, at timestamptz)
+    WHERE c.i >= 0
 ), held AS (
-    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, @launcher, c.cpu, c.memory, c.priority, c.at, c.expires_at
+    INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
+        machine, devices, preemptible, priority, created_at, expires_at)
+    SELECT f.id, c.i, c.attempt, f.project_id, @launcher, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+        c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
     FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(
-        i int, attempt int, at timestamptz, cpu int, memory int, priority int, expires_at timestamptz)
+        i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
+        machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
         outcome = d.outcome, exit_code = d.exit_code, message = d.message,
@@ -164,6 +173,9 @@ WITH fence AS (
     DELETE FROM reservations r
     USING fence, jsonb_to_recordset(@ended::jsonb) AS d(i int, attempt int)
     WHERE r.execution_id = @id AND r.node_index = ANY (@stopped::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+), closed AS (
+    DELETE FROM reservations r USING fence
+    WHERE r.execution_id = @id AND r.node_index = -1 AND sqlc.narg('finished_at')::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
@@ -232,6 +244,7 @@ WITH counted AS (
 INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 
--- name: LivePulse :one
--- A number that changes when any live execution does, or one begins or ends.
-SELECT (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse FROM executions WHERE status IN ('PENDING', 'RUNNING');
+-- name: LivePulse :many
+-- A number for each project that changes when any live execution of it does, or one begins or ends.
+SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
+FROM executions WHERE status IN ('PENDING', 'RUNNING') GROUP BY project_id;

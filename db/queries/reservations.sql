@@ -1,5 +1,58 @@
 -- name: ListReservations :many
-SELECT * FROM reservations WHERE launcher = @launcher ORDER BY execution_id, node_index;
+-- Everything that is held, whoever started it.
+SELECT r.*, coalesce(e.workflow_name, '')::text AS workflow_name
+FROM reservations r
+LEFT JOIN executions e ON e.id = r.execution_id
+ORDER BY r.execution_id, r.node_index;
+
+-- name: InsertReservations :execrows
+-- Reserves without a drive loop; one that is there already is left as it is.
+INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
+    machine, devices, preemptible, priority, created_at, expires_at)
+SELECT r.execution_id, r.i, r.attempt, r.project_id, @launcher, r.cpu, r.memory, r.gpus, r.gpu_type, r.pods, r.executions,
+    r.machine, coalesce(r.devices, '{}'), r.preemptible, r.priority, @at::timestamptz, r.expires_at
+FROM jsonb_to_recordset(@rows::jsonb) AS r(execution_id uuid, i int, attempt int, project_id uuid, cpu int, memory int, gpus int, gpu_type text,
+    pods int, executions int, machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
+ON CONFLICT ON CONSTRAINT reservations_pkey DO NOTHING;
+
+-- name: DeleteReservations :many
+-- Answers what was really there: only that is given back.
+DELETE FROM reservations r
+USING jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
+WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
+RETURNING r.*;
+
+-- name: LockReservation :one
+SELECT * FROM reservations WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt FOR UPDATE;
+
+-- name: ResizeReservation :exec
+UPDATE reservations SET cpu_millis = @cpu_millis, memory_mib = @memory_mib, gpus = @gpus, gpu_type = @gpu_type, pods = @pods
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt;
+
+-- name: DeleteAbandoned :many
+-- What nobody will ever give back: the lease of an attempt that no live execution
+-- knows has run out, or the execution itself has ended.
+DELETE FROM reservations r
+WHERE (r.execution_id, r.node_index, r.attempt) IN (
+    SELECT x.execution_id, x.node_index, x.attempt FROM reservations x
+    LEFT JOIN executions e ON e.id = x.execution_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+    WHERE e.id IS NULL AND (x.expires_at < @now::timestamptz
+        OR EXISTS (SELECT 1 FROM executions done WHERE done.id = x.execution_id AND done.finished_at < @now::timestamptz))
+    LIMIT @max_rows
+    FOR UPDATE OF x SKIP LOCKED)
+RETURNING r.*;
+
+-- name: MarkPreempted :execrows
+-- The wish that an attempt makes room; the loop that drives it carries it out.
+UPDATE reservations SET preempted_at = @at::timestamptz, preempted_for = @reason
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt AND preempted_at IS NULL AND preemptible;
+
+-- name: PreemptedOf :many
+SELECT node_index, attempt, preempted_for FROM reservations
+WHERE execution_id = @execution_id AND preempted_at IS NOT NULL;
+
+-- name: CountLosses :one
+SELECT count(*)::int AS losses FROM attempts WHERE execution_id = @execution_id AND node_index = @node_index AND outcome = 'LOST';
 
 -- name: ListSettledReservations :many
 -- The reservations of executions that somebody drives or that rest: in the
@@ -7,7 +60,7 @@ SELECT * FROM reservations WHERE launcher = @launcher ORDER BY execution_id, nod
 SELECT r.execution_id, r.node_index, r.attempt
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
-WHERE r.launcher = @launcher AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
+WHERE r.launcher = @launcher AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
 ORDER BY r.execution_id, r.node_index;
 
 -- name: ReservationsOf :many
@@ -32,14 +85,16 @@ DELETE FROM reports WHERE execution_id = @execution_id AND node_index = @node_in
 DELETE FROM reports WHERE execution_id = @execution_id;
 
 -- name: HasReports :one
-SELECT EXISTS (SELECT 1 FROM reports WHERE execution_id = @execution_id)::bool AS has;
+-- Reports that nobody has applied, or orders about nodes that nobody has taken up.
+SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = @execution_id)
+    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken))::bool AS has;
 
 -- name: TouchReservations :many
 -- Signs of life. Answers the attempts that are known, and whether they are to stop.
 UPDATE reservations r SET expires_at = @expires_at::timestamptz
 FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
-RETURNING r.execution_id, r.node_index, r.attempt, (r.stop_sent_at IS NOT NULL)::bool AS stopping;
+RETURNING r.execution_id, r.node_index, r.attempt, (r.stop_sent_at IS NOT NULL)::bool AS stopping, (r.preempted_at IS NOT NULL)::bool AS preempted;
 
 -- name: MarkStopSent :exec
 UPDATE reservations SET stop_sent_at = coalesce(stop_sent_at, @at::timestamptz)
@@ -61,5 +116,5 @@ WHERE r.execution_id = @execution_id AND a.started_at IS NOT NULL;
 -- Attempts that gave no sign of life in time, or that outlived their deadline.
 SELECT execution_id, node_index, attempt, launcher, (deadline_at IS NOT NULL AND deadline_at < @now::timestamptz)::bool AS overdue
 FROM reservations
-WHERE expires_at < @now::timestamptz OR deadline_at < @now::timestamptz
+WHERE node_index >= 0 AND (expires_at < @now::timestamptz OR deadline_at < @now::timestamptz)
 LIMIT @max_rows;

@@ -25,7 +25,7 @@ import (
 
 const (
 	// protocol is the version of runner.proto that this package speaks.
-	protocol = 1
+	protocol = 2
 
 	callLimit     = 30 * time.Second
 	helloLimit    = 2 * time.Second
@@ -144,13 +144,30 @@ func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error
 	})
 }
 
-// Stop asks attempts to end as cancelled: SIGTERM, and SIGKILL after grace.
-// Unknown ones are passed over.
+// Stop asks attempts to end: SIGTERM, and SIGKILL after grace. Those that are
+// preempted take the grace period of their spec. Unknown ones are passed over.
 func (l *Launcher) Stop(ctx context.Context, refs []launcher.Ref, grace time.Duration) error {
-	req := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds()}
+	cancel := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds()}
+	preempt := &flowforgev1.StopRequest{Preempt: true}
 	for _, ref := range refs {
+		req := cancel
+		if ref.Preempt {
+			req = preempt
+		}
 		req.TaskIds = append(req.TaskIds, ref.TaskID)
 	}
+	for _, req := range []*flowforgev1.StopRequest{cancel, preempt} {
+		if len(req.TaskIds) == 0 {
+			continue
+		}
+		if err := l.stop(ctx, req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Launcher) stop(ctx context.Context, req *flowforgev1.StopRequest) error {
 	return l.call(ctx, func(ctx context.Context) error {
 		_, err := l.client.Stop(ctx, connect.NewRequest(req))
 		return err

@@ -26,16 +26,33 @@ CREATE TRIGGER quotas_version AFTER INSERT OR UPDATE OR DELETE ON quotas FOR EAC
 
 -- What live reservations hold at or below the node, kept by the transactions that
 -- reserve and release: they lock these rows from the root down. history is the
--- decayed average of used (see package quota/fair), as of history_at.
+-- decayed average of used (see package quota/fair), as of history_at. The bytes
+-- of artifacts are counted beside, because they outlive every reservation. The
+-- revision of the installation's row, which every reservation locks first, grows
+-- with each change of a limit or of the tree: who holds the lock and finds the
+-- number it knows has checked by the limits in force.
 CREATE TABLE quota_usage (
-    node_id    uuid PRIMARY KEY REFERENCES tenancy_nodes,
-    depth      integer NOT NULL,
-    used       jsonb NOT NULL DEFAULT '{}',
-    history    jsonb NOT NULL DEFAULT '{}',
-    history_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT quota_usage_used_check CHECK (is_amounts(used))
+    node_id       uuid PRIMARY KEY REFERENCES tenancy_nodes,
+    depth         integer NOT NULL,
+    used          jsonb NOT NULL DEFAULT '{}',
+    storage_bytes bigint NOT NULL DEFAULT 0,
+    history       jsonb NOT NULL DEFAULT '{}',
+    history_at    timestamptz NOT NULL DEFAULT now(),
+    revision      bigint NOT NULL DEFAULT 0,
+    CONSTRAINT quota_usage_used_check CHECK (is_amounts(used) AND storage_bytes >= 0)
 ) WITH (fillfactor = 50);
 INSERT INTO quota_usage (node_id, depth) SELECT id, cardinality(path) FROM tenancy_nodes;
+-- +goose StatementBegin
+CREATE FUNCTION bump_quota_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE quota_usage SET revision = revision + 1 WHERE node_id = '01900000-0000-7000-8000-000000000000';
+    RETURN NULL;
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER quotas_revision AFTER INSERT OR UPDATE OR DELETE ON quotas FOR EACH STATEMENT EXECUTE FUNCTION bump_quota_revision();
+CREATE TRIGGER tenancy_nodes_revision AFTER INSERT OR DELETE OR UPDATE OF parent_id, path, archived_at ON tenancy_nodes
+    FOR EACH STATEMENT EXECUTE FUNCTION bump_quota_revision();
 -- +goose StatementBegin
 CREATE FUNCTION begin_quota_usage() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -49,6 +66,8 @@ CREATE TRIGGER tenancy_nodes_usage AFTER INSERT ON tenancy_nodes FOR EACH ROW EX
 -- node_index -1 with attempt 0 is the execution itself, which holds one of
 -- "executions". pods is more than one for a gang, which is reserved as a whole.
 -- devices are the indexes of GPUs on machine, when the launcher gives them out.
+-- preempted_for is the reason that its node gets once the attempt has been taken
+-- off the machine: who needed the room.
 ALTER TABLE reservations
     ADD COLUMN gpus integer NOT NULL DEFAULT 0,
     ADD COLUMN gpu_type text NOT NULL DEFAULT '',
@@ -58,9 +77,22 @@ ALTER TABLE reservations
     ADD COLUMN devices integer[] NOT NULL DEFAULT '{}',
     ADD COLUMN preemptible boolean NOT NULL DEFAULT true,
     ADD COLUMN preempted_at timestamptz,
+    ADD COLUMN preempted_for jsonb,
     ADD CONSTRAINT reservations_more_check CHECK (gpus >= 0 AND pods >= 0 AND executions >= 0
         AND (gpu_type = '' OR gpus > 0) AND (node_index >= 0 OR (node_index = -1 AND attempt = 0)));
 CREATE INDEX reservations_project_idx ON reservations (project_id);
+-- +goose StatementBegin
+DO $$
+DECLARE part regclass;
+BEGIN
+    FOR part IN SELECT relid FROM pg_partition_tree('attempts') ORDER BY level LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS attempts_outcome_check', part);
+    END LOOP;
+END
+$$;
+-- +goose StatementEnd
+ALTER TABLE attempts ADD CONSTRAINT attempts_outcome_check
+    CHECK (outcome IN ('SUCCEEDED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'START_FAILED', 'INTERRUPTED', 'OUTPUT_FAILED', 'LOST', 'PREEMPTED'));
 
 -- Why an execution is still PENDING (a limit of concurrent executions).
 ALTER TABLE executions ADD COLUMN reason jsonb;
@@ -75,6 +107,11 @@ CREATE TABLE project_blobs (
 );
 INSERT INTO project_blobs (project_id, sha256, size, created_at)
 SELECT project_id, sha256, max(size), min(created_at) FROM artifacts GROUP BY project_id, sha256;
+UPDATE quota_usage u SET storage_bytes = s.bytes
+FROM (SELECT a.id, sum(b.size)::bigint AS bytes
+    FROM project_blobs b JOIN tenancy_nodes n ON n.id = b.project_id JOIN tenancy_nodes a ON a.id = ANY (n.path)
+    GROUP BY a.id) s
+WHERE u.node_id = s.id;
 
 -- How long attempts of an operator took, for estimates: the latest 50, in ms.
 CREATE TABLE operator_durations (
@@ -119,8 +156,14 @@ ALTER TABLE executions DROP COLUMN reason;
 DELETE FROM reservations WHERE node_index < 0;
 DROP INDEX reservations_project_idx;
 ALTER TABLE reservations DROP CONSTRAINT reservations_more_check, DROP COLUMN gpus, DROP COLUMN gpu_type, DROP COLUMN pods, DROP COLUMN executions,
-    DROP COLUMN machine, DROP COLUMN devices, DROP COLUMN preemptible, DROP COLUMN preempted_at;
+    DROP COLUMN machine, DROP COLUMN devices, DROP COLUMN preemptible, DROP COLUMN preempted_at,
+    DROP COLUMN preempted_for;
+UPDATE attempts SET outcome = 'INTERRUPTED' WHERE outcome = 'PREEMPTED';
+ALTER TABLE attempts DROP CONSTRAINT attempts_outcome_check, ADD CONSTRAINT attempts_outcome_check
+    CHECK (outcome IN ('SUCCEEDED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'START_FAILED', 'INTERRUPTED', 'OUTPUT_FAILED', 'LOST'));
 DROP TRIGGER tenancy_nodes_usage ON tenancy_nodes;
+DROP TRIGGER tenancy_nodes_revision ON tenancy_nodes;
+DROP FUNCTION bump_quota_revision() CASCADE;
 DROP FUNCTION begin_quota_usage();
 DROP TABLE quota_usage, quotas;
 DROP FUNCTION is_amounts(jsonb);

@@ -210,7 +210,8 @@ func (*StartResponse) Descriptor() ([]byte, []int) {
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskIds       []string               `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
-	GraceMs       int64                  `protobuf:"varint,2,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
+	GraceMs       int64                  `protobuf:"varint,2,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"` // 0: what the attempt's spec says
+	Preempt       bool                   `protobuf:"varint,3,opt,name=preempt,proto3" json:"preempt,omitempty"`                // they make room for others and run again: ended as PREEMPTED
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -257,6 +258,13 @@ func (x *StopRequest) GetGraceMs() int64 {
 		return x.GraceMs
 	}
 	return 0
+}
+
+func (x *StopRequest) GetPreempt() bool {
+	if x != nil {
+		return x.Preempt
+	}
+	return false
 }
 
 type StopResponse struct {
@@ -534,8 +542,11 @@ type AttemptSpec struct {
 	PackageSha256  string             `protobuf:"bytes,19,opt,name=package_sha256,json=packageSha256,proto3" json:"package_sha256,omitempty"` // code package (tar.gz) unpacked as the working directory
 	Requirements   []string           `protobuf:"bytes,20,rep,name=requirements,proto3" json:"requirements,omitempty"`                        // Python requirements of a cached virtual environment
 	MemoryLimitMib int64              `protobuf:"varint,21,opt,name=memory_limit_mib,json=memoryLimitMib,proto3" json:"memory_limit_mib,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	PreemptGraceMs int64              `protobuf:"varint,22,opt,name=preempt_grace_ms,json=preemptGraceMs,proto3" json:"preempt_grace_ms,omitempty"` // from SIGTERM to SIGKILL when the attempt has to make room
+	// Marks {"$secret": …} in inputs_json whose values the runner fetches: a spec never holds one.
+	Secrets       []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
@@ -726,6 +737,20 @@ func (x *AttemptSpec) GetMemoryLimitMib() int64 {
 	return 0
 }
 
+func (x *AttemptSpec) GetPreemptGraceMs() int64 {
+	if x != nil {
+		return x.PreemptGraceMs
+	}
+	return 0
+}
+
+func (x *AttemptSpec) GetSecrets() []*InputSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
 type isAttemptSpec_Work interface {
 	isAttemptSpec_Work()
 }
@@ -742,6 +767,59 @@ func (*AttemptSpec_Process) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Http) isAttemptSpec_Work() {}
 
+// InputSecret is a secret whose value takes its place in the inputs when the attempt starts.
+type InputSecret struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Grant         *SecretGrant           `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputSecret) Reset() {
+	*x = InputSecret{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputSecret) ProtoMessage() {}
+
+func (x *InputSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputSecret.ProtoReflect.Descriptor instead.
+func (*InputSecret) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *InputSecret) GetGrant() *SecretGrant {
+	if x != nil {
+		return x.Grant
+	}
+	return nil
+}
+
+func (x *InputSecret) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
 type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Command       []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
@@ -753,7 +831,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +843,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,7 +856,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Process) GetCommand() []string {
@@ -815,7 +893,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +905,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +918,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Http) GetMethod() string {
@@ -893,7 +971,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +983,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +996,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *InputFile) GetInput() string {
@@ -975,7 +1053,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1065,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1078,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1043,7 +1121,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1133,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1146,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1096,7 +1174,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1186,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1199,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1159,7 +1237,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1249,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1262,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1228,10 +1306,11 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\battempts\x18\x04 \x01(\x05R\battempts\"E\n" +
 	"\fStartRequest\x125\n" +
 	"\battempts\x18\x01 \x03(\v2\x19.flowforge.v1.AttemptSpecR\battempts\"\x0f\n" +
-	"\rStartResponse\"C\n" +
+	"\rStartResponse\"]\n" +
 	"\vStopRequest\x12\x19\n" +
 	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x19\n" +
-	"\bgrace_ms\x18\x02 \x01(\x03R\agraceMs\"\x0e\n" +
+	"\bgrace_ms\x18\x02 \x01(\x03R\agraceMs\x12\x18\n" +
+	"\apreempt\x18\x03 \x01(\bR\apreempt\"\x0e\n" +
 	"\fStopResponse\"\r\n" +
 	"\vListRequest\"G\n" +
 	"\fListResponse\x127\n" +
@@ -1241,7 +1320,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xad\x06\n" +
+	"\x10ShutdownResponse\"\x8c\a\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1267,11 +1346,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x0echeckpoint_key\x18\x12 \x01(\tR\rcheckpointKey\x12%\n" +
 	"\x0epackage_sha256\x18\x13 \x01(\tR\rpackageSha256\x12\"\n" +
 	"\frequirements\x18\x14 \x03(\tR\frequirements\x12(\n" +
-	"\x10memory_limit_mib\x18\x15 \x01(\x03R\x0ememoryLimitMib\x1a6\n" +
+	"\x10memory_limit_mib\x18\x15 \x01(\x03R\x0ememoryLimitMib\x12(\n" +
+	"\x10preempt_grace_ms\x18\x16 \x01(\x03R\x0epreemptGraceMs\x123\n" +
+	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04work\"]\n" +
+	"\x04work\"X\n" +
+	"\vInputSecret\x12/\n" +
+	"\x05grant\x18\x01 \x01(\v2\x19.flowforge.v1.SecretGrantR\x05grant\x12\x18\n" +
+	"\apointer\x18\x02 \x01(\tR\apointer\"]\n" +
 	"\aProcess\x12\x18\n" +
 	"\acommand\x18\x01 \x03(\tR\acommand\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\tR\x06script\x12 \n" +
@@ -1331,7 +1415,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1345,45 +1429,49 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*ShutdownRequest)(nil),  // 9: flowforge.v1.ShutdownRequest
 	(*ShutdownResponse)(nil), // 10: flowforge.v1.ShutdownResponse
 	(*AttemptSpec)(nil),      // 11: flowforge.v1.AttemptSpec
-	(*Process)(nil),          // 12: flowforge.v1.Process
-	(*Http)(nil),             // 13: flowforge.v1.Http
-	(*InputFile)(nil),        // 14: flowforge.v1.InputFile
-	(*OutputSpec)(nil),       // 15: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 16: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 17: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 18: flowforge.v1.SpooledLog
-	nil,                      // 19: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 20: flowforge.v1.Http.HeadersEntry
-	(*AttemptReport)(nil),    // 21: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 22: flowforge.v1.LogEntry
+	(*InputSecret)(nil),      // 12: flowforge.v1.InputSecret
+	(*Process)(nil),          // 13: flowforge.v1.Process
+	(*Http)(nil),             // 14: flowforge.v1.Http
+	(*InputFile)(nil),        // 15: flowforge.v1.InputFile
+	(*OutputSpec)(nil),       // 16: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 17: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 18: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 19: flowforge.v1.SpooledLog
+	nil,                      // 20: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 21: flowforge.v1.Http.HeadersEntry
+	(*SecretGrant)(nil),      // 22: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 23: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 24: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	12, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	13, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	19, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	14, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	15, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	20, // 7: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	21, // 8: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	17, // 9: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	22, // 10: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 11: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 12: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 13: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 14: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 15: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 16: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 17: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 18: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 19: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 20: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	13, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	14, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	20, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	15, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	16, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	12, // 7: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	22, // 8: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	21, // 9: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	23, // 10: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	18, // 11: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	24, // 12: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 13: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 14: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 15: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 16: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 17: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 18: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 19: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 20: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 21: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 22: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1402,7 +1490,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

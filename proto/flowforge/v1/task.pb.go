@@ -34,6 +34,7 @@ const (
 	Outcome_OUTCOME_START_FAILED  Outcome = 5 // the command could not be started, inputs not fetched
 	Outcome_OUTCOME_INTERRUPTED   Outcome = 6 // the machine or the server went down; run it again
 	Outcome_OUTCOME_OUTPUT_FAILED Outcome = 7 // ended well, but its outputs are missing or unreadable
+	Outcome_OUTCOME_PREEMPTED     Outcome = 8 // stopped to make room for others; run it again
 )
 
 // Enum value maps for Outcome.
@@ -47,6 +48,7 @@ var (
 		5: "OUTCOME_START_FAILED",
 		6: "OUTCOME_INTERRUPTED",
 		7: "OUTCOME_OUTPUT_FAILED",
+		8: "OUTCOME_PREEMPTED",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED":   0,
@@ -57,6 +59,7 @@ var (
 		"OUTCOME_START_FAILED":  5,
 		"OUTCOME_INTERRUPTED":   6,
 		"OUTCOME_OUTPUT_FAILED": 7,
+		"OUTCOME_PREEMPTED":     8,
 	}
 )
 
@@ -551,6 +554,156 @@ func (x *GetCheckpointResponse) GetTimestamp() int64 {
 	return 0
 }
 
+// SecretGrant is the right of one attempt to one secret, signed by the server.
+type SecretGrant struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Mac           []byte                 `protobuf:"bytes,2,opt,name=mac,proto3" json:"mac,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretGrant) Reset() {
+	*x = SecretGrant{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretGrant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretGrant) ProtoMessage() {}
+
+func (x *SecretGrant) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretGrant.ProtoReflect.Descriptor instead.
+func (*SecretGrant) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SecretGrant) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SecretGrant) GetMac() []byte {
+	if x != nil {
+		return x.Mac
+	}
+	return nil
+}
+
+type GetSecretsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Grants        []*SecretGrant         `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecretsRequest) Reset() {
+	*x = GetSecretsRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecretsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecretsRequest) ProtoMessage() {}
+
+func (x *GetSecretsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecretsRequest.ProtoReflect.Descriptor instead.
+func (*GetSecretsRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetSecretsRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *GetSecretsRequest) GetGrants() []*SecretGrant {
+	if x != nil {
+		return x.Grants
+	}
+	return nil
+}
+
+// Values stand in the order of the grants.
+type GetSecretsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecretsResponse) Reset() {
+	*x = GetSecretsResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecretsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecretsResponse) ProtoMessage() {}
+
+func (x *GetSecretsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecretsResponse.ProtoReflect.Descriptor instead.
+func (*GetSecretsResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetSecretsResponse) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type LogEntry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -568,7 +721,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[8]
+	mi := &file_flowforge_v1_task_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +733,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[8]
+	mi := &file_flowforge_v1_task_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +746,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{8}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LogEntry) GetTaskId() string {
@@ -669,7 +822,7 @@ type StreamLogsResponse struct {
 
 func (x *StreamLogsResponse) Reset() {
 	*x = StreamLogsResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[9]
+	mi := &file_flowforge_v1_task_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +834,7 @@ func (x *StreamLogsResponse) String() string {
 func (*StreamLogsResponse) ProtoMessage() {}
 
 func (x *StreamLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[9]
+	mi := &file_flowforge_v1_task_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +847,7 @@ func (x *StreamLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLogsResponse.ProtoReflect.Descriptor instead.
 func (*StreamLogsResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{9}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StreamLogsResponse) GetReceived() int32 {
@@ -727,7 +880,7 @@ type MetricPoint struct {
 
 func (x *MetricPoint) Reset() {
 	*x = MetricPoint{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[10]
+	mi := &file_flowforge_v1_task_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +892,7 @@ func (x *MetricPoint) String() string {
 func (*MetricPoint) ProtoMessage() {}
 
 func (x *MetricPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[10]
+	mi := &file_flowforge_v1_task_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +905,7 @@ func (x *MetricPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
 func (*MetricPoint) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{10}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MetricPoint) GetTaskId() string {
@@ -822,7 +975,7 @@ type SendRequest struct {
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	mi := &file_flowforge_v1_task_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +987,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[11]
+	mi := &file_flowforge_v1_task_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +1000,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{11}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SendRequest) GetTaskId() string {
@@ -881,7 +1034,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	mi := &file_flowforge_v1_task_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +1046,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[12]
+	mi := &file_flowforge_v1_task_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +1059,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SendResponse) GetLogs() int32 {
@@ -932,7 +1085,7 @@ type DeliverRequest struct {
 
 func (x *DeliverRequest) Reset() {
 	*x = DeliverRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	mi := &file_flowforge_v1_task_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1097,7 @@ func (x *DeliverRequest) String() string {
 func (*DeliverRequest) ProtoMessage() {}
 
 func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[13]
+	mi := &file_flowforge_v1_task_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1110,7 @@ func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
 func (*DeliverRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeliverRequest) GetReports() []*AttemptReport {
@@ -977,7 +1130,7 @@ type DeliverResponse struct {
 
 func (x *DeliverResponse) Reset() {
 	*x = DeliverResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[14]
+	mi := &file_flowforge_v1_task_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1142,7 @@ func (x *DeliverResponse) String() string {
 func (*DeliverResponse) ProtoMessage() {}
 
 func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[14]
+	mi := &file_flowforge_v1_task_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1155,7 @@ func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeliverResponse.ProtoReflect.Descriptor instead.
 func (*DeliverResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeliverResponse) GetResults() []*ReportResult {
@@ -1016,14 +1169,15 @@ type ReportResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Accepted      bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"` // false: do not send again (stale, unknown, forbidden)
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Cancel        bool                   `protobuf:"varint,3,opt,name=cancel,proto3" json:"cancel,omitempty"` // the attempt is to stop: cancelled, or given up by the server
+	Cancel        bool                   `protobuf:"varint,3,opt,name=cancel,proto3" json:"cancel,omitempty"`   // the attempt is to stop: cancelled, or given up by the server
+	Preempt       bool                   `protobuf:"varint,4,opt,name=preempt,proto3" json:"preempt,omitempty"` // the attempt is to save a checkpoint and make room; it runs again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportResult) Reset() {
 	*x = ReportResult{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[15]
+	mi := &file_flowforge_v1_task_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1189,7 @@ func (x *ReportResult) String() string {
 func (*ReportResult) ProtoMessage() {}
 
 func (x *ReportResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[15]
+	mi := &file_flowforge_v1_task_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1202,7 @@ func (x *ReportResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResult.ProtoReflect.Descriptor instead.
 func (*ReportResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReportResult) GetAccepted() bool {
@@ -1072,6 +1226,13 @@ func (x *ReportResult) GetCancel() bool {
 	return false
 }
 
+func (x *ReportResult) GetPreempt() bool {
+	if x != nil {
+		return x.Preempt
+	}
+	return false
+}
+
 type AttemptReport struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	TaskId string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -1089,7 +1250,7 @@ type AttemptReport struct {
 
 func (x *AttemptReport) Reset() {
 	*x = AttemptReport{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[16]
+	mi := &file_flowforge_v1_task_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1262,7 @@ func (x *AttemptReport) String() string {
 func (*AttemptReport) ProtoMessage() {}
 
 func (x *AttemptReport) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[16]
+	mi := &file_flowforge_v1_task_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1275,7 @@ func (x *AttemptReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptReport.ProtoReflect.Descriptor instead.
 func (*AttemptReport) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AttemptReport) GetTaskId() string {
@@ -1213,7 +1374,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[17]
+	mi := &file_flowforge_v1_task_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1386,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[17]
+	mi := &file_flowforge_v1_task_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1399,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Started) GetTimestamp() int64 {
@@ -1273,7 +1434,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[18]
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1446,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[18]
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1459,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Heartbeat) GetTimestamp() int64 {
@@ -1332,7 +1493,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[19]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1505,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[19]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1518,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Telemetry) GetLogs() []*LogEntry {
@@ -1390,7 +1551,7 @@ type Finished struct {
 
 func (x *Finished) Reset() {
 	*x = Finished{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[20]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1563,7 @@ func (x *Finished) String() string {
 func (*Finished) ProtoMessage() {}
 
 func (x *Finished) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[20]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1576,7 @@ func (x *Finished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finished.ProtoReflect.Descriptor instead.
 func (*Finished) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Finished) GetStartedAt() int64 {
@@ -1490,7 +1651,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1663,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1676,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Output) GetName() string {
@@ -1584,7 +1745,7 @@ type Blob struct {
 
 func (x *Blob) Reset() {
 	*x = Blob{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1757,7 @@ func (x *Blob) String() string {
 func (*Blob) ProtoMessage() {}
 
 func (x *Blob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1770,7 @@ func (x *Blob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blob.ProtoReflect.Descriptor instead.
 func (*Blob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Blob) GetSha256() string {
@@ -1672,7 +1833,15 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"workflowId\"I\n" +
 	"\x15GetCheckpointResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\tR\x04data\x12\x1c\n" +
-	"\ttimestamp\x18\x02 \x01(\x03R\ttimestamp\"\xf9\x01\n" +
+	"\ttimestamp\x18\x02 \x01(\x03R\ttimestamp\"3\n" +
+	"\vSecretGrant\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
+	"\x03mac\x18\x02 \x01(\fR\x03mac\"_\n" +
+	"\x11GetSecretsRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x121\n" +
+	"\x06grants\x18\x02 \x03(\v2\x19.flowforge.v1.SecretGrantR\x06grants\",\n" +
+	"\x12GetSecretsResponse\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\tR\x06values\"\xf9\x01\n" +
 	"\bLogEntry\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x1f\n" +
 	"\vworkflow_id\x18\x02 \x01(\tR\n" +
@@ -1710,11 +1879,12 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x0eDeliverRequest\x125\n" +
 	"\areports\x18\x01 \x03(\v2\x1b.flowforge.v1.AttemptReportR\areports\"G\n" +
 	"\x0fDeliverResponse\x124\n" +
-	"\aresults\x18\x01 \x03(\v2\x1a.flowforge.v1.ReportResultR\aresults\"Z\n" +
+	"\aresults\x18\x01 \x03(\v2\x1a.flowforge.v1.ReportResultR\aresults\"t\n" +
 	"\fReportResult\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06cancel\x18\x03 \x01(\bR\x06cancel\"\xa3\x02\n" +
+	"\x06cancel\x18\x03 \x01(\bR\x06cancel\x12\x18\n" +
+	"\apreempt\x18\x04 \x01(\bR\apreempt\"\xa3\x02\n" +
 	"\rAttemptReport\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x121\n" +
@@ -1757,7 +1927,7 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1d\n" +
 	"\n" +
-	"media_type\x18\x03 \x01(\tR\tmediaType*\xc9\x01\n" +
+	"media_type\x18\x03 \x01(\tR\tmediaType*\xe0\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_SUCCEEDED\x10\x01\x12\x12\n" +
@@ -1766,12 +1936,15 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x11OUTCOME_CANCELLED\x10\x04\x12\x18\n" +
 	"\x14OUTCOME_START_FAILED\x10\x05\x12\x17\n" +
 	"\x13OUTCOME_INTERRUPTED\x10\x06\x12\x19\n" +
-	"\x15OUTCOME_OUTPUT_FAILED\x10\a2\xba\x04\n" +
+	"\x15OUTCOME_OUTPUT_FAILED\x10\a\x12\x15\n" +
+	"\x11OUTCOME_PREEMPTED\x10\b2\x8b\x05\n" +
 	"\vTaskService\x12U\n" +
 	"\fUpdateStatus\x12!.flowforge.v1.UpdateStatusRequest\x1a\".flowforge.v1.UpdateStatusResponse\x12L\n" +
 	"\tSetOutput\x12\x1e.flowforge.v1.SetOutputRequest\x1a\x1f.flowforge.v1.SetOutputResponse\x12[\n" +
 	"\x0eSaveCheckpoint\x12#.flowforge.v1.SaveCheckpointRequest\x1a$.flowforge.v1.SaveCheckpointResponse\x12X\n" +
-	"\rGetCheckpoint\x12\".flowforge.v1.GetCheckpointRequest\x1a#.flowforge.v1.GetCheckpointResponse\x12H\n" +
+	"\rGetCheckpoint\x12\".flowforge.v1.GetCheckpointRequest\x1a#.flowforge.v1.GetCheckpointResponse\x12O\n" +
+	"\n" +
+	"GetSecrets\x12\x1f.flowforge.v1.GetSecretsRequest\x1a .flowforge.v1.GetSecretsResponse\x12H\n" +
 	"\n" +
 	"StreamLogs\x12\x16.flowforge.v1.LogEntry\x1a .flowforge.v1.StreamLogsResponse(\x01\x12=\n" +
 	"\x04Send\x12\x19.flowforge.v1.SendRequest\x1a\x1a.flowforge.v1.SendResponse\x12F\n" +
@@ -1790,7 +1963,7 @@ func file_flowforge_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_flowforge_v1_task_proto_goTypes = []any{
 	(Outcome)(0),                   // 0: flowforge.v1.Outcome
 	(*UpdateStatusRequest)(nil),    // 1: flowforge.v1.UpdateStatusRequest
@@ -1801,57 +1974,63 @@ var file_flowforge_v1_task_proto_goTypes = []any{
 	(*SaveCheckpointResponse)(nil), // 6: flowforge.v1.SaveCheckpointResponse
 	(*GetCheckpointRequest)(nil),   // 7: flowforge.v1.GetCheckpointRequest
 	(*GetCheckpointResponse)(nil),  // 8: flowforge.v1.GetCheckpointResponse
-	(*LogEntry)(nil),               // 9: flowforge.v1.LogEntry
-	(*StreamLogsResponse)(nil),     // 10: flowforge.v1.StreamLogsResponse
-	(*MetricPoint)(nil),            // 11: flowforge.v1.MetricPoint
-	(*SendRequest)(nil),            // 12: flowforge.v1.SendRequest
-	(*SendResponse)(nil),           // 13: flowforge.v1.SendResponse
-	(*DeliverRequest)(nil),         // 14: flowforge.v1.DeliverRequest
-	(*DeliverResponse)(nil),        // 15: flowforge.v1.DeliverResponse
-	(*ReportResult)(nil),           // 16: flowforge.v1.ReportResult
-	(*AttemptReport)(nil),          // 17: flowforge.v1.AttemptReport
-	(*Started)(nil),                // 18: flowforge.v1.Started
-	(*Heartbeat)(nil),              // 19: flowforge.v1.Heartbeat
-	(*Telemetry)(nil),              // 20: flowforge.v1.Telemetry
-	(*Finished)(nil),               // 21: flowforge.v1.Finished
-	(*Output)(nil),                 // 22: flowforge.v1.Output
-	(*Blob)(nil),                   // 23: flowforge.v1.Blob
-	nil,                            // 24: flowforge.v1.MetricPoint.TagsEntry
+	(*SecretGrant)(nil),            // 9: flowforge.v1.SecretGrant
+	(*GetSecretsRequest)(nil),      // 10: flowforge.v1.GetSecretsRequest
+	(*GetSecretsResponse)(nil),     // 11: flowforge.v1.GetSecretsResponse
+	(*LogEntry)(nil),               // 12: flowforge.v1.LogEntry
+	(*StreamLogsResponse)(nil),     // 13: flowforge.v1.StreamLogsResponse
+	(*MetricPoint)(nil),            // 14: flowforge.v1.MetricPoint
+	(*SendRequest)(nil),            // 15: flowforge.v1.SendRequest
+	(*SendResponse)(nil),           // 16: flowforge.v1.SendResponse
+	(*DeliverRequest)(nil),         // 17: flowforge.v1.DeliverRequest
+	(*DeliverResponse)(nil),        // 18: flowforge.v1.DeliverResponse
+	(*ReportResult)(nil),           // 19: flowforge.v1.ReportResult
+	(*AttemptReport)(nil),          // 20: flowforge.v1.AttemptReport
+	(*Started)(nil),                // 21: flowforge.v1.Started
+	(*Heartbeat)(nil),              // 22: flowforge.v1.Heartbeat
+	(*Telemetry)(nil),              // 23: flowforge.v1.Telemetry
+	(*Finished)(nil),               // 24: flowforge.v1.Finished
+	(*Output)(nil),                 // 25: flowforge.v1.Output
+	(*Blob)(nil),                   // 26: flowforge.v1.Blob
+	nil,                            // 27: flowforge.v1.MetricPoint.TagsEntry
 }
 var file_flowforge_v1_task_proto_depIdxs = []int32{
-	24, // 0: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
-	9,  // 1: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
-	11, // 2: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
-	17, // 3: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
-	16, // 4: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
-	18, // 5: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
-	19, // 6: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
-	21, // 7: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
-	20, // 8: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
-	9,  // 9: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
-	11, // 10: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
-	0,  // 11: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
-	22, // 12: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
-	23, // 13: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
-	1,  // 14: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
-	3,  // 15: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
-	5,  // 16: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
-	7,  // 17: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
-	9,  // 18: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
-	12, // 19: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
-	14, // 20: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
-	2,  // 21: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
-	4,  // 22: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
-	6,  // 23: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
-	8,  // 24: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
-	10, // 25: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
-	13, // 26: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
-	15, // 27: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
-	21, // [21:28] is the sub-list for method output_type
-	14, // [14:21] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
+	27, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
+	12, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
+	14, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
+	20, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
+	19, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
+	21, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
+	22, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
+	24, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
+	23, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
+	12, // 10: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
+	14, // 11: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
+	0,  // 12: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
+	25, // 13: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
+	26, // 14: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
+	1,  // 15: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
+	3,  // 16: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
+	5,  // 17: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
+	7,  // 18: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
+	10, // 19: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
+	12, // 20: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
+	15, // 21: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
+	17, // 22: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
+	2,  // 23: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
+	4,  // 24: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
+	6,  // 25: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
+	8,  // 26: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
+	11, // 27: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
+	13, // 28: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
+	16, // 29: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
+	18, // 30: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
+	23, // [23:31] is the sub-list for method output_type
+	15, // [15:23] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_task_proto_init() }
@@ -1860,14 +2039,14 @@ func file_flowforge_v1_task_proto_init() {
 		return
 	}
 	file_flowforge_v1_task_proto_msgTypes[0].OneofWrappers = []any{}
-	file_flowforge_v1_task_proto_msgTypes[10].OneofWrappers = []any{}
-	file_flowforge_v1_task_proto_msgTypes[16].OneofWrappers = []any{
+	file_flowforge_v1_task_proto_msgTypes[13].OneofWrappers = []any{}
+	file_flowforge_v1_task_proto_msgTypes[19].OneofWrappers = []any{
 		(*AttemptReport_Started)(nil),
 		(*AttemptReport_Heartbeat)(nil),
 		(*AttemptReport_Finished)(nil),
 		(*AttemptReport_Telemetry)(nil),
 	}
-	file_flowforge_v1_task_proto_msgTypes[21].OneofWrappers = []any{
+	file_flowforge_v1_task_proto_msgTypes[24].OneofWrappers = []any{
 		(*Output_Value)(nil),
 		(*Output_Blob)(nil),
 	}
@@ -1877,7 +2056,7 @@ func file_flowforge_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_task_proto_rawDesc), len(file_flowforge_v1_task_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from . import _files
 from ._config import Config
@@ -32,6 +32,7 @@ class Client:
         self._sender: Optional[Sender] = None
         self._inputs: Optional[Dict[str, Any]] = None
         self._lock = threading.Lock()
+        self._on_preempt: List[Callable[[], None]] = []
 
     @classmethod
     def from_env(cls) -> Client:
@@ -156,6 +157,35 @@ class Client:
         except (Unreachable, Refused, ValueError):
             return None
 
+    @property
+    def preempted(self) -> bool:
+        """Whether the task has to make room for others.
+
+        Save a checkpoint and end: the task runs again later, and finds what it saved.
+        """
+        return self._config.preempted is not None and self._config.preempted.exists()
+
+    def on_preempt(self, save: Callable[[], None]) -> Callable[[], None]:
+        """Call save when the task has to make room for others, before it is ended.
+
+        It runs in a thread of its own, while the main thread stands still, and has
+        the grace period of the operator (30 seconds unless it says otherwise). Call
+        this from the main thread; it can be used as a decorator.
+        """
+        self._on_preempt.append(save)
+        if self.inside:
+            _flush_on_sigterm(self)
+        return save
+
+    def _save_preempted(self) -> None:
+        if not self.preempted:
+            return
+        for save in self._on_preempt:
+            try:
+                save()
+            except Exception as problem:  # the next one may still save something
+                print(f"flowforge: on_preempt: {problem!r}", file=sys.stderr, flush=True)
+
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything has been sent; False when timeout seconds were not enough."""
         return self._sender is None or self._sender.flush(timeout)
@@ -211,7 +241,10 @@ def _flush_on_sigterm(client: Client) -> None:
         return
 
     def stop(signum: int, frame: Any) -> None:
-        # The interrupted code may hold the buffer's lock: send from another thread.
+        # The interrupted code may hold the buffer's lock: work in other threads.
+        saving = threading.Thread(target=client._save_preempted, daemon=True)
+        saving.start()
+        saving.join()
         closing = threading.Thread(target=client.close, daemon=True)
         closing.start()
         closing.join(3.0)

@@ -20,6 +20,7 @@ class Config:
     outputs: Optional[Path] = None  # directory
     checkpoints: Optional[Path] = None  # directory that survives retries
     spool: Optional[Path] = None  # directory for what could not be sent
+    preempted: Optional[Path] = None  # exists once the task has to make room for others
 
     @property
     def inside(self) -> bool:
@@ -41,4 +42,5 @@ class Config:
             outputs=path("FLOWFORGE_OUTPUTS"),
             checkpoints=path("FLOWFORGE_CHECKPOINTS"),
             spool=path("FLOWFORGE_SPOOL"),
+            preempted=path("FLOWFORGE_PREEMPTED"),
         )

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -147,6 +148,8 @@ def environment(config: Config) -> Dict[str, str]:
         "FLOWFORGE_AUTH_TOKEN": config.token,
         "FLOWFORGE_SPOOL": str(config.spool),
         "FLOWFORGE_OUTPUTS": str(config.outputs),
+        "FLOWFORGE_CHECKPOINTS": str(config.checkpoints),
+        "FLOWFORGE_PREEMPTED": str(config.preempted or ""),
     }
 
 
@@ -177,6 +180,48 @@ def test_sigterm_flushes_and_still_ends_by_the_signal(server: Server, config: Co
     process.communicate(timeout=20)
     assert process.returncode == -15
     assert [entry["message"] for entry in server.entries("logs")] == ["before the signal"]
+
+
+def test_preemption_saves_a_checkpoint_first(server: Server, config: Config, tmp_path: Path) -> None:
+    program = """
+        import signal
+        from flowforge import client
+
+        @client.on_preempt
+        def save():
+            client.checkpoint({"epoch": 41})
+
+        assert not client.preempted
+        print("ready", flush=True)
+        signal.pause()
+    """
+    marker = tmp_path / "preempted"
+    config = replace(config, preempted=marker)
+    process = run(program, config)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    marker.touch()
+    process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == -15
+    saved = [json.loads(body["data"]) for method, body in server.calls if method == "SaveCheckpoint"]
+    assert saved == [{"epoch": 41}]
+
+
+def test_cancellation_is_no_preemption(server: Server, config: Config) -> None:
+    program = """
+        import signal
+        from flowforge import client
+        client.on_preempt(lambda: print("saved", flush=True))
+        print("ready", flush=True)
+        signal.pause()
+    """
+    process = run(program, config)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    assert process.communicate(timeout=20)[0] == ""
+    assert process.returncode == -15
 
 
 def test_child_processes_report_too(server: Server, config: Config) -> None:

@@ -45,6 +45,8 @@ const (
 	// TaskServiceGetCheckpointProcedure is the fully-qualified name of the TaskService's GetCheckpoint
 	// RPC.
 	TaskServiceGetCheckpointProcedure = "/flowforge.v1.TaskService/GetCheckpoint"
+	// TaskServiceGetSecretsProcedure is the fully-qualified name of the TaskService's GetSecrets RPC.
+	TaskServiceGetSecretsProcedure = "/flowforge.v1.TaskService/GetSecrets"
 	// TaskServiceStreamLogsProcedure is the fully-qualified name of the TaskService's StreamLogs RPC.
 	TaskServiceStreamLogsProcedure = "/flowforge.v1.TaskService/StreamLogs"
 	// TaskServiceSendProcedure is the fully-qualified name of the TaskService's Send RPC.
@@ -59,6 +61,8 @@ type TaskServiceClient interface {
 	SetOutput(context.Context, *connect.Request[v1.SetOutputRequest]) (*connect.Response[v1.SetOutputResponse], error)
 	SaveCheckpoint(context.Context, *connect.Request[v1.SaveCheckpointRequest]) (*connect.Response[v1.SaveCheckpointResponse], error)
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
+	// GetSecrets gives a runner the secrets that its attempt was granted, while it is alive.
+	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
 	StreamLogs(context.Context) *connect.ClientStreamForClient[v1.LogEntry, v1.StreamLogsResponse]
 	// Send takes log lines and metric points in one batch (the SDK's way).
 	// Durable when it answers; a repeated batch is stored once.
@@ -102,6 +106,12 @@ func NewTaskServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(taskServiceMethods.ByName("GetCheckpoint")),
 			connect.WithClientOptions(opts...),
 		),
+		getSecrets: connect.NewClient[v1.GetSecretsRequest, v1.GetSecretsResponse](
+			httpClient,
+			baseURL+TaskServiceGetSecretsProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("GetSecrets")),
+			connect.WithClientOptions(opts...),
+		),
 		streamLogs: connect.NewClient[v1.LogEntry, v1.StreamLogsResponse](
 			httpClient,
 			baseURL+TaskServiceStreamLogsProcedure,
@@ -129,6 +139,7 @@ type taskServiceClient struct {
 	setOutput      *connect.Client[v1.SetOutputRequest, v1.SetOutputResponse]
 	saveCheckpoint *connect.Client[v1.SaveCheckpointRequest, v1.SaveCheckpointResponse]
 	getCheckpoint  *connect.Client[v1.GetCheckpointRequest, v1.GetCheckpointResponse]
+	getSecrets     *connect.Client[v1.GetSecretsRequest, v1.GetSecretsResponse]
 	streamLogs     *connect.Client[v1.LogEntry, v1.StreamLogsResponse]
 	send           *connect.Client[v1.SendRequest, v1.SendResponse]
 	deliver        *connect.Client[v1.DeliverRequest, v1.DeliverResponse]
@@ -154,6 +165,11 @@ func (c *taskServiceClient) GetCheckpoint(ctx context.Context, req *connect.Requ
 	return c.getCheckpoint.CallUnary(ctx, req)
 }
 
+// GetSecrets calls flowforge.v1.TaskService.GetSecrets.
+func (c *taskServiceClient) GetSecrets(ctx context.Context, req *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error) {
+	return c.getSecrets.CallUnary(ctx, req)
+}
+
 // StreamLogs calls flowforge.v1.TaskService.StreamLogs.
 func (c *taskServiceClient) StreamLogs(ctx context.Context) *connect.ClientStreamForClient[v1.LogEntry, v1.StreamLogsResponse] {
 	return c.streamLogs.CallClientStream(ctx)
@@ -175,6 +191,8 @@ type TaskServiceHandler interface {
 	SetOutput(context.Context, *connect.Request[v1.SetOutputRequest]) (*connect.Response[v1.SetOutputResponse], error)
 	SaveCheckpoint(context.Context, *connect.Request[v1.SaveCheckpointRequest]) (*connect.Response[v1.SaveCheckpointResponse], error)
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
+	// GetSecrets gives a runner the secrets that its attempt was granted, while it is alive.
+	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
 	StreamLogs(context.Context, *connect.ClientStream[v1.LogEntry]) (*connect.Response[v1.StreamLogsResponse], error)
 	// Send takes log lines and metric points in one batch (the SDK's way).
 	// Durable when it answers; a repeated batch is stored once.
@@ -214,6 +232,12 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(taskServiceMethods.ByName("GetCheckpoint")),
 		connect.WithHandlerOptions(opts...),
 	)
+	taskServiceGetSecretsHandler := connect.NewUnaryHandler(
+		TaskServiceGetSecretsProcedure,
+		svc.GetSecrets,
+		connect.WithSchema(taskServiceMethods.ByName("GetSecrets")),
+		connect.WithHandlerOptions(opts...),
+	)
 	taskServiceStreamLogsHandler := connect.NewClientStreamHandler(
 		TaskServiceStreamLogsProcedure,
 		svc.StreamLogs,
@@ -242,6 +266,8 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 			taskServiceSaveCheckpointHandler.ServeHTTP(w, r)
 		case TaskServiceGetCheckpointProcedure:
 			taskServiceGetCheckpointHandler.ServeHTTP(w, r)
+		case TaskServiceGetSecretsProcedure:
+			taskServiceGetSecretsHandler.ServeHTTP(w, r)
 		case TaskServiceStreamLogsProcedure:
 			taskServiceStreamLogsHandler.ServeHTTP(w, r)
 		case TaskServiceSendProcedure:
@@ -271,6 +297,10 @@ func (UnimplementedTaskServiceHandler) SaveCheckpoint(context.Context, *connect.
 
 func (UnimplementedTaskServiceHandler) GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.GetCheckpoint is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.GetSecrets is not implemented"))
 }
 
 func (UnimplementedTaskServiceHandler) StreamLogs(context.Context, *connect.ClientStream[v1.LogEntry]) (*connect.Response[v1.StreamLogsResponse], error) {

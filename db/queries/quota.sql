@@ -1,0 +1,70 @@
+-- name: QuotaTree :many
+-- The tenancy tree with its limits, parents before children.
+SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, coalesce(q.weight, 1)::float8 AS weight
+FROM tenancy_nodes n
+LEFT JOIN quotas q ON q.node_id = n.id
+WHERE n.archived_at IS NULL
+ORDER BY cardinality(n.path), n.id;
+
+-- name: QuotaRevision :one
+-- Of the limits and the tree; see LockQuotaPath.
+SELECT revision FROM quota_usage WHERE depth = 1;
+
+-- name: QuotaUse :many
+SELECT node_id, used, storage_bytes, history, history_at FROM quota_usage;
+
+-- name: QuotaUseOf :many
+SELECT node_id, used, storage_bytes FROM quota_usage WHERE node_id = ANY (@nodes::uuid[]);
+
+-- name: LockQuotaPath :many
+-- Locks the counters of a path from the root down. Everybody locks the root first,
+-- so that what is read under it holds until the end of the transaction.
+SELECT node_id, used, storage_bytes, revision FROM quota_usage
+WHERE node_id = ANY (@nodes::uuid[])
+ORDER BY depth, node_id
+FOR UPDATE;
+
+-- name: WriteQuotaUse :exec
+-- Writes counters that LockQuotaPath locked.
+UPDATE quota_usage u SET used = w.used, storage_bytes = w.storage_bytes
+FROM jsonb_to_recordset(@rows::jsonb) AS w(node_id uuid, used jsonb, storage_bytes bigint)
+WHERE u.node_id = w.node_id;
+
+-- name: WriteQuotaHistory :exec
+UPDATE quota_usage u SET history = w.history, history_at = @at::timestamptz
+FROM jsonb_to_recordset(@rows::jsonb) AS w(node_id uuid, history jsonb)
+WHERE u.node_id = w.node_id;
+
+-- name: SumReservations :many
+-- What live reservations hold, by project and type of GPU.
+SELECT project_id, gpu_type, sum(cpu_millis)::bigint AS cpu, sum(memory_mib)::bigint AS memory, sum(gpus)::bigint AS gpus,
+    sum(pods)::bigint AS pods, sum(executions)::bigint AS executions
+FROM reservations GROUP BY project_id, gpu_type;
+
+-- name: SumProjectBlobs :many
+SELECT project_id, sum(size)::bigint AS bytes FROM project_blobs GROUP BY project_id;
+
+-- name: InsertQuotaSamples :exec
+INSERT INTO quota_samples (node_id, at, used, waiting)
+SELECT w.node_id, @at::timestamptz, w.used, w.waiting
+FROM jsonb_to_recordset(@rows::jsonb) AS w(node_id uuid, used jsonb, waiting jsonb)
+ON CONFLICT ON CONSTRAINT quota_samples_pkey DO NOTHING;
+
+-- name: ThinQuotaSamples :execrows
+-- Keeps one sample of ten minutes once they are old, and none of what is older still.
+DELETE FROM quota_samples
+WHERE at < @oldest::timestamptz
+    OR (at < @thin_before::timestamptz AND at >= @thin_from::timestamptz AND extract(minute FROM at)::int % 10 <> 0);
+
+-- name: AddProjectBlobs :one
+-- Answers how many bytes are new to the project: a blob that it refers to already
+-- costs nothing.
+WITH fresh AS (
+    INSERT INTO project_blobs (project_id, sha256, size, created_at)
+    SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz
+    FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
+    ORDER BY b.sha256
+    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
+    RETURNING size
+)
+SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh;
