@@ -20,6 +20,11 @@ const (
 	SectionWorkflows  Section = "workflows"
 	SectionArtifacts  Section = "artifacts"
 	SectionTypes      Section = "types"
+	SectionTeam       Section = "team"
+	SectionWaiting    Section = "waiting"
+	SectionQuotas     Section = "quotas"
+	SectionAdmin      Section = "admin"
+	SectionAudit      Section = "audit"
 	SectionNone       Section = ""
 )
 
@@ -36,6 +41,17 @@ type Page struct {
 	Path    string // path and query of this page, to come back to after a POST
 	Live    int    // executions under way, shown in the sidebar when there are any
 	KeysOff bool   // single-key shortcuts are switched off (WCAG 2.1.4)
+	Nav     Nav
+}
+
+// Nav is what the sidebar offers beyond everybody's work: pages that are there and
+// that the reader may see.
+type Nav struct {
+	Team    bool // limits and queue of the team of the current project
+	Waiting bool // what waits and why
+	Quotas  bool
+	Tenancy bool // tenants, departments, teams, projects and their members
+	Audit   bool
 }
 
 type navEntry struct {
@@ -51,6 +67,34 @@ func navEntries() []navEntry {
 		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
 	}
+}
+
+// navGroup is a titled part of the sidebar.
+type navGroup struct {
+	title   string
+	entries []navEntry
+}
+
+// navGroups are the groups that the reader has, the first of which everybody has.
+func (p Page) navGroups() []navGroup {
+	groups := []navGroup{{"Work", navEntries()}}
+	add := func(title string, shown []bool, entries ...navEntry) {
+		g := navGroup{title: title}
+		for i, e := range entries {
+			if shown[i] {
+				g.entries = append(g.entries, e)
+			}
+		}
+		if len(g.entries) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	add("Cluster", []bool{p.Nav.Team, p.Nav.Waiting},
+		navEntry{SectionTeam, "Team limits", "team", MyTeamURL()}, navEntry{SectionWaiting, "Waiting", "clock", "/waiting"})
+	add("Admin", []bool{p.Nav.Quotas, p.Nav.Tenancy, p.Nav.Audit},
+		navEntry{SectionQuotas, "Quotas", "quota", QuotasURL(nil)}, navEntry{SectionAdmin, "Teams and people", "user", "/admin"},
+		navEntry{SectionAudit, "Audit log", "log", "/admin/audit"})
+	return groups
 }
 
 // otherTheme is what the theme button switches to when no script runs.

@@ -21,7 +21,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return append(launchEntries(), []Entry{
+	return append(append(launchEntries(), quotaEntries()...), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -84,6 +84,7 @@ func ago(d time.Duration) time.Time { return now().Add(-d) }
 // frame completes the reader's frame as a handler does.
 func frame(f views.Page, title string, section views.Section, crumbs ...views.Crumb) views.Page {
 	f.Title, f.Section, f.Live = title, section, 3
+	f.Nav = views.Nav{Team: true, Waiting: true, Quotas: true, Tenancy: true, Audit: true}
 	f.Crumbs = append([]views.Crumb{}, crumbs...)
 	f.Crumbs = append(f.Crumbs, views.Crumb{Name: title})
 	return f

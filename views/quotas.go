@@ -1,0 +1,270 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// QuotasURL is the quota page with the selection of q: show, only, toggle, edit …
+func QuotasURL(q url.Values) string { return withQuery("/admin/quotas", q) }
+
+// QuotaEditURL takes the edit form of a node by POST.
+func QuotaEditURL(id string) string { return "/admin/quotas/" + id }
+
+// QuotaPreviewURL draws what an edit would change, for a form under way.
+func QuotaPreviewURL(id string) string { return QuotaEditURL(id) + "/preview" }
+
+// QuotaStreamURL is the stream of the quota page with the selection of q.
+func QuotaStreamURL(q url.Values) string { return withQuery("/admin/quotas/stream", q) }
+
+// QuotaCSVURL is the tree with its use as CSV.
+func QuotaCSVURL() string { return "/admin/quotas.csv" }
+
+// TeamURL is the page of a team: its limits, use and queue.
+func TeamURL(id string) string { return "/teams/" + id }
+
+// TeamStreamURL is the stream of the page of a team.
+func TeamStreamURL(id string) string { return TeamURL(id) + "/stream" }
+
+// MyTeamURL leads to the team of the reader's project.
+func MyTeamURL() string { return "/teams/mine" }
+
+// QuotasPage is the quota page: who may hold what, who holds it, what sits idle.
+type QuotasPage struct {
+	Page
+	Live      QuotaLive
+	Groups    []ui.Choice // which resources the table shows
+	Only      QuotaFilter
+	CSVURL    string
+	Tree      QuotaTree
+	Edit      *QuotaEdit // the form below its row
+	Saved     *QuotaSaved
+	Problems  *QuotaProblems
+	History   QuotaHistory
+	Changes   []QuotaChange
+	StreamURL string
+}
+
+// QuotaFilter is the link that shows only starved and idle nodes, or all again.
+type QuotaFilter struct {
+	URL   string
+	On    bool
+	Count string
+}
+
+// QuotaLive is what stands above the table and moves: figures and advice.
+type QuotaLive struct {
+	Figures []QuotaFigure
+	Advice  []QuotaAdvice
+}
+
+// QuotaFiguresID is the element id of the moving figures.
+func QuotaFiguresID() string { return "quota-figures" }
+
+// QuotaAdviceID is the element id of the advice.
+func QuotaAdviceID() string { return "quota-advice" }
+
+// QuotaFigure is one key figure.
+type QuotaFigure struct{ Name, Value, Note, URL string }
+
+// QuotaAdvice is something that an admin may want to change: somebody starves
+// while another leaves a guarantee unused. URL prepares the change, when the
+// reader may make it.
+type QuotaAdvice struct {
+	Strong, Text string
+	LinkText     string // the node that would start
+	LinkURL      string
+	URL          string
+}
+
+// QuotaTree is the table of tenancy nodes.
+type QuotaTree struct {
+	Columns []QuotaColumn
+	Rows    []QuotaRow
+	Empty   string // instead of rows
+	More    string // which part of the tree this is, in words; "" for all of it
+	Before  string // URL of the rows before
+	After   string
+}
+
+// QuotaColumn is a resource of the table.
+type QuotaColumn struct{ Name, Note string }
+
+// QuotaRow is one tenancy node with its bars.
+type QuotaRow struct {
+	ID       string
+	Name     string
+	Kind     string
+	URL      string // the page of a team; "" for others
+	Level    int    // of indentation
+	FoldURL  string // "" for a leaf
+	FoldText string // "Hide what is below Research"
+	Open     bool
+	Cells    []QuotaBarCell
+	Weight   string
+	Waiting  QuotaWaiting
+	Notes    []QuotaNote
+	EditURL  string // "" where the reader may not edit
+	Editing  bool
+	Context  bool // shown only to lead to a row below
+}
+
+// ElementID is the id of the row.
+func (r QuotaRow) ElementID() string { return "q-" + r.ID }
+
+// NotesID is the element id of what is said below the name.
+func (r QuotaRow) NotesID() string { return "qn-" + r.ID }
+
+func (r QuotaRow) indent() string { return "tree-" + strconv.Itoa(min(r.Level, 5)) }
+
+// QuotaBarCell is a bar that the stream may replace.
+type QuotaBarCell struct {
+	ID  string
+	Bar ui.QuotaBar
+}
+
+// QuotaWaiting is how many nodes wait at or below a tenancy node.
+type QuotaWaiting struct{ ID, Text, URL string }
+
+// QuotaNote is a short sentence below a name. State "READY" marks who starves.
+type QuotaNote struct{ State, Text string }
+
+// QuotaEdit is the form for the limits of one node.
+type QuotaEdit struct {
+	ID, Name, Kind string
+	ParentName     string
+	Action         string
+	PreviewURL     string
+	CancelURL      string
+	Version        string
+	Back           string // the selection of the page, to come back to
+	Sets           []QuotaSet
+	Weight         *QuotaField // nil at the installation, which has no siblings
+	Reason         QuotaField
+	Conflict       *QuotaConflict
+	Preview        QuotaPreview
+	Confirm        string // what has to be confirmed; "" nothing
+	ConfirmError   string
+	SaveText       string
+}
+
+// QuotaSet is the fields of one resource.
+type QuotaSet struct {
+	Resource string
+	Legend   string
+	Handed   string // "Research has 22 to hand out, 18 are handed out."
+	Fields   []QuotaField
+}
+
+// QuotaField is one value of the form as it was typed.
+type QuotaField struct {
+	ID, Name, Label, Help string
+	Value, Unit           string
+	Was                   string // what it is now, when the typed value differs
+	Error                 string
+	Placeholder           string
+	Decimal               bool
+	Optional              bool
+}
+
+func (f QuotaField) described() string {
+	s := f.ID + "-help"
+	if f.Error != "" {
+		s += " " + f.ID + "-error"
+	}
+	return s
+}
+
+func (f QuotaField) mode() string {
+	if f.Decimal {
+		return "decimal"
+	}
+	return "numeric"
+}
+
+// QuotaConflict says what somebody else saved while the form was open.
+type QuotaConflict struct {
+	Who, When string
+	Rows      []QuotaConflictRow
+}
+
+// QuotaConflictRow is one value that both changed, or that only they did.
+type QuotaConflictRow struct{ Name, Before, Theirs, Yours string }
+
+// QuotaProblems lists what keeps a form from being saved.
+type QuotaProblems struct {
+	Title string
+	Links []ui.Action
+}
+
+// QuotaPreviewID is the element id of the preview.
+func QuotaPreviewID() string { return "quota-preview" }
+
+// QuotaPreview is what an edit would change, found out by the server.
+type QuotaPreview struct {
+	Unchanged   bool   // the form holds what is saved
+	Invalid     string // why nothing can be foreseen
+	Lines       []QuotaEffect
+	Interrupted bool
+	Bars        []QuotaCompare
+}
+
+// QuotaEffect is one consequence.
+type QuotaEffect struct {
+	Strong, Text      string
+	LinkText, LinkURL string
+}
+
+// QuotaCompare is a bar before and after.
+type QuotaCompare struct {
+	Name, Note string
+	Bar        ui.QuotaBar
+}
+
+// QuotaSaved says that an edit is in force.
+type QuotaSaved struct{ Strong, Text, UndoURL string }
+
+// QuotaHistory is the chart of use over time.
+type QuotaHistory struct {
+	Title     string
+	Label     string
+	Chart     chart.History
+	Empty     string
+	Ranges    []ui.Choice
+	Nodes     []ui.Option
+	Resources []ui.Option
+	Action    string
+	Keep      []Hidden // the rest of the selection
+	Table     []QuotaHistoryRow
+	Unit      string
+}
+
+// QuotaHistoryRow is one moment of the chart as text.
+type QuotaHistoryRow struct {
+	At                   ui.Moment
+	Used, Limit, Waiting string
+}
+
+// Hidden is a value that a form carries on.
+type Hidden struct{ Name, Value string }
+
+// QuotaChange is an entry of the audit log about limits.
+type QuotaChange struct {
+	Who, Text string // "raised A100 from 8 to 10"
+	Node      string
+	At        ui.Moment
+	Reason    string
+	UndoURL   string
+}
+
+// QuotaUpdate is one message of the stream: what moved.
+type QuotaUpdate struct {
+	Figures []QuotaFigure // nil: as before
+	Advice  *[]QuotaAdvice
+	Cells   []QuotaBarCell
+	Waiting []QuotaWaiting
+	Rows    []QuotaRow // whose notes changed
+}

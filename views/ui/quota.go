@@ -1,0 +1,170 @@
+package ui
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Unit is how amounts of a resource are counted and written.
+type Unit struct {
+	Word    string  // "A100", "CPU cores", "GiB of memory", "executions": after a number in a sentence
+	Short   string  // beside a figure: "cores", "GiB", "" for counts
+	Divisor float64 // what is stored ÷ Divisor is what people read: 1000 for millicores, 1024 for MiB
+}
+
+// Amount writes a stored amount for people: 12, 0.5, 2,650.
+func (u Unit) Amount(v int64) string {
+	d := u.Divisor
+	if d == 0 {
+		d = 1
+	}
+	x := float64(v) / d
+	if x == math.Trunc(x) {
+		return Number(int64(x))
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', 2, 64), ".")
+	fraction = strings.TrimRight(fraction, "0")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || fraction == "" {
+		return whole
+	}
+	return Number(n) + "." + fraction
+}
+
+// QuotaFigures is what a tenancy node holds of one resource, in stored units.
+type QuotaFigures struct {
+	Who      string // "Vision"
+	Resource string // "A100"
+	Unit     Unit
+	Used     int64
+	Limit    int64 // the guarantee; below 0: none of its own
+	Most     int64 // what it may hold at most; below 0: no bound anywhere above
+	Borrowed int64 // of Used, above Limit
+	Lent     int64 // of what is unused of Limit, held by others now
+	Free     int64 // of its guarantee
+	Scale    int64 // the width of the bar; all bars of a column share it
+}
+
+// Over is how much is held above all that may be held, after a limit was lowered.
+func (f QuotaFigures) Over() int64 {
+	if f.Most < 0 {
+		return 0
+	}
+	return max(f.Used-f.Most, 0)
+}
+
+// QuotaWord is a piece of the text below a bar. Kind is "", "strong", "borrowed",
+// "lent" or "over".
+type QuotaWord struct{ Text, Kind string }
+
+// Class is how the piece is set.
+func (w QuotaWord) Class() string {
+	switch w.Kind {
+	case "borrowed", "lent", "over":
+		return "t-" + w.Kind
+	default:
+		return ""
+	}
+}
+
+// Span is a part of a bar in percent of its width.
+type Span struct{ X, Width string }
+
+// QuotaBar is a stacked bar with the words that say the same. Parts that are not
+// there are empty.
+type QuotaBar struct {
+	Label     string // the whole bar in words
+	Used      Span   // guaranteed, in use
+	Borrowed  Span
+	Over      Span
+	Lent      Span
+	Guarantee string // where the marks stand
+	Most      string
+	Words     []QuotaWord
+}
+
+// NewQuotaBar lays out one stacked bar: guaranteed use from the left, what is lent
+// against the guarantee from inside, what is borrowed beyond it.
+func NewQuotaBar(f QuotaFigures) QuotaBar {
+	scale := float64(max(f.Scale, f.Limit, f.Most, f.Used, 1))
+	at := func(v int64) float64 { return min(float64(v)*100/scale, 100) }
+	span := func(from, to int64) Span {
+		if to <= from {
+			return Span{}
+		}
+		x := at(from)
+		return Span{X: percent(x), Width: percent(max(at(to)-x, 0.5))}
+	}
+	over := f.Over()
+	own := f.Used - max(f.Borrowed, over)
+	if f.Limit < 0 {
+		own = f.Used - over
+	}
+	b := QuotaBar{
+		Label: f.label(), Words: f.words(), Used: span(0, own),
+		Borrowed: span(own, f.Used-over), Over: span(f.Used-over, f.Used),
+	}
+	if f.Limit >= 0 {
+		b.Lent = span(max(f.Limit-f.Lent, own), f.Limit)
+		b.Guarantee = mark(f.Limit, scale)
+	}
+	if f.Most >= 0 && f.Most != f.Limit {
+		b.Most = mark(f.Most, scale)
+	}
+	return b
+}
+
+// mark is where a line stands; none at the very end, where the bar ends anyway.
+func mark(v int64, scale float64) string {
+	if float64(v) >= scale {
+		return ""
+	}
+	return percent(float64(v) * 100 / scale)
+}
+
+func (f QuotaFigures) words() []QuotaWord {
+	words := []QuotaWord{{Text: f.Unit.Amount(f.Used), Kind: "strong"}}
+	if f.Limit >= 0 {
+		words[0].Text, words = f.Unit.Amount(f.Used), append(words, QuotaWord{Text: "of " + f.Unit.Amount(f.Limit)})
+	} else {
+		words = append(words, QuotaWord{Text: "in use"})
+	}
+	over := f.Over()
+	if borrowed := f.Borrowed - over; borrowed > 0 {
+		words = append(words, QuotaWord{Text: "+" + f.Unit.Amount(borrowed) + " borrowed", Kind: "borrowed"})
+	}
+	if over > 0 {
+		words = append(words, QuotaWord{Text: f.Unit.Amount(over) + " too many", Kind: "over"})
+	}
+	if f.Lent > 0 {
+		words = append(words, QuotaWord{Text: f.Unit.Amount(f.Lent) + " lent", Kind: "lent"})
+	}
+	if f.Limit >= 0 && f.Free > 0 {
+		words = append(words, QuotaWord{Text: f.Unit.Amount(f.Free) + " free"})
+	}
+	if f.Limit < 0 {
+		words = append(words, QuotaWord{Text: "no limit of its own"})
+	}
+	return words
+}
+
+func (f QuotaFigures) label() string {
+	u := f.Unit.Amount
+	var b strings.Builder
+	b.WriteString(f.Who + ", " + f.Resource + ": ")
+	over := f.Over()
+	if f.Limit >= 0 {
+		b.WriteString(u(f.Used-f.Borrowed) + " of " + u(f.Limit) + " guaranteed in use")
+		b.WriteString(", " + u(max(f.Borrowed-over, 0)) + " borrowed, " + u(f.Lent) + " lent, " + u(f.Free) + " free")
+	} else {
+		b.WriteString(u(f.Used) + " in use, no limit of its own")
+	}
+	if over > 0 {
+		b.WriteString(", " + u(over) + " more than it may hold")
+	}
+	if f.Most >= 0 {
+		b.WriteString("; may hold " + u(f.Most))
+	}
+	return b.String()
+}
