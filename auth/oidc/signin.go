@@ -1,0 +1,204 @@
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// AttemptTTL is how long a person may take at the provider.
+const AttemptTTL = 10 * time.Minute
+
+// Attempt is one sign-in that is under way, kept by the browser that began it in
+// a cookie that only the server can read or make.
+type Attempt struct {
+	Provider string
+	State    string
+	Nonce    string
+	Verifier string // of PKCE
+	Next     string // path to go to afterwards
+	Begun    time.Time
+}
+
+// Identity is what a provider says of a person.
+type Identity struct {
+	Provider string // its id
+	Issuer   string
+	Subject  string
+	Name     string
+	Email    string
+	Groups   []string
+	Admin    bool // in one of the admin groups
+	Mapped   bool // there are admin groups, so that Admin decides
+	IDToken  string
+}
+
+// Begin returns the address at the provider to send a person to, and what Finish
+// wants to see again. It fails with apperr.Unavailable while the provider is away.
+func (p *Provider) Begin(ctx context.Context, next string) (string, Attempt, error) {
+	found, err := p.discover(ctx)
+	if err != nil {
+		return "", Attempt{}, err
+	}
+	a := Attempt{
+		Provider: p.cfg.ID, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: next, Begun: p.now(),
+	}
+	address := p.oauth(found).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier))
+	return address, a, nil
+}
+
+// Finish returns who came back from the provider with the query of the callback.
+// It fails with apperr.Unauthenticated, in words for the person, when this is not
+// the answer to a or the provider refused, and with apperr.Unavailable when the
+// provider does not answer.
+func (p *Provider) Finish(ctx context.Context, a Attempt, query url.Values) (Identity, error) {
+	if err := p.checkAnswer(a, query); err != nil {
+		return Identity{}, err
+	}
+	found, err := p.discover(ctx)
+	if err != nil {
+		return Identity{}, err
+	}
+	token, err := p.oauth(found).Exchange(p.with(ctx), query.Get("code"), oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		if _, refused := errors.AsType[*oauth2.RetrieveError](err); refused {
+			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, p.cfg.Name+" did not accept this sign-in: it was used already or took too long. Begin again.")
+		}
+		return Identity{}, p.unreachable(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return Identity{}, apperr.New(apperr.Unauthenticated, "%s did not say who you are (no ID token). Tell your administrator.", p.cfg.Name)
+	}
+	verified, err := found.provider.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(p.with(ctx), raw)
+	if err != nil {
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent is not valid for this installation. Begin again; if it stays so, tell your administrator.")
+	}
+	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(a.Nonce)) != 1 {
+		return Identity{}, apperr.New(apperr.Unauthenticated, "What %s sent belongs to another sign-in. Begin again.", p.cfg.Name)
+	}
+	return p.identity(ctx, found, verified, token, raw)
+}
+
+// checkAnswer checks what the browser brought along, before the provider is asked.
+func (p *Provider) checkAnswer(a Attempt, query url.Values) error {
+	state := query.Get("state")
+	switch {
+	case a.Provider != p.cfg.ID || state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(a.State)) != 1:
+		return apperr.New(apperr.Unauthenticated, "This sign-in was begun in another browser or window. Begin again.")
+	case p.now().Sub(a.Begun) >= AttemptTTL:
+		return apperr.New(apperr.Unauthenticated, "This sign-in took longer than %d minutes. Begin again.", int(AttemptTTL.Minutes()))
+	case query.Has("iss") && query.Get("iss") != p.cfg.Issuer:
+		return apperr.New(apperr.Unauthenticated, "The answer came from another provider. Begin again.")
+	case query.Has("error"):
+		return p.refusal(query.Get("error"))
+	case query.Get("code") == "":
+		return apperr.New(apperr.Unauthenticated, "%s sent no answer. Begin again.", p.cfg.Name)
+	}
+	return nil
+}
+
+// refusal says in words why a provider sent somebody back; what the provider
+// wrote itself is not shown, since anybody may have written it into the address.
+func (p *Provider) refusal(code string) error {
+	switch code {
+	case "access_denied":
+		return apperr.New(apperr.Unauthenticated, "%s did not let you in, or you cancelled.", p.cfg.Name)
+	case "login_required", "interaction_required", "consent_required", "account_selection_required":
+		return apperr.New(apperr.Unauthenticated, "%s wants you to sign in there first. Begin again.", p.cfg.Name)
+	case "temporarily_unavailable", "server_error":
+		return apperr.New(apperr.Unavailable, "%s has a problem of its own at the moment. Try again in a minute.", p.cfg.Name)
+	}
+	return apperr.New(apperr.Unauthenticated, "%s does not accept the sign-in of this installation. Tell your administrator to look at the client's settings there.", p.cfg.Name)
+}
+
+// claims are what we read of a person.
+type claims struct {
+	Name     string `json:"name"`
+	Username string `json:"preferred_username"`
+	Email    string `json:"email"`
+	Verified *bool  `json:"email_verified"`
+}
+
+func (p *Provider) identity(ctx context.Context, found *discovered, verified *oidc.IDToken, token *oauth2.Token, raw string) (Identity, error) {
+	var who claims
+	var all map[string]any
+	if err := errors.Join(verified.Claims(&who), verified.Claims(&all)); err != nil {
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" says of you cannot be read. Tell your administrator.")
+	}
+	groups, told := groupsOf(all, p.cfg.GroupsClaim)
+	if (!told || who.Name == "" && who.Username == "") && found.provider.UserInfoEndpoint() != "" {
+		info, err := found.provider.UserInfo(p.with(ctx), oauth2.StaticTokenSource(token))
+		if err != nil {
+			return Identity{}, p.unreachable(err)
+		}
+		if info.Subject != verified.Subject {
+			return Identity{}, apperr.New(apperr.Unauthenticated, "%s says two different things of you. Tell your administrator.", p.cfg.Name)
+		}
+		var more claims
+		if err := errors.Join(info.Claims(&more), info.Claims(&all)); err != nil {
+			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" says of you cannot be read. Tell your administrator.")
+		}
+		who = who.or(more)
+		groups, _ = groupsOf(all, p.cfg.GroupsClaim)
+	}
+	id := Identity{
+		Provider: p.cfg.ID, Issuer: verified.Issuer, Subject: verified.Subject, Name: who.label(verified.Subject), Groups: groups,
+		Mapped: len(p.cfg.AdminGroups) > 0, IDToken: raw,
+	}
+	if who.Verified == nil || *who.Verified {
+		id.Email = who.Email
+	}
+	id.Admin = slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(p.cfg.AdminGroups, g) })
+	return id, nil
+}
+
+// or returns c with what is missing from more.
+func (c claims) or(more claims) claims {
+	if c.Name == "" {
+		c.Name = more.Name
+	}
+	if c.Username == "" {
+		c.Username = more.Username
+	}
+	if c.Email == "" {
+		c.Email, c.Verified = more.Email, more.Verified
+	}
+	return c
+}
+
+func (c claims) label(subject string) string {
+	for _, name := range []string{c.Name, c.Username, c.Email} {
+		if name != "" {
+			return name
+		}
+	}
+	return subject
+}
+
+// groupsOf reads a claim that is a list of names or one name, sorted and each
+// once; told is false when the claim is not there.
+func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
+	value, told := all[claim]
+	switch v := value.(type) {
+	case string:
+		groups = append(groups, v)
+	case []any:
+		for _, item := range v {
+			if name, ok := item.(string); ok && name != "" {
+				groups = append(groups, name)
+			}
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups), told
+}
