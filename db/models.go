@@ -230,7 +230,7 @@ type Node struct {
 type NodeOrder struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
-	Seq         *int64
+	Seq         int64
 	Cancel      bool
 	Priority    *int32
 	CpuMillis   *int32
