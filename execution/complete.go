@@ -114,7 +114,7 @@ func (l *loop) succeed(i int, e ending, values map[string]any) {
 func (l *loop) cancelNode(i int, e ending) {
 	n := l.move(i, dag.Cancelled)
 	at := l.endTime(e)
-	n.finishedAt, n.reason = &at, l.haltReason()
+	n.finishedAt, n.reason = &at, l.stopReason(i)
 	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
 }
 

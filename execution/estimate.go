@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
 // Estimate says how long an operator will probably run: it lasted no longer than
@@ -22,6 +23,9 @@ type Estimate struct {
 	Count         int
 	P10, P50, P90 time.Duration
 }
+
+// Fair is e as admission reckons with it.
+func (e Estimate) Fair() fair.Estimate { return fair.Estimate{Low: e.P10, Typical: e.P50, High: e.P90} }
 
 // Expected returns the estimates of the operators of a workflow by name. An
 // operator that has not run yet has none. It returns NotFound for a workflow
@@ -62,7 +66,7 @@ func estimateOf(durations []int64) Estimate {
 	sorted := slices.Sorted(slices.Values(durations))
 	at := func(percent int) time.Duration {
 		rank := (percent*len(sorted) + 99) / 100 // nearest rank, from 1
-		return time.Duration(sorted[max(rank, 1)-1]) * time.Millisecond
+		return time.Duration(max(sorted[max(rank, 1)-1], 1)) * time.Millisecond
 	}
 	return Estimate{Count: len(sorted), P10: at(10), P50: at(50), P90: at(90)}
 }

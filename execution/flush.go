@@ -134,6 +134,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if err := l.writeHours(ctx, q); err != nil {
 		return err
 	}
+	if err := l.writeOrders(ctx, q); err != nil {
+		return err
+	}
 	return l.writeBegun(ctx, q)
 }
 

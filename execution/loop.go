@@ -46,6 +46,7 @@ type loop struct {
 	signal  chan struct{}
 	fenced  chan struct{} // gets a value when the lease was found lost
 	inbox   []message
+	orders  map[int]db.NodeOrder // what people ordered about nodes
 	starter *starter
 }
 
@@ -54,6 +55,7 @@ type nodeState struct {
 	attempt    int
 	retries    int
 	stopSent   bool
+	cancelled  *Reason // it was cancelled alone
 	held       quota.Amount
 	reason     *Reason
 	failure    *Failure

@@ -80,7 +80,7 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 		cause := l.version.Plan.Nodes[a.Cause].Name
 		l.endWithout(a.Node, dag.Skipped, now, &Reason{Code: ReasonUpstream, Message: fmt.Sprintf("%s did not succeed.", cause)})
 	case dag.CancelNode:
-		l.endWithout(a.Node, dag.Cancelled, now, l.haltReason())
+		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
 		l.stop(a.Node, now)
 	case dag.HaltRun:
@@ -130,12 +130,12 @@ func (l *loop) ask(i int) {
 
 // request is what node i asks of the quota.
 func (l *loop) request(i int) quota.Request {
-	return quota.Request{
+	return l.ordered(quota.Request{
 		Key:      quota.Key{Execution: l.id, Node: i},
 		Amount:   amountOf(l.operator(i)),
 		Priority: int(l.row.Priority),
 		Since:    *l.nodes[i].readyAt,
-	}
+	})
 }
 
 // amountOf is what one attempt of an operator holds.
@@ -167,7 +167,7 @@ func (l *loop) stop(i int, now time.Time) {
 	n.stopSent = true
 	n.reason = &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}
 	l.batch.stops = append(l.batch.stops, i)
-	l.nodeEvent(i, now, "node.stopping", l.haltReason().Message, nil)
+	l.nodeEvent(i, now, "node.stopping", l.stopReason(i).Message, nil)
 }
 
 // finish ends the execution: every node has ended.
@@ -180,6 +180,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 		l.status = Failed
 	case l.progress.Count(dag.Cancelled) > 0:
 		l.status = Cancelled
+		l.failure = l.cancelledAlone()
 	default:
 		l.status = Succeeded
 	}

@@ -1,0 +1,152 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota"
+)
+
+// ReasonCancelled is the code of a node that was cancelled alone, and of those
+// that can never run because of it.
+const ReasonCancelled = "CANCELLED"
+
+// loadOrders takes up what people ordered about single nodes. A loop that takes
+// over an execution follows the orders that a former one had taken up, too.
+func (l *loop) loadOrders(ctx context.Context) error {
+	rows, err := l.service.queries.OrdersOf(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load orders: %w", err)
+	}
+	now := l.service.now()
+	for _, o := range rows {
+		i := int(o.NodeIndex)
+		if i < 0 || i >= len(l.nodes) {
+			continue
+		}
+		if !o.Taken {
+			l.batch.orders = append(l.batch.orders, o.Seq)
+			if !o.Cancel {
+				l.nodeEvent(i, o.OrderedAt, "node.ordered", orderText(o), nil)
+			}
+		}
+		if l.orders == nil {
+			l.orders = map[int]db.NodeOrder{}
+		}
+		l.orders[i] = o
+		switch {
+		case o.Cancel:
+			l.cancelOne(i, o, now)
+		case l.progress.State(i) == dag.Ready:
+			l.service.quota.Withdraw(l.id, []int{i})
+			l.batch.want = slices.DeleteFunc(l.batch.want, func(r quota.Request) bool { return r.Key.Node == i })
+			l.ask(i)
+		}
+	}
+	return nil
+}
+
+// ordered is a request as people ordered it: with another priority, or for less.
+func (l *loop) ordered(r quota.Request) quota.Request {
+	o, ok := l.orders[r.Key.Node]
+	if !ok {
+		return r
+	}
+	lower := func(to *int, by *int32) {
+		if by != nil {
+			*to = min(*to, int(*by))
+		}
+	}
+	if o.Priority != nil {
+		r.Priority = int(*o.Priority)
+	}
+	lower(&r.Amount.CPUMillis, o.CpuMillis)
+	lower(&r.Amount.MemoryMiB, o.MemoryMib)
+	return r
+}
+
+// cancelOne ends node i alone; dag.Next decides about those that depend on it.
+func (l *loop) cancelOne(i int, o db.NodeOrder, now time.Time) {
+	state := l.progress.State(i)
+	if state.Ended() {
+		return
+	}
+	reason := &Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
+	l.nodes[i].cancelled = reason
+	if state.Active() {
+		l.stop(i, now)
+		return
+	}
+	l.endWithout(i, dag.Cancelled, now, reason)
+}
+
+// stopReason says why node i ends that nobody let begin, or that was stopped.
+func (l *loop) stopReason(i int) *Reason {
+	if own := l.nodes[i].cancelled; own != nil {
+		return own
+	}
+	return l.haltReason()
+}
+
+// causeReason says why a node ends because cause, which it depends on, was cancelled.
+func (l *loop) causeReason(cause int) *Reason {
+	if cause < 0 || l.progress.Halted() {
+		return l.haltReason()
+	}
+	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s was cancelled.", l.version.Plan.Nodes[cause].Name)}
+}
+
+// writeOrders notes which orders this batch follows. It comes after the row of the
+// execution is locked, as it is for those who order.
+func (l *loop) writeOrders(ctx context.Context, q *db.Queries) error {
+	var err error
+	switch {
+	case l.batch.finished && len(l.orders) > 0:
+		err = q.DeleteOrdersOf(ctx, l.id)
+	case len(l.batch.orders) > 0:
+		err = q.TakeOrders(ctx, l.id, l.batch.orders)
+	}
+	if err != nil {
+		return fmt.Errorf("note orders: %w", err)
+	}
+	return nil
+}
+
+// cancelledAlone says of an execution in which nothing failed which node somebody
+// cancelled.
+func (l *loop) cancelledAlone() *Failure {
+	first := -1
+	for i := range l.nodes {
+		if l.nodes[i].cancelled != nil && l.progress.State(i) == dag.Cancelled {
+			first = i
+			break
+		}
+	}
+	if first < 0 {
+		return l.failure
+	}
+	name := l.version.Plan.Nodes[first].Name
+	return &Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
+}
+
+// orderText says what was ordered, for the history.
+func orderText(o db.NodeOrder) string {
+	var parts []string
+	if o.Priority != nil {
+		parts = append(parts, "priority "+Priority(*o.Priority).String())
+	}
+	for _, amount := range []struct {
+		of   *int32
+		unit string
+	}{{o.CpuMillis, "m of CPU"}, {o.MemoryMib, " MiB of memory"}, {o.Gpus, " GPU"}} {
+		if amount.of != nil {
+			parts = append(parts, fmt.Sprintf("%d%s", *amount.of, amount.unit))
+		}
+	}
+	return withReason(fmt.Sprintf("%s asked for %s", o.OrderedBy, strings.Join(parts, ", ")), o.Reason)
+}
