@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
@@ -23,6 +22,7 @@ import (
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/launcher/local"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
@@ -43,6 +43,7 @@ type parts struct {
 	catalogue  *catalogue.Service
 	workflows  *workflow.Service
 	executions *execution.Service
+	secrets    *secret.Service
 }
 
 // startServices builds the services from the bottom up and starts what works in
@@ -64,7 +65,10 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	}
 	p.artifacts = artifact.NewService(p.pool, store, time.Now)
 	p.catalogue = catalogue.NewService(p.pool, time.Now)
-	p.workflows = workflow.NewService(p.pool, p.catalogue, storedPackages{store}, time.Now)
+	p.workflows = workflow.NewService(p.pool, p.catalogue, p.artifacts, time.Now)
+	if p.secrets, err = a.openSecrets(ctx, p); err != nil {
+		return nil, err
+	}
 	return p, a.startEngine(ctx, p)
 }
 
@@ -133,7 +137,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	}
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Capacity: a.capacity(), Instance: instance[:16], DataDir: a.paths.join(),
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Capacity: a.capacity(), Instance: instance[:16], DataDir: a.paths.join(),
 		Endpoint: "http://" + a.Addr(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
 	})
 	if err != nil {
@@ -191,7 +195,7 @@ func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 		}
 		c := e.Counts
 		return p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
-			ExecutionID: e.ID, TenantID: auth.LocalTenant, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
+			ExecutionID: e.ID, TenantID: e.TenantID, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
 			Version: e.Version, Status: string(e.Status), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt,
 			FinishedAt: *e.FinishedAt, Total: c.Total, Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled,
 		}})
@@ -204,6 +208,7 @@ func (a *App) handler(p *parts) http.Handler {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer,
 		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Tokens: p.tokens, Users: p.users, ErrorPage: errorPage}),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
+		Secrets: p.secrets,
 		Checks: []handlers.Check{
 			{Name: "postgres", Required: true, Ready: p.pool.Ping},
 			{Name: "clickhouse", Ready: p.telemetry.Ready},
@@ -214,17 +219,6 @@ func (a *App) handler(p *parts) http.Handler {
 func errorPage(r *http.Request, v web.ErrorView) templ.Component {
 	page := views.Page{Title: v.Title, User: v.User, Path: v.Path, Theme: handlers.Theme(r)}
 	return views.ErrorPage(page, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
-}
-
-// storedPackages answers for the code packages that definitions name.
-type storedPackages struct{ store *artifact.Store }
-
-func (s storedPackages) Has(_ context.Context, hash string) (bool, error) {
-	_, err := s.store.Stat(hash)
-	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) { // absent, or no hash at all
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // references gives the engine what inputs name in the catalogue.

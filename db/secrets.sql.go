@@ -12,6 +12,22 @@ import (
 	"github.com/google/uuid"
 )
 
+const attemptAlive = `-- name: AttemptAlive :one
+SELECT EXISTS (
+    SELECT 1 FROM reservations r
+    WHERE r.execution_id = $1 AND r.node_index = $2 AND r.attempt = $3 AND r.stop_sent_at IS NULL
+)::bool AS alive
+`
+
+// Whether an attempt was started, has not ended and is not asked to stop: the
+// only one that may be given anything.
+func (q *Queries) AttemptAlive(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) (bool, error) {
+	row := q.db.QueryRow(ctx, attemptAlive, executionID, nodeIndex, attempt)
+	var alive bool
+	err := row.Scan(&alive)
+	return alive, err
+}
+
 const countSecrets = `-- name: CountSecrets :one
 SELECT count(*) FROM secrets WHERE project_id = $1
 `

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -51,13 +52,15 @@ type Config struct {
 
 	// Catalogue may be nil: then inputs name artifacts and files alone.
 	Catalogue Catalogue
+	// Secrets may be nil: then no input names one.
+	Secrets *secret.Service
 	// Capacity is shared by everything that this process starts; zero is the machine's.
 	Capacity quota.Amount
 	// Instance names this server among all on the database, and outlives a
 	// restart: whoever starts with it knows that its former process is gone.
 	Instance string
-	// DataDir is this server's folder: its disk is what tasks fill, and below it
-	// stand the secrets. Without it storage is not checked and there are none.
+	// DataDir is this server's folder: its disk is what tasks fill. Without it
+	// storage is not checked.
 	DataDir string
 	// Endpoint is what tasks find in FLOWFORGE_API_ENDPOINT.
 	Endpoint string

@@ -2,23 +2,28 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/apperr"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // resolver turns references inside input values into files that the runner
-// places: it remembers the place of each by a JSON pointer.
+// places: it remembers the place of each by a JSON pointer. Values may come from
+// tasks, so it follows no reference out of the execution's project.
 type resolver struct {
 	service *Service
+	project uuid.UUID
 	files   *[]*flowforgev1.InputFile
+	secrets *[]*flowforgev1.InputSecret
+	// grant returns the right of the attempt to a secret; nil where no value may
+	// name one.
+	grant func(name string) *flowforgev1.SecretGrant
 }
 
 // escapePointer escapes one token of a JSON pointer (RFC 6901).
@@ -26,13 +31,14 @@ func escapePointer(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }
 
-// resolve walks value and returns it as the task will see it: secrets by value,
-// files as marks in whose place the runner sets their paths.
+// resolve walks value and returns it with marks in whose places the runner sets
+// the paths of files and the values of secrets.
 func (r *resolver) resolve(ctx context.Context, value any, input, pointer string, kind typeregistry.Kind) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
-		if name, ok := v["$secret"].(string); ok {
-			return r.service.secret(name)
+		if name, ok := v["$secret"].(string); ok && r.grant != nil {
+			*r.secrets = append(*r.secrets, &flowforgev1.InputSecret{Grant: r.grant(name), Pointer: pointer})
+			return v, nil
 		}
 		blob, ok, err := r.blob(ctx, v, kind)
 		if err != nil {
@@ -68,14 +74,17 @@ func (r *resolver) resolve(ctx context.Context, value any, input, pointer string
 }
 
 // blob returns the bytes that a reference stands for; false for an object that
-// is no reference to bytes.
+// is no reference to bytes. ctx acts for the engine in the execution's project.
 func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry.Kind) (BlobRef, bool, error) {
 	if ref, ok := v["$artifact"].(string); ok {
 		id, err := uuid.Parse(ref)
 		if err != nil {
 			return BlobRef{}, false, fmt.Errorf("%q is no artifact id", ref)
 		}
-		a, err := r.service.artifacts.Get(auth.AsSystem(ctx), id)
+		a, err := r.service.artifacts.Get(ctx, id)
+		if err == nil && a.ProjectID != r.project {
+			err = apperr.New(apperr.NotFound, "There is no artifact %s.", id)
+		}
 		if err != nil {
 			return BlobRef{}, false, fmt.Errorf("artifact %s: %w", id, err)
 		}
@@ -85,17 +94,17 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 		blob := BlobRef{SHA256: hash}
 		blob.Filename, _ = v["name"].(string)
 		blob.MediaType, _ = v["media_type"].(string)
-		if n, ok := v["size"].(json.Number); ok {
-			blob.Size, _ = n.Int64()
-		}
-		return blob, true, nil
+		stored, err := r.service.artifacts.Blob(ctx, r.project, hash, blob.MediaType)
+		blob.Size = stored.Size
+		return blob, err == nil, err
 	}
 	if ref, ok := v["$catalogue"].(string); ok && r.service.config.Catalogue != nil {
-		blob, err := r.service.config.Catalogue.Blob(auth.AsSystem(ctx), kind, ref)
+		blob, err := r.service.config.Catalogue.Blob(ctx, kind, ref)
 		if err != nil {
 			return BlobRef{}, false, fmt.Errorf("%s %q: %w", kind, ref, err)
 		}
-		return blob, blob.SHA256 != "", nil
+		_, err = r.service.artifacts.Blob(ctx, r.project, blob.SHA256, blob.MediaType)
+		return blob, err == nil, err
 	}
 	return BlobRef{}, false, nil
 }

@@ -37,7 +37,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		return nil, false
 	}
 	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
-	scope := auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
+	scope := l.scope(i)
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:         TaskID(l.id, i, attempt),
 		Name:           fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
@@ -50,6 +50,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		InputsJson:     string(mustJSON(inputs.values)),
 		Env:            op.Environment,
 		Files:          inputs.files,
+		Secrets:        inputs.secrets,
 		Outputs:        outputSpecs(op),
 		TimeoutMs:      op.Timeout.Milliseconds(),
 		GraceMs:        config.Timing.StopGrace.Milliseconds(),
@@ -61,6 +62,11 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	}
 	setWork(spec, op)
 	return spec, true
+}
+
+// scope is the present attempt of node i.
+func (l *loop) scope(i int) auth.TaskScope {
+	return auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: l.nodes[i].attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
 }
 
 // setWork says what is run: a process or a request.
@@ -94,10 +100,11 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 }
 
 // attemptInputs are the values that a task finds in FLOWFORGE_INPUTS and the
-// files that stand in for the references among them.
+// files and secrets that stand in for the references among them.
 type attemptInputs struct {
-	values map[string]any
-	files  []*flowforgev1.InputFile
+	values  map[string]any
+	files   []*flowforgev1.InputFile
+	secrets []*flowforgev1.InputSecret
 }
 
 // attemptInputs gathers the inputs of node i: its parameters, what each upstream
@@ -124,8 +131,13 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[input.Name] = value
 	}
-	resolver := &resolver{service: l.service, files: &in.files}
 	for name, value := range in.values {
+		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets}
+		if mayNameSecrets(op, name) {
+			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
+				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
+			}
+		}
 		resolved, err := resolver.resolve(ctx, value, name, "/"+escapePointer(name), kindOfInput(op, name))
 		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", name, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
@@ -30,6 +31,7 @@ type Deps struct {
 	Artifacts  *artifact.Service
 	Catalogue  *catalogue.Service
 	Telemetry  *telemetry.Service
+	Secrets    *secret.Service
 	Signer     auth.Signer // of task tokens
 	Checks     []Check     // what /readyz asks
 }

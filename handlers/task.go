@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/masking"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -31,7 +32,7 @@ const (
 // MountTask adds what tasks and their runners call: TaskService (gRPC, Connect
 // and JSON) and the task blobs. Callers show the token of their attempt.
 func (h *Handlers) MountTask(r chi.Router) {
-	t := &taskAPI{Handlers: h, names: newTaskNames(h.Executions, h.Workflows)}
+	t := &taskAPI{Handlers: h, names: newTaskNames(h.Executions, h.Workflows), masks: newMasks(h.Executions, h.Now)}
 	t.sequence.Store(h.Now().UnixMicro())
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage))
 	r.Handle(path+"*", handler)
@@ -44,13 +45,14 @@ func (h *Handlers) MountTask(r chi.Router) {
 type taskAPI struct {
 	*Handlers
 	names    *taskNames
+	masks    *masks
 	sequence atomic.Int64 // for log entries and points that bring none
 }
 
 var _ flowforgev1connect.TaskServiceHandler = (*taskAPI)(nil)
 
-// task returns ctx as the attempt whose token header carries. A task id or an
-// execution id in the message must be the attempt's.
+// task returns ctx as the attempt whose token header carries, which must not have
+// ended. A task id or an execution id in the message must be the attempt's.
 func (t *taskAPI) task(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, auth.TaskScope, error) {
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -63,7 +65,18 @@ func (t *taskAPI) task(ctx context.Context, header http.Header, taskID, executio
 	if taskID != "" && taskID != taskIDOf(scope) || executionID != "" && executionID != scope.ExecutionID.String() {
 		return nil, auth.TaskScope{}, apperr.New(apperr.Forbidden, "The token belongs to another attempt.")
 	}
-	return auth.WithSubject(ctx, auth.ForTask(scope)), scope, nil
+	ctx = auth.WithSubject(ctx, auth.ForTask(scope))
+	return ctx, scope, t.Executions.Alive(ctx)
+}
+
+// masked is task with the masker of the attempt's execution.
+func (t *taskAPI) masked(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, *masking.Masker, error) {
+	ctx, scope, err := t.task(ctx, header, taskID, executionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	masker, err := t.masks.of(ctx, scope)
+	return ctx, masker, err
 }
 
 func taskIDOf(scope auth.TaskScope) string {
@@ -72,7 +85,7 @@ func taskIDOf(scope auth.TaskScope) string {
 
 // UpdateStatus keeps what a task says of itself.
 func (t *taskAPI) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1.UpdateStatusRequest]) (*connect.Response[flowforgev1.UpdateStatusResponse], error) {
-	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err != nil {
 		return nil, t.connectError(err)
 	}
@@ -80,24 +93,24 @@ func (t *taskAPI) UpdateStatus(ctx context.Context, req *connect.Request[flowfor
 	if req.Msg.Progress != nil {
 		percent = int(max(0, req.Msg.GetProgress()))
 	}
-	err = t.Executions.UpdateStatus(ctx, execution.Progress{Percent: percent, Message: req.Msg.Message, Status: req.Msg.Status})
+	err = t.Executions.UpdateStatus(ctx, execution.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
 	return rpcAnswer(&flowforgev1.UpdateStatusResponse{Success: true}, t.connectError(err))
 }
 
 // SetOutput keeps a value of a declared output.
 func (t *taskAPI) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.SetOutputRequest]) (*connect.Response[flowforgev1.SetOutputResponse], error) {
-	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
-		err = t.Executions.SetOutput(ctx, req.Msg.Key, req.Msg.Value)
+		err = t.Executions.SetOutput(ctx, req.Msg.Key, masker.Text(req.Msg.Value))
 	}
 	return rpcAnswer(&flowforgev1.SetOutputResponse{Success: true}, t.connectError(err))
 }
 
 // SaveCheckpoint keeps data for later attempts of the same node.
 func (t *taskAPI) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.SaveCheckpointRequest]) (*connect.Response[flowforgev1.SaveCheckpointResponse], error) {
-	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
 	if err == nil {
-		err = t.Executions.SaveCheckpoint(ctx, req.Msg.Data)
+		err = t.Executions.SaveCheckpoint(ctx, masker.Text(req.Msg.Data))
 	}
 	return rpcAnswer(&flowforgev1.SaveCheckpointResponse{Success: true}, t.connectError(err))
 }
@@ -167,6 +180,9 @@ func (t *taskAPI) storeStream(ctx context.Context, scope auth.TaskScope, entries
 		if len(held) == 0 {
 			return nil
 		}
+		if err := t.Executions.Alive(ctx); err != nil {
+			return err
+		}
 		err := t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: held}}})
 		n += len(held)
 		held = nil
@@ -196,6 +212,9 @@ func (t *taskAPI) storeStream(ctx context.Context, scope auth.TaskScope, entries
 func (t *taskAPI) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
 	ctx = auth.AsSystem(ctx)
 	reports := req.Msg.Reports
+	if err := t.maskEnds(ctx, reports); err != nil {
+		return nil, t.connectError(err)
+	}
 	refused, err := t.storeReports(ctx, reports)
 	if err != nil {
 		return nil, t.connectError(err)
@@ -231,10 +250,11 @@ func (t *taskAPI) storeReports(ctx context.Context, reports []*flowforgev1.Attem
 			batch, places = append(batch, attemptTelemetry{scope, telemetry}), append(places, i)
 		}
 	}
-	if len(batch) == 0 {
-		return refused, nil
+	batch, places, err := t.alive(ctx, batch, places, refused)
+	if err != nil || len(batch) == 0 {
+		return refused, err
 	}
-	err := t.store(ctx, batch)
+	err = t.store(ctx, batch)
 	if !permanent(err) {
 		return refused, err
 	}
@@ -249,6 +269,31 @@ func (t *taskAPI) storeReports(ctx context.Context, reports []*flowforgev1.Attem
 		}
 	}
 	return refused, nil
+}
+
+// alive takes out of the batch what tasks say whose attempts have ended.
+func (t *taskAPI) alive(ctx context.Context, batch []attemptTelemetry, places []int, refused map[int]string) ([]attemptTelemetry, []int, error) {
+	if len(batch) == 0 {
+		return nil, nil, nil
+	}
+	scopes := make([]auth.TaskScope, len(batch))
+	for i := range batch {
+		scopes[i] = batch[i].scope
+	}
+	alive, err := t.Executions.AliveOf(ctx, scopes)
+	if err != nil {
+		return nil, nil, err
+	}
+	var still []attemptTelemetry
+	var at []int
+	for i := range batch {
+		if !alive[i] {
+			refused[places[i]] = "the attempt has ended"
+			continue
+		}
+		still, at = append(still, batch[i]), append(at, places[i])
+	}
+	return still, at, nil
 }
 
 // permanent reports whether waiting and sending the same again is of no use, or

@@ -33,6 +33,11 @@ func (t *taskAPI) store(ctx context.Context, batch []attemptTelemetry) error {
 		if err != nil {
 			return err
 		}
+		masker, err := t.masks.of(ctx, b.scope)
+		if err != nil {
+			return err
+		}
+		maskTelemetry(masker, b.telemetry)
 		for _, entry := range b.telemetry.GetLogs() {
 			lines = append(lines, t.logLine(b.scope, of, entry))
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flowforge/flowforge/masking"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -60,7 +61,8 @@ type attempt struct {
 	ctx    context.Context // ends when the attempt is to stop, with the reason as cause
 	cancel context.CancelCauseFunc
 
-	ended     atomic.Bool // nothing runs any more
+	masker    atomic.Pointer[masking.Masker] // of the secrets that it was given
+	ended     atomic.Bool                    // nothing runs any more
 	delivered chan struct{}
 
 	peakRSS   atomic.Int64 // sampled, bytes
@@ -245,6 +247,7 @@ func (a *attempt) conclude(e ending) {
 		CpuSeconds:   e.status.cpu.Seconds(),
 		PeakRssBytes: max(e.status.peakRSS, a.peakRSS.Load()),
 	}
+	a.maskResult(finished)
 	a.mu.Lock()
 	a.result = &flowforgev1.SpooledResult{
 		Report: &flowforgev1.AttemptReport{
@@ -266,6 +269,6 @@ func (a *attempt) conclude(e ending) {
 // system writes a line of the runner itself into the attempt's log.
 func (a *attempt) system(level, line string) {
 	a.box.log.append([]*flowforgev1.LogEntry{
-		newEntry("system", a.systemSeq.Add(1), level, line, time.Now()),
+		newEntry("system", a.systemSeq.Add(1), level, a.mask(line), time.Now()),
 	})
 }

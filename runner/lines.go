@@ -14,8 +14,10 @@ const maxLine = 64 << 10
 // anew, as a terminal shows it, so a progress bar is one line.
 type lineSplitter struct {
 	emit func(line string)
-	buf  []byte
-	cr   bool // the last byte was a carriage return
+	// cut, when set, keeps back of a piece what may be the begin of a secret.
+	cut func(piece string) (send, hold string)
+	buf []byte
+	cr  bool // the last byte was a carriage return
 }
 
 // write takes the next bytes of the stream.
@@ -56,11 +58,23 @@ func (s *lineSplitter) add(p []byte) {
 		n := maxLine - len(s.buf)
 		s.buf = append(s.buf, p[:n]...)
 		p = p[n:]
-		cut := runeBoundary(s.buf)
-		s.emitLine(s.buf[:cut])
-		s.buf = append(s.buf[:0], s.buf[cut:]...)
+		s.emitPiece()
 	}
 	s.buf = append(s.buf, p...)
+}
+
+// emitPiece sends the begin of a line that is too long.
+func (s *lineSplitter) emitPiece() {
+	if s.cut == nil {
+		at := runeBoundary(s.buf)
+		s.emitLine(s.buf[:at])
+		s.buf = append(s.buf[:0], s.buf[at:]...)
+		return
+	}
+	send, hold := s.cut(string(s.buf))
+	at := runeBoundary([]byte(send))
+	s.emitLine([]byte(send[:at]))
+	s.buf = append(append(s.buf[:0], send[at:]...), hold...)
 }
 
 // runeBoundary returns the length of b without a character that is begun at its end.

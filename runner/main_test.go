@@ -67,6 +67,7 @@ type taskServer struct {
 	metrics      map[string]int
 	cancel       map[string]bool
 	blobs        map[string][]byte
+	secrets      map[string]string
 	refuse       int // status that PUT answers, 0: takes it
 }
 

@@ -13,6 +13,7 @@ func (s *Supervisor) recover() {
 	names, _ := readNames(s.slots.dir)
 	for _, name := range names {
 		p := s.slots.paths(filepath.Join(s.slots.dir, name))
+		_ = os.Remove(p.inputs) // it may hold secrets
 		taskID, key := readOwner(p)
 		if plainName(taskID) && s.recoverAttempt(taskID, key, p) {
 			continue

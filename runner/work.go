@@ -10,11 +10,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flowforge/flowforge/masking"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
 // runProcess prepares the files and the environment of a process and runs it.
 func (a *attempt) runProcess(work *flowforgev1.Process) ending {
+	defer a.dropSecrets()
 	env, c, err := a.prepare(work)
 	if cause := context.Cause(a.ctx); cause != nil {
 		return stopped(cause, -1)
@@ -35,6 +37,13 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	}
 	inputs, err := placeInputs(a.ctx, s.blobs, spec, a.paths.files)
 	if err != nil {
+		return nil, command{}, err
+	}
+	secrets, err := a.fetchSecrets(a.ctx)
+	if err != nil {
+		return nil, command{}, err
+	}
+	if inputs, err = placeSecrets(inputs, spec.Secrets, secrets); err != nil {
 		return nil, command{}, err
 	}
 	if err := rewrite(a.paths.inputs, inputs); err != nil {
@@ -139,6 +148,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 type logStream struct {
 	name     string
 	box      *outbox
+	masker   *masking.Masker
 	splitter lineSplitter
 	guess    levelGuess
 	sequence int64
@@ -150,8 +160,11 @@ type logStream struct {
 }
 
 func (a *attempt) newStream(name string) *logStream {
-	s := &logStream{name: name, box: a.box}
+	s := &logStream{name: name, box: a.box, masker: a.masker.Load()}
 	s.splitter.emit = s.line
+	if !s.masker.Empty() {
+		s.splitter.cut = s.masker.Cut
+	}
 	return s
 }
 
@@ -170,6 +183,7 @@ func (s *logStream) close() {
 }
 
 func (s *logStream) line(text string) {
+	text = s.masker.Text(text)
 	s.sequence++
 	s.entries = append(s.entries, newEntry(s.name, s.sequence, s.guess.level(text), text, s.now))
 	if strings.TrimSpace(text) != "" {

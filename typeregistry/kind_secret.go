@@ -67,3 +67,24 @@ func (k secretKind) render(_ *Type, v any) string {
 }
 
 func (secretKind) accept(t, from *Type) error { return sameKind(t, from) }
+
+// HoldsSecret reports whether a value of t may name a secret, itself or inside.
+func (t *Type) HoldsSecret() bool {
+	if t == nil {
+		return false
+	}
+	if t.Kind == KindSecret || t.Elem.HoldsSecret() {
+		return true
+	}
+	for _, f := range t.Fields {
+		if f.Type.HoldsSecret() {
+			return true
+		}
+	}
+	for _, v := range t.Variants {
+		if v.Type.HoldsSecret() {
+			return true
+		}
+	}
+	return false
+}

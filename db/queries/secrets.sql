@@ -42,3 +42,11 @@ SELECT * FROM secret_uses WHERE project_id = @project_id ORDER BY name, used_at 
 -- Where a project stands: its tenant, and the Kubernetes namespace that is also
 -- the folder of its secrets.
 SELECT tenant_id, namespace FROM tenancy_nodes WHERE id = @project_id AND kind = 'project';
+
+-- name: AttemptAlive :one
+-- Whether an attempt was started, has not ended and is not asked to stop: the
+-- only one that may be given anything.
+SELECT EXISTS (
+    SELECT 1 FROM reservations r
+    WHERE r.execution_id = @execution_id AND r.node_index = @node_index AND r.attempt = @attempt AND r.stop_sent_at IS NULL
+)::bool AS alive;

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/secret"
+)
+
+// secretStoreKey is the file below secrets/ whose key seals the secrets of
+// projects. Moved aside to secret-store.<anything>, it still opens what it sealed,
+// and the next start makes a new one and seals everything anew.
+const secretStoreKey = "secret-store"
+
+// openSecrets returns the secrets of projects: the store, the files of
+// secrets.d, and FLOWFORGE_SECRET_* of the environment.
+func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error) {
+	keys, err := a.secretKeys()
+	if err != nil {
+		return nil, err
+	}
+	service := secret.NewService(p.pool, keys, time.Now,
+		secret.NewFiles(a.paths.join("secrets.d")), secret.NewEnvironment(a.cfg.Environ))
+	n, err := service.Reseal(auth.AsSystem(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		a.cfg.Log.Info("Secrets are sealed with the new key; the older key files can be deleted.", "secrets", n)
+	}
+	return service, nil
+}
+
+// secretKeys reads the present key, which it makes when there is none, and the
+// older ones.
+func (a *App) secretKeys() (secret.Keyring, error) {
+	current, err := a.secretKey(secretStoreKey)
+	if err != nil {
+		return secret.Keyring{}, err
+	}
+	paths, err := filepath.Glob(a.paths.secret(secretStoreKey) + ".*")
+	if err != nil {
+		return secret.Keyring{}, fmt.Errorf("older keys of secrets: %w", err)
+	}
+	slices.Sort(paths)
+	var older [][]byte
+	for _, path := range paths {
+		key, err := a.secretKey(secretStoreKey + strings.TrimPrefix(path, a.paths.secret(secretStoreKey)))
+		if err != nil {
+			return secret.Keyring{}, err
+		}
+		older = append(older, key)
+	}
+	return secret.NewKeyring(current, older...)
+}
+
+func (a *App) secretKey(name string) ([]byte, error) {
+	text, err := auth.LoadSecret(a.paths.secret(name))
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s: %w", name, err)
+	}
+	return key, nil
+}
