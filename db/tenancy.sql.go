@@ -7,9 +7,166 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
+
+const countActiveChildren = `-- name: CountActiveChildren :one
+SELECT count(*) FROM tenancy_nodes WHERE parent_id = $1 AND archived_at IS NULL
+`
+
+func (q *Queries) CountActiveChildren(ctx context.Context, id *uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countActiveChildren, id)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countLiveExecutions = `-- name: CountLiveExecutions :one
+SELECT count(*) FROM executions WHERE project_id = $1 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
+`
+
+func (q *Queries) CountLiveExecutions(ctx context.Context, projectID uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countLiveExecutions, projectID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countMembersWithRoles = `-- name: CountMembersWithRoles :one
+SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id
+WHERE m.node_id = $1 AND m.role = ANY($2::text[]) AND u.kind = 'person' AND u.disabled_at IS NULL AND m.id <> ALL($3::uuid[])
+`
+
+// People who are not disabled and have one of the roles right at the node.
+func (q *Queries) CountMembersWithRoles(ctx context.Context, nodeID uuid.UUID, roles []string, without []uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countMembersWithRoles, nodeID, roles, without)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countOtherAdmins = `-- name: CountOtherAdmins :one
+SELECT count(*) FROM users WHERE installation_admin AND disabled_at IS NULL AND id NOT IN ($1::uuid, $2::uuid)
+`
+
+// Administrators who can sign in, but for two users.
+func (q *Queries) CountOtherAdmins(ctx context.Context, one uuid.UUID, other uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countOtherAdmins, one, other)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const deleteGroupRole = `-- name: DeleteGroupRole :exec
+DELETE FROM group_roles WHERE id = $1
+`
+
+func (q *Queries) DeleteGroupRole(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteGroupRole, id)
+	return err
+}
+
+const deleteMembership = `-- name: DeleteMembership :exec
+DELETE FROM memberships WHERE id = $1
+`
+
+func (q *Queries) DeleteMembership(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteMembership, id)
+	return err
+}
+
+const deleteMemberships = `-- name: DeleteMemberships :exec
+DELETE FROM memberships WHERE id = ANY($1::uuid[])
+`
+
+func (q *Queries) DeleteMemberships(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deleteMemberships, ids)
+	return err
+}
+
+const findGroupRole = `-- name: FindGroupRole :one
+SELECT id FROM group_roles WHERE provider = $1 AND group_name = $2 AND node_id = $3 AND role = $4
+`
+
+func (q *Queries) FindGroupRole(ctx context.Context, provider string, groupName string, nodeID uuid.UUID, role string) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, findGroupRole,
+		provider,
+		groupName,
+		nodeID,
+		role,
+	)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
+const findMembership = `-- name: FindMembership :one
+SELECT id FROM memberships WHERE user_id = $1 AND node_id = $2 AND role = $3 AND source = ''
+`
+
+func (q *Queries) FindMembership(ctx context.Context, userID uuid.UUID, nodeID uuid.UUID, role string) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, findMembership, userID, nodeID, role)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
+const getGroupRole = `-- name: GetGroupRole :one
+SELECT id, provider, group_name, node_id, role, created_at, created_by FROM group_roles WHERE id = $1 AND node_id = $2
+`
+
+func (q *Queries) GetGroupRole(ctx context.Context, iD uuid.UUID, nodeID uuid.UUID) (GroupRole, error) {
+	row := q.db.QueryRow(ctx, getGroupRole, iD, nodeID)
+	var i GroupRole
+	err := row.Scan(
+		&i.ID,
+		&i.Provider,
+		&i.GroupName,
+		&i.NodeID,
+		&i.Role,
+		&i.CreatedAt,
+		&i.CreatedBy,
+	)
+	return i, err
+}
+
+const getMembership = `-- name: GetMembership :one
+SELECT m.id, m.user_id, m.node_id, m.role, m.source, m.created_at, m.created_by, u.name AS user_name, u.email, u.kind AS user_kind FROM memberships m JOIN users u ON u.id = m.user_id
+WHERE m.id = $1 AND m.node_id = $2
+`
+
+type GetMembershipRow struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	NodeID    uuid.UUID
+	Role      string
+	Source    string
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
+	UserName  string
+	Email     string
+	UserKind  string
+}
+
+func (q *Queries) GetMembership(ctx context.Context, iD uuid.UUID, nodeID uuid.UUID) (GetMembershipRow, error) {
+	row := q.db.QueryRow(ctx, getMembership, iD, nodeID)
+	var i GetMembershipRow
+	err := row.Scan(
+		&i.ID,
+		&i.UserID,
+		&i.NodeID,
+		&i.Role,
+		&i.Source,
+		&i.CreatedAt,
+		&i.CreatedBy,
+		&i.UserName,
+		&i.Email,
+		&i.UserKind,
+	)
+	return i, err
+}
 
 const getTenancyNode = `-- name: GetTenancyNode :one
 SELECT id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at, archived_at FROM tenancy_nodes WHERE id = $1
@@ -32,6 +189,558 @@ func (q *Queries) GetTenancyNode(ctx context.Context, id uuid.UUID) (TenancyNode
 		&i.ArchivedAt,
 	)
 	return i, err
+}
+
+const insertGroupRole = `-- name: InsertGroupRole :execrows
+INSERT INTO group_roles (id, provider, group_name, node_id, role, created_at, created_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT ON CONSTRAINT group_roles_key DO NOTHING
+`
+
+type InsertGroupRoleParams struct {
+	ID        uuid.UUID
+	Provider  string
+	GroupName string
+	NodeID    uuid.UUID
+	Role      string
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
+}
+
+func (q *Queries) InsertGroupRole(ctx context.Context, arg InsertGroupRoleParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertGroupRole,
+		arg.ID,
+		arg.Provider,
+		arg.GroupName,
+		arg.NodeID,
+		arg.Role,
+		arg.CreatedAt,
+		arg.CreatedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const insertMembership = `-- name: InsertMembership :execrows
+INSERT INTO memberships (id, user_id, node_id, role, source, created_at, created_by)
+VALUES ($1, $2, $3, $4, '', $5, $6)
+ON CONFLICT ON CONSTRAINT memberships_key DO NOTHING
+`
+
+type InsertMembershipParams struct {
+	ID        uuid.UUID
+	UserID    uuid.UUID
+	NodeID    uuid.UUID
+	Role      string
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
+}
+
+func (q *Queries) InsertMembership(ctx context.Context, arg InsertMembershipParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertMembership,
+		arg.ID,
+		arg.UserID,
+		arg.NodeID,
+		arg.Role,
+		arg.CreatedAt,
+		arg.CreatedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const insertServiceAccount = `-- name: InsertServiceAccount :exec
+INSERT INTO users (id, kind, name, project_id, created_at, created_by) VALUES ($1, 'service', $2, $3, $4, $5)
+`
+
+type InsertServiceAccountParams struct {
+	ID        uuid.UUID
+	Name      string
+	ProjectID *uuid.UUID
+	CreatedAt time.Time
+	CreatedBy *uuid.UUID
+}
+
+func (q *Queries) InsertServiceAccount(ctx context.Context, arg InsertServiceAccountParams) error {
+	_, err := q.db.Exec(ctx, insertServiceAccount,
+		arg.ID,
+		arg.Name,
+		arg.ProjectID,
+		arg.CreatedAt,
+		arg.CreatedBy,
+	)
+	return err
+}
+
+const insertTenancyNode = `-- name: InsertTenancyNode :exec
+INSERT INTO tenancy_nodes (id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+`
+
+type InsertTenancyNodeParams struct {
+	ID          uuid.UUID
+	Kind        string
+	ParentID    *uuid.UUID
+	ParentKind  *string
+	TenantID    *uuid.UUID
+	Path        []uuid.UUID
+	Name        string
+	Description string
+	Namespace   *string
+	CreatedAt   time.Time
+}
+
+func (q *Queries) InsertTenancyNode(ctx context.Context, arg InsertTenancyNodeParams) error {
+	_, err := q.db.Exec(ctx, insertTenancyNode,
+		arg.ID,
+		arg.Kind,
+		arg.ParentID,
+		arg.ParentKind,
+		arg.TenantID,
+		arg.Path,
+		arg.Name,
+		arg.Description,
+		arg.Namespace,
+		arg.CreatedAt,
+	)
+	return err
+}
+
+const listGroupRoles = `-- name: ListGroupRoles :many
+SELECT g.id, g.provider, g.group_name, g.node_id, g.role, g.created_at, coalesce(c.name, '') AS created_by_name,
+    (SELECT count(*) FROM memberships m WHERE m.node_id = g.node_id AND m.role = g.role AND m.source = 'group:' || g.provider || '/' || g.group_name) AS members
+FROM group_roles g LEFT JOIN users c ON c.id = g.created_by
+WHERE g.node_id = ANY($1::uuid[])
+ORDER BY g.provider, g.group_name, g.role, g.id
+`
+
+type ListGroupRolesRow struct {
+	ID            uuid.UUID
+	Provider      string
+	GroupName     string
+	NodeID        uuid.UUID
+	Role          string
+	CreatedAt     time.Time
+	CreatedByName string
+	Members       int64
+}
+
+// members is how many people have the role by the group now.
+func (q *Queries) ListGroupRoles(ctx context.Context, nodes []uuid.UUID) ([]ListGroupRolesRow, error) {
+	rows, err := q.db.Query(ctx, listGroupRoles, nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListGroupRolesRow
+	for rows.Next() {
+		var i ListGroupRolesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Provider,
+			&i.GroupName,
+			&i.NodeID,
+			&i.Role,
+			&i.CreatedAt,
+			&i.CreatedByName,
+			&i.Members,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listMemberships = `-- name: ListMemberships :many
+SELECT m.id, m.user_id, m.node_id, m.role, m.source, m.created_at,
+    u.name AS user_name, u.email, u.kind AS user_kind, u.disabled_at, coalesce(c.name, '') AS created_by_name
+FROM memberships m JOIN users u ON u.id = m.user_id LEFT JOIN users c ON c.id = m.created_by
+WHERE m.node_id = ANY($1::uuid[])
+ORDER BY lower(u.name), u.id, m.created_at, m.id
+`
+
+type ListMembershipsRow struct {
+	ID            uuid.UUID
+	UserID        uuid.UUID
+	NodeID        uuid.UUID
+	Role          string
+	Source        string
+	CreatedAt     time.Time
+	UserName      string
+	Email         string
+	UserKind      string
+	DisabledAt    *time.Time
+	CreatedByName string
+}
+
+// The roles at the nodes of a path: those of the last one and the inherited ones.
+func (q *Queries) ListMemberships(ctx context.Context, nodes []uuid.UUID) ([]ListMembershipsRow, error) {
+	rows, err := q.db.Query(ctx, listMemberships, nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListMembershipsRow
+	for rows.Next() {
+		var i ListMembershipsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.UserID,
+			&i.NodeID,
+			&i.Role,
+			&i.Source,
+			&i.CreatedAt,
+			&i.UserName,
+			&i.Email,
+			&i.UserKind,
+			&i.DisabledAt,
+			&i.CreatedByName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listServiceAccounts = `-- name: ListServiceAccounts :many
+SELECT u.id, u.name, u.project_id, u.created_at, u.disabled_at, coalesce(c.name, '') AS created_by_name,
+    coalesce((SELECT m.role FROM memberships m WHERE m.user_id = u.id AND m.node_id = u.project_id AND m.source = '' ORDER BY m.created_at DESC LIMIT 1), '')::text AS role,
+    (SELECT count(*) FROM api_keys k WHERE k.user_id = u.id AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1::timestamptz)) AS keys,
+    coalesce((SELECT max(k.last_used_at) FROM api_keys k WHERE k.user_id = u.id), 'epoch')::timestamptz AS last_used_at
+FROM users u LEFT JOIN users c ON c.id = u.created_by
+WHERE u.kind = 'service' AND u.project_id = $2
+ORDER BY u.disabled_at IS NOT NULL, lower(u.name), u.id
+`
+
+type ListServiceAccountsRow struct {
+	ID            uuid.UUID
+	Name          string
+	ProjectID     *uuid.UUID
+	CreatedAt     time.Time
+	DisabledAt    *time.Time
+	CreatedByName string
+	Role          string
+	Keys          int64
+	LastUsedAt    time.Time
+}
+
+func (q *Queries) ListServiceAccounts(ctx context.Context, now time.Time, projectID *uuid.UUID) ([]ListServiceAccountsRow, error) {
+	rows, err := q.db.Query(ctx, listServiceAccounts, now, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListServiceAccountsRow
+	for rows.Next() {
+		var i ListServiceAccountsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ProjectID,
+			&i.CreatedAt,
+			&i.DisabledAt,
+			&i.CreatedByName,
+			&i.Role,
+			&i.Keys,
+			&i.LastUsedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTenancyNodes = `-- name: ListTenancyNodes :many
+SELECT n.id, n.kind, n.parent_id, n.parent_kind, n.tenant_id, n.path, n.name, n.description, n.namespace, n.created_at, n.archived_at,
+    (SELECT count(DISTINCT m.user_id) FROM memberships m JOIN users u ON u.id = m.user_id AND u.kind = 'person' WHERE m.node_id = n.id) AS members,
+    (SELECT count(DISTINCT (g.provider, g.group_name)) FROM group_roles g WHERE g.node_id = n.id) AS groups
+FROM tenancy_nodes n WHERE n.path @> ARRAY[$1::uuid]
+`
+
+type ListTenancyNodesRow struct {
+	TenancyNode TenancyNode
+	Members     int64
+	Groups      int64
+}
+
+// Everything at or below root, with how many people and groups have a role right there.
+func (q *Queries) ListTenancyNodes(ctx context.Context, root uuid.UUID) ([]ListTenancyNodesRow, error) {
+	rows, err := q.db.Query(ctx, listTenancyNodes, root)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTenancyNodesRow
+	for rows.Next() {
+		var i ListTenancyNodesRow
+		if err := rows.Scan(
+			&i.TenancyNode.ID,
+			&i.TenancyNode.Kind,
+			&i.TenancyNode.ParentID,
+			&i.TenancyNode.ParentKind,
+			&i.TenancyNode.TenantID,
+			&i.TenancyNode.Path,
+			&i.TenancyNode.Name,
+			&i.TenancyNode.Description,
+			&i.TenancyNode.Namespace,
+			&i.TenancyNode.CreatedAt,
+			&i.TenancyNode.ArchivedAt,
+			&i.Members,
+			&i.Groups,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTenancyNodesOfKind = `-- name: ListTenancyNodesOfKind :many
+SELECT id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at, archived_at FROM tenancy_nodes
+WHERE kind = $1 AND id > $2
+    AND ($3::boolean OR archived_at IS NULL)
+    AND ($4::uuid IS NULL OR path @> ARRAY[$4::uuid])
+    AND ($5::text = '' OR lower(name) LIKE $5::text)
+ORDER BY id LIMIT $6
+`
+
+type ListTenancyNodesOfKindParams struct {
+	Kind     string
+	After    uuid.UUID
+	Archived bool
+	Below    *uuid.UUID
+	Pattern  string
+	RowLimit int32
+}
+
+func (q *Queries) ListTenancyNodesOfKind(ctx context.Context, arg ListTenancyNodesOfKindParams) ([]TenancyNode, error) {
+	rows, err := q.db.Query(ctx, listTenancyNodesOfKind,
+		arg.Kind,
+		arg.After,
+		arg.Archived,
+		arg.Below,
+		arg.Pattern,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TenancyNode
+	for rows.Next() {
+		var i TenancyNode
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.ParentID,
+			&i.ParentKind,
+			&i.TenantID,
+			&i.Path,
+			&i.Name,
+			&i.Description,
+			&i.Namespace,
+			&i.CreatedAt,
+			&i.ArchivedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsers = `-- name: ListUsers :many
+SELECT u.id, u.kind, u.name, u.email, u.issuer, u.installation_admin, u.created_at, u.seen_at, u.disabled_at, u.groups,
+    (SELECT count(*) FROM memberships m WHERE m.user_id = u.id) AS roles,
+    (SELECT count(*) FROM sessions s WHERE s.user_id = u.id AND s.expires_at > $1) AS sessions
+FROM users u
+WHERE u.kind = 'person' AND u.id > $2
+    AND ($3::text = '' OR lower(u.name) LIKE $3::text OR lower(u.email) LIKE $3::text)
+    AND ($4::text = '' OR $4::text = 'disabled' AND u.disabled_at IS NOT NULL
+        OR $4::text = 'active' AND u.disabled_at IS NULL OR $4::text = 'admin' AND u.installation_admin)
+ORDER BY u.id LIMIT $5
+`
+
+type ListUsersParams struct {
+	Now      time.Time
+	After    uuid.UUID
+	Pattern  string
+	Status   string
+	RowLimit int32
+}
+
+type ListUsersRow struct {
+	ID                uuid.UUID
+	Kind              string
+	Name              string
+	Email             string
+	Issuer            *string
+	InstallationAdmin bool
+	CreatedAt         time.Time
+	SeenAt            *time.Time
+	DisabledAt        *time.Time
+	Groups            []string
+	Roles             int64
+	Sessions          int64
+}
+
+func (q *Queries) ListUsers(ctx context.Context, arg ListUsersParams) ([]ListUsersRow, error) {
+	rows, err := q.db.Query(ctx, listUsers,
+		arg.Now,
+		arg.After,
+		arg.Pattern,
+		arg.Status,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUsersRow
+	for rows.Next() {
+		var i ListUsersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Name,
+			&i.Email,
+			&i.Issuer,
+			&i.InstallationAdmin,
+			&i.CreatedAt,
+			&i.SeenAt,
+			&i.DisabledAt,
+			&i.Groups,
+			&i.Roles,
+			&i.Sessions,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockActiveProject = `-- name: LockActiveProject :one
+SELECT id FROM tenancy_nodes WHERE id = $1 AND kind = 'project' AND archived_at IS NULL FOR SHARE
+`
+
+// Holds a project open until the transaction ends: nobody archives it meanwhile.
+func (q *Queries) LockActiveProject(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, lockActiveProject, id)
+	var id_2 uuid.UUID
+	err := row.Scan(&id_2)
+	return id_2, err
+}
+
+const lockTenancy = `-- name: LockTenancy :one
+SELECT version FROM tenancy_version FOR UPDATE
+`
+
+// The first statement of every transaction that changes the tree, roles or
+// administrators: their changes follow one another, so what one has checked still
+// holds when it commits.
+func (q *Queries) LockTenancy(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, lockTenancy)
+	var version int64
+	err := row.Scan(&version)
+	return version, err
+}
+
+const lockTenancyNode = `-- name: LockTenancyNode :one
+SELECT id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at, archived_at FROM tenancy_nodes WHERE id = $1 FOR NO KEY UPDATE
+`
+
+func (q *Queries) LockTenancyNode(ctx context.Context, id uuid.UUID) (TenancyNode, error) {
+	row := q.db.QueryRow(ctx, lockTenancyNode, id)
+	var i TenancyNode
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.ParentID,
+		&i.ParentKind,
+		&i.TenantID,
+		&i.Path,
+		&i.Name,
+		&i.Description,
+		&i.Namespace,
+		&i.CreatedAt,
+		&i.ArchivedAt,
+	)
+	return i, err
+}
+
+const lockUser = `-- name: LockUser :one
+SELECT id, name, created_at, kind, issuer, subject, email, groups, installation_admin, project_id, created_by, seen_at, disabled_at FROM users WHERE id = $1 FOR NO KEY UPDATE
+`
+
+func (q *Queries) LockUser(ctx context.Context, id uuid.UUID) (User, error) {
+	row := q.db.QueryRow(ctx, lockUser, id)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.CreatedAt,
+		&i.Kind,
+		&i.Issuer,
+		&i.Subject,
+		&i.Email,
+		&i.Groups,
+		&i.InstallationAdmin,
+		&i.ProjectID,
+		&i.CreatedBy,
+		&i.SeenAt,
+		&i.DisabledAt,
+	)
+	return i, err
+}
+
+const membershipsOfGroup = `-- name: MembershipsOfGroup :many
+SELECT id FROM memberships WHERE node_id = $1 AND role = $2 AND source = $3
+`
+
+func (q *Queries) MembershipsOfGroup(ctx context.Context, nodeID uuid.UUID, role string, source string) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, membershipsOfGroup, nodeID, role, source)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const policyAdmins = `-- name: PolicyAdmins :many
@@ -130,6 +839,116 @@ func (q *Queries) PolicyNodes(ctx context.Context) ([]PolicyNodesRow, error) {
 	return items, nil
 }
 
+const rolesOfUser = `-- name: RolesOfUser :many
+SELECT m.id, m.node_id, m.role, m.source, m.created_at, n.kind, n.name, n.path, (n.archived_at IS NOT NULL)::boolean AS archived
+FROM memberships m JOIN tenancy_nodes n ON n.id = m.node_id WHERE m.user_id = $1 ORDER BY cardinality(n.path), lower(n.name), m.role
+`
+
+type RolesOfUserRow struct {
+	ID        uuid.UUID
+	NodeID    uuid.UUID
+	Role      string
+	Source    string
+	CreatedAt time.Time
+	Kind      string
+	Name      string
+	Path      []uuid.UUID
+	Archived  bool
+}
+
+func (q *Queries) RolesOfUser(ctx context.Context, userID uuid.UUID) ([]RolesOfUserRow, error) {
+	rows, err := q.db.Query(ctx, rolesOfUser, userID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RolesOfUserRow
+	for rows.Next() {
+		var i RolesOfUserRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.NodeID,
+			&i.Role,
+			&i.Source,
+			&i.CreatedAt,
+			&i.Kind,
+			&i.Name,
+			&i.Path,
+			&i.Archived,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setMembershipRole = `-- name: SetMembershipRole :exec
+UPDATE memberships SET role = $1 WHERE id = $2
+`
+
+func (q *Queries) SetMembershipRole(ctx context.Context, role string, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, setMembershipRole, role, iD)
+	return err
+}
+
+const setTenancyNodeArchived = `-- name: SetTenancyNodeArchived :exec
+UPDATE tenancy_nodes SET archived_at = $1 WHERE id = $2
+`
+
+func (q *Queries) SetTenancyNodeArchived(ctx context.Context, archivedAt *time.Time, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, setTenancyNodeArchived, archivedAt, iD)
+	return err
+}
+
+const setUserDisabled = `-- name: SetUserDisabled :exec
+UPDATE users SET disabled_at = $1 WHERE id = $2
+`
+
+func (q *Queries) SetUserDisabled(ctx context.Context, disabledAt *time.Time, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, setUserDisabled, disabledAt, iD)
+	return err
+}
+
+const tenancyNodesByID = `-- name: TenancyNodesByID :many
+SELECT id, kind, parent_id, parent_kind, tenant_id, path, name, description, namespace, created_at, archived_at FROM tenancy_nodes WHERE id = ANY($1::uuid[])
+`
+
+func (q *Queries) TenancyNodesByID(ctx context.Context, ids []uuid.UUID) ([]TenancyNode, error) {
+	rows, err := q.db.Query(ctx, tenancyNodesByID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TenancyNode
+	for rows.Next() {
+		var i TenancyNode
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.ParentID,
+			&i.ParentKind,
+			&i.TenantID,
+			&i.Path,
+			&i.Name,
+			&i.Description,
+			&i.Namespace,
+			&i.CreatedAt,
+			&i.ArchivedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const tenancyVersion = `-- name: TenancyVersion :one
 SELECT version FROM tenancy_version
 `
@@ -139,4 +958,51 @@ func (q *Queries) TenancyVersion(ctx context.Context) (int64, error) {
 	var version int64
 	err := row.Scan(&version)
 	return version, err
+}
+
+const updateTenancyNode = `-- name: UpdateTenancyNode :exec
+UPDATE tenancy_nodes SET name = $1, description = $2 WHERE id = $3
+`
+
+func (q *Queries) UpdateTenancyNode(ctx context.Context, name string, description string, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, updateTenancyNode, name, description, iD)
+	return err
+}
+
+const usersByEmail = `-- name: UsersByEmail :many
+SELECT id, name, email, issuer, disabled_at FROM users WHERE kind = 'person' AND email <> '' AND lower(email) = lower($1::text) ORDER BY id LIMIT 5
+`
+
+type UsersByEmailRow struct {
+	ID         uuid.UUID
+	Name       string
+	Email      string
+	Issuer     *string
+	DisabledAt *time.Time
+}
+
+func (q *Queries) UsersByEmail(ctx context.Context, email string) ([]UsersByEmailRow, error) {
+	rows, err := q.db.Query(ctx, usersByEmail, email)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UsersByEmailRow
+	for rows.Next() {
+		var i UsersByEmailRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Email,
+			&i.Issuer,
+			&i.DisabledAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
