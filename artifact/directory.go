@@ -66,7 +66,10 @@ func previewDirectory(r io.Reader) (Preview, error) {
 
 // WriteZip writes a folder artifact as a zip file while it is read.
 func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
-	if _, err := auth.Authorize(ctx, auth.ArtifactRead); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
+		return err
+	}
+	if _, err := s.Blob(ctx, a.ProjectID, a.SHA256, DirectoryMediaType); err != nil {
 		return err
 	}
 	manifest, err := s.store.Open(a.SHA256)

@@ -62,7 +62,7 @@ const previewBytes = 256 << 10
 // Preview reads the beginning of an artifact. Bytes that do not look like what
 // the type says come back as PreviewBinary; it fails only when they cannot be read.
 func (s *Service) Preview(ctx context.Context, a Artifact) (Preview, error) {
-	if _, err := auth.Authorize(ctx, auth.ArtifactRead); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return Preview{}, err
 	}
 	r, err := s.store.Open(a.SHA256)

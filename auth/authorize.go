@@ -50,13 +50,23 @@ func (a Action) reading() Action {
 	return Action(noun + ".read")
 }
 
+// SignedIn returns the subject of ctx, whatever it may do; apperr.Unauthenticated
+// for nobody. It is for methods that must look at a row to learn where it is.
+func SignedIn(ctx context.Context) (Subject, error) {
+	s, ok := SubjectOf(ctx)
+	if !ok {
+		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+	}
+	return s, nil
+}
+
 // Authorize returns the subject of ctx when it may do a in its current project.
 // It returns apperr.Unauthenticated when nobody is signed in, and
 // apperr.Forbidden when the subject may not.
 func Authorize(ctx context.Context, a Action) (Subject, error) {
-	s, ok := SubjectOf(ctx)
-	if !ok {
-		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+	s, err := SignedIn(ctx)
+	if err != nil {
+		return Subject{}, err
 	}
 	if s.may(a, s.ProjectID) {
 		return s, nil
@@ -73,10 +83,10 @@ func Authorize(ctx context.Context, a Action) (Subject, error) {
 // nobody learns of another tenant's objects; who may only read gets
 // apperr.Forbidden.
 func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (Subject, error) {
-	s, ok := SubjectOf(ctx)
+	s, err := SignedIn(ctx)
 	switch {
-	case !ok:
-		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+	case err != nil:
+		return Subject{}, err
 	case s.may(a, place):
 		return s, nil
 	case s.may(a.reading(), place):

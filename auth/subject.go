@@ -65,10 +65,8 @@ func Local() Subject {
 	return Subject{ID: LocalAdmin, Name: "admin", Role: RoleAdmin, TenantID: LocalTenant, ProjectID: LocalProject}
 }
 
-// System returns the engine's own subject.
-func System() Subject {
-	return Subject{Name: "system", Role: RoleSystem, TenantID: LocalTenant, ProjectID: LocalProject}
-}
+// System returns the engine's own subject. It is in no project.
+func System() Subject { return Subject{Name: "system", Role: RoleSystem} }
 
 // ForTask returns the subject of a task that presented a token of scope.
 func ForTask(scope TaskScope) Subject {
@@ -94,6 +92,14 @@ func WithSubject(ctx context.Context, s Subject) context.Context {
 
 // AsSystem returns a context that acts for the engine itself.
 func AsSystem(ctx context.Context) context.Context { return WithSubject(ctx, System()) }
+
+// AsSystemIn is AsSystem in the project of what the engine works at: lists and
+// names are of that project and its tenant.
+func AsSystemIn(ctx context.Context, tenant, project uuid.UUID) context.Context {
+	s := System()
+	s.TenantID, s.ProjectID = tenant, project
+	return WithSubject(ctx, s)
+}
 
 // SubjectOf returns who ctx acts for, and whether it acts for anybody.
 func SubjectOf(ctx context.Context) (Subject, bool) {

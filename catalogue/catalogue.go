@@ -4,6 +4,7 @@ package catalogue
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,9 +14,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -107,11 +110,22 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	if e.Tags == nil {
 		e.Tags = []string{}
 	}
+	if err := s.checkBlob(ctx, subject.ProjectID, e.Blob); err != nil {
+		return Entry{}, false, err
+	}
 	row, err := toRow(e, subject.ProjectID)
 	if err != nil {
 		return Entry{}, false, err
 	}
-	err = db.New(s.pool).InsertCatalogueEntry(ctx, row)
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := q.InsertCatalogueEntry(ctx, row); err != nil {
+			return err
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: "catalogue.register", Kind: string(e.Kind), ID: e.ID.String(), Name: e.Ref(),
+			TenantID: subject.TenantID, ProjectID: subject.ProjectID, New: e,
+		})
+	})
 	if db.Constraint(err) == "catalogue_entries_version_key" {
 		return s.registered(ctx, e)
 	}
@@ -119,6 +133,25 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 		return Entry{}, false, fmt.Errorf("register %s %s: %w", e.Kind, e.Ref(), err)
 	}
 	return e, true, nil
+}
+
+// checkBlob refuses bytes that nobody brought into the project.
+func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRef) error {
+	if blob == nil {
+		return nil
+	}
+	raw, err := hex.DecodeString(blob.SHA256)
+	if err == nil {
+		var known []db.ProjectBlobsRow
+		if known, err = db.New(s.pool).ProjectBlobs(ctx, project, [][]byte{raw}); err != nil {
+			return fmt.Errorf("blob %s of project %s: %w", blob.SHA256, project, err)
+		}
+		if len(known) > 0 {
+			return nil
+		}
+	}
+	return apperr.InvalidFields("The entry has values that need a change.",
+		[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
 }
 
 // registered answers for a version that is there already.

@@ -16,7 +16,10 @@ import (
 
 func setup(t *testing.T) (context.Context, *Service) {
 	t.Helper()
-	return auth.WithSubject(t.Context(), auth.Local()), NewService(dbtest.New(t), time.Now)
+	s := NewService(dbtest.New(t), time.Now)
+	_, err := s.pool.Exec(t.Context(), `INSERT INTO project_blobs (project_id, sha256, size) VALUES ($1, '\xaa', 3)`, auth.LocalProject)
+	require.NoError(t, err)
+	return auth.WithSubject(t.Context(), auth.Local()), s
 }
 
 func dataset(name, version string) Entry {
@@ -192,4 +195,36 @@ func TestCustomTypes(t *testing.T) {
 	member.Role, member.Policy = auth.RoleUser, auth.Everywhere(auth.ProjectDev)
 	_, _, err = s.RegisterType(auth.WithSubject(ctx, member), definition)
 	require.True(t, apperr.Is(err, apperr.Forbidden))
+}
+
+// TestScopes: entries are of the project, types of the tenant, and a role in a
+// project is not one in its tenant.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	local, s := setup(t)
+	dev := auth.Everywhere(auth.TenantAdmin)
+	elsewhere := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, TenantID: uuid.New(), ProjectID: uuid.New()}
+	elsewhere.Policy = auth.PolicyFunc(func(a auth.Action, place uuid.UUID) bool { return place == elsewhere.ProjectID && dev.May(a, place) })
+	other := auth.WithSubject(t.Context(), elsewhere)
+	_, _, err := s.Register(local, dataset("digits", "1"))
+	require.NoError(t, err)
+	_, _, err = s.RegisterType(local, []byte(`{"type_name": "Mark", "extends": "Integer(min=1, max=6)"}`))
+	require.NoError(t, err)
+
+	require.False(t, s.Exists(other, typeregistry.KindDataset, "digits@1"))
+	page, err := s.List(other, Filter{Kind: typeregistry.KindDataset})
+	require.NoError(t, err)
+	require.Empty(t, page.Entries)
+	types, err := s.Types(other)
+	require.NoError(t, err)
+	_, known := types.Lookup("Mark")
+	require.False(t, known)
+	_, _, err = s.Register(other, dataset("stolen", "1"))
+	require.Equal(t, "file", apperr.FieldsOf(err)[0].Path, "bytes of another project")
+	_, _, err = s.RegisterType(other, []byte(`{"type_name": "Mark", "extends": "String"}`))
+	require.True(t, apperr.Is(err, apperr.Forbidden))
+
+	var entries int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM audit_log WHERE action IN ('catalogue.register', 'type.register')`).Scan(&entries))
+	require.Equal(t, 2, entries)
 }

@@ -122,8 +122,8 @@ func fromArtifact(row db.Artifact) Entry {
 	}
 }
 
-// Get returns what ref names: "name@version", "name" for the newest version, or
-// the id of an artifact of kind. Else it is apperr.NotFound.
+// Get returns what ref names in the current project: "name@version", "name" for
+// the newest version, or the id of an artifact of kind. Else it is apperr.NotFound.
 func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (
 	}
 	missing := apperr.New(apperr.NotFound, "There is no %s %q.", kind, ref)
 	if id, err := uuid.Parse(ref); err == nil {
-		row, err := db.New(s.pool).GetArtifact(ctx, id, subject.ProjectID)
-		if db.IsNoRows(err) || (err == nil && row.Kind != string(kind)) {
+		row, err := db.New(s.pool).GetArtifact(ctx, id)
+		if db.IsNoRows(err) || (err == nil && (row.ProjectID != subject.ProjectID || row.Kind != string(kind))) {
 			return Entry{}, missing
 		}
 		if err != nil {

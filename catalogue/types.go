@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -75,7 +76,7 @@ func joined(rows []json.RawMessage) []byte {
 // the same definition again is a success, another one of that name
 // apperr.Conflict.
 func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry typeregistry.Entry, created bool, err error) {
-	subject, err := auth.Authorize(ctx, auth.TypeWrite)
+	subject, err := authorizeTenant(ctx, auth.TypeWrite)
 	if err != nil {
 		return typeregistry.Entry{}, false, err
 	}
@@ -92,6 +93,15 @@ func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry ty
 		return err
 	})
 	return entry, created, err
+}
+
+// authorizeTenant authorises what concerns the whole tenant of the current
+// project: a role in the project alone is not enough.
+func authorizeTenant(ctx context.Context, a auth.Action) (auth.Subject, error) {
+	if subject, ok := auth.SubjectOf(ctx); ok {
+		return auth.AuthorizeIn(ctx, a, subject.TenantID, apperr.New(apperr.Forbidden, "Types are of the whole tenant: ask one of its administrators."))
+	}
+	return auth.SignedIn(ctx)
 }
 
 func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.Subject, def typeregistry.CustomType, canonical []byte) (typeregistry.Entry, bool, error) {
@@ -121,8 +131,11 @@ func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.
 	}); err != nil {
 		return typeregistry.Entry{}, false, fmt.Errorf("insert type %s: %w", def.Name, err)
 	}
+	err = audit.Record(ctx, q, audit.Entry{
+		Action: "type.register", Kind: "type", ID: def.Name, Name: def.Name, TenantID: subject.TenantID, New: json.RawMessage(canonical),
+	})
 	entry, _ := wider.Lookup(def.Name)
-	return entry, true, nil
+	return entry, true, err
 }
 
 // trimmed takes the position in the list of one definition off each path.

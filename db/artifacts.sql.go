@@ -56,11 +56,11 @@ func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID 
 }
 
 const getArtifact = `-- name: GetArtifact :one
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at FROM artifacts WHERE id = $1 AND project_id = $2
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at FROM artifacts WHERE id = $1
 `
 
-func (q *Queries) GetArtifact(ctx context.Context, iD uuid.UUID, projectID uuid.UUID) (Artifact, error) {
-	row := q.db.QueryRow(ctx, getArtifact, iD, projectID)
+func (q *Queries) GetArtifact(ctx context.Context, id uuid.UUID) (Artifact, error) {
+	row := q.db.QueryRow(ctx, getArtifact, id)
 	var i Artifact
 	err := row.Scan(
 		&i.ID,
@@ -79,22 +79,6 @@ func (q *Queries) GetArtifact(ctx context.Context, iD uuid.UUID, projectID uuid.
 		&i.MediaType,
 		&i.Filename,
 		&i.Metadata,
-		&i.CreatedAt,
-	)
-	return i, err
-}
-
-const getBlob = `-- name: GetBlob :one
-SELECT sha256, size, media_type, created_at FROM blobs WHERE sha256 = $1
-`
-
-func (q *Queries) GetBlob(ctx context.Context, sha256 []byte) (Blob, error) {
-	row := q.db.QueryRow(ctx, getBlob, sha256)
-	var i Blob
-	err := row.Scan(
-		&i.Sha256,
-		&i.Size,
-		&i.MediaType,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -219,6 +203,61 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const projectBlobs = `-- name: ProjectBlobs :many
+SELECT sha256, size FROM project_blobs WHERE project_id = $1 AND sha256 = ANY ($2::bytea[])
+`
+
+type ProjectBlobsRow struct {
+	Sha256 []byte
+	Size   int64
+}
+
+// Which of the hashes the project refers to.
+func (q *Queries) ProjectBlobs(ctx context.Context, projectID uuid.UUID, sha256s [][]byte) ([]ProjectBlobsRow, error) {
+	rows, err := q.db.Query(ctx, projectBlobs, projectID, sha256s)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ProjectBlobsRow
+	for rows.Next() {
+		var i ProjectBlobsRow
+		if err := rows.Scan(&i.Sha256, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const referBlobs = `-- name: ReferBlobs :one
+WITH fresh AS (
+    INSERT INTO project_blobs (project_id, sha256, size, created_at)
+    SELECT DISTINCT ON (b.sha256) $1::uuid, b.sha256, b.size, $2::timestamptz
+    FROM (SELECT unnest($3::bytea[]) AS sha256, unnest($4::bigint[]) AS size) b
+    ORDER BY b.sha256
+    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
+    RETURNING size
+)
+SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh
+`
+
+// Lets a project refer to blobs, and answers how many bytes of them are new to it.
+func (q *Queries) ReferBlobs(ctx context.Context, projectID uuid.UUID, createdAt time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
+	row := q.db.QueryRow(ctx, referBlobs,
+		projectID,
+		createdAt,
+		sha256s,
+		sizes,
+	)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }
 
 const upsertBlobs = `-- name: UpsertBlobs :exec

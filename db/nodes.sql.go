@@ -13,6 +13,40 @@ import (
 	"github.com/google/uuid"
 )
 
+const aliveAttempts = `-- name: AliveAttempts :many
+SELECT a.execution_id, a.node_index, a.attempt
+FROM jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL
+`
+
+type AliveAttemptsRow struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+}
+
+// Which of the attempts have begun or may begin, and have not ended.
+func (q *Queries) AliveAttempts(ctx context.Context, keys json.RawMessage) ([]AliveAttemptsRow, error) {
+	rows, err := q.db.Query(ctx, aliveAttempts, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AliveAttemptsRow
+	for rows.Next() {
+		var i AliveAttemptsRow
+		if err := rows.Scan(&i.ExecutionID, &i.NodeIndex, &i.Attempt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const attemptOutputs = `-- name: AttemptOutputs :many
 SELECT a.node_index, a.attempt, a.outputs
 FROM attempts a

@@ -239,16 +239,11 @@ func (q *Queries) SetLatestWorkflowVersion(ctx context.Context, arg SetLatestWor
 }
 
 const setWorkflowStatus = `-- name: SetWorkflowStatus :execrows
-UPDATE workflows SET status = $1, updated_at = $2 WHERE id = $3 AND project_id = $4
+UPDATE workflows SET status = $1, updated_at = $2 WHERE id = $3
 `
 
-func (q *Queries) SetWorkflowStatus(ctx context.Context, status string, at time.Time, iD uuid.UUID, projectID uuid.UUID) (int64, error) {
-	result, err := q.db.Exec(ctx, setWorkflowStatus,
-		status,
-		at,
-		iD,
-		projectID,
-	)
+func (q *Queries) SetWorkflowStatus(ctx context.Context, status string, at time.Time, iD uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, setWorkflowStatus, status, at, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -265,11 +260,11 @@ func (q *Queries) TouchWorkflow(ctx context.Context, at time.Time, iD uuid.UUID)
 }
 
 const workflowByID = `-- name: WorkflowByID :one
-SELECT id, project_id, name, owner_team, description, tags, status, latest_version_id, created_at, updated_at FROM workflows WHERE id = $1 AND project_id = $2
+SELECT id, project_id, name, owner_team, description, tags, status, latest_version_id, created_at, updated_at FROM workflows WHERE id = $1
 `
 
-func (q *Queries) WorkflowByID(ctx context.Context, iD uuid.UUID, projectID uuid.UUID) (Workflow, error) {
-	row := q.db.QueryRow(ctx, workflowByID, iD, projectID)
+func (q *Queries) WorkflowByID(ctx context.Context, id uuid.UUID) (Workflow, error) {
+	row := q.db.QueryRow(ctx, workflowByID, id)
 	var i Workflow
 	err := row.Scan(
 		&i.ID,
@@ -386,8 +381,9 @@ func (q *Queries) WorkflowVersion(ctx context.Context, workflowID uuid.UUID, ver
 
 const workflowVersionByID = `-- name: WorkflowVersionByID :one
 SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
-    w.name, w.project_id, coalesce(u.name, '')::text AS created_by_name
-FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id LEFT JOIN users u ON u.id = v.created_by
+    w.name, w.project_id, p.tenant_id::uuid AS tenant_id, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_nodes p ON p.id = w.project_id
+    LEFT JOIN users u ON u.id = v.created_by
 WHERE v.id = $1
 `
 
@@ -402,6 +398,7 @@ type WorkflowVersionByIDRow struct {
 	CreatedAt     time.Time
 	Name          string
 	ProjectID     uuid.UUID
+	TenantID      uuid.UUID
 	CreatedByName string
 }
 
@@ -419,6 +416,7 @@ func (q *Queries) WorkflowVersionByID(ctx context.Context, id uuid.UUID) (Workfl
 		&i.CreatedAt,
 		&i.Name,
 		&i.ProjectID,
+		&i.TenantID,
 		&i.CreatedByName,
 	)
 	return i, err

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/launcher"
@@ -19,7 +20,7 @@ import (
 // ended. Cancelling twice is success. It returns Conflict when the execution
 // has ended otherwise, Forbidden for somebody else's.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
-	e, err := s.row(ctx, auth.ExecutionCancel, id)
+	e, err := s.row(ctx, auth.ExecutionRead, id)
 	if err != nil {
 		return err
 	}
@@ -35,6 +36,13 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		data := mustJSON(map[string]any{"by": subject.Name})
 		asked, err = q.RequestCancel(ctx, s.now(), reason, data, id)
+		if err != nil || asked == 0 {
+			return err
+		}
+		err = audit.Record(ctx, q, audit.Entry{
+			Action: "execution.cancel", Kind: "execution", ID: id.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
+			Old: map[string]any{"status": e.Status, "cancel_requested": false}, New: map[string]any{"status": e.Status, "cancel_requested": true}, Reason: reason,
+		})
 		if err != nil {
 			return err
 		}

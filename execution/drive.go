@@ -28,7 +28,6 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.nudge(id) {
 		return nil
 	}
-	ctx = auth.AsSystem(ctx)
 	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id)
 	if db.IsNoRows(err) {
 		return nil
@@ -36,6 +35,7 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return fmt.Errorf("acquire %s: %w", id, err)
 	}
+	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
 	s.config.Crash("drive.acquired")
 	l, err := s.resume(ctx, row)
 	if err != nil {
@@ -264,7 +264,7 @@ func (l *loop) loadReports(ctx context.Context) error {
 		l.applyEnding(ctx, m)
 		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
 	}
-	return nil
+	return l.loadOrders(ctx)
 }
 
 // rest gives the lease up when nothing is left to do: it reports false when a

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
@@ -42,12 +43,12 @@ const (
 // been used for the same request. It returns Invalid with fields "inputs.<path>", NotFound for
 // an unknown workflow, Conflict for a key of another request or an archived workflow.
 func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, created bool, err error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
+	subject, version, err := s.launchable(ctx, r)
 	if err != nil {
 		return Execution{}, false, err
 	}
-	version, err := s.launchable(ctx, r)
-	if err != nil {
+	ctx = auth.WithSubject(ctx, subject)
+	if err := s.checkOrigin(ctx, &r); err != nil {
 		return Execution{}, false, err
 	}
 	inputs, err := s.checkLaunch(ctx, r, version)
@@ -66,6 +67,7 @@ func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, cre
 	}
 	s.config.Crash("launch.committed")
 	if l.id == id {
+		s.hub.lives(id, subject.ProjectID)
 		s.changed(id)
 	}
 	e, err = s.Get(ctx, l.id)
@@ -83,15 +85,37 @@ type launch struct {
 	now     time.Time
 }
 
-func (s *Service) launchable(ctx context.Context, r LaunchRequest) (workflow.Version, error) {
+// launchable returns the version that r asks for, and the caller in its project:
+// a workflow that is named by its id is launched where it is.
+func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
 	w, err := s.workflows.Get(ctx, r.Workflow)
 	if err != nil {
-		return workflow.Version{}, err
+		return auth.Subject{}, workflow.Version{}, err
+	}
+	absent := apperr.New(apperr.NotFound, "There is no workflow %q.", w.Name)
+	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, w.ProjectID, absent)
+	if err != nil {
+		return auth.Subject{}, workflow.Version{}, err
 	}
 	if w.Status == workflow.Archived {
-		return workflow.Version{}, apperr.New(apperr.Conflict, "The workflow %s is archived.", w.Name)
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Conflict, "The workflow %s is archived.", w.Name)
 	}
-	return s.workflows.Version(ctx, r.Workflow, r.Version)
+	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
+	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
+	return subject, version, err
+}
+
+// checkOrigin forgets an earlier execution that the caller cannot see.
+func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
+	if r.RelaunchOf == nil {
+		return nil
+	}
+	_, _, err := s.Place(ctx, *r.RelaunchOf)
+	if apperr.Is(err, apperr.NotFound) {
+		r.RelaunchOf = nil
+		return nil
+	}
+	return err
 }
 
 // checkLaunch returns the normalised inputs, or everything that is wrong at once.
@@ -145,7 +169,19 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
 	}
+	if err := audit.Record(ctx, q, l.entry()); err != nil {
+		return err
+	}
 	return s.enqueueDrive(ctx, tx, l.id, 0)
+}
+
+// entry is the launch in the audit log. The inputs are in the execution.
+func (l *launch) entry() audit.Entry {
+	return audit.Entry{
+		Action: "execution.launch", Kind: "execution", ID: l.id.String(), Name: l.version.Name + " " + l.version.Version,
+		TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
+		New: map[string]any{"workflow": l.version.Name, "version": l.version.Version, "name": l.request.Name, "priority": l.request.Priority, "relaunch_of": l.request.RelaunchOf},
+	}
 }
 
 // nodeRowsOf returns the nodes of a new execution: the entry nodes READY.

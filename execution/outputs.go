@@ -34,7 +34,7 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 			}
 			continue
 		}
-		value, published, err := l.takeOutput(i, declared, out)
+		value, published, err := l.takeOutput(ctx, i, declared, out)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", declared.Name, err))
 			continue
@@ -78,7 +78,7 @@ func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[
 }
 
 // takeOutput checks one output against its type.
-func (l *loop) takeOutput(i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
+func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
 	t := declared.Type
 	if t.Kind == typeregistry.KindOptional {
 		t = t.Elem
@@ -87,7 +87,7 @@ func (l *loop) takeOutput(i int, declared workflow.OperatorOutput, out output) (
 		if !t.IsBlob() {
 			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t)
 		}
-		published, err := l.publish(i, declared, t, out)
+		published, err := l.publish(ctx, i, declared, t, out)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -119,10 +119,10 @@ func problemError(problems []typeregistry.Problem) error {
 	return fmt.Errorf("%s", strings.Join(parts, " "))
 }
 
-// publish describes the artifact of one output; the batch writes it. The bytes
-// have to stand in the store.
-func (l *loop) publish(i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
-	blob, err := l.service.artifacts.Store().Stat(out.SHA256)
+// publish describes the artifact of one output; the batch writes it. Its bytes,
+// and of a folder those of every file, have to have come into the project.
+func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
+	blob, err := l.service.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
 	if err != nil {
 		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
 	}

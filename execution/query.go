@@ -19,20 +19,41 @@ const (
 	currentNodes = 10 // active nodes that Get names
 )
 
-// row returns the execution when the caller may do a with it.
+// row returns the execution when the caller may do a with it; what is not there,
+// and what the caller may not even read, is absent alike.
 func (s *Service) row(ctx context.Context, a auth.Action, id uuid.UUID) (db.Execution, error) {
-	subject, err := auth.Authorize(ctx, a)
-	if err != nil {
+	if _, err := auth.SignedIn(ctx); err != nil {
 		return db.Execution{}, err
 	}
 	row, err := s.queries.GetExecution(ctx, id)
-	if db.IsNoRows(err) || (err == nil && subject.Role != auth.RoleSystem && row.ProjectID != subject.ProjectID) {
+	if db.IsNoRows(err) {
 		return db.Execution{}, absent(id)
 	}
 	if err != nil {
 		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
 	}
+	if _, err := auth.AuthorizeIn(ctx, a, row.ProjectID, absent(id)); err != nil {
+		return db.Execution{}, err
+	}
 	return row, nil
+}
+
+// Place returns the tenant and the project of an execution that the caller may read.
+func (s *Service) Place(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	row, err := s.queries.ExecutionPlace(ctx, id)
+	if db.IsNoRows(err) {
+		return uuid.Nil, uuid.Nil, absent(id)
+	}
+	if err != nil {
+		return uuid.Nil, uuid.Nil, fmt.Errorf("place of execution %s: %w", id, err)
+	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	return row.TenantID, row.ProjectID, nil
 }
 
 func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }

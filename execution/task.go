@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
@@ -24,10 +26,63 @@ func scopeOf(ctx context.Context) (auth.TaskScope, error) {
 	return *subject.Task, nil
 }
 
-func gone() error { return apperr.New(apperr.Conflict, "The attempt is not running any more.") }
+// gone refuses a token whose attempt has ended.
+func gone() error {
+	return apperr.New(apperr.Unauthenticated, "The attempt has ended, and its token with it.")
+}
+
+// Alive refuses the calling task with Unauthenticated when its attempt has ended,
+// or was never begun.
+func (s *Service) Alive(ctx context.Context) error {
+	scope, err := scopeOf(ctx)
+	if err != nil {
+		return err
+	}
+	alive, err := s.aliveOf(ctx, []auth.TaskScope{scope})
+	if err != nil {
+		return err
+	}
+	if !alive[0] {
+		return gone()
+	}
+	return nil
+}
+
+// AliveOf says of each scope, which the caller has verified, whether its attempt
+// has begun and has not ended. For the engine.
+func (s *Service) AliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
+	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
+		return nil, err
+	}
+	return s.aliveOf(ctx, scopes)
+}
+
+func (s *Service) aliveOf(ctx context.Context, scopes []auth.TaskScope) ([]bool, error) {
+	type key struct {
+		Execution uuid.UUID `json:"execution_id"`
+		attemptKey
+	}
+	keys := make([]key, len(scopes))
+	for i, t := range scopes {
+		keys[i] = key{t.ExecutionID, attemptKey{t.NodeIndex, t.Attempt}}
+	}
+	rows, err := s.queries.AliveAttempts(ctx, mustJSON(keys))
+	if err != nil {
+		return nil, fmt.Errorf("look for attempts: %w", err)
+	}
+	alive := make(map[key]bool, len(rows))
+	for _, r := range rows {
+		alive[key{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}] = true
+	}
+	out := make([]bool, len(scopes))
+	for i := range scopes {
+		out[i] = alive[keys[i]]
+	}
+	return out, nil
+}
 
 // UpdateStatus keeps what the calling task says of itself. percent below 0
-// leaves the progress as it is. It returns Conflict when the attempt has ended.
+// leaves the progress as it is. It returns Unauthenticated when the attempt has ended.
 func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -53,17 +108,13 @@ func (s *Service) UpdateStatus(ctx context.Context, p Progress) error {
 
 // SetOutput keeps a value that the calling task gives for one of its declared
 // outputs. It returns Invalid for an unknown output or a value of another type,
-// Conflict when the attempt has ended.
+// Unauthenticated when the attempt has ended.
 func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {
 		return err
 	}
-	row, err := s.queries.GetExecution(ctx, scope.ExecutionID)
-	if err != nil {
-		return fmt.Errorf("load execution: %w", err)
-	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	_, version, err := s.taskVersion(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -102,7 +153,7 @@ type Checkpoint struct {
 }
 
 // SaveCheckpoint keeps data (JSON) for this and later attempts of the calling
-// task's node. It returns Conflict when the attempt has ended.
+// task's node. It returns Unauthenticated when the attempt has ended.
 func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
 	scope, err := scopeOf(ctx)
 	if err != nil {

@@ -22,51 +22,82 @@ const (
 // nothing: whoever gets one reads again, and several hints may become one.
 type hub struct {
 	mu       sync.Mutex
-	watchers map[uuid.UUID]map[chan struct{}]struct{} // uuid.Nil: of everything
-	seen     map[uuid.UUID]int64                      // event_seq at the last poll
+	watchers map[uuid.UUID]map[chan struct{}]struct{} // by execution, or by project
+	projects map[uuid.UUID]struct{}                   // which keys of watchers are projects
+	homes    map[uuid.UUID]uuid.UUID                  // projects of executions, as far as they are known
+	seen     map[uuid.UUID]int64                      // event_seq, or pulse of a project, at the last poll
 	pending  map[uuid.UUID]struct{}                   // to be announced to other processes
 }
+
+// maxHomes bounds the executions whose project the hub remembers.
+const maxHomes = 20_000
 
 func newHub() *hub {
 	return &hub{
 		watchers: map[uuid.UUID]map[chan struct{}]struct{}{},
+		projects: map[uuid.UUID]struct{}{},
+		homes:    map[uuid.UUID]uuid.UUID{},
 		seen:     map[uuid.UUID]int64{},
 		pending:  map[uuid.UUID]struct{}{},
 	}
 }
 
-// watch returns a channel of hints for id that closes when ctx ends.
-func (h *hub) watch(ctx context.Context, id uuid.UUID) <-chan struct{} {
+// watch returns a channel of hints for key that closes when ctx ends.
+func (h *hub) watch(ctx context.Context, key uuid.UUID, project bool) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	h.mu.Lock()
-	if h.watchers[id] == nil {
-		h.watchers[id] = map[chan struct{}]struct{}{}
+	if h.watchers[key] == nil {
+		h.watchers[key] = map[chan struct{}]struct{}{}
 	}
-	h.watchers[id][c] = struct{}{}
+	h.watchers[key][c] = struct{}{}
+	if project {
+		h.projects[key] = struct{}{}
+	}
 	h.mu.Unlock()
 	context.AfterFunc(ctx, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.watchers[id], c)
-		if len(h.watchers[id]) == 0 {
-			delete(h.watchers, id)
-			delete(h.seen, id)
+		delete(h.watchers[key], c)
+		if len(h.watchers[key]) == 0 {
+			delete(h.watchers, key)
+			delete(h.projects, key)
+			delete(h.seen, key)
 		}
 		close(c)
 	})
 	return c
 }
 
-// hint tells the watchers of id and of everything.
+// lives remembers the project of an execution.
+func (h *hub) lives(id, project uuid.UUID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.homes) >= maxHomes {
+		clear(h.homes)
+	}
+	h.homes[id] = project
+}
+
+// hint tells the watchers of an execution and of its project; those of every
+// project when nobody knows where it is.
 func (h *hub) hint(id uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, key := range [2]uuid.UUID{id, uuid.Nil} {
-		for c := range h.watchers[key] {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
+	h.ring(id)
+	if home, ok := h.homes[id]; ok {
+		h.ring(home)
+		return
+	}
+	for project := range h.projects {
+		h.ring(project)
+	}
+}
+
+func (h *hub) ring(key uuid.UUID) {
+	for c := range h.watchers[key] {
+		select {
+		case c <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -74,25 +105,31 @@ func (h *hub) hint(id uuid.UUID) {
 // Watch returns hints that something of the execution changed, from whichever
 // process; it closes when ctx ends. Read after subscribing, then after each hint.
 func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
-	if _, err := s.row(ctx, auth.ExecutionRead, id); err != nil {
+	row, err := s.row(ctx, auth.ExecutionRead, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.hub.watch(ctx, id), nil
+	s.hub.lives(id, row.ProjectID)
+	return s.hub.watch(ctx, id, false), nil
 }
 
-// WatchAll returns hints that some execution changed; it closes when ctx ends,
-// and is closed for a caller who may not read.
+// WatchAll returns hints that some execution of the current project changed; it
+// closes when ctx ends, and is closed for a caller who may not read.
 func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
 		closed := make(chan struct{})
 		close(closed)
 		return closed
 	}
-	return s.hub.watch(ctx, uuid.Nil)
+	return s.hub.watch(ctx, subject.ProjectID, true)
 }
 
 // changed hints the watchers here at once and those elsewhere soon.
 func (s *Service) changed(id uuid.UUID) {
+	if l, ok := s.live.get(id); ok {
+		s.hub.lives(id, l.row.ProjectID)
+	}
 	s.hub.hint(id)
 	s.hub.mu.Lock()
 	s.hub.pending[id] = struct{}{}
@@ -182,13 +219,13 @@ func (s *Service) pollForever(ctx context.Context) error {
 func (s *Service) poll(ctx context.Context) error {
 	s.hub.mu.Lock()
 	ids := make([]uuid.UUID, 0, len(s.hub.watchers))
-	all := false
-	for id := range s.hub.watchers {
-		if id == uuid.Nil {
-			all = true
+	pulses := map[uuid.UUID]int64{} // of the projects that are watched; without live executions 0
+	for key := range s.hub.watchers {
+		if _, ok := s.hub.projects[key]; ok {
+			pulses[key] = 0
 			continue
 		}
-		ids = append(ids, id)
+		ids = append(ids, key)
 	}
 	s.hub.mu.Unlock()
 	rows := []db.EventSeqsRow{}
@@ -198,21 +235,36 @@ func (s *Service) poll(ctx context.Context) error {
 			return err
 		}
 	}
-	if all {
-		pulse, err := s.queries.LivePulse(ctx)
+	if len(pulses) > 0 {
+		live, err := s.queries.LivePulse(ctx)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, db.EventSeqsRow{ID: uuid.Nil, EventSeq: pulse})
-	}
-	for _, row := range rows {
-		s.hub.mu.Lock()
-		before, known := s.hub.seen[row.ID]
-		s.hub.seen[row.ID] = row.EventSeq
-		s.hub.mu.Unlock()
-		if !known || before != row.EventSeq {
-			s.hub.hint(row.ID)
+		for _, p := range live {
+			if _, watched := pulses[p.ProjectID]; watched {
+				pulses[p.ProjectID] = p.Pulse
+			}
 		}
 	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	for _, row := range rows {
+		s.hub.moved(row.ID, row.EventSeq)
+	}
+	for project, pulse := range pulses {
+		s.hub.moved(project, pulse)
+	}
 	return nil
+}
+
+// moved rings for key when its mark is another than at the last poll.
+func (h *hub) moved(key uuid.UUID, mark int64) {
+	if _, watched := h.watchers[key]; !watched {
+		return
+	}
+	before, known := h.seen[key]
+	h.seen[key] = mark
+	if !known || before != mark {
+		h.ring(key)
+	}
 }

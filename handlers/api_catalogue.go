@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/typeregistry"
 )
@@ -128,12 +129,12 @@ func (h *Handlers) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind,
 		},
 	}
 	if in.File != nil {
-		blob, err := h.Artifacts.Store().Stat(in.File.SHA256)
+		mediaType := artifact.MediaTypeOf(string(kind), in.File.Name, in.File.MediaType)
+		blob, err := h.blob(ctx, in.File.SHA256, mediaType)
 		if err != nil {
 			return nil, apperr.InvalidFields("The entry has values that need a change.",
 				[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
 		}
-		mediaType := artifact.MediaTypeOf(string(kind), in.File.Name, in.File.MediaType)
 		e.Blob = &catalogue.BlobRef{
 			SHA256: blob.SHA256, Size: blob.Size, MediaType: mediaType,
 			Filename: artifact.SafeFilename(in.File.Name, in.Name, string(kind), mediaType),
@@ -144,6 +145,15 @@ func (h *Handlers) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind,
 		return nil, err
 	}
 	return reply(toEntryBody(registered)), nil
+}
+
+// blob finds bytes that the current project has.
+func (h *Handlers) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return artifact.Blob{}, err
+	}
+	return h.Artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
 }
 
 func (h *Handlers) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {

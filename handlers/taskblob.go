@@ -17,15 +17,20 @@ import (
 // maxTaskBlob is the largest file that a task may give, in bytes.
 const maxTaskBlob = 64 << 30
 
-// getBlob gives a task the bytes under a hash, or tells with HEAD that they are
-// there. The hash is the right to read them: only who was given one knows it.
+// getBlob gives a task the bytes of its code or its inputs under a hash, and tells
+// with HEAD that its project has them already.
 func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
-	if _, _, err := t.task(r.Context(), r.Header, "", ""); err != nil {
+	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
+	if err != nil {
 		return err
 	}
 	sha := chi.URLParam(r, "sha")
-	store := t.Artifacts.Store()
-	blob, err := store.Stat(sha)
+	if r.Method != http.MethodHead {
+		if err := t.Executions.InputBlob(ctx, sha); err != nil {
+			return err
+		}
+	}
+	blob, err := t.Artifacts.Blob(ctx, scope.ProjectID, sha, "")
 	if err != nil {
 		return err
 	}
@@ -36,7 +41,7 @@ func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	reader, err := store.Open(sha)
+	reader, err := t.Artifacts.OpenBlob(ctx, scope.ProjectID, sha)
 	if err != nil {
 		return err
 	}
@@ -50,7 +55,7 @@ func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
 }
 
 // putBlob takes the bytes of an output. They must have the hash of the path, and
-// the attempt must still be wanted: Conflict otherwise.
+// the attempt must still be wanted: Conflict when it is to end.
 func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
 	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
 	if err != nil {
@@ -64,7 +69,7 @@ func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	body := http.MaxBytesReader(w, r.Body, maxTaskBlob)
-	_, err = t.Artifacts.Store().PutExpected(ctx, body, chi.URLParam(r, "sha"))
+	_, err = t.Artifacts.TakeOutput(ctx, body, chi.URLParam(r, "sha"))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
 		return nil
@@ -76,7 +81,7 @@ func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wanted refuses an attempt that has ended or is to end. The upload is a sign of
+// wanted refuses an attempt that is to end. The upload is a sign of
 // life, and is told as one.
 func (t *taskAPI) wanted(ctx context.Context, scope auth.TaskScope, authorization string) error {
 	results, err := t.Executions.Deliver(auth.AsSystem(ctx), []*flowforgev1.AttemptReport{{

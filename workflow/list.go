@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
-	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 )
@@ -136,7 +137,7 @@ func (s *Service) Facets(ctx context.Context) (Facets, error) {
 }
 
 // Archive takes the workflow out of lists of active ones and refuses new
-// launches. Its versions and executions stay. Administrators alone may.
+// launches. Its versions and executions stay.
 func (s *Service) Archive(ctx context.Context, ref string) error {
 	return s.setStatus(ctx, ref, Archived)
 }
@@ -147,22 +148,41 @@ func (s *Service) Unarchive(ctx context.Context, ref string) error {
 }
 
 func (s *Service) setStatus(ctx context.Context, ref string, status Status) error {
-	subject, err := auth.Authorize(ctx, auth.Administer)
+	row, err := s.find(ctx, db.New(s.pool), auth.WorkflowArchive, ref)
 	if err != nil {
 		return err
 	}
-	q := db.New(s.pool)
-	row, err := s.find(ctx, q, subject, ref)
-	if err != nil {
-		return err
+	if Status(row.Status) == status {
+		return nil
+	}
+	verb := "workflow.archive"
+	if status == Active {
+		verb = "workflow.unarchive"
 	}
 	at := s.now().UTC().Truncate(time.Microsecond)
-	changed, err := q.SetWorkflowStatus(ctx, string(status), at, row.ID, subject.ProjectID)
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		place, err := q.GetTenancyNode(ctx, row.ProjectID)
+		if err != nil {
+			return err
+		}
+		if _, err := q.SetWorkflowStatus(ctx, string(status), at, row.ID); err != nil {
+			return err
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: verb, Kind: "workflow", ID: row.ID.String(), Name: row.Name, TenantID: tenantOf(place), ProjectID: row.ProjectID,
+			Old: map[string]string{"status": row.Status}, New: map[string]string{"status": string(status)},
+		})
+	})
 	if err != nil {
 		return fmt.Errorf("set workflow %s to %s: %w", row.ID, status, err)
 	}
-	if changed == 0 {
-		return apperr.New(apperr.NotFound, "There is no workflow %q.", row.Name)
-	}
 	return nil
+}
+
+// tenantOf is the tenant that a project belongs to.
+func tenantOf(project db.TenancyNode) uuid.UUID {
+	if project.TenantID == nil {
+		return uuid.Nil
+	}
+	return *project.TenantID
 }

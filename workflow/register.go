@@ -3,6 +3,7 @@ package workflow
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
@@ -49,7 +51,7 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 	if err != nil {
 		return Version{}, false, err
 	}
-	version, err = s.versionByID(ctx, subject, r.id)
+	version, err = s.versionByID(ctx, r.id)
 	return version, r.created, err
 }
 
@@ -173,6 +175,9 @@ func (r *registration) insert(ctx context.Context, q *db.Queries, w db.Workflow)
 		return fmt.Errorf("insert version %s of %s: %w", d.Version, d.Name, err)
 	}
 	r.id, r.created = id, true
+	if err := r.record(ctx, q, w); err != nil {
+		return err
+	}
 	if w.LatestVersionID != nil {
 		current, err := q.WorkflowVersionNumber(ctx, *w.LatestVersionID)
 		if err != nil {
@@ -188,5 +193,15 @@ func (r *registration) insert(ctx context.Context, q *db.Queries, w db.Workflow)
 	}
 	return q.SetLatestWorkflowVersion(ctx, db.SetLatestWorkflowVersionParams{
 		VersionID: &id, OwnerTeam: d.OwnerTeam, Description: d.Description, Tags: tags, At: r.at, ID: w.ID,
+	})
+}
+
+// record writes the new version to the audit log; what it says is in the version
+// itself, which never changes.
+func (r *registration) record(ctx context.Context, q *db.Queries, w db.Workflow) error {
+	return audit.Record(ctx, q, audit.Entry{
+		Action: "workflow.register", Kind: "workflow", ID: w.ID.String(), Name: r.definition.Name,
+		TenantID: r.subject.TenantID, ProjectID: r.subject.ProjectID,
+		New: map[string]any{"version": r.definition.Version, "version_id": r.id, "content_sha256": hex.EncodeToString(r.hash), "nodes": r.nodes},
 	})
 }

@@ -28,7 +28,8 @@ type Packages interface {
 }
 
 // Service keeps workflows and their versions in Postgres. Every method
-// authorises its caller first and stays within the caller's project.
+// authorises its caller first: lists and names are of the current project, ids of
+// any project that the caller may read.
 type Service struct {
 	pool     *pgxpool.Pool
 	types    TypeSource
@@ -81,6 +82,7 @@ type VersionHead struct {
 type Version struct {
 	ID            uuid.UUID
 	WorkflowID    uuid.UUID
+	TenantID      uuid.UUID
 	ProjectID     uuid.UUID
 	Name          string
 	Version       string
@@ -94,12 +96,8 @@ type Version struct {
 
 // Get returns the workflow that ref, a name or an id, stands for.
 func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
-	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
-	if err != nil {
-		return Workflow{}, err
-	}
 	q := db.New(s.pool)
-	row, err := s.find(ctx, q, subject, ref)
+	row, err := s.find(ctx, q, auth.WorkflowRead, ref)
 	if err != nil {
 		return Workflow{}, err
 	}
@@ -127,12 +125,8 @@ func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 // Version returns a version of the workflow that ref, a name or an id, stands
 // for: the latest for "" and "latest".
 func (s *Service) Version(ctx context.Context, ref, version string) (Version, error) {
-	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
-	if err != nil {
-		return Version{}, err
-	}
 	q := db.New(s.pool)
-	row, err := s.find(ctx, q, subject, ref)
+	row, err := s.find(ctx, q, auth.WorkflowRead, ref)
 	if err != nil {
 		return Version{}, err
 	}
@@ -140,7 +134,7 @@ func (s *Service) Version(ctx context.Context, ref, version string) (Version, er
 		if row.LatestVersionID == nil {
 			return Version{}, apperr.New(apperr.NotFound, "The workflow %s has no version yet.", row.Name)
 		}
-		return s.versionByID(ctx, subject, *row.LatestVersionID)
+		return s.versionByID(ctx, *row.LatestVersionID)
 	}
 	head, err := q.WorkflowVersionHead(ctx, row.ID, version)
 	if db.IsNoRows(err) {
@@ -149,32 +143,34 @@ func (s *Service) Version(ctx context.Context, ref, version string) (Version, er
 	if err != nil {
 		return Version{}, fmt.Errorf("version %s of workflow %s: %w", version, row.ID, err)
 	}
-	return s.versionByID(ctx, subject, head.ID)
+	return s.versionByID(ctx, head.ID)
 }
 
 // VersionByID returns the version with this id. Versions never change, so the
 // ones in use stay in memory.
 func (s *Service) VersionByID(ctx context.Context, id uuid.UUID) (Version, error) {
-	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return Version{}, err
+	}
+	v, err := s.versionByID(ctx, id)
 	if err != nil {
 		return Version{}, err
 	}
-	return s.versionByID(ctx, subject, id)
-}
-
-func (s *Service) versionByID(ctx context.Context, subject auth.Subject, id uuid.UUID) (Version, error) {
-	v, ok := s.cache.get(id)
-	if !ok {
-		var err error
-		if v, err = s.load(ctx, id); err != nil {
-			return Version{}, err
-		}
-		s.cache.put(v)
-	}
-	if subject.Role != auth.RoleSystem && subject.ProjectID != v.ProjectID {
-		return Version{}, errNoVersion(id)
+	if _, err := auth.AuthorizeIn(ctx, auth.WorkflowRead, v.ProjectID, errNoVersion(id)); err != nil {
+		return Version{}, err
 	}
 	return v, nil
+}
+
+func (s *Service) versionByID(ctx context.Context, id uuid.UUID) (Version, error) {
+	if v, ok := s.cache.get(id); ok {
+		return v, nil
+	}
+	v, err := s.load(ctx, id)
+	if err == nil {
+		s.cache.put(v)
+	}
+	return v, err
 }
 
 func errNoVersion(id uuid.UUID) error {
@@ -189,7 +185,7 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
 	}
-	types, err := s.types.Types(ctx)
+	types, err := s.types.Types(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)) // of its tenant, whoever asks
 	if err != nil {
 		return Version{}, fmt.Errorf("types for workflow version %s: %w", id, err)
 	}
@@ -202,26 +198,34 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
 	}
 	return Version{
-		ID: row.ID, WorkflowID: row.WorkflowID, ProjectID: row.ProjectID, Name: row.Name, Version: row.Version,
+		ID: row.ID, WorkflowID: row.WorkflowID, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Version: row.Version,
 		Definition: definition, Plan: plan, ContentHash: row.ContentHash,
 		CreatedBy: row.CreatedBy, CreatedByName: row.CreatedByName, CreatedAt: row.CreatedAt.UTC(),
 	}, nil
 }
 
-// find returns the workflow row for a name or an id within the subject's project.
-func (s *Service) find(ctx context.Context, q *db.Queries, subject auth.Subject, ref string) (db.Workflow, error) {
+// find returns the row that ref names when the caller may do a with it: by its id
+// in any project of the caller's, by its name in the current one.
+func (s *Service) find(ctx context.Context, q *db.Queries, a auth.Action, ref string) (db.Workflow, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return db.Workflow{}, err
+	}
+	absent := apperr.New(apperr.NotFound, "There is no workflow %q.", shorten(ref, 130))
 	var row db.Workflow
-	var err error
 	if id, parseErr := uuid.Parse(ref); parseErr == nil {
-		row, err = q.WorkflowByID(ctx, id, subject.ProjectID)
+		row, err = q.WorkflowByID(ctx, id)
 	} else {
 		row, err = q.WorkflowByName(ctx, ref, subject.ProjectID)
 	}
 	if db.IsNoRows(err) {
-		return row, apperr.New(apperr.NotFound, "There is no workflow %q.", shorten(ref, 130))
+		return db.Workflow{}, absent
 	}
 	if err != nil {
-		return row, fmt.Errorf("workflow %s: %w", ref, err)
+		return db.Workflow{}, fmt.Errorf("workflow %s: %w", ref, err)
+	}
+	if _, err := auth.AuthorizeIn(ctx, a, row.ProjectID, absent); err != nil {
+		return db.Workflow{}, err
 	}
 	return row, nil
 }

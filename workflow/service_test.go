@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -254,7 +255,9 @@ func TestAuthorisation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := b.register(t, document("w", "1.0.0", ""))
-	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: uuid.New(), ProjectID: uuid.New()}
+	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, TenantID: uuid.New(), ProjectID: uuid.New()}
+	admin := auth.Everywhere(auth.TenantAdmin)
+	stranger.Policy = auth.PolicyFunc(func(a auth.Action, place uuid.UUID) bool { return place == stranger.ProjectID && admin.May(a, place) })
 	member := auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
 	calls := map[string]func(context.Context) error{
 		"get":       func(ctx context.Context) error { _, err := b.service.Get(ctx, "w"); return err },
@@ -273,7 +276,7 @@ func TestAuthorisation(t *testing.T) {
 		if got := apperr.CodeOf(call(t.Context())); got != apperr.Unauthenticated {
 			t.Errorf("%s by nobody: %s", name, got)
 		}
-		if got := apperr.CodeOf(call(auth.WithSubject(t.Context(), auth.ForTask(auth.TaskScope{})))); got != apperr.Forbidden {
+		if got := apperr.CodeOf(call(auth.WithSubject(t.Context(), auth.ForTask(auth.TaskScope{})))); got != apperr.Forbidden && got != apperr.NotFound {
 			t.Errorf("%s by a task: %s", name, got)
 		}
 		want := apperr.Code("")
@@ -284,9 +287,22 @@ func TestAuthorisation(t *testing.T) {
 			t.Errorf("%s by a member: %q, want %q", name, got, want)
 		}
 	}
-	for _, name := range []string{"get", "version", "by id"} {
-		if got := apperr.CodeOf(calls[name](auth.WithSubject(t.Context(), stranger))); got != apperr.NotFound {
+	ids := map[string]func(context.Context) error{
+		"get with id":     func(ctx context.Context) error { _, err := b.service.Get(ctx, v.WorkflowID.String()); return err },
+		"version with id": func(ctx context.Context) error { _, err := b.service.Version(ctx, v.WorkflowID.String(), ""); return err },
+		"archive with id": func(ctx context.Context) error { return b.service.Archive(ctx, v.WorkflowID.String()) },
+	}
+	maps.Copy(ids, calls)
+	for _, name := range []string{"get", "version", "by id", "archive", "unarchive", "get with id", "version with id", "archive with id"} {
+		if got := apperr.CodeOf(ids[name](auth.WithSubject(t.Context(), stranger))); got != apperr.NotFound {
 			t.Errorf("%s from another project: %s", name, got)
+		}
+	}
+	colleague := member // of this project, at work in another
+	colleague.TenantID, colleague.ProjectID = uuid.New(), uuid.New()
+	for _, name := range []string{"by id", "get with id", "version with id"} {
+		if err := ids[name](auth.WithSubject(t.Context(), colleague)); err != nil {
+			t.Errorf("%s from another project of mine: %v", name, err)
 		}
 	}
 }

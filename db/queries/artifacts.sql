@@ -13,13 +13,26 @@ FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS si
 ON CONFLICT (sha256) DO NOTHING;
 
 -- name: GetArtifact :one
-SELECT * FROM artifacts WHERE id = @id AND project_id = @project_id;
+SELECT * FROM artifacts WHERE id = @id;
 
 -- name: ArtifactsByHash :many
 SELECT * FROM artifacts WHERE sha256 = @sha256 AND project_id = @project_id ORDER BY id DESC LIMIT 100;
 
--- name: GetBlob :one
-SELECT * FROM blobs WHERE sha256 = @sha256;
+-- name: ReferBlobs :one
+-- Lets a project refer to blobs, and answers how many bytes of them are new to it.
+WITH fresh AS (
+    INSERT INTO project_blobs (project_id, sha256, size, created_at)
+    SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz
+    FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
+    ORDER BY b.sha256
+    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
+    RETURNING size
+)
+SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh;
+
+-- name: ProjectBlobs :many
+-- Which of the hashes the project refers to.
+SELECT sha256, size FROM project_blobs WHERE project_id = @project_id AND sha256 = ANY (@sha256s::bytea[]);
 
 -- name: ListArtifacts :many
 SELECT * FROM artifacts

@@ -104,3 +104,10 @@ WHERE checkpoints.attempt <= excluded.attempt;
 
 -- name: GetCheckpoint :one
 SELECT data, saved_at FROM checkpoints WHERE execution_id = @execution_id AND node_index = @node_index;
+
+-- name: AliveAttempts :many
+-- Which of the attempts have begun or may begin, and have not ended.
+SELECT a.execution_id, a.node_index, a.attempt
+FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL;

@@ -7,7 +7,7 @@ ON CONFLICT ON CONSTRAINT workflows_name_key DO UPDATE SET name = excluded.name
 RETURNING *;
 
 -- name: WorkflowByID :one
-SELECT * FROM workflows WHERE id = @id AND project_id = @project_id;
+SELECT * FROM workflows WHERE id = @id;
 
 -- name: WorkflowByName :one
 SELECT * FROM workflows WHERE name = @name AND project_id = @project_id;
@@ -33,7 +33,7 @@ WHERE id = @id;
 UPDATE workflows SET updated_at = @at WHERE id = @id;
 
 -- name: SetWorkflowStatus :execrows
-UPDATE workflows SET status = @status, updated_at = @at WHERE id = @id AND project_id = @project_id;
+UPDATE workflows SET status = @status, updated_at = @at WHERE id = @id;
 
 -- name: WorkflowVersionNumber :one
 SELECT version FROM workflow_versions WHERE id = @id;
@@ -51,8 +51,9 @@ WHERE v.workflow_id = @workflow_id AND v.version = @version;
 
 -- name: WorkflowVersionByID :one
 SELECT v.id, v.workflow_id, v.version, v.definition, v.plan, v.content_hash, v.created_by, v.created_at,
-    w.name, w.project_id, coalesce(u.name, '')::text AS created_by_name
-FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id LEFT JOIN users u ON u.id = v.created_by
+    w.name, w.project_id, p.tenant_id::uuid AS tenant_id, coalesce(u.name, '')::text AS created_by_name
+FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id JOIN tenancy_nodes p ON p.id = w.project_id
+    LEFT JOIN users u ON u.id = v.created_by
 WHERE v.id = @id;
 
 -- name: ListWorkflows :many

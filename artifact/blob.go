@@ -1,0 +1,185 @@
+package artifact
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+)
+
+// The store keeps bytes once for everybody, and a hash is no secret: a project
+// may read and name the bytes that somebody brought into it, and no others. What
+// it has not got is absent, whether another project has it or nobody.
+
+// Upload stores what a person or a script gives in the current project, and
+// returns its blob.
+func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
+	subject, err := auth.Authorize(ctx, auth.ArtifactWrite)
+	if err != nil {
+		return Blob{}, err
+	}
+	blob, err := s.store.Put(ctx, r)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, s.refer(ctx, subject.ProjectID, blob)
+}
+
+// TakeOutput stores a file that the calling task puts out; its bytes must have hash.
+func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blob, error) {
+	subject, err := auth.Authorize(ctx, auth.TaskReport)
+	if err != nil {
+		return Blob{}, err
+	}
+	blob, err := s.store.PutExpected(ctx, r, hash)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, s.refer(ctx, subject.ProjectID, blob)
+}
+
+func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob) error {
+	raw, err := decodeHash(blob.SHA256)
+	if err != nil {
+		return err
+	}
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		_, err := q.ReferBlobs(ctx, project, s.now(), [][]byte{raw}, []int64{blob.Size})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep blob %s for project %s: %w", blob.SHA256, project, err)
+	}
+	return nil
+}
+
+// Blob returns the size of bytes that project has, or apperr.NotFound. Of a
+// folder, by its media type, the project must have every file as well.
+func (s *Service) Blob(ctx context.Context, project uuid.UUID, hash, mediaType string) (Blob, error) {
+	if err := mayRead(ctx, project, hash); err != nil {
+		return Blob{}, err
+	}
+	blob, err := s.blobOf(ctx, project, hash)
+	if err != nil || mediaType != DirectoryMediaType {
+		return blob, err
+	}
+	files, err := s.filesOf(hash)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, s.hasAll(ctx, project, files)
+}
+
+// OpenBlob returns bytes that project has for reading, or apperr.NotFound.
+func (s *Service) OpenBlob(ctx context.Context, project uuid.UUID, hash string) (*Reader, error) {
+	if err := mayRead(ctx, project, hash); err != nil {
+		return nil, err
+	}
+	if _, err := s.blobOf(ctx, project, hash); err != nil {
+		return nil, err
+	}
+	return s.store.Open(hash)
+}
+
+// Files returns the hashes of the files of a folder that project has.
+func (s *Service) Files(ctx context.Context, project uuid.UUID, hash string) ([]string, error) {
+	if err := mayRead(ctx, project, hash); err != nil {
+		return nil, err
+	}
+	if _, err := s.blobOf(ctx, project, hash); err != nil {
+		return nil, err
+	}
+	return s.filesOf(hash)
+}
+
+// Has reports whether the current project has the bytes under hash.
+func (s *Service) Has(ctx context.Context, hash string) (bool, error) {
+	subject, err := auth.Authorize(ctx, auth.ArtifactRead)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.blobOf(ctx, subject.ProjectID, hash)
+	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) { // absent, or no hash at all
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mayRead authorises people and the engine to read, and a task to read in its project.
+func mayRead(ctx context.Context, project uuid.UUID, hash string) error {
+	action := auth.ArtifactRead
+	if s, ok := auth.SubjectOf(ctx); ok && s.Role == auth.RoleTask {
+		action = auth.TaskReport
+	}
+	_, err := auth.AuthorizeIn(ctx, action, project, noBlob(hash))
+	return err
+}
+
+func noBlob(hash string) error { return apperr.New(apperr.NotFound, "There is no blob %s.", hash) }
+
+// blobOf finds a blob that project has.
+func (s *Service) blobOf(ctx context.Context, project uuid.UUID, hash string) (Blob, error) {
+	raw, err := decodeHash(hash)
+	if err != nil {
+		return Blob{}, err
+	}
+	rows, err := db.New(s.pool).ProjectBlobs(ctx, project, [][]byte{raw})
+	if err != nil {
+		return Blob{}, fmt.Errorf("blob %s of project %s: %w", hash, project, err)
+	}
+	if len(rows) == 0 {
+		return Blob{}, noBlob(hash)
+	}
+	return s.store.Stat(hash)
+}
+
+// filesOf reads the hashes of the files of a folder.
+func (s *Service) filesOf(hash string) ([]string, error) {
+	manifest, err := s.store.Open(hash)
+	if err != nil {
+		return nil, err
+	}
+	defer manifest.Close()
+	d, err := ReadDirectory(manifest)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(d.Entries))
+	for i, e := range d.Entries {
+		files[i] = e.SHA256
+	}
+	return files, nil
+}
+
+// hasAll fails with the NotFound of a hash that project has not got.
+func (s *Service) hasAll(ctx context.Context, project uuid.UUID, hashes []string) error {
+	raw := make([][]byte, len(hashes))
+	for i, h := range hashes {
+		b, err := decodeHash(h)
+		if err != nil {
+			return err
+		}
+		raw[i] = b
+	}
+	rows, err := db.New(s.pool).ProjectBlobs(ctx, project, raw)
+	if err != nil {
+		return fmt.Errorf("blobs of project %s: %w", project, err)
+	}
+	known := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		known[hex.EncodeToString(r.Sha256)] = true
+	}
+	for _, h := range hashes {
+		if !known[h] {
+			return noBlob(h)
+		}
+	}
+	return nil
+}
