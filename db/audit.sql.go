@@ -14,11 +14,10 @@ import (
 )
 
 const auditActions = `-- name: AuditActions :many
-SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 20000) AS newest ORDER BY action
+SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 5000) AS newest ORDER BY action
 `
 
-// The actions of the log, for the choices of its filter: a loose index scan is not
-// worth its words for the few hundred thousand rows of the newest month.
+// The actions among the newest entries, for the choices of a filter.
 func (q *Queries) AuditActions(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, auditActions)
 	if err != nil {
@@ -32,6 +31,43 @@ func (q *Queries) AuditActions(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		items = append(items, action)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditPlaces = `-- name: AuditPlaces :many
+SELECT id, kind, name, tenant_id FROM tenancy_nodes WHERE kind <> 'installation' ORDER BY cardinality(path), lower(name), id
+`
+
+type AuditPlacesRow struct {
+	ID       uuid.UUID
+	Kind     string
+	Name     string
+	TenantID *uuid.UUID
+}
+
+// Tenants first, then what is below them.
+func (q *Queries) AuditPlaces(ctx context.Context) ([]AuditPlacesRow, error) {
+	rows, err := q.db.Query(ctx, auditPlaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditPlacesRow
+	for rows.Next() {
+		var i AuditPlacesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Name,
+			&i.TenantID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -91,27 +127,30 @@ func (q *Queries) InsertAuditEntry(ctx context.Context, arg InsertAuditEntryPara
 
 const listAuditEntries = `-- name: ListAuditEntries :many
 SELECT id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id, action, object_kind, object_id, object_name, old_value, new_value, reason FROM audit_log
-WHERE id < $1 AND id >= $2
-    AND ($3::boolean OR tenant_id = ANY($4::uuid[]) OR project_id = ANY($5::uuid[])
-        OR (object_kind = ANY(ARRAY['tenant', 'department', 'team', 'project']) AND object_id = ANY($6::text[])))
-    AND ($7::uuid IS NULL OR tenant_id = $7::uuid)
-    AND ($8::uuid IS NULL OR actor_id = $8::uuid)
-    AND ($9::text = '' OR actor ILIKE $9::text || '%')
-    AND ($10::text = '' OR action = $10::text OR action LIKE $10::text || '.%')
-    AND ($11::text = '' OR object_kind = $11::text)
-    AND ($12::text = '' OR object_id = $12::text OR object_name ILIKE '%' || $13::text || '%')
+WHERE id < $1 AND id >= $2 AND id < $3
+    AND ($4::boolean OR tenant_id = ANY($5::uuid[]) OR project_id = ANY($6::uuid[])
+        OR (object_kind IN ('department', 'team', 'project') AND object_id = ANY($7::text[])))
+    AND ($8::uuid IS NULL OR tenant_id = $8::uuid)
+    AND ($9::uuid IS NULL OR project_id = $9::uuid)
+    AND ($10::uuid IS NULL OR actor_id = $10::uuid)
+    AND ($11::text = '' OR lower(actor) LIKE $11::text)
+    AND ($12::text = '' OR action = $12::text OR starts_with(action, $12::text || '.'))
+    AND ($13::text = '' OR object_kind = $13::text)
+    AND ($14::text = '' OR object_id = $14::text OR lower(object_name) LIKE $15::text)
 ORDER BY id DESC
-LIMIT $14
+LIMIT $16
 `
 
 type ListAuditEntriesParams struct {
 	Before     uuid.UUID
 	Since      uuid.UUID
+	Until      uuid.UUID
 	Everything bool
 	Tenants    []uuid.UUID
 	Nodes      []uuid.UUID
 	NodeTexts  []string
 	Tenant     *uuid.UUID
+	Project    *uuid.UUID
 	ActorID    *uuid.UUID
 	Actor      string
 	Action     string
@@ -127,11 +166,13 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 	rows, err := q.db.Query(ctx, listAuditEntries,
 		arg.Before,
 		arg.Since,
+		arg.Until,
 		arg.Everything,
 		arg.Tenants,
 		arg.Nodes,
 		arg.NodeTexts,
 		arg.Tenant,
+		arg.Project,
 		arg.ActorID,
 		arg.Actor,
 		arg.Action,

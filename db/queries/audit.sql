@@ -8,19 +8,23 @@ VALUES (@id, @at, sqlc.narg('tenant_id'), sqlc.narg('project_id'), sqlc.narg('ac
 -- Newest first. A reader sees the entries of whole tenants, and those of single
 -- nodes below which the reader may read the log; everything is for administrators.
 SELECT * FROM audit_log
-WHERE id < @before AND id >= @since
+WHERE id < @before AND id >= @since AND id < @until
     AND (@everything::boolean OR tenant_id = ANY(@tenants::uuid[]) OR project_id = ANY(@nodes::uuid[])
-        OR (object_kind = ANY(ARRAY['tenant', 'department', 'team', 'project']) AND object_id = ANY(@node_texts::text[])))
+        OR (object_kind IN ('department', 'team', 'project') AND object_id = ANY(@node_texts::text[])))
     AND (sqlc.narg('tenant')::uuid IS NULL OR tenant_id = sqlc.narg('tenant')::uuid)
+    AND (sqlc.narg('project')::uuid IS NULL OR project_id = sqlc.narg('project')::uuid)
     AND (sqlc.narg('actor_id')::uuid IS NULL OR actor_id = sqlc.narg('actor_id')::uuid)
-    AND (@actor::text = '' OR actor ILIKE @actor::text || '%')
-    AND (@action::text = '' OR action = @action::text OR action LIKE @action::text || '.%')
+    AND (@actor::text = '' OR lower(actor) LIKE @actor::text)
+    AND (@action::text = '' OR action = @action::text OR starts_with(action, @action::text || '.'))
     AND (@object_kind::text = '' OR object_kind = @object_kind::text)
-    AND (@object::text = '' OR object_id = @object::text OR object_name ILIKE '%' || @object_like::text || '%')
+    AND (@object::text = '' OR object_id = @object::text OR lower(object_name) LIKE @object_like::text)
 ORDER BY id DESC
 LIMIT @row_limit;
 
 -- name: AuditActions :many
--- The actions of the log, for the choices of its filter: a loose index scan is not
--- worth its words for the few hundred thousand rows of the newest month.
-SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 20000) AS newest ORDER BY action;
+-- The actions among the newest entries, for the choices of a filter.
+SELECT DISTINCT action FROM (SELECT action FROM audit_log ORDER BY id DESC LIMIT 5000) AS newest ORDER BY action;
+
+-- name: AuditPlaces :many
+-- Tenants first, then what is below them.
+SELECT id, kind, name, tenant_id FROM tenancy_nodes WHERE kind <> 'installation' ORDER BY cardinality(path), lower(name), id;
