@@ -24,7 +24,7 @@ type rule struct {
 	not      string // packages of anybody
 }
 
-const services = "auth/... audit tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
+const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
 
 func table() []rule {
 	return []rule{
@@ -41,6 +41,7 @@ func table() []rule {
 		// 3
 		{packages: "auth/...", may: "db apperr auth"},
 		{packages: "audit", may: "db apperr auth"},
+		{packages: "identity", may: "db apperr auth/... audit"},
 		{packages: "quota/fair", may: "apperr"},
 		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},

@@ -428,7 +428,7 @@ func (q *Queries) ListAPIKeys(ctx context.Context, userID uuid.UUID, projects []
 }
 
 const listGroupMemberships = `-- name: ListGroupMemberships :many
-SELECT m.id, m.node_id, m.role, m.source, n.name AS node_name, n.tenant_id
+SELECT m.id, m.node_id, m.role, m.source, n.name AS node_name, n.kind AS node_kind, n.tenant_id
 FROM memberships m JOIN tenancy_nodes n ON n.id = m.node_id
 WHERE m.user_id = $1 AND m.source LIKE 'group:%'
 ORDER BY m.source, m.node_id, m.role
@@ -440,6 +440,7 @@ type ListGroupMembershipsRow struct {
 	Role     string
 	Source   string
 	NodeName string
+	NodeKind string
 	TenantID *uuid.UUID
 }
 
@@ -458,6 +459,7 @@ func (q *Queries) ListGroupMemberships(ctx context.Context, userID uuid.UUID) ([
 			&i.Role,
 			&i.Source,
 			&i.NodeName,
+			&i.NodeKind,
 			&i.TenantID,
 		); err != nil {
 			return nil, err
@@ -515,7 +517,7 @@ func (q *Queries) ListMembershipsOfUser(ctx context.Context, userID uuid.UUID) (
 }
 
 const listRolesOfGroups = `-- name: ListRolesOfGroups :many
-SELECT g.group_name, g.node_id, g.role, n.name AS node_name, n.tenant_id
+SELECT g.group_name, g.node_id, g.role, n.name AS node_name, n.kind AS node_kind, n.tenant_id
 FROM group_roles g JOIN tenancy_nodes n ON n.id = g.node_id
 WHERE g.provider = $1 AND g.group_name = ANY($2::text[]) AND n.archived_at IS NULL
 ORDER BY g.group_name, g.node_id, g.role
@@ -526,6 +528,7 @@ type ListRolesOfGroupsRow struct {
 	NodeID    uuid.UUID
 	Role      string
 	NodeName  string
+	NodeKind  string
 	TenantID  *uuid.UUID
 }
 
@@ -544,6 +547,7 @@ func (q *Queries) ListRolesOfGroups(ctx context.Context, provider string, groups
 			&i.NodeID,
 			&i.Role,
 			&i.NodeName,
+			&i.NodeKind,
 			&i.TenantID,
 		); err != nil {
 			return nil, err

@@ -58,13 +58,13 @@ UPDATE users SET installation_admin = @installation_admin WHERE id = @id;
 
 -- What the groups of a provider give at nodes that are in use.
 -- name: ListRolesOfGroups :many
-SELECT g.group_name, g.node_id, g.role, n.name AS node_name, n.tenant_id
+SELECT g.group_name, g.node_id, g.role, n.name AS node_name, n.kind AS node_kind, n.tenant_id
 FROM group_roles g JOIN tenancy_nodes n ON n.id = g.node_id
 WHERE g.provider = @provider AND g.group_name = ANY(@groups::text[]) AND n.archived_at IS NULL
 ORDER BY g.group_name, g.node_id, g.role;
 
 -- name: ListGroupMemberships :many
-SELECT m.id, m.node_id, m.role, m.source, n.name AS node_name, n.tenant_id
+SELECT m.id, m.node_id, m.role, m.source, n.name AS node_name, n.kind AS node_kind, n.tenant_id
 FROM memberships m JOIN tenancy_nodes n ON n.id = m.node_id
 WHERE m.user_id = @user_id AND m.source LIKE 'group:%'
 ORDER BY m.source, m.node_id, m.role;
