@@ -139,12 +139,15 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 	if w := n.Limits.Weight; !(w > 0 && w <= maxWeight) {
 		fault("weight", "", "The weight of %s is %g; it is above 0 and at most %d.", n.Ref(), w, maxWeight)
 	}
-	for what, v := range map[string]Vector{"limit": n.Limits.Limit, "borrow": n.Limits.Borrow, "lend": n.Limits.Lend} {
-		for r, amount := range v {
-			if !r.Valid() {
-				fault(what, r, "%s has a number for %q, which is no resource.", n.Ref(), r)
+	for _, given := range []struct {
+		what string
+		v    Vector
+	}{{"limit", n.Limits.Limit}, {"borrow", n.Limits.Borrow}, {"lend", n.Limits.Lend}} {
+		for _, r := range given.v.Resources() {
+			if amount := given.v[r]; !r.Valid() {
+				fault(given.what, r, "%q, for which %s has a number, is no resource.", r, n.Ref())
 			} else if amount < 0 || amount >= noLimit {
-				fault(what, r, "%s of %s for %s is %d; it is 0 or more.", what, r.Title(), n.Ref(), amount)
+				fault(given.what, r, "The number for %s of %s is %d; it has to be 0 or more.", r.Title(), n.Ref(), amount)
 			}
 		}
 	}
@@ -155,8 +158,8 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		n.borrow[a] = n.Limits.Borrow[r]
 		if !limited {
 			n.limit[a] = noLimit
-			if _, ok := n.Limits.Borrow[r]; ok && n.borrow[a] > 0 {
-				fault("borrow", r, "%s borrows %s without a limit of its own; it needs a limit first.", n.Ref(), r.Title())
+			if n.borrow[a] > 0 {
+				fault("borrow", r, "%s may borrow %s only above a limit of its own; it has none.", n.Ref(), r.Title())
 			}
 			continue
 		}
@@ -164,7 +167,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		if lend, ok := n.Limits.Lend[r]; ok {
 			n.lend[a] = min(lend, limit)
 			if lend > limit {
-				fault("lend", r, "%s lends %s, more than its limit of %s.", n.Ref(), r.Format(lend), r.Format(limit))
+				fault("lend", r, "Of its %s %s cannot lend %s.", r.Format(limit), n.Ref(), r.Format(lend))
 			}
 		}
 		if above := t.bound(n.parent, a); above >= 0 && limit > t.levels[above].limit[a] {
@@ -173,8 +176,8 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		}
 	}
 	if n.parent < 0 {
-		for r, amount := range n.Limits.Borrow {
-			if amount > 0 {
+		for _, r := range n.Limits.Borrow.Resources() {
+			if n.Limits.Borrow[r] > 0 {
 				fault("borrow", r, "The cluster has nobody to borrow %s from.", r.Title())
 			}
 		}

@@ -1,0 +1,292 @@
+package fair
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Book holds what is used on each level of a Tree, and the rule of what more
+// may be: the effective limit is what a level may use by its own limit and by
+// borrowing, as long as all levels above have it left.
+//
+// A level above its limit, or without one, draws on its parent. The parent
+// keeps for each other child what that one neither uses nor lends of its limit.
+// A Book is not safe for concurrent use.
+type Book struct {
+	tree *Tree
+	axes axes
+	used []row // by level: all at or below it
+	// unlent and unused sum over the children of a level what of their limits
+	// they do not use: what they do not lend of it, and all of it. A child
+	// without a limit passes on the sums of its own children.
+	unlent []row
+	unused []row
+}
+
+// NewBook returns a Book of tree in which nothing is used.
+func NewBook(t *Tree) *Book {
+	n := len(t.levels)
+	b := &Book{tree: t, axes: t.axes.clone(), used: make([]row, n), unlent: make([]row, n), unused: make([]row, n)}
+	for i := n - 1; i > 0; i-- {
+		parent := t.levels[i].parent
+		for a := range t.axes.count() {
+			b.unlent[parent] = b.unlent[parent].plus(a, b.keeps(i, a, false))
+			b.unused[parent] = b.unused[parent].plus(a, b.keeps(i, a, true))
+		}
+	}
+	return b
+}
+
+func (b *Book) clone() *Book {
+	rows := func(list []row) []row {
+		out := make([]row, len(list))
+		for i, v := range list {
+			out[i] = slices.Clone(v)
+		}
+		return out
+	}
+	return &Book{tree: b.tree, axes: b.axes.clone(), used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
+}
+
+// keeps is what the parent of level i keeps for it on axis a: what it neither
+// uses nor lends, or with all whatever it does not use.
+func (b *Book) keeps(i, a int, all bool) int64 {
+	n := &b.tree.levels[i]
+	limit := n.limitOn(a)
+	switch {
+	case limit == noLimit && all:
+		return b.unused[i].at(a)
+	case limit == noLimit:
+		return b.unlent[i].at(a)
+	case all:
+		return max(0, limit-b.used[i].at(a))
+	default:
+		return max(0, limit-n.lendOn(a)-b.used[i].at(a))
+	}
+}
+
+// kept is what level parent keeps for the children other than child.
+func (b *Book) kept(parent, child, a int, all bool) int64 {
+	sums := b.unlent
+	if all {
+		sums = b.unused
+	}
+	return sums[parent].at(a) - b.keeps(child, a, all)
+}
+
+// change adds n on axis a to level i and to those above it, up to and including
+// top; -1 is all of them.
+func (b *Book) change(i, a int, n int64, top int) {
+	var unlent, unused int64 // change of what the level below keeps
+	for ; i >= 0; i = b.tree.levels[i].parent {
+		unlent, unused = b.changeOne(i, a, n, unlent, unused)
+		if i == top {
+			return
+		}
+	}
+}
+
+// changeOne adds n to level i alone, and to its sums what a level below keeps
+// more. It returns what level i keeps more.
+func (b *Book) changeOne(i, a int, n, unlent, unused int64) (moreUnlent, moreUnused int64) {
+	unlentBefore, unusedBefore := b.keeps(i, a, false), b.keeps(i, a, true)
+	b.unlent[i] = b.unlent[i].plus(a, unlent)
+	b.unused[i] = b.unused[i].plus(a, unused)
+	b.used[i] = b.used[i].plus(a, n)
+	return b.keeps(i, a, false) - unlentBefore, b.keeps(i, a, true) - unusedBefore
+}
+
+// add adds sign times what k asks for to level i and all above it.
+func (b *Book) add(i int, k ask, sign int64) {
+	for _, q := range k {
+		b.change(i, q.axis, sign*q.n, -1)
+	}
+}
+
+// shortage is where and of what there is not enough.
+type shortage struct {
+	level, axis     int
+	asked, free     int64
+	capacity        int64 // of which free is left: the ceiling of level
+	kept            int64 // part of capacity that level keeps for others
+	top             int   // the highest level that is short of the same
+	limitedByItself bool  // the request is not preemptible, and may not borrow
+}
+
+// shortOn returns where a request for q at level i is short: at the level
+// nearest to i. A guaranteed request may not borrow, nor take what relatives
+// leave idle.
+func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, found bool) {
+	var kept int64
+	draws := false
+	for l, child := i, -1; l >= 0; l, child = b.tree.levels[l].parent, l {
+		n := &b.tree.levels[l]
+		if draws {
+			kept += b.kept(l, child, q.axis, guaranteed)
+		} else {
+			kept = 0
+		}
+		limit := n.limitOn(q.axis)
+		if limit == noLimit {
+			draws = true
+			continue
+		}
+		ceiling := limit + n.borrowOn(q.axis)
+		if guaranteed {
+			ceiling = limit
+		}
+		needs := b.used[l].at(q.axis) + q.n + kept
+		draws = needs > limit
+		if needs <= ceiling {
+			continue
+		}
+		if !found {
+			short, found = shortage{
+				level: l, axis: q.axis, asked: q.n, free: max(0, ceiling-b.used[l].at(q.axis)-kept),
+				capacity: ceiling, kept: kept, limitedByItself: guaranteed,
+			}, true
+		}
+		short.top = l
+	}
+	return short, found
+}
+
+// short returns where a request for k at level i is short, the level nearest to
+// i first; top is the highest level over all that k asks for.
+func (b *Book) short(i int, k ask, guaranteed bool) (worst shortage, found bool) {
+	top := len(b.tree.levels)
+	for _, q := range k {
+		s, ok := b.shortOn(i, q, guaranteed)
+		if !ok {
+			continue
+		}
+		top = min(top, s.top)
+		if !found || b.tree.levels[s.level].depth > b.tree.levels[worst.level].depth {
+			worst, found = s, true
+		}
+	}
+	worst.top = top
+	return worst, found
+}
+
+// fits reports whether a request for k at level i is not short of anything.
+func (b *Book) fits(i int, k ask, guaranteed bool) bool {
+	for _, q := range k {
+		if _, short := b.shortOn(i, q, guaranteed); short {
+			return false
+		}
+	}
+	return true
+}
+
+// distance is how far up a request for k at level i would borrow: 0 is within
+// every limit on its path, 1 is beyond that of level i, and so on.
+func (b *Book) distance(i int, k ask) int {
+	farthest := 0
+	for l, up := i, 1; l >= 0; l, up = b.tree.levels[l].parent, up+1 {
+		n := &b.tree.levels[l]
+		for _, q := range k {
+			if limit := n.limitOn(q.axis); limit != noLimit && b.used[l].at(q.axis)+q.n > limit {
+				farthest = up
+				break
+			}
+		}
+	}
+	return farthest
+}
+
+// available is the most of axis a that a request at level i could get now;
+// noLimit when nothing bounds it.
+func (b *Book) available(i, a int) int64 {
+	low, high := int64(0), int64(noLimit)
+	fits := func(n int64) bool {
+		_, short := b.shortOn(i, quantity{a, n}, false)
+		return !short
+	}
+	if b.tree.bound(i, a) < 0 {
+		return noLimit
+	}
+	for low+1 < high {
+		if middle := low + (high-low)/2; fits(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// utilisation is the greatest part of a limit that is used on the path of level
+// i below the root: 1 is all of it.
+func (b *Book) utilisation(i int) float64 {
+	greatest := 0.0
+	for ; i > 0; i = b.tree.levels[i].parent {
+		n := &b.tree.levels[i]
+		for a, used := range b.used[i] {
+			if limit := n.limitOn(a); limit > 0 && limit != noLimit && a != storageAxis {
+				greatest = max(greatest, float64(used)/float64(limit))
+			}
+		}
+	}
+	return greatest
+}
+
+// SetUsed sets what is used at or below one level, as rows hold it: other levels
+// stay as they are. Before a Check, set the path of the project and the
+// children of every level on it. It reports whether the level is in the tree.
+func (b *Book) SetUsed(level uuid.UUID, used Vector) bool {
+	i, ok := b.tree.index[level]
+	if !ok {
+		return false
+	}
+	k := b.axes.ask(used)
+	for a := range b.axes.count() {
+		var unlent, unused int64
+		n := k.on(a) - b.used[i].at(a)
+		for l := i; l >= 0; l = b.tree.levels[l].parent {
+			unlent, unused = b.changeOne(l, a, n, unlent, unused)
+			n = 0
+		}
+	}
+	return true
+}
+
+// Used returns what is used at or below a level.
+func (b *Book) Used(level uuid.UUID) Vector {
+	i, ok := b.tree.index[level]
+	if !ok {
+		return Vector{}
+	}
+	return b.axes.vector(b.used[i])
+}
+
+// Add adds v to a level and to all above it; Subtract takes it away. They
+// report whether the level is in the tree.
+func (b *Book) Add(level uuid.UUID, v Vector) bool { return b.addVector(level, v, 1) }
+
+// Subtract takes v away from a level and from all above it.
+func (b *Book) Subtract(level uuid.UUID, v Vector) bool { return b.addVector(level, v, -1) }
+
+func (b *Book) addVector(level uuid.UUID, v Vector, sign int64) bool {
+	i, ok := b.tree.index[level]
+	if ok {
+		b.add(i, b.axes.ask(v), sign)
+	}
+	return ok
+}
+
+// Check returns why v cannot be added to a project, or nil. What is not
+// preemptible has to fit in the guarantee.
+func (b *Book) Check(project uuid.UUID, v Vector, preemptible bool) *Reason {
+	i, ok := b.tree.index[project]
+	if !ok {
+		return unknownProject()
+	}
+	short, found := b.short(i, b.axes.ask(v), !preemptible)
+	if !found {
+		return nil
+	}
+	reason := b.reason(short)
+	return &reason
+}
