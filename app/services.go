@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/db"
@@ -21,9 +22,10 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/launcher/local"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
@@ -208,7 +210,7 @@ func (a *App) handler(p *parts) http.Handler {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer,
 		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Tokens: p.tokens, Users: p.users, ErrorPage: errorPage}),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
-		Secrets: p.secrets,
+		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool),
 		Checks: []handlers.Check{
 			{Name: "postgres", Required: true, Ready: p.pool.Ping},
 			{Name: "clickhouse", Ready: p.telemetry.Ready},

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -25,6 +27,7 @@ type Deps struct {
 	Site     *web.Site
 	Sessions *web.Sessions
 	Links    *auth.LoginLinks
+	Policies *auth.Policies // the projects to choose among
 
 	Workflows  *workflow.Service
 	Executions *execution.Service
@@ -32,6 +35,8 @@ type Deps struct {
 	Catalogue  *catalogue.Service
 	Telemetry  *telemetry.Service
 	Secrets    *secret.Service
+	Tenancy    *tenancy.Service
+	Audit      *audit.Log
 	Signer     auth.Signer // of task tokens
 	Checks     []Check     // what /readyz asks
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/db"
@@ -28,8 +29,9 @@ import (
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
@@ -90,6 +92,7 @@ func setup(t *testing.T) *testBundle {
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Signer: b.signer,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
+		Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool),
 		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	})
 	b.server = httptest.NewServer(b.routes)
