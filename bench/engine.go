@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/launcher/local"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )

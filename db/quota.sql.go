@@ -13,32 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const addProjectBlobs = `-- name: AddProjectBlobs :one
-WITH fresh AS (
-    INSERT INTO project_blobs (project_id, sha256, size, created_at)
-    SELECT DISTINCT ON (b.sha256) $1::uuid, b.sha256, b.size, $2::timestamptz
-    FROM (SELECT unnest($3::bytea[]) AS sha256, unnest($4::bigint[]) AS size) b
-    ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
-    RETURNING size
-)
-SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh
-`
-
-// Answers how many bytes are new to the project: a blob that it refers to already
-// costs nothing.
-func (q *Queries) AddProjectBlobs(ctx context.Context, projectID uuid.UUID, createdAt time.Time, sha256s [][]byte, sizes []int64) (int64, error) {
-	row := q.db.QueryRow(ctx, addProjectBlobs,
-		projectID,
-		createdAt,
-		sha256s,
-		sizes,
-	)
-	var bytes int64
-	err := row.Scan(&bytes)
-	return bytes, err
-}
-
 const insertQuotaSamples = `-- name: InsertQuotaSamples :exec
 INSERT INTO quota_samples (node_id, at, used, waiting)
 SELECT w.node_id, $1::timestamptz, w.used, w.waiting
@@ -108,7 +82,8 @@ const quotaTree = `-- name: QuotaTree :many
 SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, coalesce(q.weight, 1)::float8 AS weight
 FROM tenancy_nodes n
 LEFT JOIN quotas q ON q.node_id = n.id
-WHERE n.archived_at IS NULL
+JOIN quota_usage u ON u.node_id = n.id
+WHERE n.archived_at IS NULL OR u.used <> '{}'
 ORDER BY cardinality(n.path), n.id
 `
 
@@ -124,7 +99,8 @@ type QuotaTreeRow struct {
 	Weight   float64
 }
 
-// The tenancy tree with its limits, parents before children.
+// The tenancy tree with its limits, parents before children, and what is archived
+// as long as something runs there.
 func (q *Queries) QuotaTree(ctx context.Context) ([]QuotaTreeRow, error) {
 	rows, err := q.db.Query(ctx, quotaTree)
 	if err != nil {
@@ -193,26 +169,28 @@ func (q *Queries) QuotaUse(ctx context.Context) ([]QuotaUseRow, error) {
 	return items, nil
 }
 
-const quotaUseOf = `-- name: QuotaUseOf :many
-SELECT node_id, used, storage_bytes FROM quota_usage WHERE node_id = ANY ($1::uuid[])
+const quotaUseBelow = `-- name: QuotaUseBelow :many
+SELECT u.node_id, u.used FROM quota_usage u
+JOIN tenancy_nodes n ON n.id = u.node_id
+WHERE n.path && $1::uuid[] AND u.used <> '{}'
 `
 
-type QuotaUseOfRow struct {
-	NodeID       uuid.UUID
-	Used         json.RawMessage
-	StorageBytes int64
+type QuotaUseBelowRow struct {
+	NodeID uuid.UUID
+	Used   json.RawMessage
 }
 
-func (q *Queries) QuotaUseOf(ctx context.Context, nodes []uuid.UUID) ([]QuotaUseOfRow, error) {
-	rows, err := q.db.Query(ctx, quotaUseOf, nodes)
+// Everything at or below the nodes that uses anything.
+func (q *Queries) QuotaUseBelow(ctx context.Context, nodes []uuid.UUID) ([]QuotaUseBelowRow, error) {
+	rows, err := q.db.Query(ctx, quotaUseBelow, nodes)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []QuotaUseOfRow
+	var items []QuotaUseBelowRow
 	for rows.Next() {
-		var i QuotaUseOfRow
-		if err := rows.Scan(&i.NodeID, &i.Used, &i.StorageBytes); err != nil {
+		var i QuotaUseBelowRow
+		if err := rows.Scan(&i.NodeID, &i.Used); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -223,25 +201,27 @@ func (q *Queries) QuotaUseOf(ctx context.Context, nodes []uuid.UUID) ([]QuotaUse
 	return items, nil
 }
 
-const sumProjectBlobs = `-- name: SumProjectBlobs :many
-SELECT project_id, sum(size)::bigint AS bytes FROM project_blobs GROUP BY project_id
+const storageOfProjects = `-- name: StorageOfProjects :many
+SELECT u.node_id, u.storage_bytes FROM quota_usage u
+JOIN tenancy_nodes n ON n.id = u.node_id
+WHERE n.kind = 'project' AND u.storage_bytes > 0
 `
 
-type SumProjectBlobsRow struct {
-	ProjectID uuid.UUID
-	Bytes     int64
+type StorageOfProjectsRow struct {
+	NodeID       uuid.UUID
+	StorageBytes int64
 }
 
-func (q *Queries) SumProjectBlobs(ctx context.Context) ([]SumProjectBlobsRow, error) {
-	rows, err := q.db.Query(ctx, sumProjectBlobs)
+func (q *Queries) StorageOfProjects(ctx context.Context) ([]StorageOfProjectsRow, error) {
+	rows, err := q.db.Query(ctx, storageOfProjects)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []SumProjectBlobsRow
+	var items []StorageOfProjectsRow
 	for rows.Next() {
-		var i SumProjectBlobsRow
-		if err := rows.Scan(&i.ProjectID, &i.Bytes); err != nil {
+		var i StorageOfProjectsRow
+		if err := rows.Scan(&i.NodeID, &i.StorageBytes); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

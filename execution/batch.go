@@ -6,7 +6,7 @@ import (
 
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 )
 
 // batch collects what one flush writes, and what follows once it is committed.

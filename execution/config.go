@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"

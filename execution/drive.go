@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 )
 
 // errFenced says that another loop has taken the execution.

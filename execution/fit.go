@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/workflow"
 )
 

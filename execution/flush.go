@@ -11,7 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 )
 
 // flush writes the batch in one transaction and then carries out what waited for

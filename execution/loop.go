@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/workflow"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/workflow"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/workflow"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/workflow"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/workflow"

@@ -24,7 +24,7 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
-	"github.com/flowforge/flowforge/quota"
+	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms/formtest"

@@ -1,119 +1,163 @@
-// Package quota decides which waiting nodes may start: it compares what they ask
-// for with what there is, in order of priority and age, and gives every node
-// that has to wait a reason. Local is the capacity of one machine.
+// Package quota keeps what the levels of the tenancy tree may use and what they
+// use. The decisions are those of package fair, in memory; the rows here are the
+// truth: a reservation and the counters of its whole path are written in one
+// transaction, with the counters locked from the root down, so that no level is
+// ever above its limit, however many processes share the database.
 package quota
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
-// Key names a node of an execution.
-type Key struct {
-	Execution uuid.UUID
-	Node      int
+// Config is what a Service needs; Pool is required.
+type Config struct {
+	Pool *pgxpool.Pool
+	// Capacity is what the installation has in all: the limit of the root, unless
+	// that is set lower. Zero is this machine's.
+	Capacity Capacity
+	// Instance names this server among all on the database.
+	Instance string
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Timing   Timing
 }
 
-// Amount is a quantity of every resource: millicores, MiB, and process slots.
-type Amount struct {
-	CPUMillis int
-	MemoryMiB int
-	Slots     int
+// Timing holds the intervals of a Service; zero fields take the defaults.
+type Timing struct {
+	Poll      time.Duration // between two looks for changed limits: 500 ms
+	Reconcile time.Duration // between two comparisons of counters and reservations: 1 min
+	Lease     time.Duration // how long a reservation stands before its attempt starts: 60 s
 }
 
-func (a Amount) plus(b Amount) Amount {
-	return Amount{a.CPUMillis + b.CPUMillis, a.MemoryMiB + b.MemoryMiB, a.Slots + b.Slots}
+func (c Config) withDefaults() Config {
+	if c.Capacity.zero() {
+		c.Capacity = Machine()
+	}
+	if c.Instance == "" {
+		c.Instance = uuid.NewString()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timing.Poll == 0 {
+		c.Timing.Poll = 500 * time.Millisecond
+	}
+	if c.Timing.Reconcile == 0 {
+		c.Timing.Reconcile = time.Minute
+	}
+	if c.Timing.Lease == 0 {
+		c.Timing.Lease = time.Minute
+	}
+	return c
 }
 
-func (a Amount) minus(b Amount) Amount {
-	return Amount{a.CPUMillis - b.CPUMillis, a.MemoryMiB - b.MemoryMiB, a.Slots - b.Slots}
+// Service is the quotas of an installation. Methods for pages authorise the
+// caller first; those for the engine, which owns the transactions, do not.
+type Service struct {
+	config  Config
+	pool    *pgxpool.Pool
+	queries *db.Queries
+	fair    *fair.Scheduler
+	now     func() time.Time
+	wake    atomic.Pointer[func(execution uuid.UUID)]
+
+	// order makes the rows see grants and releases in the order in which the
+	// scheduler decided them: it is held from the decision until the root's row
+	// is locked.
+	order sync.Mutex
+
+	stale atomic.Bool // memory believed in room that the rows do not have
+
+	mu       sync.Mutex
+	revision int64 // of the tree in use
+	storage  map[uuid.UUID]int64
+	drift    Drift
 }
 
-// fits reports whether b is no more than a in every resource that b asks for.
-func (a Amount) fits(b Amount) bool {
-	return (b.CPUMillis == 0 || b.CPUMillis <= a.CPUMillis) &&
-		(b.MemoryMiB == 0 || b.MemoryMiB <= a.MemoryMiB) &&
-		(b.Slots == 0 || b.Slots <= a.Slots)
+// New returns a Service that knows no level but the root until Prepare.
+func New(c Config) (*Service, error) {
+	c = c.withDefaults()
+	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, storage: map[uuid.UUID]int64{}}
+	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: c.Capacity.vector()}}})
+	if err != nil {
+		return nil, err
+	}
+	s.fair = fair.NewScheduler(fair.Config{Tree: tree, Wake: s.offered, Now: c.Now})
+	if len(c.Capacity.GPUs) > 0 {
+		s.fair.SetMachines([]fair.Machine{{Name: c.Instance, Devices: c.Capacity.GPUs}})
+	}
+	return s, nil
 }
 
-// Request asks for what one attempt of a node needs. A higher Priority goes
-// first, then the one that has been ready for longer.
-type Request struct {
-	Key      Key
-	Amount   Amount
-	Priority int
-	Since    time.Time
-}
+// OnOffer sets who is told that room is set aside for an execution. wake must
+// not block. It is for the engine, before Run.
+func (s *Service) OnOffer(wake func(execution uuid.UUID)) { s.wake.Store(&wake) }
 
-// Refusal says why a request has to wait.
-type Refusal struct {
-	Key    Key
-	Reason Reason
-}
-
-// The codes of a Reason.
-const (
-	CPUUnavailable    = "CPU_UNAVAILABLE"
-	MemoryUnavailable = "MEMORY_UNAVAILABLE"
-	SlotsUnavailable  = "SLOTS_UNAVAILABLE"
-	BehindOthers      = "BEHIND_OTHERS" // it would fit, but one with more right waits for the room
-)
-
-// Reason says which resource is short, in that resource's unit.
-type Reason struct {
-	Code     string   `json:"code"`
-	Message  string   `json:"message"`
-	Resource string   `json:"resource,omitempty"`
-	Unit     string   `json:"unit,omitempty"`
-	Asked    int      `json:"asked,omitempty"`
-	Free     int      `json:"free"`
-	Capacity int      `json:"capacity,omitempty"`
-	Holders  []Holder `json:"holders,omitempty"`
-	Position int      `json:"position,omitempty"` // in the queue when the reason was given, 1 is next
-}
-
-// Holder is an execution that holds some of the missing resource.
-type Holder struct {
-	Execution uuid.UUID `json:"execution_id"`
-	Nodes     int       `json:"nodes"`
-	Amount    int       `json:"amount"`
-}
-
-// resource is one dimension of an Amount.
-type resource struct {
-	code, name, unit string
-	of               func(Amount) int
-}
-
-func resources() [3]resource {
-	return [3]resource{
-		{CPUUnavailable, "cpu", "m", func(a Amount) int { return a.CPUMillis }},
-		{MemoryUnavailable, "memory", "MiB", func(a Amount) int { return a.MemoryMiB }},
-		{SlotsUnavailable, "process slots", "", func(a Amount) int { return a.Slots }},
+func (s *Service) offered(execution uuid.UUID) {
+	if wake := s.wake.Load(); wake != nil {
+		(*wake)(execution)
 	}
 }
 
-// shortage returns the first resource of which ask is more than free.
-func shortage(ask, free Amount) (resource, bool) {
-	for _, r := range resources() {
-		if r.of(ask) > 0 && r.of(ask) > r.of(free) {
-			return r, true
+// Scheduler returns the image in memory, for pages and forecasts.
+func (s *Service) Scheduler() *fair.Scheduler { return s.fair }
+
+// Capacity returns what the machine has.
+func (s *Service) Capacity() Capacity { return s.config.Capacity }
+
+// Prepare loads tree, limits, use and reservations. Call it before anything else.
+func (s *Service) Prepare(ctx context.Context) error {
+	if err := s.Reload(ctx); err != nil {
+		return err
+	}
+	if err := s.restoreHistory(ctx); err != nil {
+		return err
+	}
+	held, err := s.held(ctx, s.queries)
+	if err != nil {
+		return err
+	}
+	s.fair.Restore(held)
+	return s.refreshStorage(ctx)
+}
+
+// Run follows changes of limits, withdraws what nobody takes, compares counters
+// with reservations and keeps samples, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	poll := time.NewTicker(s.config.Timing.Poll)
+	defer poll.Stop()
+	minute := time.NewTicker(s.config.Timing.Reconcile)
+	defer minute.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+			s.fair.Sweep()
+			if err = s.follow(ctx); s.stale.Swap(false) {
+				err = errors.Join(err, s.refresh(ctx))
+			}
+		case <-minute.C:
+			err = s.everyMinute(ctx)
 		}
-	}
-	return resource{}, false
-}
-
-func (r resource) reason(ask, free, capacity Amount) Reason {
-	left := max(r.of(free), 0)
-	return Reason{
-		Code:     r.code,
-		Message:  fmt.Sprintf("Waits for %s: asks for %d%s, %d%s of %d%s are free.", r.name, r.of(ask), r.unit, left, r.unit, r.of(capacity), r.unit),
-		Resource: r.name,
-		Unit:     r.unit,
-		Asked:    r.of(ask),
-		Free:     left,
-		Capacity: r.of(capacity),
+		if err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("quotas", "error", err)
+		}
 	}
 }

@@ -1,9 +1,11 @@
 -- name: QuotaTree :many
--- The tenancy tree with its limits, parents before children.
+-- The tenancy tree with its limits, parents before children, and what is archived
+-- as long as something runs there.
 SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, coalesce(q.weight, 1)::float8 AS weight
 FROM tenancy_nodes n
 LEFT JOIN quotas q ON q.node_id = n.id
-WHERE n.archived_at IS NULL
+JOIN quota_usage u ON u.node_id = n.id
+WHERE n.archived_at IS NULL OR u.used <> '{}'
 ORDER BY cardinality(n.path), n.id;
 
 -- name: QuotaRevision :one
@@ -13,8 +15,16 @@ SELECT revision FROM quota_usage WHERE depth = 1;
 -- name: QuotaUse :many
 SELECT node_id, used, storage_bytes, history, history_at FROM quota_usage;
 
--- name: QuotaUseOf :many
-SELECT node_id, used, storage_bytes FROM quota_usage WHERE node_id = ANY (@nodes::uuid[]);
+-- name: StorageOfProjects :many
+SELECT u.node_id, u.storage_bytes FROM quota_usage u
+JOIN tenancy_nodes n ON n.id = u.node_id
+WHERE n.kind = 'project' AND u.storage_bytes > 0;
+
+-- name: QuotaUseBelow :many
+-- Everything at or below the nodes that uses anything.
+SELECT u.node_id, u.used FROM quota_usage u
+JOIN tenancy_nodes n ON n.id = u.node_id
+WHERE n.path && @nodes::uuid[] AND u.used <> '{}';
 
 -- name: LockQuotaPath :many
 -- Locks the counters of a path from the root down. Everybody locks the root first,
@@ -41,9 +51,6 @@ SELECT project_id, gpu_type, sum(cpu_millis)::bigint AS cpu, sum(memory_mib)::bi
     sum(pods)::bigint AS pods, sum(executions)::bigint AS executions
 FROM reservations GROUP BY project_id, gpu_type;
 
--- name: SumProjectBlobs :many
-SELECT project_id, sum(size)::bigint AS bytes FROM project_blobs GROUP BY project_id;
-
 -- name: InsertQuotaSamples :exec
 INSERT INTO quota_samples (node_id, at, used, waiting)
 SELECT w.node_id, @at::timestamptz, w.used, w.waiting
@@ -55,16 +62,3 @@ ON CONFLICT ON CONSTRAINT quota_samples_pkey DO NOTHING;
 DELETE FROM quota_samples
 WHERE at < @oldest::timestamptz
     OR (at < @thin_before::timestamptz AND at >= @thin_from::timestamptz AND extract(minute FROM at)::int % 10 <> 0);
-
--- name: AddProjectBlobs :one
--- Answers how many bytes are new to the project: a blob that it refers to already
--- costs nothing.
-WITH fresh AS (
-    INSERT INTO project_blobs (project_id, sha256, size, created_at)
-    SELECT DISTINCT ON (b.sha256) @project_id::uuid, b.sha256, b.size, @created_at::timestamptz
-    FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
-    ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT project_blobs_pkey DO NOTHING
-    RETURNING size
-)
-SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh;

@@ -1,0 +1,119 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota/fair"
+)
+
+// Round is what one flush of a drive loop gives back and asks for. Want are
+// requests of Execution; Release is what its ended attempts held, by node.
+type Round struct {
+	Execution uuid.UUID
+	Project   uuid.UUID
+	Release   map[int]fair.Amount
+	Want      []fair.Request
+}
+
+// Admit decides about r and charges the net change to the counters in the
+// transaction of q; when that is nothing (an attempt ends and the next of its
+// size begins), no counter is locked. The caller writes and deletes the rows of
+// the reservations, and calls Undo when the transaction does not commit. It
+// returns Unavailable when the rows have less room than memory believed, because
+// of another process or a limit that was lowered just now: the caller starts over.
+func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
+	released := slices.Collect(maps.Keys(r.Release))
+	s.order.Lock()
+	granted, refused = s.fair.Admit(r.Execution, released, r.Want)
+	delta := r.net(granted)
+	if len(delta) == 0 {
+		s.order.Unlock()
+		return granted, refused, nil
+	}
+	l, err := s.lock(ctx, q, r.Project)
+	s.order.Unlock()
+	if err != nil {
+		return granted, nil, err
+	}
+	reason, err := l.charge(ctx, delta)
+	if err != nil {
+		return granted, nil, err
+	}
+	if reason != nil {
+		s.stale.Store(true)
+		return granted, nil, apperr.New(apperr.Unavailable, "The room is gone: %s", reason.Message)
+	}
+	return granted, refused, nil
+}
+
+// net is what r changes once granted begins.
+func (r Round) net(granted []fair.Grant) fair.Vector {
+	delta := fair.Vector{}
+	for _, g := range granted {
+		delta = delta.Plus(g.Amount.Vector())
+	}
+	for _, amount := range r.Release {
+		delta = delta.Minus(amount.Vector())
+	}
+	return delta
+}
+
+// Undo takes back an Admit whose transaction did not commit.
+func (s *Service) Undo(r Round, granted []fair.Grant) {
+	s.fair.Undo(r.Execution, slices.Collect(maps.Keys(r.Release)), granted)
+}
+
+// Withdraw removes the waiting requests of an execution: of all its nodes when
+// nodes is nil.
+func (s *Service) Withdraw(execution uuid.UUID, nodes []int) { s.fair.Withdraw(execution, nodes) }
+
+// Position returns the present place of a waiting node, 1 is next, or 0.
+func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
+
+// NeverFits returns why a request can never start, whatever ends, or nil.
+func (s *Service) NeverFits(r fair.Request) *fair.Reason { return s.fair.NeverFits(r) }
+
+// Why returns the present reason of what waits, false when it does not.
+func (s *Service) Why(key fair.Key) (fair.Reason, bool) { return s.fair.Why(key) }
+
+// Queue returns what waits in the order of admission.
+func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
+
+// Forecast says what would become of requests that were made now.
+func (s *Service) Forecast(requests []fair.Request) fair.Forecast { return s.fair.Forecast(requests) }
+
+// Sweep withdraws offers that nobody took.
+func (s *Service) Sweep() { s.fair.Sweep() }
+
+// Victims returns the attempts that have to make room now: for requests within
+// their guarantee, and because a limit was lowered.
+func (s *Service) Victims() []fair.Victim {
+	return append(s.fair.Excess(), s.fair.Victims()...)
+}
+
+// Spare says that attempts are not stopped after all.
+func (s *Service) Spare(keys []fair.Key) { s.fair.Spare(keys) }
+
+// MarkPreempted writes that the attempt of v has to make room. It reports false
+// when it holds nothing any more.
+func (s *Service) MarkPreempted(ctx context.Context, q *db.Queries, v fair.Victim) (bool, error) {
+	reason, err := json.Marshal(v.Reason)
+	if err != nil {
+		return false, fmt.Errorf("encode a reason: %w", err)
+	}
+	n, err := q.MarkPreempted(ctx, db.MarkPreemptedParams{
+		At: s.now(), Reason: reason, ExecutionID: v.Execution, NodeIndex: int32(v.Node), Attempt: int32(v.Attempt), //nolint:gosec // small numbers
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark an attempt as preempted: %w", err)
+	}
+	return n > 0, nil
+}

@@ -1,0 +1,197 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota/fair"
+)
+
+// Reload takes the tree and its limits up from the rows at once.
+func (s *Service) Reload(ctx context.Context) error {
+	_, err := s.loadTree(ctx, s.queries)
+	return err
+}
+
+// follow reloads when the limits or the tree have changed.
+func (s *Service) follow(ctx context.Context) error {
+	revision, err := s.queries.QuotaRevision(ctx)
+	if err != nil {
+		return fmt.Errorf("look for changed limits: %w", err)
+	}
+	if revision == s.treeRevision() {
+		return nil
+	}
+	return s.Reload(ctx)
+}
+
+func (s *Service) treeRevision() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// loadTree reads the tree with q and puts it in force, unless a newer one is.
+// The revision is read first: a change in between is found at the next look.
+func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, error) {
+	revision, err := q.QuotaRevision(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the revision of the limits: %w", err)
+	}
+	rows, err := q.QuotaTree(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the limits: %w", err)
+	}
+	levels := make([]fair.Level, len(rows))
+	for i, r := range rows {
+		if levels[i], err = levelOf(r); err != nil {
+			return nil, err
+		}
+	}
+	tree, err := fair.NewTree(sound(levels, s.config.Capacity.vector()))
+	if err != nil {
+		return nil, fmt.Errorf("the limits: %w", err)
+	}
+	s.mu.Lock()
+	newer := revision >= s.revision
+	if newer {
+		s.revision = revision
+	}
+	s.mu.Unlock()
+	if newer {
+		s.fair.SetTree(tree)
+	}
+	return tree, nil
+}
+
+func levelOf(r db.QuotaTreeRow) (fair.Level, error) {
+	l := fair.Level{ID: r.ID, Kind: r.Kind, Name: r.Name, Limits: fair.Limits{Weight: r.Weight}}
+	if r.ParentID != nil {
+		l.Parent = *r.ParentID
+	}
+	for _, part := range []struct {
+		raw  json.RawMessage
+		into *fair.Vector
+	}{{r.Limits, &l.Limits.Limit}, {r.Borrow, &l.Limits.Borrow}, {r.Lend, &l.Limits.Lend}} {
+		if len(part.raw) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(part.raw, part.into); err != nil {
+			return fair.Level{}, fmt.Errorf("the limits of %s %s: %w", r.Kind, r.Name, err)
+		}
+	}
+	return l, nil
+}
+
+// sound returns levels whose limits hold on this installation: the root has what
+// there is, and no level more than one above it, which happens when a machine
+// becomes smaller than the limits that were once set for it. levels stand
+// parents before children.
+func sound(levels []fair.Level, capacity fair.Vector) []fair.Level {
+	bounds := make(map[uuid.UUID]fair.Vector, len(levels))
+	for i := range levels {
+		l := &levels[i]
+		above, below := bounds[l.Parent], fair.Vector{}
+		if l.Parent == uuid.Nil {
+			above, l.Limits.Borrow = capacity, nil
+			own := l.Limits.Limit
+			l.Limits.Limit = maps.Clone(capacity)
+			maps.Copy(l.Limits.Limit, own)
+		}
+		maps.Copy(below, above)
+		for r, n := range l.Limits.Limit {
+			if most, ok := above[r]; ok {
+				n = min(n, most)
+			}
+			l.Limits.Limit[r], below[r] = n, n
+		}
+		for r, n := range l.Limits.Lend {
+			limit, ok := l.Limits.Limit[r]
+			if !ok {
+				delete(l.Limits.Lend, r)
+				continue
+			}
+			l.Limits.Lend[r] = min(n, limit)
+		}
+		for r := range l.Limits.Borrow {
+			if _, ok := l.Limits.Limit[r]; !ok {
+				delete(l.Limits.Borrow, r)
+			}
+		}
+		bounds[l.ID] = below
+	}
+	return levels
+}
+
+// held returns what live reservations hold, whoever started them.
+func (s *Service) held(ctx context.Context, q *db.Queries) ([]fair.Held, error) {
+	rows, err := q.ListReservations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list reservations: %w", err)
+	}
+	held := make([]fair.Held, len(rows))
+	for i, r := range rows {
+		held[i] = fair.Held{
+			Request: fair.Request{
+				Key:     fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)},
+				Project: r.ProjectID, Attempt: int(r.Attempt), Priority: int(r.Priority), Preemptible: r.Preemptible,
+				Since: r.CreatedAt, Workflow: r.WorkflowName,
+				Amount: fair.Amount{
+					CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType,
+					Pods: int(r.Pods), Executions: int(r.Executions),
+				},
+			},
+			Granted: r.CreatedAt, Ending: r.PreemptedAt != nil,
+		}
+		if len(r.Devices) > 0 {
+			held[i].Placement = []fair.Placement{placementOf(r.Machine, r.Devices)}
+		}
+	}
+	return held, nil
+}
+
+func placementOf(machine string, devices []int32) fair.Placement {
+	p := fair.Placement{Machine: machine, Devices: make([]int, len(devices))}
+	for i, d := range devices {
+		p.Devices[i] = int(d)
+	}
+	return p
+}
+
+// longestTransaction bounds the time between a decision in memory and its commit.
+const longestTransaction = time.Minute
+
+// refresh corrects the image in memory by the rows.
+func (s *Service) refresh(ctx context.Context) error {
+	asOf := s.now().Add(-longestTransaction)
+	held, err := s.held(ctx, s.queries)
+	if err != nil {
+		return err
+	}
+	s.fair.Refresh(asOf, held)
+	return nil
+}
+
+// restoreHistory takes up the decayed use of former processes.
+func (s *Service) restoreHistory(ctx context.Context) error {
+	rows, err := s.queries.QuotaUse(ctx)
+	if err != nil {
+		return fmt.Errorf("read past use: %w", err)
+	}
+	for _, r := range rows {
+		var history map[fair.Resource]float64
+		if err := json.Unmarshal(r.History, &history); err != nil {
+			return fmt.Errorf("past use of %s: %w", r.NodeID, err)
+		}
+		if len(history) > 0 {
+			s.fair.SetHistory(r.HistoryAt, map[uuid.UUID]map[fair.Resource]float64{r.NodeID: history})
+		}
+	}
+	return nil
+}
