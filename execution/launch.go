@@ -134,7 +134,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	if values == nil {
 		values = map[string]any{}
 	}
-	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx)})
+	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head})
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}

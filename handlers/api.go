@@ -103,17 +103,19 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	config.CreateHooks = nil
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "The content of admin.token in the server's data directory."},
+		"token": {Type: "http", Scheme: "bearer", Description: "An API key (ffk_…), a token of a configured OpenID provider, or on the server's own machine the content of admin.token."},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	api := humachi.New(r, config)
-	api.UseMiddleware(signedIn(api))
+	api.UseMiddleware(signedIn(api), h.apiInPlace)
 	h.workflowAPI(api)
 	h.executionAPI(api)
 	h.executionDataAPI(api)
 	h.artifactAPI(api)
 	h.typeAPI(api)
+	h.accountAPI(api)
 	h.catalogueAPI(api)
+	h.secretsAPI(api)
 	describeRoutes(api)
 	return api
 }
@@ -126,7 +128,7 @@ func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
 			next(ctx)
 			return
 		}
-		err := apperr.New(apperr.Unauthenticated, "Send the token of admin.token as \"Authorization: Bearer …\", or sign in.")
+		err := apperr.New(apperr.Unauthenticated, "Send an API key as \"Authorization: Bearer …\", or sign in.")
 		_ = huma.WriteErr(api, ctx, http.StatusUnauthorized, err.Message) // the reader may have gone away
 	}
 }

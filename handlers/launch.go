@@ -25,7 +25,7 @@ func (h *Handlers) launchByID(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	target := views.LaunchURL(wf.Name)
+	target := views.LaunchURL(workflowRef(r.Context(), wf.Name, wf.ID))
 	if r.URL.RawQuery != "" {
 		target += "?" + r.URL.RawQuery
 	}
@@ -57,10 +57,18 @@ func (h *Handlers) launch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d.take(sent)
-	switch {
-	case sent.Has("$panel"):
+	if sent.Has("$panel") {
 		inputs, problems := d.check(h.env(r))
 		return web.Render(w, r, http.StatusOK, views.LaunchParts(h.verdict(r, d, inputs, problems)))
+	}
+	if err := h.keepSecrets(r, d); err != nil {
+		return err
+	}
+	if len(d.unkept) > 0 {
+		d.fail(d.unkept)
+		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
+	}
+	switch {
 	case sent.Has("$version"):
 		return h.renderDraft(w, r, http.StatusOK, d)
 	case sent.Has("$view"):
@@ -90,7 +98,7 @@ func (h *Handlers) launchDraft(w http.ResponseWriter, r *http.Request, d *draft)
 		return err
 	}
 	e, _, err := h.Executions.Launch(r.Context(), execution.LaunchRequest{
-		Workflow: d.version.Name, Version: d.version.Version, Inputs: inputs, Name: d.name, Priority: priority,
+		Workflow: d.workflow.ID.String(), Version: d.version.Version, Inputs: inputs, Name: d.name, Priority: priority,
 		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from,
 	})
 	if err == nil {

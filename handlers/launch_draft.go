@@ -18,6 +18,7 @@ import (
 // draft is one launch form on its way: what was typed, in which view, and what is wrong.
 type draft struct {
 	workflow workflow.Workflow
+	ref      string // what links name the workflow by
 	version  workflow.Version
 	schema   typeregistry.Schema
 
@@ -28,6 +29,9 @@ type draft struct {
 	key, name, priority string
 	shown               string     // version that the form was drawn for
 	from                *uuid.UUID // execution that the values came from
+
+	secrets []forms.NewSecret // typed into the form; their values are nowhere else
+	unkept  []forms.Problem   // of those that could not be kept
 
 	focus    string
 	problems []forms.Problem
@@ -43,6 +47,7 @@ func (d *draft) take(sent url.Values) {
 			d.values[name] = v
 		}
 	}
+	d.secrets = forms.TakeSecrets(d.values)
 	for _, button := range forms.Buttons() {
 		if v, ok := sent[button]; ok {
 			d.values[button] = v

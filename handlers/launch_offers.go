@@ -116,5 +116,5 @@ func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
 
 // env is what the values of a launch are checked against.
 func (h *Handlers) env(r *http.Request) typeregistry.Env {
-	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context())}
+	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context()), Head: h.Artifacts.Head}
 }

@@ -28,7 +28,7 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 	}
 	page := views.LaunchPage{
 		Page: h.basePage(r, "Launch", views.SectionWorkflows,
-			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(name)}),
+			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
 		Name: d.name, Priorities: priorities(d.priority), Came: d.came, Failed: d.failed, Troubles: form.Troubles(), Recent: recent,
 	}
@@ -61,6 +61,9 @@ func (h *Handlers) drawForm(r *http.Request, d *draft) (*forms.Form, error) {
 		return nil, err
 	}
 	config.Offers = offers
+	if err := h.offerSecrets(r, d.schema, &config.Offers); err != nil {
+		return nil, err
+	}
 	return forms.New(config), nil
 }
 
@@ -71,7 +74,7 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 		lead += "."
 	}
 	out := views.LaunchWorkflow{
-		Name: d.version.Name, Version: d.version.Version,
+		ID: d.workflow.ID.String(), Ref: d.ref, Name: d.version.Name, Version: d.version.Version,
 		Lead: strings.TrimSpace(lead + " " + ui.Plural(len(definition.Operators), "node", "nodes") + "."),
 	}
 	for i, v := range d.workflow.Versions {
@@ -118,7 +121,7 @@ func (h *Handlers) verdict(r *http.Request, d *draft, inputs map[string]any, pro
 	if inputs != nil {
 		query := forms.Link(d.schema, inputs, forms.Defaults(d.schema, typeregistry.Env{Now: h.Now()}))
 		query.Set("version", d.version.Version)
-		check.Link = origin(r) + views.LaunchURL(d.version.Name) + "?" + query.Encode()
+		check.Link = origin(r) + views.LaunchURL(d.ref) + "?" + query.Encode()
 	}
 	return check
 }

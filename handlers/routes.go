@@ -19,9 +19,7 @@ func Routes(d Deps) http.Handler {
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
 	}))
-	r.MethodNotAllowed(h.open(func(_ http.ResponseWriter, r *http.Request) error {
-		return apperr.New(apperr.NotFound, "%s does not take %s.", r.URL.Path, r.Method)
-	}))
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { d.Site.WrongMethod(w, req, methodsOf(r, req.URL.Path)) })
 	r.Handle(static.Prefix+"*", static.Handler())
 	r.Get("/healthz", h.open(h.healthz))
 	r.Get("/readyz", h.open(h.readyz))
@@ -32,11 +30,15 @@ func Routes(d Deps) http.Handler {
 		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit)
 		r.Get("/login", h.open(h.loginPage))
 		r.Post("/login", h.open(h.login))
+		r.Get("/login/{provider}", h.open(h.providerLogin))
+		r.Get("/login/{provider}/callback", h.open(h.providerCallback))
 		r.Post("/preferences/theme", h.open(h.setTheme))
 		r.Post("/preferences/keys", h.open(h.setKeys))
+		r.Post("/preferences/project", h.page(h.setProject))
 		h.newAPI(r)
 		h.apiStreams(r)
 		h.artifactRoutes(r)
+		h.mountScheduler(r)
 		h.pages(r)
 	})
 	return r
@@ -45,9 +47,11 @@ func Routes(d Deps) http.Handler {
 // pages are what people see; every one needs a signed-in reader.
 func (h *Handlers) pages(r chi.Router) {
 	r.Post("/logout", h.open(h.logout))
+	h.accountRoutes(r)
 	r.Get("/", h.page(h.home))
 	r.Get("/home/stream", h.page(h.homeStream))
 	r.Get("/search", h.page(h.search))
+	r.Get("/projects", h.page(h.projectList))
 	r.Get("/docs", h.page(h.docsPage))
 
 	r.Get("/workflows", h.page(h.workflows))
@@ -79,20 +83,36 @@ func (h *Handlers) pages(r chi.Router) {
 	r.Get("/artifacts/{id}/frame", h.page(h.artifactFrame))
 	r.Get("/types", h.page(h.types))
 	r.Get("/types/{name}", h.page(h.typePage))
+	r.Get("/secrets", h.page(h.secretsPage))
+	r.Post("/secrets", h.page(h.addSecret))
+	r.Get("/secrets/{name}", h.page(h.secretPage))
+	r.Post("/secrets/{name}", h.page(h.replaceSecret))
+	r.Post("/secrets/{name}/delete", h.page(h.deleteSecret))
 	r.Get("/dev/gallery", h.page(h.gallery))
 	r.Get("/dev/gallery/{view}", h.page(h.gallery))
+}
+
+// methodsOf are the methods that a path takes.
+func methodsOf(routes chi.Routes, path string) []string {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if routes.Match(chi.NewRouteContext(), m, path) {
+			methods = append(methods, m)
+		}
+	}
+	return methods
 }
 
 // open serves f to everybody.
 func (h *Handlers) open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }
 
-// page serves f to signed-in readers; what they may do there is the services' to
-// decide.
+// page serves f to signed-in readers, in the project of what the path names; what
+// they may do there is the services' to decide.
 func (h *Handlers) page(f web.HandlerFunc) http.HandlerFunc {
 	return h.Site.Handler(func(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := auth.SubjectOf(r.Context()); !ok {
 			return apperr.New(apperr.Unauthenticated, "Sign in to go on.")
 		}
-		return f(w, r)
+		return f(w, h.inPlace(r))
 	})
 }

@@ -53,6 +53,11 @@ func (h *Handlers) upload(w http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.Invalid, "No file was sent.")
 	}
 	stored, _ := forms.ReadUpload(ref)
+	if head, ok := h.Artifacts.Head(stored.SHA); ok {
+		if message := t.CheckHead(head); message != "" {
+			return apperr.New(apperr.Invalid, "%s", message)
+		}
+	}
 	return web.Render(w, r, http.StatusCreated, forms.StoredFile(forms.Detached(t, r.URL.Query().Get("name"), "", forms.Preview{}), stored))
 }
 

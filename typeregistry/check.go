@@ -13,6 +13,9 @@ type Env struct {
 	// to: kind is the kind of the value, ref a catalogue reference
 	// ("name@version" or "name"), an artifact id or a secret's name. Nil: not checked.
 	Exists func(kind Kind, ref string) bool
+	// Head returns the first HeadBytes bytes of a file that was uploaded, by its
+	// SHA-256 in hex; false when they cannot be read. Nil: not looked at.
+	Head func(sha256 string) ([]byte, bool)
 }
 
 // Problem is one thing wrong with a value. Path leads from the value to the

@@ -111,7 +111,15 @@ func (k referenceKind) normalizeFile(c *checker, t *Type, path string, object ma
 		c.problem(path, "The upload has no SHA-256. Upload the file again.")
 		return object
 	}
+	before := len(c.problems)
 	c.exists(t, path, "sha256:"+strings.ToLower(sha))
+	if c.env.Head != nil && len(c.problems) == before {
+		if head, ok := c.env.Head(strings.ToLower(sha)); ok {
+			if message := t.CheckHead(head); message != "" {
+				c.problem(path, message)
+			}
+		}
+	}
 	out := map[string]any{"$file": strings.ToLower(sha)}
 	for _, key := range []string{"name", "media_type"} {
 		if object[key] == nil {

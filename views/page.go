@@ -25,6 +25,7 @@ const (
 	SectionQuotas     Section = "quotas"
 	SectionAdmin      Section = "admin"
 	SectionAudit      Section = "audit"
+	SectionSecrets    Section = "secrets"
 	SectionNone       Section = ""
 )
 
@@ -42,6 +43,8 @@ type Page struct {
 	Live    int    // executions under way, shown in the sidebar when there are any
 	KeysOff bool   // single-key shortcuts are switched off (WCAG 2.1.4)
 	Nav     Nav
+
+	Projects Projects // the switcher
 }
 
 // Nav is what the sidebar offers beyond everybody's work: pages that are there and
@@ -66,6 +69,7 @@ func navEntries() []navEntry {
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
 		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
+		{SectionSecrets, "Secrets", "key", SecretsURL()},
 	}
 }
 

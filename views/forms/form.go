@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Prefix begins the name of every control of a form.
@@ -35,7 +36,8 @@ type Choice struct {
 type Offers struct {
 	Choices  map[string][]Choice // by type expression
 	Previews map[string]Preview  // by PreviewKey
-	Secrets  []string            // names of the secrets that the reader may use
+	Secrets  []ui.Option         // the secrets that the reader may use; nil when nobody can tell
+	Keeping  bool                // the reader may add secrets
 }
 
 // PreviewKey names the preview of reference ref for a field of type t.

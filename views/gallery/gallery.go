@@ -21,7 +21,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return append(append(launchEntries(), quotaEntries()...), []Entry{
+	return append(append(append(launchEntries(), quotaEntries()...), append(secretEntries(), accountEntries()...)...), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -49,12 +49,6 @@ func Entries() []Entry {
 		{"type", "Type", func(f views.Page) templ.Component { return views.TypePage(typePage(f)) }},
 		{"search", "Search", func(f views.Page) templ.Component { return views.SearchPage(search(f)) }},
 		{"components", "Components", func(f views.Page) templ.Component { return componentsPage(frame(f, "Components", "")) }},
-		{"login", "Sign in", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "", "/", "") }},
-		{"login-link", "Sign in: from the link", func(f views.Page) templ.Component { f.User = ""; return views.LoginPage(f, "t0ken", "/", "") }},
-		{"login-error", "Sign in: used link", func(f views.Page) templ.Component {
-			f.User = ""
-			return views.LoginPage(f, "", "/", "This login link was used already or has expired.")
-		}},
 		{"error-404", "Error: not found", func(f views.Page) templ.Component {
 			return views.ErrorPage(frame(f, "Not found", ""), views.Failure{Status: 404, Title: "Not found", Message: "There is no execution with this id.", RequestID: "k3jx7q2mzt9a"})
 		}},

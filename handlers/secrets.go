@@ -1,0 +1,174 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/secret"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// maxSecretForm bounds the form of one secret: its value, encoded.
+const maxSecretForm = 4 * secret.MaxValue
+
+// secretsPage lists the secrets of the current project.
+func (h *Handlers) secretsPage(w http.ResponseWriter, r *http.Request) error {
+	return h.renderSecrets(w, r, http.StatusOK, &views.SecretForm{})
+}
+
+func (h *Handlers) renderSecrets(w http.ResponseWriter, r *http.Request, status int, form *views.SecretForm) error {
+	list, err := h.Secrets.List(r.Context())
+	if err != nil {
+		return err
+	}
+	m := views.Secrets{Page: h.basePage(r, "Secrets", views.SectionSecrets)}
+	for _, s := range list {
+		m.Rows = append(m.Rows, h.secretRow(r, s))
+	}
+	if h.mayWriteSecrets(r) {
+		form.Action = views.SecretsURL()
+		m.Form = form
+	}
+	if name := r.URL.Query().Get("deleted"); secret.ValidName(name) {
+		m.Notice = "The secret " + name + " is deleted."
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return web.Render(w, r, status, views.SecretsPage(m))
+}
+
+// mayWriteSecrets reports whether the reader may keep secrets in the current project.
+func (h *Handlers) mayWriteSecrets(r *http.Request) bool {
+	subject, ok := auth.SubjectOf(r.Context())
+	return ok && subject.May(auth.SecretWrite, subject.ProjectID)
+}
+
+// addSecret takes a new secret.
+func (h *Handlers) addSecret(w http.ResponseWriter, r *http.Request) error {
+	edit, err := readSecret(w, r, "")
+	if err != nil {
+		return err
+	}
+	edit.Create = true
+	s, err := h.Secrets.Put(r.Context(), edit)
+	if form := secretProblem(edit, err); form != nil {
+		return h.renderSecrets(w, r, web.Status(apperr.CodeOf(err)), form)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.SecretURL(s.Name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	return nil
+}
+
+// secretPage shows one secret, without its value.
+func (h *Handlers) secretPage(w http.ResponseWriter, r *http.Request) error {
+	return h.renderSecret(w, r, http.StatusOK, nil)
+}
+
+func (h *Handlers) renderSecret(w http.ResponseWriter, r *http.Request, status int, form *views.SecretForm) error {
+	s, err := h.Secrets.Get(r.Context(), chi.URLParam(r, "name"))
+	if err != nil {
+		return err
+	}
+	m := views.Secret{
+		Page: h.basePage(r, s.Name, views.SectionSecrets, views.Crumb{Name: "Secrets", URL: views.SecretsURL()}),
+		Row:  h.secretRow(r, s),
+	}
+	if s.Editable() && h.mayWriteSecrets(r) {
+		if form == nil {
+			form = &views.SecretForm{Description: s.Description}
+		}
+		form.Action, form.Name, form.NameFixed = views.SecretURL(s.Name), s.Name, true
+		m.Form, m.Row.DeleteURL = form, views.SecretDeleteURL(s.Name)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return web.Render(w, r, status, views.SecretPage(m))
+}
+
+// replaceSecret takes another value for a secret that is there.
+func (h *Handlers) replaceSecret(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "name")
+	s, err := h.Secrets.Get(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	if !s.Editable() {
+		return apperr.New(apperr.Conflict, "The secret %q comes from %s. Change it there.", name, s.Source)
+	}
+	edit, err := readSecret(w, r, name)
+	if err != nil {
+		return err
+	}
+	_, err = h.Secrets.Put(r.Context(), edit)
+	if form := secretProblem(edit, err); form != nil {
+		return h.renderSecret(w, r, web.Status(apperr.CodeOf(err)), form)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.SecretURL(name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	return nil
+}
+
+// deleteSecret deletes a secret of the current project.
+func (h *Handlers) deleteSecret(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "name")
+	if err := h.Secrets.Delete(r.Context(), name); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.SecretsURL()+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)
+	return nil
+}
+
+// readSecret reads the form of a secret; name "" takes that of the form.
+func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edit, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxSecretForm)
+	if err := r.ParseForm(); err != nil {
+		return secret.Edit{}, apperr.New(apperr.Invalid, "The form is too large, or was cut off.")
+	}
+	if name == "" {
+		name = r.PostForm.Get("name")
+	}
+	return secret.Edit{Name: name, Value: typedLines(r.PostForm.Get("value")), Description: r.PostForm.Get("description")}, nil
+}
+
+// typedLines undoes what a text area makes of line breaks.
+func typedLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// secretProblem is the form that shows why err refused edit; nil when err is
+// another failure, or none. The value stays behind.
+func secretProblem(edit secret.Edit, err error) *views.SecretForm {
+	if code := apperr.CodeOf(err); code != apperr.Invalid && code != apperr.Conflict {
+		return nil
+	}
+	form := &views.SecretForm{Name: edit.Name, Description: edit.Description, Failed: apperr.MessageOf(err), Errors: map[string]string{}}
+	for _, f := range apperr.FieldsOf(err) {
+		form.Errors[f.Path] = f.Message
+	}
+	return form
+}
+
+func (h *Handlers) secretRow(r *http.Request, s secret.Secret) views.SecretRow {
+	clock := h.clock(r)
+	row := views.SecretRow{Name: s.Name, URL: views.SecretURL(s.Name), Description: s.Description, Source: s.Source}
+	if s.Editable() {
+		row.Added = "by " + s.CreatedBy + ", " + clock.Moment(s.CreatedAt).Text
+		if s.UpdatedAt.After(s.CreatedAt) {
+			row.Changed = "by " + s.UpdatedBy + ", " + clock.Moment(s.UpdatedAt).Text
+		}
+	}
+	for _, u := range s.Uses {
+		row.Uses = append(row.Uses, views.SecretUse{
+			Workflow: u.Workflow, URL: views.WorkflowURL(u.Workflow), Execution: shortID(u.ExecutionID),
+			ExecutionURL: views.ExecutionURL(u.ExecutionID.String()), When: clock.Moment(u.At),
+		})
+	}
+	return row
+}
