@@ -1,0 +1,182 @@
+package quota_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/quota/fair"
+)
+
+var errRollback = errors.New("roll back")
+
+func TestReserveCountsOnEveryLevelAndReleaseOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	e := uuid.New()
+	amount := fair.Amount{CPUMillis: 1000, GPUs: 2, GPUType: "A100", Pods: 1}
+	require.Nil(t, b.reserve(grant(project, e, 0, amount), grant(project, e, 1, amount)))
+	want := fair.Vector{fair.CPU: 2000, fair.GPU: 4, fair.OfType("A100"): 4, fair.Pods: 2}
+	for _, level := range []uuid.UUID{project, team, auth.LocalTenant, auth.Installation} {
+		require.Equal(t, want, b.used(level))
+	}
+	slot := quota.Slot{Execution: e, Node: 0, Attempt: 1}
+	require.Equal(t, 1, b.release(project, slot))
+	require.Zero(t, b.release(project, slot), "a second release finds nothing")
+	require.Equal(t, 1, b.release(project, slot, quota.Slot{Execution: e, Node: 1, Attempt: 1}))
+	require.Empty(t, b.used(auth.Installation))
+	require.NoError(t, b.Reconcile(b.ctx))
+	d, err := b.Drift(b.ctx)
+	require.NoError(t, err)
+	require.True(t, d.FoundAt.IsZero())
+}
+
+func TestAGangIsReservedAsAWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	b.limit(team, fair.Vector{fair.GPU: 4}, nil)
+	e := uuid.New()
+	one := fair.Amount{GPUs: 2, Pods: 1}
+	reason := b.reserve(grant(project, e, 0, one), grant(project, e, 1, one), grant(project, e, 2, one))
+	require.NotNil(t, reason)
+	require.Equal(t, fair.GPU, reason.Resource)
+	require.Equal(t, team, reason.Level.ID)
+	require.Empty(t, b.used(project))
+	require.Nil(t, b.reserve(grant(project, e, 0, one), grant(project, e, 1, one)))
+}
+
+// TestALimitHoldsFromItsCommitOn: a scheduler whose memory is older than the
+// limit still cannot reserve beyond it.
+func TestALimitHoldsFromItsCommitOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	e := uuid.New()
+	require.Nil(t, b.reserve(grant(project, e, 0, fair.Amount{CPUMillis: 3000})))
+	b.limit(team, fair.Vector{fair.CPU: 4000}, nil)
+	reason := b.reserve(grant(project, e, 1, fair.Amount{CPUMillis: 2000}))
+	require.NotNil(t, reason)
+	require.Equal(t, fair.QuotaExceeded, reason.Code)
+	b.limit(team, fair.Vector{fair.CPU: 4000}, fair.Vector{fair.CPU: 1000})
+	require.Nil(t, b.reserve(grant(project, e, 1, fair.Amount{CPUMillis: 2000})), "borrows from the tenant")
+	b.limit(team, fair.Vector{fair.CPU: 1000}, nil)
+	require.NotNil(t, b.reserve(grant(project, e, 2, fair.Amount{CPUMillis: 1})))
+	require.Equal(t, 1, b.release(project, quota.Slot{Execution: e, Node: 0, Attempt: 1}), "giving back is always possible")
+}
+
+func TestResize(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	b.limit(team, fair.Vector{fair.CPU: 4000}, nil)
+	e := uuid.New()
+	slot := quota.Slot{Execution: e, Node: 0, Attempt: 1}
+	require.Nil(t, b.reserve(grant(project, e, 0, fair.Amount{CPUMillis: 3000})))
+	resize := func(slot quota.Slot, cpu int) (reason *fair.Reason, err error) {
+		err = b.tx(func(q *db.Queries) error {
+			reason, err = b.Resize(b.ctx, q, project, slot, fair.Amount{CPUMillis: cpu, Pods: 1})
+			return err
+		})
+		return reason, err
+	}
+	reason, err := resize(slot, 5000)
+	require.NoError(t, err)
+	require.NotNil(t, reason)
+	reason, err = resize(slot, 4000)
+	require.NoError(t, err)
+	require.Nil(t, reason)
+	require.Equal(t, fair.Vector{fair.CPU: 4000, fair.Pods: 1}, b.used(team))
+	reason, err = resize(slot, 500)
+	require.NoError(t, err)
+	require.Nil(t, reason)
+	_, err = resize(quota.Slot{Execution: e, Node: 7, Attempt: 1}, 1)
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	require.Equal(t, 1, b.release(project, slot))
+	require.Empty(t, b.used(team))
+}
+
+func TestACrashBeforeTheCommitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, project := b.project("vision")
+	err := b.tx(func(q *db.Queries) error {
+		_, err := b.Reserve(b.ctx, q, []fair.Grant{grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1})})
+		require.NoError(t, err)
+		return errRollback
+	})
+	require.ErrorIs(t, err, errRollback)
+	require.Empty(t, b.used(project))
+}
+
+// TestALeaseRunsOut: what a holder that died had reserved is given back.
+func TestALeaseRunsOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, project := b.project("vision")
+	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000})))
+	n, err := b.Collect(b.ctx)
+	require.NoError(t, err)
+	require.Zero(t, n, "its lease still stands")
+	b.clock.add(61 * time.Second)
+	n, err = b.Collect(b.ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Empty(t, b.used(project))
+}
+
+func TestDriftIsAnAlarmAndCorrected(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, project := b.project("vision")
+	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100"})))
+	b.exec(`UPDATE quota_usage SET used = '{"cpu": 7, "storage": 3}' WHERE node_id = $1`, project)
+	require.NoError(t, b.Reconcile(b.ctx))
+	d, err := b.Drift(b.ctx)
+	require.NoError(t, err)
+	require.Len(t, d.Levels, 1)
+	require.Equal(t, project, d.Levels[0].Level)
+	require.Equal(t, b.clock.Now(), d.FoundAt)
+	require.Equal(t, fair.Vector{fair.CPU: 1000, fair.GPU: 1, fair.OfType("A100"): 1}, b.used(project))
+	_, err = b.Drift(auth.WithSubject(b.ctx, auth.Subject{Role: auth.RoleUser}))
+	require.True(t, apperr.Is(err, apperr.NotFound))
+}
+
+func TestStorageIsRefusedWithTheNumbers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	b.limit(team, fair.Vector{fair.Storage: 2}, nil)
+	keep := func(bytes int64, refuse bool) error {
+		return b.tx(func(q *db.Queries) error { return b.AddStorage(b.ctx, q, project, bytes, refuse) })
+	}
+	require.NoError(t, keep(2<<20-1, true))
+	err := keep(2, true)
+	require.True(t, apperr.Is(err, apperr.Quota))
+	require.EqualError(t, err, "There is no room for 1 MiB: team vision uses 2 MiB of its 2 MiB of storage.")
+	require.NoError(t, keep(5<<20, false), "what an attempt puts out is kept")
+	var bytes int64
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT storage_bytes FROM quota_usage WHERE node_id = $1", auth.Installation).Scan(&bytes))
+	require.Equal(t, int64(7<<20-1), bytes)
+}
+
+// TestAMachineSmallerThanItsLimits: limits that were set for more are cut to
+// what there is, and the tree stands.
+func TestAMachineSmallerThanItsLimits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	b.limit(auth.Installation, fair.Vector{fair.CPU: 900_000}, nil)
+	b.limit(team, fair.Vector{fair.CPU: 500_000}, nil)
+	require.NoError(t, b.Reload(b.ctx))
+	require.NotNil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_001})))
+	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_000})))
+}
