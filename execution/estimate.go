@@ -58,6 +58,19 @@ func (s *Service) expected(ctx context.Context, workflowID uuid.UUID) (map[strin
 	return estimates, nil
 }
 
+// expects is what the operator of node i will probably take, for admission. It
+// is zero when that is not known, or cannot be read now: admission goes on.
+func (l *loop) expects(i int) fair.Estimate {
+	ctx, cancel := context.WithTimeout(context.Background(), estimateTimeout)
+	defer cancel()
+	estimates, err := l.service.expected(ctx, l.row.WorkflowID)
+	if err != nil {
+		l.service.config.Logger.Debug("read estimates", "execution", l.id, "error", err)
+		return fair.Estimate{}
+	}
+	return estimates[l.operator(i).Name].Fair()
+}
+
 // estimateOf finds the percentiles of durations in milliseconds.
 func estimateOf(durations []int64) Estimate {
 	if len(durations) == 0 {
@@ -111,8 +124,9 @@ func (s *Service) Finished(ctx context.Context, id uuid.UUID, complete func(cont
 }
 
 const (
-	estimateTTL = 30 * time.Second
-	estimateCap = 1000 // workflows
+	estimateTTL     = 30 * time.Second
+	estimateCap     = 1000 // workflows
+	estimateTimeout = time.Second
 )
 
 // estimateCache keeps the estimates of the workflows in use.

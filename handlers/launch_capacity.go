@@ -26,7 +26,7 @@ func (h *Handlers) capacityVerdict(r *http.Request, d *draft, check *views.Launc
 	if err != nil || largest == nil {
 		return nil
 	}
-	text := fmt.Sprintf("The largest node asks for %s; %s is free.", asked(largest.Resources), offered(free))
+	text := fmt.Sprintf("The largest node asks for %s; %s is free.", nodeAsks(largest.Resources), offered(free))
 	if fits(largest.Resources, free) && free.Slots > 0 {
 		return []views.Verdict{{Tone: "ok", Strong: "Fits now.", Text: text}}
 	}
@@ -49,8 +49,8 @@ func fits(r workflow.Resources, room quota.Amount) bool {
 	return r.CPUMillis <= room.CPUMillis && r.MemoryMiB <= room.MemoryMiB
 }
 
-// asked writes what a node needs.
-func asked(r workflow.Resources) string {
+// nodeAsks writes what a node needs.
+func nodeAsks(r workflow.Resources) string {
 	text := ui.CPU(r.CPUMillis) + " and " + ui.Memory(r.MemoryMiB)
 	if r.GPUs > 0 {
 		text = ui.Plural(r.GPUs, "GPU", "GPUs") + ", " + text

@@ -38,8 +38,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	title := executionTitle(e) + " " + shortID(e.ID)
 	m := views.Node{
 		Page: h.basePage(r, d.Name, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
-		Name: d.Name, State: string(d.State), ExecutionURL: views.ExecutionURL(id), GraphURL: views.ExecutionNodeURL(id, d.Name),
-		Summary: x.nodeSummary(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+		Head: x.nodeHead(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
 	if op := d.Operator; op != nil {
 		m.Command, m.CommandKind = codeText(op)
@@ -58,6 +57,15 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 		m.StreamURL = views.LogStreamURL(id, q)
 	}
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
+}
+
+// nodeHead is the head of the page.
+func (x *executionView) nodeHead(d execution.NodeDetail) views.NodeHead {
+	head := views.NodeHead{Name: d.Name, State: string(d.State), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d)}
+	if d.State == dag.Ready && d.ReadyAt != nil {
+		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), ui.Duration(x.clock.Now.Sub(*d.ReadyAt))
+	}
+	return head
 }
 
 // nodeSummary is the state of a node in a sentence.

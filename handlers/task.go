@@ -318,9 +318,9 @@ func rpcAnswer[T any](message *T, err error) (*connect.Response[T], error) {
 	return connect.NewResponse(message), nil
 }
 
-// connectError gives an error the code that clients of TaskService know. The
+// connectError gives an error the code that clients of Connect and gRPC know. The
 // cause of an internal one is logged and not told.
-func (t *taskAPI) connectError(err error) error {
+func (h *Handlers) connectError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -340,6 +340,6 @@ func (t *taskAPI) connectError(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
 		return connect.NewError(connect.CodeCanceled, errors.New("the call was given up"))
 	}
-	t.Log.Error("a report of a task failed", slog.Any("error", err))
+	h.Log.Error("a call failed", slog.Any("error", err))
 	return connect.NewError(connect.CodeInternal, errors.New(apperr.MessageOf(err)))
 }

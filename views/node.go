@@ -7,19 +7,18 @@ import (
 // Node is the page of one node of an execution.
 type Node struct {
 	Page
-	Name, State            string
-	ExecutionURL, GraphURL string
-	Summary                string // the state in a sentence: the reason, the failure
-	Facts                  []ui.Fact
-	Attempts               []AttemptLine
-	Command                string // as it is run, or the script
-	CommandKind            string // "command", "script", "request"
-	Environment            []ui.Fact
-	Resources              []ui.Fact
-	Policy                 []ui.Fact
-	Inputs, Outputs        []Value
-	Before, After          []Tag // neighbours in the plan
-	Metrics                Metrics
-	Logs                   Logs
-	StreamURL              string
+	Head            NodeHead
+	Wait            WaitPanel // why it waits, while it does
+	Facts           []ui.Fact
+	Attempts        []AttemptLine
+	Command         string // as it is run, or the script
+	CommandKind     string // "command", "script", "request"
+	Environment     []ui.Fact
+	Resources       []ui.Fact
+	Policy          []ui.Fact
+	Inputs, Outputs []Value
+	Before, After   []Tag // neighbours in the plan
+	Metrics         Metrics
+	Logs            Logs
+	StreamURL       string
 }

@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+)
+
+// maxSchedulerMessage bounds one message of SchedulerService, in bytes.
+const maxSchedulerMessage = 64 << 10
+
+// mountScheduler adds SchedulerService (gRPC, Connect and JSON) for callers of the
+// API; r has authenticated them.
+func (h *Handlers) mountScheduler(r chi.Router) {
+	path, handler := flowforgev1connect.NewSchedulerServiceHandler(&schedulerAPI{h}, connect.WithReadMaxBytes(maxSchedulerMessage))
+	r.Handle(path+"*", handler)
+}
+
+// schedulerAPI is SchedulerService.
+type schedulerAPI struct{ *Handlers }
+
+var _ flowforgev1connect.SchedulerServiceHandler = (*schedulerAPI)(nil)
+
+// caller returns Unauthenticated for nobody, before anything of a message is judged.
+func caller(ctx context.Context) error {
+	if _, ok := auth.SubjectOf(ctx); !ok {
+		return apperr.New(apperr.Unauthenticated, "Send an API key or a token as \"Authorization: Bearer …\".")
+	}
+	return nil
+}
+
+// ScheduleTask gives a waiting task another priority, or less to ask for.
+func (s *schedulerAPI) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1.ScheduleTaskRequest]) (*connect.Response[flowforgev1.ScheduleTaskResponse], error) {
+	if err := caller(ctx); err != nil {
+		return nil, s.connectError(err)
+	}
+	m := req.Msg
+	task, err := execution.ParseTaskID(m.GetTaskId())
+	if err != nil {
+		return nil, s.connectError(err)
+	}
+	if id := m.GetWorkflowId(); id != "" && id != task.Execution.String() {
+		return nil, s.connectError(apperr.New(apperr.Invalid, "The task %s is not one of the execution %s.", m.GetTaskId(), id))
+	}
+	resources := m.GetResources()
+	order := execution.NodeOrder{CPUMillis: int(resources.GetCpu()), MemoryMiB: int(resources.GetMemory()), GPUs: int(resources.GetGpu())}
+	if m.Priority != nil {
+		order.Priority = new(execution.Priority(m.GetPriority()))
+	}
+	scheduled, err := s.Executions.ScheduleNode(ctx, task, order)
+	return rpcAnswer(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}, s.connectError(err))
+}
+
+// CancelTask cancels one task and what depends on it.
+func (s *schedulerAPI) CancelTask(ctx context.Context, req *connect.Request[flowforgev1.CancelTaskRequest]) (*connect.Response[flowforgev1.CancelTaskResponse], error) {
+	err := caller(ctx)
+	if err == nil {
+		var task execution.TaskRef
+		if task, err = execution.ParseTaskID(req.Msg.GetTaskId()); err == nil {
+			err = s.Executions.CancelNode(ctx, task, "")
+		}
+	}
+	return rpcAnswer(&flowforgev1.CancelTaskResponse{Success: true}, s.connectError(err))
+}
+
+// GetQueueStatus counts what waits and runs in a tenant.
+func (s *schedulerAPI) GetQueueStatus(ctx context.Context, req *connect.Request[flowforgev1.GetQueueStatusRequest]) (*connect.Response[flowforgev1.GetQueueStatusResponse], error) {
+	err := caller(ctx)
+	var status execution.QueueStatus
+	if err == nil {
+		var tenant uuid.UUID
+		if text := req.Msg.GetTenantId(); text != "" {
+			tenant, err = parseID(text, "tenant")
+		}
+		if err == nil {
+			status, err = s.Executions.QueueStatus(ctx, tenant)
+		}
+	}
+	return rpcAnswer(&flowforgev1.GetQueueStatusResponse{
+		PendingHigh: int32(status.High), PendingNormal: int32(status.Normal), PendingLow: int32(status.Low), Processing: int32(status.Processing), //nolint:gosec // counts
+	}, s.connectError(err))
+}
