@@ -1,0 +1,50 @@
+-- name: GetQuota :one
+-- The limits of a node as they were saved, and by whom; no row means none were.
+SELECT q.limits, q.borrow, q.lend, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
+FROM quotas q
+LEFT JOIN users u ON u.id = q.updated_by
+WHERE q.node_id = @node_id;
+
+-- name: QuotaVersions :many
+SELECT node_id, version FROM quotas;
+
+-- name: PutQuota :one
+-- Saves limits when nobody else has since version, which is 0 for a node without.
+INSERT INTO quotas AS q (node_id, limits, borrow, lend, weight, version, updated_at, updated_by)
+VALUES (@node_id, @limits, @borrow, @lend, @weight, 1, @at, sqlc.narg('updated_by'))
+ON CONFLICT ON CONSTRAINT quotas_pkey DO UPDATE SET
+    limits = EXCLUDED.limits, borrow = EXCLUDED.borrow, lend = EXCLUDED.lend, weight = EXCLUDED.weight,
+    version = q.version + 1, updated_at = EXCLUDED.updated_at, updated_by = EXCLUDED.updated_by
+WHERE q.version = @seen::bigint
+RETURNING version;
+
+-- name: TenantOf :one
+-- The tenant that a node belongs to; nothing for the installation.
+SELECT t.id FROM tenancy_nodes n
+JOIN tenancy_nodes t ON t.id = ANY (n.path) AND t.kind = 'tenant'
+WHERE n.id = @id;
+
+-- name: ReadQuotaSamples :many
+-- Use of one resource by a node, averaged over steps of equal length.
+SELECT date_bin(@step::interval, s.at, @origin::timestamptz)::timestamptz AS at,
+    avg(coalesce((s.used ->> @resource::text)::float8, 0))::float8 AS used,
+    avg(coalesce((s.waiting ->> @resource::text)::float8, 0))::float8 AS waiting
+FROM quota_samples s
+WHERE s.node_id = @node_id AND s.at >= @since AND s.at <= @until
+GROUP BY 1
+ORDER BY 1;
+
+-- name: ListQuotaChanges :many
+-- Changes of limits, newest first; of some nodes alone unless everything is asked for.
+SELECT id, at, actor, object_kind, object_id, object_name, old_value, new_value, reason FROM audit_log
+WHERE action = 'quota.update' AND (@everything::boolean OR object_id = ANY (@nodes::text[])) AND at >= @since
+ORDER BY id DESC
+LIMIT @row_limit;
+
+-- name: DescribeWaiting :many
+-- What people call nodes of executions: the two arrays go together, and -1 is the
+-- execution itself.
+SELECT e.id AS execution_id, coalesce(n.node_index, -1)::int AS node_index, e.workflow_name, e.name AS execution_name, coalesce(n.name, '')::text AS node_name
+FROM (SELECT unnest(@executions::uuid[]) AS execution_id, unnest(@indexes::int[]) AS node_index) w
+JOIN executions e ON e.id = w.execution_id
+LEFT JOIN nodes n ON n.execution_id = w.execution_id AND n.node_index = w.node_index;
