@@ -1,0 +1,266 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// AdminURL is the tree of tenants, departments, teams and projects.
+func AdminURL() string { return "/admin" }
+
+// AdminNodeURL is the page of a node of the tree.
+func AdminNodeURL(id string) string { return "/admin/nodes/" + url.PathEscape(id) }
+
+// AdminNewURL opens the form that makes a node of a kind below parent.
+func AdminNewURL(parent, kind string) string {
+	return AdminURL() + "?" + url.Values{"new": {kind}, "in": {parent}}.Encode() + "#edit"
+}
+
+// AdminEditURL opens the form that changes a node.
+func AdminEditURL(id string) string { return AdminURL() + "?edit=" + url.QueryEscape(id) + "#edit" }
+
+// AdminNodesURL takes new nodes.
+func AdminNodesURL() string { return "/admin/nodes" }
+
+// AdminUsersURL lists the people of the installation.
+func AdminUsersURL() string { return "/admin/users" }
+
+// AdminUserURL is the page of a person.
+func AdminUserURL(id string) string { return AdminUsersURL() + "/" + url.PathEscape(id) }
+
+// AuditURL is the audit log.
+func AuditURL() string { return "/admin/audit" }
+
+// AuditOfURL is the audit log of one object.
+func AuditOfURL(id string) string { return AuditURL() + "?object=" + url.QueryEscape(id) }
+
+// AdminNotice says what was just done, or why it was not.
+type AdminNotice struct {
+	Kind         string // of ui.Notice
+	Strong, Text string
+}
+
+// AdminProblems sums up a form that cannot be saved.
+type AdminProblems struct {
+	Title string
+	Links []ui.Crumb
+}
+
+// AdminField is one field of a form.
+type AdminField struct {
+	ID, Name, Label, Help, Value, Error string
+	Optional                            bool
+	Long                                bool        // several lines
+	Email                               bool        // of an e-mail address
+	Options                             []ui.Option // makes it a select
+	List                                []string    // offered beside free text
+}
+
+func (f AdminField) describedBy() string {
+	ids := ""
+	if f.Help != "" {
+		ids = f.ID + "-help"
+	}
+	if f.Error != "" {
+		if ids != "" {
+			ids += " "
+		}
+		ids += f.ID + "-error"
+	}
+	return ids
+}
+
+// AdminButton is a button that sends a form, to another address when URL is set.
+type AdminButton struct {
+	Text, URL       string
+	Danger, Primary bool
+}
+
+// AdminForm is a form in place.
+type AdminForm struct {
+	ID, Label string // Label names it for readers of the page
+	Action    string
+	Text      string // what it does, where that is not plain
+	Hidden    []ui.Option
+	Fields    []AdminField
+	Buttons   []AdminButton // those of danger stand apart, so that Enter never presses one that has a harmless one beside it
+	CancelURL string
+}
+
+// AdminRow is a node in the tree.
+type AdminRow struct {
+	ID, Name, URL, Kind, Description string
+	Depth                            int
+	Archived, Outside                bool
+	Members, Groups, Projects        string
+	Adds                             []ui.Action // forms that make something below it
+	EditURL                          string
+	Form                             *AdminForm // open below the row
+}
+
+// ElementID is what links lead to.
+func (r AdminRow) ElementID() string { return "node-" + r.ID }
+
+func (r AdminRow) indent() string { return "tree-" + strconv.Itoa(min(r.Depth, 5)) }
+
+// AdminTree is the page of the tree.
+type AdminTree struct {
+	Page
+	Tabs     []ui.Tab
+	Query    string
+	Root     string // id of the part that is shown; "" for all
+	Archived bool
+	Filtered bool
+	Notice   *AdminNotice
+	Problems *AdminProblems
+	Rows     []AdminRow
+	More     string // what is left out
+	NewURL   string // form of a new tenant; "" for those who may not
+}
+
+// AdminMember is a role of somebody at a node.
+type AdminMember struct {
+	Name, Email, URL  string
+	Service, Disabled bool
+	Role              string
+	From, FromURL     string // the node above that gives it; "" when it is given here
+	Group             string // that gives it
+	Since             ui.Moment
+	By                string
+	EditURL           string
+	Form              *AdminForm
+}
+
+// AdminGroup is a role of a group at a node.
+type AdminGroup struct {
+	Provider, Group, Role string
+	Members               string
+	From, FromURL         string
+	Since                 ui.Moment
+	By                    string
+	RemoveURL             string
+}
+
+// AdminAccount is a service account of a project.
+type AdminAccount struct {
+	Name, Role, Keys string
+	LastUsed         ui.Moment
+	Created          ui.Moment
+	By               string
+	Disabled         bool
+	Action           string // POST that disables or enables it; "" for those who may not
+}
+
+// AdminRole says what a role allows.
+type AdminRole struct{ Name, About string }
+
+// AdminNode is the page of a node.
+type AdminNode struct {
+	Page
+	Name, Kind, Description string
+	Archived                bool
+	Facts                   []ui.Fact
+	Actions                 []ui.Action
+	Notice                  *AdminNotice
+	Problems                *AdminProblems
+	Members                 []AdminMember
+	MemberForm              *AdminForm
+	Groups                  []AdminGroup
+	GroupForm               *AdminForm
+	Accounts                []AdminAccount
+	AccountForm             *AdminForm
+	HasAccounts             bool
+	Below                   []AdminRow
+	Adds                    []ui.Action
+	HasBelow                bool
+	Roles                   []AdminRole
+}
+
+// AdminUserRow is a person in the list.
+type AdminUserRow struct {
+	Name, URL, Email, Provider string
+	Admin, Disabled            bool
+	Roles, Sessions            string
+	Seen                       ui.Moment
+}
+
+// AdminUsers lists the people of the installation.
+type AdminUsers struct {
+	Page
+	Tabs     []ui.Tab
+	Query    string
+	Statuses []ui.Option
+	Filtered bool
+	Rows     []AdminUserRow
+	Pager    ui.Pager
+}
+
+// AdminUserRole is a role of a person, and where.
+type AdminUserRole struct {
+	Place, URL, Kind, Role, Group string
+	Archived                      bool
+}
+
+// AdminUser is the page of a person.
+type AdminUser struct {
+	Page
+	ID, Name        string
+	Admin, Disabled bool
+	Facts           []ui.Fact
+	Notice          *AdminNotice
+	Roles           []AdminUserRole
+	Forms           []AdminUserAction
+}
+
+// AdminUserAction is a change of a person, with what it does.
+type AdminUserAction struct {
+	Action, Text string
+	Button       AdminButton
+}
+
+// AuditDiff is one value that a change changed.
+type AuditDiff struct{ Name, Old, New string }
+
+// AuditRow is an entry of the audit log.
+type AuditRow struct {
+	ID                    string
+	At                    ui.Moment
+	Actor, ActorURL       string
+	Address               string
+	Action                string
+	Kind, Object, ObjectU string // ObjectU is its page, "" without one
+	Summary               string
+	Reason                string
+	Diff                  []AuditDiff
+	Facts                 []ui.Fact
+}
+
+// AuditPage is the audit log.
+type AuditPage struct {
+	Page
+	Tabs            []ui.Tab
+	Actor, Object   string
+	Actions         []ui.Option
+	Tenants         []ui.Option // none when the reader has but one
+	From, To        string      // as <input type="date"> has them
+	Zone            string
+	Filtered        bool
+	Problem         string
+	Rows            []AuditRow
+	Pager           ui.Pager
+	CSVURL, JSONURL string
+}
+
+// open reports whether the form is in use: a value of it was refused.
+func (f AdminForm) open() bool {
+	for _, field := range f.Fields {
+		if field.Error != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (m AdminUser) auditURL() string { return AuditURL() + "?actor=" + url.QueryEscape(m.ID) }
