@@ -152,6 +152,25 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Artifact, error) {
 	return fromRow(row)
 }
 
+// Place returns the tenant and the project of an artifact that the caller may read.
+func (s *Service) Place(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	row, err := db.New(s.pool).GetArtifact(ctx, id)
+	if db.IsNoRows(err) {
+		return uuid.Nil, uuid.Nil, absent(id)
+	}
+	if err != nil {
+		return uuid.Nil, uuid.Nil, fmt.Errorf("place of artifact %s: %w", id, err)
+	}
+	_, err = auth.AuthorizeIn(ctx, auth.ArtifactRead, row.ProjectID, absent(id))
+	if err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	return row.TenantID, row.ProjectID, nil
+}
+
 func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no artifact %s.", id) }
 
 // ByHash returns the artifacts of the subject's project that have the bytes of

@@ -212,7 +212,7 @@ func (h *Handlers) lineage(ctx context.Context, clock ui.Clock, a artifact.Artif
 	switch {
 	case err == nil:
 		steps[0].Name += " " + e.Version
-		steps[0].URL = views.VersionURL(e.WorkflowName, e.Version)
+		steps[0].URL = views.VersionURL(workflowRef(ctx, e.WorkflowName, e.WorkflowID), e.Version)
 		steps = append(steps, inputSteps(e)...)
 		steps = append(steps,
 			views.LineageStep{What: "Execution", Name: shortID(e.ID), URL: views.ExecutionURL(id), Note: clock.Moment(e.CreatedAt).Text + ", by " + e.SubmittedBy.Name},

@@ -74,8 +74,8 @@ func (x *executionView) head() views.ExecutionHead {
 	id := x.ID.String()
 	head := views.ExecutionHead{
 		ID: id, Title: executionTitle(x.Execution), Short: shortID(x.ID), State: string(x.Status),
-		RelaunchURL: views.RelaunchURL(x.WorkflowName, id), Workflow: x.WorkflowName + " " + x.Version,
-		WorkflowURL: views.VersionURL(x.WorkflowName, x.Version), By: x.SubmittedBy.Name, Started: x.clock.Moment(x.CreatedAt),
+		RelaunchURL: views.RelaunchURL(x.workflow, id), Workflow: x.WorkflowName + " " + x.Version,
+		WorkflowURL: views.VersionURL(x.workflow, x.Version), By: x.SubmittedBy.Name, Started: x.clock.Moment(x.CreatedAt),
 		Took: ui.Duration(tookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
 		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, ui.Plural(x.Levels, "level", "levels")),
 	}

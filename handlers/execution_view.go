@@ -22,9 +22,10 @@ import (
 // executionView is an execution with what its page shows of it, loaded at one
 // moment. Page and stream build their pieces from it.
 type executionView struct {
-	h     *Handlers
-	clock ui.Clock
-	query url.Values
+	h        *Handlers
+	clock    ui.Clock
+	query    url.Values
+	workflow string // what links name it by
 
 	execution.Execution
 	version workflow.Version
@@ -52,7 +53,7 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 		return nil, err
 	}
 	x := &executionView{
-		h: h, clock: h.clock(r), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version),
+		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version),
 	}
 	return x, x.loadNodes(ctx)
 }

@@ -48,7 +48,7 @@ func (h *Handlers) executions(w http.ResponseWriter, r *http.Request) error {
 		},
 	}
 	for _, e := range page.Executions {
-		m.Rows = append(m.Rows, h.executionRow(clock, e))
+		m.Rows = append(m.Rows, h.executionRow(clock, e, e.WorkflowName))
 	}
 	m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
@@ -183,13 +183,13 @@ func listURL(path string, q url.Values, key, value string) string {
 	return path + "?" + next.Encode()
 }
 
-// executionRow is an execution as lists show it.
-func (h *Handlers) executionRow(clock ui.Clock, e execution.Execution) views.ExecutionRow {
+// executionRow is an execution as lists show it; links name its workflow by ref.
+func (h *Handlers) executionRow(clock ui.Clock, e execution.Execution, ref string) views.ExecutionRow {
 	id := e.ID.String()
 	row := views.ExecutionRow{
 		ID: id, Short: shortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: executionTitle(e), Version: e.Version,
 		Sub: executionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: ui.Duration(tookSoFar(h.Now(), e)),
-		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(e.WorkflowName, id), WorkflowURL: views.WorkflowURL(e.WorkflowName),
+		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(ref, id), WorkflowURL: views.WorkflowURL(ref),
 	}
 	if !e.Status.Ended() && e.StartedAt != nil {
 		row.Since = e.StartedAt.Format(time.RFC3339)
@@ -291,7 +291,7 @@ func (h *Handlers) executionsStream(w http.ResponseWriter, r *http.Request) erro
 				news.Count++
 				continue
 			}
-			if row := h.executionRow(clock, e); sent.changed(row.ID, still(row)) {
+			if row := h.executionRow(clock, e, e.WorkflowName); sent.changed(row.ID, still(row)) {
 				rows = append(rows, row)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/identity"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -27,6 +29,7 @@ type Deps struct {
 	Site     *web.Site
 	Sessions *web.Sessions
 	Links    *auth.LoginLinks
+	Identity *identity.Service
 	Policies *auth.Policies // the projects to choose among
 
 	Workflows  *workflow.Service
@@ -37,8 +40,10 @@ type Deps struct {
 	Secrets    *secret.Service
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
+	Quotas     *quota.Service
 	Signer     auth.Signer // of task tokens
 	Checks     []Check     // what /readyz asks
+	PublicURL  string      // where people reach this server; "" is where the request says
 }
 
 // Check is one dependency that /readyz asks.

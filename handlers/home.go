@@ -96,7 +96,7 @@ func (h *Handlers) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive
 	}
 	var live views.HomeLive
 	for _, e := range running.Executions {
-		live.Running = append(live.Running, h.executionRow(clock, e))
+		live.Running = append(live.Running, h.executionRow(clock, e, e.WorkflowName))
 	}
 	if running.Next != "" {
 		total, err := h.Executions.Live(ctx)

@@ -37,7 +37,7 @@ func (h *Handlers) newDraft(r *http.Request, version string) (*draft, error) {
 		return nil, err
 	}
 	return &draft{
-		workflow: wf, version: v, schema: v.Definition.Inputs, values: url.Values{},
+		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
 		mode: views.LaunchForm, key: newKey(), shown: v.Version,
 	}, nil
 }
@@ -92,7 +92,7 @@ func provenance(d *draft, source *execution.Execution, linked bool, unknown []st
 	if source == nil && !linked && len(unknown) == 0 {
 		return nil
 	}
-	p := &views.Provenance{From: "Filled in from a link.", Reset: views.LaunchVersionURL(d.version.Name, d.version.Version)}
+	p := &views.Provenance{From: "Filled in from a link.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
 	if source != nil {
 		p.From, p.URL = "Filled in from execution "+executionLabel(*source), views.ExecutionURL(source.ID.String())
 		if linked {
@@ -121,7 +121,7 @@ func executionLabel(e execution.Execution) string {
 
 // recentInputs lists earlier executions of the workflow with what was particular about them.
 func (h *Handlers) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
-	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.version.Name, Limit: recentOffered})
+	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (h *Handlers) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs
 	out := make([]views.RecentInputs, 0, len(page.Executions))
 	for _, e := range page.Executions {
 		out = append(out, views.RecentInputs{
-			URL:   views.LaunchURL(d.version.Name) + "?" + url.Values{"from": {e.ID.String()}, "version": {d.version.Version}}.Encode(),
+			URL:   views.LaunchURL(d.ref) + "?" + url.Values{"from": {e.ID.String()}, "version": {d.version.Version}}.Encode(),
 			Label: executionLabel(e), State: string(e.Status), When: clock.Moment(e.CreatedAt), Note: forms.Particular(d.schema, e.Inputs, defaults),
 		})
 	}

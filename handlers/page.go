@@ -20,6 +20,7 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		page.User = subject.Name
+		page.Projects = views.ChooseProjects(h.projects(r.Context()), visiting(r.Context()))
 		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
 			page.Live = live
 		}

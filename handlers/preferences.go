@@ -3,9 +3,15 @@ package handlers
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
 )
 
 const preferenceAge = 365 * 24 * time.Hour
@@ -19,6 +25,49 @@ func (h *Handlers) setTheme(w http.ResponseWriter, r *http.Request) error {
 func (h *Handlers) setKeys(w http.ResponseWriter, r *http.Request) error {
 	return setPreference(w, r, "keys", "on", "off")
 }
+
+// setProject makes a project the current one of the reader's session, and goes on
+// to the list that the page before belongs to: what it showed is not of the project.
+func (h *Handlers) setProject(w http.ResponseWriter, r *http.Request) error {
+	subject, err := auth.SignedIn(r.Context())
+	if err != nil {
+		return err
+	}
+	id, err := uuid.Parse(r.PostFormValue("project"))
+	if err != nil {
+		return apperr.New(apperr.NotFound, "There is no project %q.", r.PostFormValue("project"))
+	}
+	if err := h.Sessions.SetProject(r.Context(), subject, id); err != nil {
+		return err
+	}
+	http.Redirect(w, r, listOf(localPath(r.PostFormValue("next"))), http.StatusSeeOther) //nolint:gosec // a path of ours
+	return nil
+}
+
+// listOf is the first level of a path: the page that every project has.
+func listOf(next string) string {
+	path, _, _ := strings.Cut(next, "?")
+	section, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch section {
+	case "executions", "workflows", "artifacts", "types", "waiting", "quotas":
+		return "/" + section
+	}
+	return "/"
+}
+
+// projectList finds the reader's projects: the switcher asks for the buttons
+// alone, readers without a script for the page.
+func (h *Handlers) projectList(w http.ResponseWriter, r *http.Request) error {
+	m := views.ProjectsList{Page: h.basePage(r, "My projects", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	m.Found = views.FindProjects(h.projects(r.Context()), m.Query)
+	if web.IsHTMX(r) {
+		return web.Render(w, r, http.StatusOK, views.ProjectChoices(m.Found[:min(len(m.Found), projectsShown)]))
+	}
+	return web.Render(w, r, http.StatusOK, views.ProjectsPage(m))
+}
+
+// projectsShown is how many projects the switcher shows at once.
+const projectsShown = 50
 
 // setPreference keeps one choice in a cookie that scripts may read and write too.
 func setPreference(w http.ResponseWriter, r *http.Request, name string, allowed ...string) error {

@@ -147,19 +147,20 @@ func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionN
 	if err != nil {
 		return err
 	}
+	ref := workflowRef(ctx, flow.Name, flow.ID)
 	m := views.Workflow{
 		Page: h.basePage(r, flow.Name, views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}),
 		Name: flow.Name, Description: version.Definition.Description, Version: version.Version, Latest: version.Version == flow.Latest,
 		Archived: flow.Status == workflow.Archived, Team: flow.OwnerTeam, Tags: tagLinks(flow.Tags),
-		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(flow.Name), Tab: r.URL.Query().Get("tab"),
+		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(ref), URL: views.WorkflowURL(ref), Tab: r.URL.Query().Get("tab"),
 	}
 	if !m.Latest {
-		m.LaunchURL = views.LaunchVersionURL(flow.Name, version.Version)
+		m.LaunchURL = views.LaunchVersionURL(ref, version.Version)
 	}
-	if s, ok := auth.SubjectOf(ctx); ok && s.Role == auth.RoleAdmin {
-		m.ArchiveURL = views.ArchiveURL(flow.Name)
+	if s, ok := auth.SubjectOf(ctx); ok && s.May(auth.WorkflowArchive, flow.ProjectID) {
+		m.ArchiveURL = views.ArchiveURL(flow.ID.String())
 	}
-	m.Tabs = workflowTabs(flow, version.Version, versionName, m.Tab)
+	m.Tabs = workflowTabs(flow, ref, version.Version, versionName, m.Tab)
 	executions := recent[flow.ID]
 	m.Trend, m.TrendLabel = trendOf(h.Now(), executions)
 	if len(executions) == 0 {
@@ -169,10 +170,10 @@ func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionN
 	switch m.Tab {
 	case "executions":
 		for _, e := range executions {
-			m.Executions = append(m.Executions, h.executionRow(clock, e))
+			m.Executions = append(m.Executions, h.executionRow(clock, e, ref))
 		}
 	case "versions":
-		m.Versions = versionRows(clock, flow, version.Version)
+		m.Versions = versionRows(clock, flow, ref, version.Version)
 	case "source":
 		m.Source, m.Format = definitionText(version.Definition)
 	default:
@@ -181,10 +182,10 @@ func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionN
 	return web.Render(w, r, http.StatusOK, views.WorkflowPage(m))
 }
 
-func workflowTabs(flow workflow.Workflow, shown, asked, current string) []ui.Tab {
-	base := views.WorkflowURL(flow.Name)
+func workflowTabs(flow workflow.Workflow, ref, shown, asked, current string) []ui.Tab {
+	base := views.WorkflowURL(ref)
 	if asked != "" {
-		base = views.VersionURL(flow.Name, shown)
+		base = views.VersionURL(ref, shown)
 	}
 	var tabs []ui.Tab
 	for _, t := range []struct{ key, name, count string }{
@@ -199,11 +200,11 @@ func workflowTabs(flow workflow.Workflow, shown, asked, current string) []ui.Tab
 	return tabs
 }
 
-func versionRows(clock ui.Clock, flow workflow.Workflow, current string) []views.VersionRow {
+func versionRows(clock ui.Clock, flow workflow.Workflow, ref, current string) []views.VersionRow {
 	var rows []views.VersionRow
 	for _, v := range flow.Versions {
 		rows = append(rows, views.VersionRow{
-			Version: v.Version, URL: views.VersionURL(flow.Name, v.Version), LaunchURL: views.LaunchVersionURL(flow.Name, v.Version),
+			Version: v.Version, URL: views.VersionURL(ref, v.Version), LaunchURL: views.LaunchVersionURL(ref, v.Version),
 			Latest: v.Version == flow.Latest, Current: v.Version == current, By: orSystem(v.CreatedByName),
 			Created: clock.Moment(v.CreatedAt), Nodes: ui.Number(int64(v.Nodes)),
 		})
@@ -266,7 +267,7 @@ func (h *Handlers) archiveWorkflow(w http.ResponseWriter, r *http.Request) error
 	if err := change(r.Context(), name); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.WorkflowURL(name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, views.WorkflowURL(workflowRef(r.Context(), flow.Name, flow.ID)), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
 	return nil
 }
 

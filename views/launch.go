@@ -45,6 +45,8 @@ type LaunchPage struct {
 
 // LaunchWorkflow is the head of the page.
 type LaunchWorkflow struct {
+	ID       string // where the form is sent, whatever project another page goes to meanwhile
+	Ref      string // what links name it by
 	Name     string
 	Lead     string // "Trains a network. 9 nodes."
 	Version  string

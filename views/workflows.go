@@ -45,7 +45,7 @@ type Workflow struct {
 	Tags              []Tag
 	Author            string
 	Created           ui.Moment
-	LaunchURL         string
+	URL, LaunchURL    string
 	Tabs              []ui.Tab
 	Tab               string // "", executions, versions, source
 

@@ -81,11 +81,22 @@ func (s *Site) LogFailure(r *http.Request, err error) {
 // begun, such as a stream, and one that nobody waits for stay as they are.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.LogFailure(r, err)
+	s.answer(w, r, ProblemOf(err, RequestID(r.Context())))
+}
+
+// WrongMethod answers a request with a method that its path does not take.
+func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	s.answer(w, r, Problem{
+		Type: "about:blank", Title: http.StatusText(http.StatusMethodNotAllowed), Status: http.StatusMethodNotAllowed,
+		Detail: "This address takes " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
+	})
+}
+
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
 	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil {
 		return
 	}
-	id := RequestID(r.Context())
-	p := ProblemOf(err, id)
 	if wantsJSON(r) {
 		WriteJSON(w, p.Status, "application/problem+json", p)
 		return
@@ -94,12 +105,12 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
-	view := ErrorView{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: id, Path: r.URL.Path}
+	view := ErrorView{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Path: r.URL.Path}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		view.User = subject.Name
 	}
 	if rerr := Render(w, r, p.Status, s.cfg.ErrorPage(r, view)); rerr != nil {
-		s.cfg.Log.Error("error page failed", "request_id", id, "error", rerr)
+		s.cfg.Log.Error("error page failed", "request_id", p.RequestID, "error", rerr)
 		http.Error(w, p.Title, p.Status)
 	}
 }

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
+	"github.com/google/uuid"
 	"github.com/gorilla/sessions"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -122,6 +124,12 @@ func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) (ended auth.E
 	return ended, ok, nil
 }
 
+// SetProject makes project the current one of the session that subject came by,
+// from its next request on; apperr.NotFound when it is not the subject's to see.
+func (s *Sessions) SetProject(ctx context.Context, subject auth.Subject, project uuid.UUID) error {
+	return s.store.SetProject(ctx, subject, project) //nolint:wrapcheck // says enough
+}
+
 // Forget takes the cookie away from the browser that asks.
 func (s *Sessions) Forget(w http.ResponseWriter) {
 	options := s.options
@@ -139,3 +147,29 @@ func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
 	subject, ok := session.Values[subjectValue{}].(auth.Subject)
 	return subject, ok, nil
 }
+
+// KeepAttempt keeps a sealed sign-in attempt in the browser until the provider
+// sends it back, for at most maxAge seconds.
+func (s *Sessions) KeepAttempt(w http.ResponseWriter, sealed string, maxAge int) {
+	options := s.options
+	options.MaxAge = maxAge
+	http.SetCookie(w, sessions.NewCookie(s.attemptName(), sealed, &options))
+}
+
+// TakeAttempt returns the attempt that the browser keeps, "" without one, and
+// takes it away: it is good for one answer.
+func (s *Sessions) TakeAttempt(w http.ResponseWriter, r *http.Request) string {
+	cookie, err := r.Cookie(s.attemptName())
+	if err != nil {
+		return ""
+	}
+	s.KeepAttempt(w, "", -1)
+	return cookie.Value
+}
+
+// attemptName is beside the session's, so that a sign-in that is not finished
+// leaves the session as it is.
+func (s *Sessions) attemptName() string { return s.name + "_login" }
+
+// Limits returns when sessions are over by themselves.
+func (s *Sessions) Limits() auth.SessionLimits { return s.store.Limits() }

@@ -204,6 +204,20 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 	}, nil
 }
 
+// Place returns the tenant and the project of a workflow that the caller may read.
+func (s *Service) Place(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+	q := db.New(s.pool)
+	row, err := s.find(ctx, q, auth.WorkflowRead, id.String())
+	if err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	place, err := q.GetTenancyNode(ctx, row.ProjectID)
+	if err != nil {
+		return uuid.Nil, uuid.Nil, fmt.Errorf("place of workflow %s: %w", id, err)
+	}
+	return tenantOf(place), row.ProjectID, nil
+}
+
 // find returns the row that ref names when the caller may do a with it: by its id
 // in any project of the caller's, by its name in the current one.
 func (s *Service) find(ctx context.Context, q *db.Queries, a auth.Action, ref string) (db.Workflow, error) {

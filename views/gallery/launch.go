@@ -97,6 +97,7 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 	return views.LaunchPage{
 		Page: frame(f, "Launch", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: "digits.train", URL: views.WorkflowURL("digits.train")}),
 		Workflow: views.LaunchWorkflow{
+			ID: "0191f3a2-7c1d-7a2b-9c3d-4e5f60718293", Ref: "digits.train",
 			Name: "digits.train", Lead: "Trains a small network and evaluates it per writer. 9 nodes.", Version: "2.4.0",
 			Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "v2.3.1"}},
 		},
