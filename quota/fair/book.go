@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/google/uuid"
@@ -180,20 +181,30 @@ func (b *Book) fits(i int, k ask, guaranteed bool) bool {
 	return true
 }
 
-// distance is how far up a request for k at level i would borrow: 0 is within
-// every limit on its path, 1 is beyond that of level i, and so on.
-func (b *Book) distance(i int, k ask) int {
-	farthest := 0
-	for l, up := i, 1; l >= 0; l, up = b.tree.levels[l].parent, up+1 {
-		n := &b.tree.levels[l]
+// over returns the levels that a request for k at level i would take above their
+// limits, a bit for each depth. The root has nobody to borrow from: it is not one
+// of them.
+func (b *Book) over(i int, k ask) (depths uint32) {
+	for ; i > 0; i = b.tree.levels[i].parent {
+		n := &b.tree.levels[i]
 		for _, q := range k {
-			if limit := n.limitOn(q.axis); limit != noLimit && b.used[l].at(q.axis)+q.n > limit {
-				farthest = up
+			if limit := n.limitOn(q.axis); limit != noLimit && b.used[i].at(q.axis)+q.n > limit {
+				depths |= 1 << n.depth
 				break
 			}
 		}
 	}
-	return farthest
+	return depths
+}
+
+// distance is how far up a request for k at level i would borrow: 0 is within
+// every limit on its path, 1 is beyond that of level i, and so on.
+func (b *Book) distance(i int, k ask) int {
+	over := b.over(i, k)
+	if over == 0 {
+		return 0
+	}
+	return b.tree.levels[i].depth - bits.TrailingZeros32(over) + 1
 }
 
 // available is the most of axis a that a request at level i could get now;

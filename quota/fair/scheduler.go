@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,34 @@ type Config struct {
 	IdleAfter time.Duration
 }
 
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Wake == nil {
+		c.Wake = func(uuid.UUID) {}
+	}
+	if c.Patience == 0 {
+		c.Patience = 30 * time.Second
+	}
+	if c.OfferTTL == 0 {
+		c.OfferTTL = 10 * time.Second
+	}
+	if c.HalfLife == 0 {
+		c.HalfLife = 7 * 24 * time.Hour
+	}
+	if c.HistoryWeight == 0 {
+		c.HistoryWeight = 0.5
+	}
+	if c.EntryPenalty == 0 {
+		c.EntryPenalty = time.Minute
+	}
+	if c.IdleAfter == 0 {
+		c.IdleAfter = time.Hour
+	}
+	return c
+}
+
 // Scheduler shares the capacity of a cluster among the projects of a tree. The
 // truth is the table of reservations; Scheduler is its image in memory, filled
 // by Restore at start. It is safe for concurrent use.
@@ -40,95 +69,214 @@ type Config struct {
 type Scheduler struct {
 	config Config
 
-	mu sync.Mutex
+	mu       sync.Mutex
+	state    *state
+	machines []Machine
+	released map[Key]released // lately, for Undo and Refresh
+	changes  int              // grows with every change, for what is cached
+	places   ranking
 }
 
+// released is a reservation that ended here.
+type released struct {
+	Held
+
+	at time.Time
+}
+
+// remember is how long a released reservation can be taken back.
+const remember = 5 * time.Minute
+
 // NewScheduler returns a Scheduler of which everything is free.
-func NewScheduler(c Config) *Scheduler { return &Scheduler{config: c} }
+func NewScheduler(c Config) *Scheduler {
+	c = c.withDefaults()
+	now := c.Now()
+	levels := len(c.Tree.levels)
+	return &Scheduler{
+		config: c, released: map[Key]released{},
+		state: &state{
+			patience: c.Patience, offerTTL: c.OfferTTL, now: now,
+			book: NewBook(c.Tree), empty: NewBook(c.Tree), queue: newQueue(),
+			history: newHistory(c.HalfLife, max(0, c.HistoryWeight), max(0, c.EntryPenalty), levels, now),
+			idle:    newIdleness(levels, now),
+			held:    map[uuid.UUID]map[int]*holding{}, offers: map[uuid.UUID]map[int]*offer{},
+			covered: map[Key][]Key{},
+		},
+	}
+}
+
+// update changes the state under the lock, hands out what came free by it to
+// others than self, and wakes them.
+func (s *Scheduler) update(self uuid.UUID, change func(*state)) {
+	s.mu.Lock()
+	s.state.tick(s.config.Now())
+	change(s.state)
+	woken := s.state.distribute(self)
+	s.changes++
+	s.mu.Unlock()
+	for _, id := range woken {
+		s.config.Wake(id)
+	}
+}
 
 // SetTree replaces the tree. What is held stays held, even above new limits.
-func (s *Scheduler) SetTree(*Tree) {}
+func (s *Scheduler) SetTree(t *Tree) {
+	s.update(uuid.Nil, func(st *state) { st.rebuild(t, s.machines) })
+}
 
 // Tree returns the present tree.
-func (s *Scheduler) Tree() *Tree { return s.config.Tree }
+func (s *Scheduler) Tree() *Tree {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.tree()
+}
 
 // SetMachines replaces the machines with GPUs. Without machines somebody else
 // places GPUs and the tree alone limits them.
-func (s *Scheduler) SetMachines([]Machine) {}
+func (s *Scheduler) SetMachines(machines []Machine) {
+	s.update(uuid.Nil, func(st *state) {
+		s.machines = slices.Clone(machines)
+		st.rebuild(st.tree(), s.machines)
+	})
+}
 
 // SetUsage replaces what is used beside what is held: storage, and what other
 // schedulers hold. Each amount counts at its level and at all above it.
-func (s *Scheduler) SetUsage(map[uuid.UUID]Vector) {}
+func (s *Scheduler) SetUsage(usage map[uuid.UUID]Vector) {
+	s.update(uuid.Nil, func(st *state) {
+		for id, v := range st.usage {
+			st.book.Subtract(id, v)
+		}
+		st.usage = make(map[uuid.UUID]Vector, len(usage))
+		for id, v := range usage {
+			st.usage[id] = Vector{}.Plus(v)
+			st.book.Add(id, v)
+		}
+	})
+}
 
 // Restore replaces what is held by held, the live reservations, at start.
-func (s *Scheduler) Restore([]Held) {}
+func (s *Scheduler) Restore(held []Held) { s.Refresh(time.Time{}, held) }
 
 // Refresh is Restore while grants and releases are under way: what was granted
 // or released here at or after asOf is newer than held and stays as it is. Give
-// the time of the read minus the longest a transaction may take.
-func (s *Scheduler) Refresh(asOf time.Time, held []Held) {}
+// the time of the read minus the longest a transaction may take. The zero time
+// believes held alone.
+func (s *Scheduler) Refresh(asOf time.Time, held []Held) {
+	newer := func(at time.Time) bool { return !asOf.IsZero() && !at.Before(asOf) }
+	s.update(uuid.Nil, func(st *state) {
+		known := make(map[Key]struct{}, len(held))
+		for _, h := range held {
+			known[h.Key] = struct{}{}
+			if r, ok := s.released[h.Key]; ok && newer(r.at) && !h.Granted.After(r.at) {
+				continue
+			}
+			if now := st.held[h.Execution][h.Node]; now == nil || !newer(now.Granted) {
+				st.restore(h)
+			}
+		}
+		for _, nodes := range st.held {
+			for _, h := range nodes {
+				if _, ok := known[h.Key]; !ok && !newer(h.Granted) {
+					st.unhold(h.Key)
+				}
+			}
+		}
+	})
+}
 
 // Admit gives back what release holds, then grants what it can of want and of
 // the earlier refused requests of the same execution, and refuses the rest,
 // which stays in the queue. The caller writes granted reservations and calls
 // Undo when its transaction does not commit.
 func (s *Scheduler) Admit(execution uuid.UUID, release []int, want []Request) (granted []Grant, refused []Refusal) {
-	return nil, nil
+	s.mu.Lock()
+	st := s.state
+	st.tick(s.config.Now())
+	for _, node := range release {
+		if h := st.unhold(Key{execution, node}); h != nil {
+			s.released[h.Key] = released{h.Held, st.now}
+		}
+	}
+	for _, r := range want {
+		st.want(r)
+	}
+	st.expire()
+	woken := st.distribute(execution)
+	granted = st.grant(execution)
+	s.changes++
+	refused = s.refuse(want)
+	s.mu.Unlock()
+	for _, id := range woken {
+		s.config.Wake(id)
+	}
+	return granted, refused
 }
 
-// Undo takes back an Admit whose transaction did not commit.
-func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {}
+// Undo takes back an Admit whose transaction did not commit: release and
+// granted are those of the Admit.
+func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
+	s.update(uuid.Nil, func(st *state) {
+		for _, g := range granted {
+			st.unhold(g.Key)
+		}
+		for _, node := range release {
+			key := Key{execution, node}
+			if r, ok := s.released[key]; ok {
+				delete(s.released, key)
+				st.hold(r.Held)
+			}
+		}
+	})
+}
 
 // Withdraw removes the waiting requests of an execution: of all its nodes when
 // nodes is nil. What it holds stays held.
-func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {}
+func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
+	s.update(uuid.Nil, func(st *state) {
+		if nodes == nil {
+			for node := range st.queue.entries[execution] {
+				nodes = append(nodes, node)
+			}
+			for node := range st.offers[execution] {
+				nodes = append(nodes, node)
+			}
+		}
+		for _, node := range nodes {
+			st.withdraw(Key{execution, node})
+		}
+	})
+}
 
 // Sweep withdraws offers that nobody took in time. Call it every second or so.
-func (s *Scheduler) Sweep() {}
-
-// Position returns the present place of a waiting node, 1 is next, or 0 when it
-// does not wait here.
-func (s *Scheduler) Position(Key) int { return 0 }
-
-// NeverFits returns why an amount can never start in a project, whatever ends,
-// or nil.
-func (s *Scheduler) NeverFits(Request) *Reason { return nil }
-
-// Forecast says what would happen if requests were made now. It changes nothing.
-func (s *Scheduler) Forecast([]Request) Forecast { return Forecast{} }
-
-// Victims returns the attempts to stop now so that requests within their
-// guarantee start, and marks them as ending.
-func (s *Scheduler) Victims() []Victim { return nil }
-
-// Excess returns the attempts to stop so that no level is above its ceiling, as
-// it is after a limit was lowered, and marks them as ending.
-func (s *Scheduler) Excess() []Victim { return nil }
-
-// Spare takes the mark of Victims or Excess away: they are not stopped after all.
-func (s *Scheduler) Spare([]Key) {}
-
-// Preview says what edits would do. Its errors are those of NewTree.
-func (s *Scheduler) Preview([]Edit) (Preview, error) { return Preview{}, nil }
-
-// Queue returns waiting requests in the order of admission.
-func (s *Scheduler) Queue(Filter) []Waiting { return nil }
-
-// Why returns the present reason of a waiting node with all its numbers, or
-// false when it does not wait here.
-func (s *Scheduler) Why(Key) (Reason, bool) { return Reason{}, false }
-
-// HeldBy returns what is held at or below a level, largest first; of the whole
-// cluster for uuid.Nil.
-func (s *Scheduler) HeldBy(level uuid.UUID) []Held { return nil }
-
-// Snapshot returns the state of the tree for pages.
-func (s *Scheduler) Snapshot() Snapshot { return Snapshot{} }
+func (s *Scheduler) Sweep() {
+	s.update(uuid.Nil, func(st *state) {
+		st.expire()
+		for key, r := range s.released {
+			if st.now.Sub(r.at) > remember {
+				delete(s.released, key)
+			}
+		}
+	})
+}
 
 // SetHistory sets decayed use as it was at a time, for the levels given.
-func (s *Scheduler) SetHistory(at time.Time, history map[uuid.UUID]map[Resource]float64) {}
+func (s *Scheduler) SetHistory(at time.Time, history map[uuid.UUID]map[Resource]float64) {
+	s.update(uuid.Nil, func(st *state) { st.setPastUse(at, history) })
+}
 
 // History returns the decayed use of every level now, to keep over restarts.
 func (s *Scheduler) History() (at time.Time, history map[uuid.UUID]map[Resource]float64) {
-	return time.Time{}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.tick(s.config.Now())
+	return s.state.history.at, s.state.pastUse()
+}
+
+// HeldBy returns what is held at or below a level, largest first; of the whole
+// cluster for uuid.Nil.
+func (s *Scheduler) HeldBy(level uuid.UUID) []Held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.heldBy(level)
 }

@@ -101,6 +101,9 @@ func (t *Tree) arrange(levels []Level) error {
 			t.add(l, i)
 		}
 	}
+	if deepest := t.levels[len(t.levels)-1].depth; deepest >= maxDepth {
+		return apperr.New(apperr.Invalid, "The tree is %d levels deep; at most %d are possible.", deepest, maxDepth-1)
+	}
 	if len(t.levels) != len(levels) {
 		return apperr.New(apperr.Invalid, "%d levels are their own ancestors.", len(levels)-len(t.levels))
 	}
@@ -241,6 +244,21 @@ func (n *node) poolOn(a int) float64 {
 		return 0
 	}
 	return n.pool[a]
+}
+
+// fork returns the siblings, or the same level, by which levels i and j are
+// compared: those right below their nearest common ancestor.
+func (t *Tree) fork(i, j int) (a, b int) {
+	for t.levels[i].depth > t.levels[j].depth {
+		i = t.levels[i].parent
+	}
+	for t.levels[j].depth > t.levels[i].depth {
+		j = t.levels[j].parent
+	}
+	for t.levels[i].parent != t.levels[j].parent {
+		i, j = t.levels[i].parent, t.levels[j].parent
+	}
+	return i, j
 }
 
 // Level returns a level of the tree.

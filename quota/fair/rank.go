@@ -1,0 +1,137 @@
+package fair
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// branch is a level of the tree with candidates below it, in the order of their
+// right. Candidates of one project go by how far they would have to borrow in
+// an empty cluster, then by effective priority, then by age. Where branches
+// meet, the first of each are compared by how far up they would borrow below
+// that point, and then the branches by their scores, as in Slurm's Fair Tree:
+// what happens inside a branch never changes its standing among its siblings,
+// and a limit that both are under is no difference between them. Who was
+// promised room by preemption goes before all others.
+type branch struct {
+	level    int
+	depth    int
+	score    float64
+	list     []candidate // of a project, the rest of them
+	children []*branch
+	first    *branch // the child whose head goes first; nil when none has one
+}
+
+// ranked returns the branch of the root over candidates.
+func (s *state) ranked(list []candidate) *branch {
+	levels := s.tree().levels
+	branches := map[int]*branch{}
+	root := &branch{}
+	branches[0] = root
+	var grow func(i int) *branch
+	grow = func(i int) *branch {
+		if b, ok := branches[i]; ok {
+			return b
+		}
+		b := &branch{level: i, depth: levels[i].depth, score: s.score(i)}
+		branches[i] = b
+		above := grow(levels[i].parent)
+		above.children = append(above.children, b)
+		return b
+	}
+	for _, c := range list {
+		b := grow(c.line.level)
+		b.list = append(b.list, c)
+	}
+	root.sort()
+	return root
+}
+
+// sort orders all candidates below b.
+func (b *branch) sort() {
+	slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
+	for _, c := range b.children {
+		c.sort()
+	}
+	b.elect()
+}
+
+// elect finds the child that goes first.
+func (b *branch) elect() {
+	b.first = nil
+	for _, c := range b.children {
+		if c.head() != nil && (b.first == nil || b.before(c, b.first)) {
+			b.first = c
+		}
+	}
+}
+
+// head returns the candidate that goes first, or nil when there is none. A level
+// that has candidates of its own is a project, which has no children; the root
+// stands for projects that left the tree.
+func (b *branch) head() *candidate {
+	switch {
+	case len(b.list) > 0:
+		return &b.list[0]
+	case b.first != nil:
+		return b.first.head()
+	default:
+		return nil
+	}
+}
+
+// pop removes the head and returns the next.
+func (b *branch) pop() *candidate {
+	if len(b.list) > 0 {
+		b.list = b.list[1:]
+	} else if b.first != nil {
+		b.first.pop()
+		b.elect()
+	}
+	return b.head()
+}
+
+// before reports whether child x of b goes before child y.
+func (b *branch) before(x, y *branch) bool {
+	p, q := x.head(), y.head()
+	return cmp.Or(
+		yesFirst(p.covered, q.covered),
+		cmp.Compare(p.reach(b.depth), q.reach(b.depth)),
+		cmp.Compare(x.score, y.score),
+		cmp.Compare(x.level, y.level),
+	) < 0
+}
+
+func beforeInProject(p, q *candidate) int {
+	return cmp.Or(
+		yesFirst(p.covered, q.covered),
+		cmp.Compare(p.least, q.least),
+		cmp.Compare(q.effective, p.effective),
+		younger(p.head, q.head),
+	)
+}
+
+func yesFirst(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// reach is how far up towards a level at depth c would borrow: 0 is within every
+// limit below that level, and the nearer to it the more.
+func (c *candidate) reach(depth int) int {
+	below := c.over &^ (1<<(depth+1) - 1)
+	if below == 0 {
+		return 0
+	}
+	return maxDepth - bits.TrailingZeros32(below)
+}
+
+// maxDepth is more than the depth of any tree.
+const maxDepth = 32

@@ -1,0 +1,295 @@
+package fair
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	maxHolders    = 3    // holders that a stored reason names
+	allHolders    = 25   // holders that Why names
+	maxRanked     = 1000 // places of the queue that are told apart
+	rankOften     = 64   // a queue so short is ranked after every change
+	rankAtMost    = time.Second
+	preemptSuffix = " %d running %s asked to make room for it."
+)
+
+// refuse gives every request of want that still waits its reason. Requests of
+// one line have the same, but for the place in the queue.
+func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
+	reasons := map[*line]Reason{}
+	for _, r := range want {
+		e, waits := s.state.queue.entries[r.Execution][r.Node]
+		if !waits {
+			continue
+		}
+		l := s.state.queue.lines[sizeOf(e.request)]
+		reason, ok := reasons[l]
+		if !ok {
+			reason = s.state.why(l, l.head(), maxHolders)
+			reasons[l] = reason
+		}
+		reason.Position = s.ranking().places[r.Key]
+		refused = append(refused, Refusal{r.Key, reason})
+	}
+	return refused
+}
+
+// ranking is the order of admission as it was at a time.
+type ranking struct {
+	at      time.Time
+	changes int
+	keys    []Key
+	places  map[Key]int
+}
+
+// ranking returns the order of admission: exact for a short queue, and else at
+// most a second old.
+func (s *Scheduler) ranking() *ranking {
+	fresh := s.places.changes == s.changes && s.places.places != nil
+	recent := s.places.places != nil && s.state.queue.count > rankOften && s.state.now.Sub(s.places.at) < rankAtMost
+	if !fresh && !recent {
+		s.places = s.state.rank(maxRanked, nil)
+		s.places.changes = s.changes
+	}
+	return &s.places
+}
+
+// rank plays the admission of the first limit requests, as if there was room for
+// all and none ended. A nil wanted wants all; others are passed over, and do not
+// count against limit.
+func (s *state) rank(limit int, wanted func(*Request) bool) ranking {
+	sim := s.sketch()
+	out := ranking{at: s.now, places: map[Key]int{}}
+	for place := 1; place <= s.queue.count && len(out.keys) < limit; place++ {
+		c := sim.next()
+		if c == nil {
+			break
+		}
+		if wanted == nil || wanted(c.head) {
+			out.keys = append(out.keys, c.head.Key)
+			out.places[c.head.Key] = place
+		}
+		sim.book.add(c.line.level, c.line.ask, 1)
+		sim.queue.remove(c.head.Key)
+	}
+	return out
+}
+
+// next returns the request with the most right, whether it fits or not.
+func (s *state) next() *candidate {
+	list := make([]candidate, 0, len(s.queue.lines))
+	for _, l := range s.queue.lines {
+		if l.level >= 0 {
+			list = append(list, s.candidate(l, fit{}))
+		}
+	}
+	return s.ranked(list).head()
+}
+
+// why returns the reason of a request of l that waits.
+func (s *state) why(l *line, r *Request, holders int) Reason {
+	if l.level < 0 {
+		return *unknownProject()
+	}
+	if reason, never := s.neverFits(*r); never {
+		return *reason
+	}
+	var reason Reason
+	switch f := s.tryOn(l); {
+	case !f.blocked:
+		reason = s.behind(l)
+	case f.scattered:
+		reason = s.scatteredReason(l)
+		reason.Holders = s.holders(0, f.short.axis, holders)
+	default:
+		reason = s.book.reason(f.short)
+		reason.Holders = s.holders(f.short.level, f.short.axis, holders)
+	}
+	if victims := len(s.covered[r.Key]); victims > 0 {
+		word := "attempts were"
+		if victims == 1 {
+			word = "attempt was"
+		}
+		reason.Message += fmt.Sprintf(preemptSuffix, victims, word)
+		reason.Preempting = victims
+	}
+	reason.Score = s.scoreOf(r, s.book.distance(l.level, l.ask))
+	return reason
+}
+
+// behind is the reason of a request that would fit: room is kept for another
+// with more right.
+func (s *state) behind(l *line) Reason {
+	var list []candidate
+	for _, other := range s.queue.lines {
+		if other == l || other.level >= 0 && !other.never && s.impatient(other.head()) && s.tryOn(other).blocked {
+			list = append(list, s.candidate(other, fit{}))
+		}
+	}
+	ranked := s.ranked(list)
+	first := ranked.head()
+	reason := Reason{Code: BehindInFairShare, Message: "It would fit, and waits its turn."}
+	if first.line == l {
+		return reason
+	}
+	i, j := s.tree().fork(l.level, first.line.level)
+	mine, other := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
+	depth := s.tree().levels[i].depth - 1
+	me := s.candidate(l, fit{})
+	switch {
+	case i == j:
+		reason.Message = "It would fit, but room is kept for another of the same project, which goes first and needs more."
+	case first.covered:
+		reason.Message = fmt.Sprintf("It would fit, but the room comes free for %s, whose guarantee it is.", other)
+	case first.reach(depth) < me.reach(depth):
+		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which is within its guarantee.", other)
+	default:
+		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which has had less of its fair share than %s.", other, mine)
+	}
+	return reason
+}
+
+// scatteredReason is the reason of a request for which there are enough GPUs,
+// but not on one machine.
+func (s *state) scatteredReason(l *line) Reason {
+	r := s.book.axes.names[l.gpuAxis()]
+	total, most := s.floor.together(l.amount.GPUType)
+	root := s.tree().levels[0].Ref()
+	n := int64(l.amount.GPUs)
+	message := fmt.Sprintf("Waits for %s on one machine: %d are free, at most %d of them together, and the operator does not allow to spread them.",
+		r.Format(n), total, most)
+	if l.spread {
+		message = fmt.Sprintf("Waits for %s: %d are free on the machines.", r.Format(n), total)
+	}
+	return Reason{
+		Code: GPUUnavailable, Message: message, Resource: r, Asked: n, Free: int64(most),
+		Capacity: s.capacity(l.amount.GPUType), Missing: n - int64(most), Level: &root,
+	}
+}
+
+func (s *state) capacity(gpuType string) (n int64) {
+	for i := range s.floor.machines {
+		n += int64(s.floor.machines[i].free(gpuType, true))
+	}
+	return n
+}
+
+// tooLarge is the reason of a request for more GPUs than machines have.
+func (s *state) tooLarge(r Request) Reason {
+	resource, root := GPU, s.tree().levels[0].Ref()
+	if r.Amount.GPUType != "" {
+		resource = OfType(r.Amount.GPUType)
+	}
+	largest := 0
+	for i := range s.floor.machines {
+		largest = max(largest, s.floor.machines[i].free(r.Amount.GPUType, true))
+	}
+	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
+	reason := Reason{
+		Code: GPUUnavailable, Resource: resource, Asked: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
+		Message: fmt.Sprintf("Can never fit: needs %s, the machines have %d.", resource.Format(n), total),
+	}
+	if !r.Spread && total >= n {
+		reason.Capacity, reason.Free, reason.Missing = int64(largest), int64(largest), n-int64(largest)
+		reason.Message = fmt.Sprintf("Can never fit: needs %s on one machine, the largest has %d. The operator may allow to spread them.", resource.Format(n), largest)
+	}
+	return reason
+}
+
+// holders returns the executions that hold most of an axis at or below a level.
+func (s *state) holders(level, axis, limit int) []Holder {
+	levels := s.tree().levels
+	all := make([]Holder, 0, len(s.held))
+	for id, nodes := range s.held {
+		h := Holder{Execution: id}
+		var most int64
+		for node, r := range nodes {
+			n := r.ask.on(axis)
+			if n == 0 || !s.isBelow(r.level, level) {
+				continue
+			}
+			h.Amount += n
+			if h.Nodes++; n > most || n == most && node < h.Node {
+				most, h.Node = n, node
+				h.Project, h.Owner = levels[r.level].Ref(), levels[s.branch(r.level, level)].Ref()
+				owner := s.branch(r.level, level)
+				h.Borrowed = s.book.used[owner].at(axis) > levels[owner].limitOn(axis)
+				h.EndsFrom, h.EndsTo = r.ends(s.now)
+			}
+		}
+		if h.Amount > 0 {
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount), bytes.Compare(a.Execution[:], b.Execution[:]))
+	})
+	return all[:min(len(all), limit)]
+}
+
+// isBelow reports whether level i is at or below level above.
+func (s *state) isBelow(i, above int) bool {
+	levels := s.tree().levels
+	for levels[i].depth > levels[above].depth {
+		i = levels[i].parent
+	}
+	return i == above
+}
+
+// branch is the level right below above on the way to i, or i itself.
+func (s *state) branch(i, above int) int {
+	levels := s.tree().levels
+	for i != above && levels[i].parent != above {
+		i = levels[i].parent
+	}
+	return i
+}
+
+// ends returns the band in which h probably ends, or nil.
+func (h *holding) ends(now time.Time) (from, to *time.Time) {
+	if !h.Expected.Known() || h.Granted.IsZero() {
+		return nil, nil
+	}
+	low, high := h.endsAt(h.Expected.Low, now), h.endsAt(h.Expected.High, now)
+	return &low, &high
+}
+
+// endsAt is when h ends if it takes as long as took. Who is late already is
+// given a tenth of that more.
+func (h *holding) endsAt(took time.Duration, now time.Time) time.Time {
+	at := h.Granted.Add(took)
+	if soon := now.Add(took / 10); at.Before(soon) {
+		return soon
+	}
+	return at
+}
+
+// heldBy returns what is held at or below a level, by dominance of amounts.
+func (s *state) heldBy(level uuid.UUID) (list []Held) {
+	above := 0
+	if level != uuid.Nil {
+		i, ok := s.tree().index[level]
+		if !ok {
+			return nil
+		}
+		above = i
+	}
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			if s.isBelow(h.level, above) {
+				list = append(list, h.Held)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(b.Amount.GPUs, a.Amount.GPUs), cmp.Compare(b.Amount.CPUMillis, a.Amount.CPUMillis),
+			cmp.Compare(b.Amount.MemoryMiB, a.Amount.MemoryMiB), compareKeys(a.Key, b.Key))
+	})
+	return list
+}

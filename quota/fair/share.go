@@ -1,0 +1,173 @@
+package fair
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// history is the decayed average of what each level used: an exponential moving
+// average with a half-life, advanced when somebody looks and a second has
+// passed. Work that is shorter than that is seen by what a start is charged.
+type history struct {
+	halfLife time.Duration
+	weight   float64 // of history in a share
+	penalty  float64 // part of an amount that a start adds to history at once
+	at       time.Time
+	average  [][]float64 // by level and axis
+}
+
+// tickEvery is how often history is advanced at most.
+const tickEvery = time.Second
+
+// newHistory starts at zero use.
+func newHistory(halfLife time.Duration, weight float64, entry time.Duration, levels int, now time.Time) history {
+	h := history{halfLife: halfLife, weight: weight, at: now, average: make([][]float64, levels)}
+	h.penalty = 1 - h.decay(entry)
+	return h
+}
+
+// decay is what is left of past use after d.
+func (h *history) decay(d time.Duration) float64 { return math.Exp2(-float64(d) / float64(h.halfLife)) }
+
+func (h *history) clone() history {
+	out := *h
+	out.average = make([][]float64, len(h.average))
+	for i, v := range h.average {
+		out.average[i] = slices.Clone(v)
+	}
+	return out
+}
+
+// advance brings history to now, as if used had been used since it was last
+// advanced. It reports whether it did.
+func (h *history) advance(used []row, now time.Time) bool {
+	passed := now.Sub(h.at)
+	if passed < tickEvery {
+		return false
+	}
+	h.at = now
+	left := h.decay(passed)
+	for i, v := range used {
+		for len(h.average[i]) < len(v) {
+			h.average[i] = append(h.average[i], 0)
+		}
+		for a, n := range v {
+			h.average[i][a] = h.average[i][a]*left + float64(n)*(1-left)
+		}
+	}
+	return true
+}
+
+// charge adds the entry penalty of a start at level i, so that a flood of short
+// work counts before its use does.
+func (h *history) charge(t *Tree, i int, k ask) {
+	for ; i >= 0; i = t.levels[i].parent {
+		for _, q := range k {
+			for len(h.average[i]) <= q.axis {
+				h.average[i] = append(h.average[i], 0)
+			}
+			h.average[i][q.axis] += float64(q.n) * h.penalty
+		}
+	}
+}
+
+func (h *history) on(i, a int) float64 {
+	if a >= len(h.average[i]) {
+		return 0
+	}
+	return h.average[i][a]
+}
+
+// standing is the share of a level of what its siblings and it share.
+type standing struct {
+	axis         int     // the dominant resource
+	now, history float64 // of it
+	share        float64 // both, by weight of history
+}
+
+// standing returns the dominant share of level i: the greatest over resources
+// of what it uses of what its parent has (Ghodsi et al. 2011). Storage is not
+// scheduled and does not count.
+func (s *state) standing(i int) (best standing) {
+	parent := s.tree().levels[i].parent
+	if parent < 0 {
+		return best
+	}
+	weight := s.history.weight
+	for a := range s.book.axes.count() {
+		pool := s.tree().levels[parent].poolOn(a)
+		if pool <= 0 || a == storageAxis {
+			continue
+		}
+		now, past := float64(s.book.used[i].at(a))/pool, s.history.on(i, a)/pool
+		if share := (1-weight)*now + weight*past; share > best.share {
+			best = standing{a, now, past, share}
+		}
+	}
+	return best
+}
+
+// score is what siblings are compared by: the lowest goes first.
+func (s *state) score(i int) float64 {
+	return s.standing(i).share / s.tree().levels[i].Limits.Weight
+}
+
+// levelScore is standing for readers: 1 is exactly the share that the weight
+// of level i is of the weights of all its siblings.
+func (s *state) levelScore(i int) LevelScore {
+	n := &s.tree().levels[i]
+	st := s.standing(i)
+	weights := n.Limits.Weight
+	if n.parent >= 0 {
+		weights = 0
+		for _, c := range s.tree().levels[n.parent].children {
+			weights += s.tree().levels[c].Limits.Weight
+		}
+	}
+	out := LevelScore{
+		Level: n.Ref(), Weight: n.Limits.Weight, Share: st.now, History: st.history,
+		Score: st.share * weights / n.Limits.Weight,
+	}
+	if st.share > 0 {
+		out.Dominant = s.book.axes.names[st.axis]
+	}
+	return out
+}
+
+// pastUse returns the decayed use of every level that has any.
+func (s *state) pastUse() map[uuid.UUID]map[Resource]float64 {
+	all := map[uuid.UUID]map[Resource]float64{}
+	for i, v := range s.history.average {
+		use := map[Resource]float64{}
+		for a, n := range v {
+			if n > 0 {
+				use[s.book.axes.names[a]] = n
+			}
+		}
+		if len(use) > 0 {
+			all[s.tree().levels[i].ID] = use
+		}
+	}
+	return all
+}
+
+// setPastUse puts use that was kept at a time into history, decayed to now.
+func (s *state) setPastUse(at time.Time, all map[uuid.UUID]map[Resource]float64) {
+	left := s.history.decay(max(0, s.history.at.Sub(at)))
+	for id, use := range all {
+		i, ok := s.tree().index[id]
+		if !ok {
+			continue
+		}
+		for r, n := range use {
+			a := s.book.axes.of(r)
+			for len(s.history.average[i]) <= a {
+				s.history.average[i] = append(s.history.average[i], 0)
+			}
+			s.history.average[i][a] = n * left
+		}
+	}
+}
