@@ -4,6 +4,7 @@
 package gallery
 
 import (
+	"slices"
 	"time"
 
 	"github.com/a-h/templ"
@@ -21,7 +22,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return append(append(append(launchEntries(), quotaEntries()...), append(secretEntries(), accountEntries()...)...), []Entry{
+	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -55,7 +56,7 @@ func Entries() []Entry {
 		{"error-500", "Error: internal", func(f views.Page) templ.Component {
 			return views.ErrorPage(frame(f, "Error", ""), views.Failure{Status: 500, Message: "Something went wrong on our side.", RequestID: "k3jx7q2mzt9a"})
 		}},
-	}...)
+	})
 }
 
 // Find returns the entry called name.

@@ -1,0 +1,151 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// waitingEntries show the queue, and a node or an execution that waits for every
+// reason that there is.
+func waitingEntries() []Entry {
+	entries := []Entry{
+		{"waiting", "Waiting", func(f views.Page) templ.Component { return views.WaitingView(waitingPage(f)) }},
+		{"waiting-empty", "Waiting: nothing", func(f views.Page) templ.Component { return views.WaitingView(waitingNothing(f)) }},
+	}
+	for _, r := range waitReasons() {
+		entries = append(entries, Entry{"node-waiting-" + r.slug, "Node: waits, " + r.panel.Code, func(f views.Page) templ.Component {
+			return views.NodePage(nodeWaiting(f, r.panel))
+		}})
+	}
+	return entries
+}
+
+// waitReason is a panel under the end of its address.
+type waitReason struct {
+	slug  string
+	panel views.WaitPanel
+}
+
+// waitReasons hold one panel for each reason code, the first with everything that a
+// panel can show.
+func waitReasons() []waitReason {
+	limits := ui.Action{Name: "See our limits", URL: "#", Icon: "team"}
+	asked := func(asked, free, name, of string) []views.WaitStat {
+		return []views.WaitStat{{Name: "Asked", Value: asked}, {Name: name, Value: free, Note: of}, {Name: "Waits for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)}}
+	}
+	return []waitReason{
+		{"quota", waitingForGPUs()},
+		{"gpu", views.WaitPanel{
+			Line: "Waits for GPU A100: needs 8 GPUs A100 on one machine, and no machine has more than 6 free.", Code: "GPU_UNAVAILABLE", Resource: "GPU A100",
+			Stats: asked("8 GPUs A100", "6 GPUs A100", "Free in the cluster", "of 32 GPUs A100"), Actions: []ui.Action{limits},
+			Advice: "Wait: it starts by itself when enough comes free. What asks for no more than 6 GPUs A100 starts now.",
+		}},
+		{"cpu", views.WaitPanel{
+			Line: "Waits for CPU: needs 4 cores, and the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
+			Stats: asked("4 cores", "1.5 cores", "Free in the cluster", "of 16 cores"), Actions: []ui.Action{limits},
+			Holders: []views.WaitHolder{{Title: "train #6b0d1f", URL: "#", Sub: "digits.train, 3 nodes", Owner: "tenant local", Amount: "12 cores", How: "guaranteed", Ends: "not known"}},
+		}},
+		{"memory", views.WaitPanel{Line: "Waits for memory: needs 32 GiB, and the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: asked("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
+		{"pods", views.WaitPanel{Line: "Waits for pods: needs 1 pod, and the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: asked("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
+		{"share", views.WaitPanel{
+			Line: "There is room, and 2 others have more right to it: their teams have used less of their shares.", Code: "BEHIND_IN_FAIR_SHARE",
+			Stats: []views.WaitStat{{Name: "Place in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
+			Advice: "Wait: who has used less of its share goes first, and the longer this waits the further it moves up.", Actions: []ui.Action{limits},
+		}},
+		{"preempted", views.WaitPanel{
+			Line: "It made room for work within the guarantee of team Ranking, and goes on from its checkpoint when there is room.", Code: "PREEMPTED", Resource: "GPU A100",
+			Stats: asked("4 GPUs A100", "0 GPUs A100", "Free to team Vision", "of 12 GPUs A100"), Actions: []ui.Action{limits},
+			Advice: "Wait: it goes on by itself, from its last checkpoint, when there is room.",
+		}},
+		{"executions", views.WaitPanel{
+			Line: "Waits for executions: needs 1 execution, and project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
+			Stats: asked("1 execution", "0 executions", "Free to project digits", "of 4 executions"), Actions: []ui.Action{limits, {Name: "Live executions", URL: "#", Icon: "runs"}},
+			Advice: "Wait until an execution of project digits ends, or cancel one that is not needed.",
+		}},
+		{"storage", views.WaitPanel{
+			Line: "Project digits uses 101.2 GiB of its 100 GiB of storage: nothing new begins until there is room.", Code: "STORAGE_LIMIT", Resource: "storage",
+			Advice: "Ask whoever runs project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
+		}},
+	}
+}
+
+// waitingForGPUs is a panel with everything.
+func waitingForGPUs() views.WaitPanel {
+	return views.WaitPanel{
+		Line:     "Waits for GPU A100: needs 8 GPUs A100, and team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
+		Code:     "QUOTA_EXCEEDED",
+		Resource: "GPU A100",
+		Stats: []views.WaitStat{
+			{Name: "Place in the queue", Value: "2", Note: "1 ahead for GPU A100"}, {Name: "Starts", Value: "≈ 14:34", Note: "14:28 to 14:50"}, {Name: "Asked", Value: "8 GPUs A100"},
+			{Name: "Free to team Vision", Value: "4 GPUs A100", Note: "of 12 GPUs A100"}, {Name: "Missing", Value: "4 GPUs A100"},
+			{Name: "Waits for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)},
+		},
+		Basis:  "Estimated from 61 earlier attempts.",
+		Advice: "Wait until something of team Vision ends, cancel what is not needed, or ask whoever runs it for a higher limit.", Actions: []ui.Action{{Name: "See our limits", URL: "#", Icon: "team"}},
+		Holders: []views.WaitHolder{
+			{Title: "pretrain_encoder #7k2f00", URL: "#", Sub: "street-scenes", Owner: "project street-scenes", Amount: "4 GPUs A100", How: "guaranteed", Ends: "≈ 14:38"},
+			{Title: "another team", Owner: "another team", Amount: "4 GPUs A100", How: "partly borrowed", Ends: "≈ 14:34"},
+		},
+		Order: waitOrder(), OrderNote: "Work within its guarantee first, then the lowest share, then priority and age. Nobody is interrupted who is inside a guarantee.", QueueURL: "#",
+		Score: waitScore(),
+		Decisions: []views.EventRow{
+			{Icon: "READY", Text: "train_decoder waits: needs 8 GPUs A100, and team Vision has 4 left of 12.", At: clock().Exactly(ago(time.Minute))},
+			{Icon: "READY", Text: "train_decoder may start", At: clock().Exactly(ago(209 * time.Second))},
+		},
+	}
+}
+
+func waitOrder() []views.WaitPlace {
+	return []views.WaitPlace{
+		{Place: "1", Title: "another team", Sub: "2 GPUs A100", Note: "share 0.61"},
+		{Place: "2", Title: "train_decoder #7k2f00", Sub: "this node, 8 GPUs A100", Note: "share 0.83", Own: true},
+		{Place: "3", Title: "trial_4 #7d1a90", URL: "#", Sub: "4 GPUs A100", Note: "share 0.83"},
+	}
+}
+
+func waitScore() []ui.Fact {
+	return []ui.Fact{
+		{Name: "Within the guarantee", Value: "no", Note: "borrows over 1 level"}, {Name: "Share of team Vision", Value: "0.83", Note: "62 % of GPU A100 now, weight 1"},
+		{Name: "Priority", Value: "72.1", Note: "= 50 base + 20 weight + 2.1 waiting − 0.0 use"},
+	}
+}
+
+func nodeWaiting(f views.Page, panel views.WaitPanel) views.Node {
+	n := node(f)
+	n.Page = frame(f, "train_decoder", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}, views.Crumb{Name: "street-scenes #7k2f00", URL: "#"})
+	n.Head = views.NodeHead{Name: "train_decoder", State: "READY", GraphURL: "#", Since: ago(209 * time.Second).Format(time.RFC3339), Waits: "3 min 29 s"}
+	n.Wait, n.Attempts, n.Metrics = panel, nil, views.Metrics{Explains: "Metrics show once the node sends them."}
+	n.Facts = []ui.Fact{{Name: "Level", Value: "2 of 4"}}
+	return n
+}
+
+func waitingPage(f views.Page) views.WaitingPage {
+	m := views.WaitingPage{
+		Page: frame(f, "Waiting", views.SectionWaiting), TeamURL: "#",
+		Scopes: []ui.Choice{{Name: "This project", URL: "#"}, {Name: "The team", URL: "#", Current: true}, {Name: "Everything", URL: "#"}},
+		List:   views.WaitingList{Lead: "The next 10, in the order in which they start.", Pager: ui.Pager{Older: "#"}},
+	}
+	for i, r := range waitReasons() {
+		line := views.WaitingLine{
+			Place: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}[i], Title: "train_decoder #7k2f00", URL: "#", Sub: "street-scenes · priority HIGH", Asks: "8 GPUs A100, 16 cores, 64 GiB",
+			Waits: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339), Starts: "not known", Why: r.panel.Line, Code: r.panel.Code,
+		}
+		if len(r.panel.Holders) > 0 {
+			line.Starts, line.StartsNote, line.Holders = "≈ 14:34", "14:28 to 14:50", r.panel.Holders
+		}
+		m.List.Rows = append(m.List.Rows, line)
+	}
+	m.List.Rows = append(m.List.Rows, views.WaitingLine{Place: "10", Title: "another project", Asks: "2 GPUs A100", Waits: "12 s"})
+	return m
+}
+
+func waitingNothing(f views.Page) views.WaitingPage {
+	return views.WaitingPage{
+		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "Everything that could run has begun."},
+		Scopes: []ui.Choice{{Name: "This project", URL: "#", Current: true}, {Name: "The team", URL: "#"}},
+	}
+}
