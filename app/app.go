@@ -88,12 +88,12 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.start(a.listener, a.handler(parts))
+	a.start(a.listener, a.handler(parts, false))
 	if err := a.registerExamples(ctx, parts); err != nil {
 		a.cfg.Log.Error("the examples are not registered", "error", err)
 	}
-	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: http://%s/login?token=%s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
-		a.Addr(), time.Since(begin).Seconds(), a.Addr(), a.links.Issue(), a.cfg.DataDir)
+	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: %s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
+		a.Addr(), time.Since(begin).Seconds(), a.signInHint(), a.cfg.DataDir)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -23,13 +27,17 @@ func (a *App) secretBytes(name string) ([]byte, error) {
 	return b, nil
 }
 
+// publicURL is where people reach the server, without a slash at its end.
+func (a *App) publicURL() string {
+	if a.cfg.PublicURL != "" {
+		return strings.TrimRight(a.cfg.PublicURL, "/")
+	}
+	return "http://" + a.Addr()
+}
+
 // startAuth builds what says who asks and what they may do.
 func (a *App) startAuth(ctx context.Context, p *parts) error {
 	tasks, err := a.secretBytes("task-tokens")
-	if err != nil {
-		return err
-	}
-	pepper, err := a.secretBytes("api-keys")
 	if err != nil {
 		return err
 	}
@@ -41,17 +49,83 @@ func (a *App) startAuth(ctx context.Context, p *parts) error {
 	}
 	a.background("the policies", p.policies.Run)
 	p.users = auth.NewUsers(p.pool, p.policies)
-	sessions := auth.NewSessions(p.pool, p.users, auth.DefaultSessionLimits(), time.Now)
+	sessions := auth.NewSessions(p.pool, p.users, a.cfg.SessionLimits, time.Now)
 	a.background("the sessions", sessions.Run)
+	p.sessions = web.NewSessions(sessions, strings.HasPrefix(a.publicURL(), "https:"))
+	return a.startIdentity(p, sessions)
+}
+
+// startIdentity builds sign-in and the chain of tokens.
+func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
+	pepper, err := a.secretBytes("api-keys")
+	if err != nil {
+		return err
+	}
 	keys, err := auth.NewKeys(p.pool, p.users, pepper, time.Now)
 	if err != nil {
 		return err
 	}
-	token, err := auth.LoadSecret(a.paths.adminToken())
+	block, err := a.secretBytes("session-block")
 	if err != nil {
 		return err
 	}
-	p.sessions = web.NewSessions(sessions, false)
-	p.tokens = auth.TokenChain{auth.NewLocalToken(token), keys}
+	sealer, err := auth.NewSealer(block)
+	if err != nil {
+		return err
+	}
+	providers, err := a.startProviders()
+	if err != nil {
+		return err
+	}
+	p.identity = identity.New(identity.Config{
+		Pool: p.pool, Policies: p.policies, Sessions: sessions, Keys: keys, Sealer: sealer, Providers: providers, Now: time.Now,
+	})
+	local, err := auth.LoadSecret(a.paths.adminToken())
+	if err != nil {
+		return err
+	}
+	p.tokens = auth.TokenChain{keys, oidc.NewTokens(providers, p.users)}
+	p.localTokens = append(auth.TokenChain{auth.NewLocalToken(local)}, p.tokens...)
 	return nil
+}
+
+// startProviders discovers the sign-in providers in the background: one that is
+// away does not keep the server from starting.
+func (a *App) startProviders() ([]*oidc.Provider, error) {
+	configs, err := oidc.Complete(a.cfg.Providers)
+	if err != nil {
+		return nil, err
+	}
+	providers := make([]*oidc.Provider, len(configs))
+	for i, c := range configs {
+		providers[i] = oidc.New(c, a.publicURL(), a.cfg.Log, time.Now)
+		a.background("the sign-in provider "+c.ID, providers[i].Run)
+	}
+	return providers, nil
+}
+
+// site returns the mechanism of the pages. With a sign-in provider, the token of
+// the local administrator is taken on the socket in the data directory alone,
+// which is for who has the server's machine.
+func (a *App) site(p *parts, onSocket bool) *web.Site {
+	tokens := p.tokens
+	if onSocket || len(a.cfg.Providers) == 0 {
+		tokens = p.localTokens
+	}
+	limits := a.cfg.RateLimits
+	if onSocket {
+		limits = web.Limits{}
+	}
+	return web.NewSite(web.Config{
+		Log: a.cfg.Log, Sessions: p.sessions, Tokens: tokens, Users: p.users, Limits: limits, ErrorPage: handlers.ErrorPage,
+		TrustedProxies: a.cfg.TrustedProxies, PublicURL: a.publicURL(),
+	})
+}
+
+// signInHint is the line that says how to sign in.
+func (a *App) signInHint() string {
+	if len(a.cfg.Providers) > 0 {
+		return a.publicURL()
+	}
+	return "http://" + a.Addr() + "/login?token=" + a.links.Issue()
 }

@@ -8,8 +8,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
+	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/web"
 )
 
 // Config is the whole configuration of a server. Its zero values, but for Addr
@@ -30,6 +37,12 @@ type Config struct {
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
 	Slots     int // processes at a time; 0 takes a default from the cores
+
+	PublicURL      string        // where people reach the server; "" is Addr
+	Providers      []oidc.Config // who signs people in; none is local mode: a login link
+	SessionLimits  auth.SessionLimits
+	RateLimits     web.Limits
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	SkipExamples bool // do not register the examples at the first start
 
@@ -52,8 +65,14 @@ func (c Config) check() error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port)
 	}
-	if !isLoopback(host) {
-		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: use 127.0.0.1, and a tunnel or a proxy with sign-in in front of it", c.Addr)
+	if !isLoopback(host) && len(c.Providers) == 0 {
+		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: set FLOWFORGE_OIDC_ISSUER, or use 127.0.0.1 and a tunnel", c.Addr)
+	}
+	if !isLoopback(host) && c.PublicURL == "" {
+		return fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that people use, such as https://forge.example.com", c.Addr)
+	}
+	if err := c.checkSignIn(); err != nil {
+		return err
 	}
 	if c.DataDir == "" {
 		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
@@ -65,6 +84,21 @@ func (c Config) check() error {
 		return fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more")
 	}
 	return nil
+}
+
+// checkSignIn reports the first setting of sign-in that cannot work.
+func (c Config) checkSignIn() error {
+	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" {
+		secure := err == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+		if !secure || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return fmt.Errorf("FLOWFORGE_PUBLIC_URL %q is not an address such as https://forge.example.com, without a path; http is for this machine alone", c.PublicURL)
+		}
+	}
+	if c.SessionLimits.Idle <= 0 || c.SessionLimits.Absolute < c.SessionLimits.Idle {
+		return fmt.Errorf("FLOWFORGE_SESSION_IDLE_HOURS and FLOWFORGE_SESSION_DAYS must be 1 or more, and the idle time the shorter one")
+	}
+	_, err := oidc.Complete(c.Providers)
+	return err
 }
 
 func isLoopback(host string) bool {

@@ -31,7 +31,7 @@ func (a *App) listenSocket(p *parts) error {
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	a.start(listener, a.handler(p))
+	a.start(listener, a.handler(p, true))
 	return nil
 }
 

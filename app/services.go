@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -20,32 +19,36 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/launcher/local"
+	quotas "github.com/flowforge/flowforge/quota"
 	quota "github.com/flowforge/flowforge/quota/local"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
 )
 
 // parts are the services of a running server.
 type parts struct {
-	pool       *pgxpool.Pool
-	signer     auth.Signer
-	policies   *auth.Policies
-	users      *auth.Users
-	sessions   *web.Sessions
-	tokens     auth.TokenChain
-	artifacts  *artifact.Service
-	telemetry  *telemetry.Service
-	catalogue  *catalogue.Service
-	workflows  *workflow.Service
-	executions *execution.Service
-	secrets    *secret.Service
+	pool        *pgxpool.Pool
+	signer      auth.Signer
+	policies    *auth.Policies
+	users       *auth.Users
+	sessions    *web.Sessions
+	identity    *identity.Service
+	tokens      auth.TokenChain // on the network
+	localTokens auth.TokenChain // with that of the local administrator
+	artifacts   *artifact.Service
+	telemetry   *telemetry.Service
+	catalogue   *catalogue.Service
+	workflows   *workflow.Service
+	executions  *execution.Service
+	secrets     *secret.Service
+	quotas      *quotas.Service
 }
 
 // startServices builds the services from the bottom up and starts what works in
@@ -69,6 +72,9 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p.catalogue = catalogue.NewService(p.pool, time.Now)
 	p.workflows = workflow.NewService(p.pool, p.catalogue, p.artifacts, time.Now)
 	if p.secrets, err = a.openSecrets(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := a.openQuotas(ctx, p); err != nil {
 		return nil, err
 	}
 	return p, a.startEngine(ctx, p)
@@ -204,23 +210,19 @@ func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 	}
 }
 
-// handler returns the whole site.
-func (a *App) handler(p *parts) http.Handler {
+// handler returns the whole site, on the network or on the socket in the data
+// directory.
+func (a *App) handler(p *parts, onSocket bool) http.Handler {
 	return handlers.Routes(handlers.Deps{
-		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer,
-		Site:      web.NewSite(web.Config{Log: a.cfg.Log, Sessions: p.sessions, Tokens: p.tokens, Users: p.users, ErrorPage: errorPage}),
+		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
+		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
-		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool),
+		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
 		Checks: []handlers.Check{
 			{Name: "postgres", Required: true, Ready: p.pool.Ping},
 			{Name: "clickhouse", Ready: p.telemetry.Ready},
 		},
 	})
-}
-
-func errorPage(r *http.Request, v web.ErrorView) templ.Component {
-	page := views.Page{Title: v.Title, User: v.User, Path: v.Path, Theme: handlers.Theme(r)}
-	return views.ErrorPage(page, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
 }
 
 // references gives the engine what inputs name in the catalogue.

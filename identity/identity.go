@@ -130,13 +130,3 @@ func (s *Service) places(subject auth.Subject) []auth.Place {
 	}
 	return out
 }
-
-// SetProject makes project the current one of the session of ctx. It fails with
-// apperr.NotFound for a project that the subject may not read.
-func (s *Service) SetProject(ctx context.Context, project uuid.UUID) error {
-	subject, err := auth.SignedIn(ctx)
-	if err != nil {
-		return err
-	}
-	return s.cfg.Sessions.SetProject(ctx, subject, project)
-}

@@ -119,6 +119,9 @@ func (s *Site) Legible(next http.Handler) http.Handler {
 // SameOrigin refuses state-changing requests that another site's page sends.
 func (s *Site) SameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
+	if s.cfg.PublicURL != "" {
+		_ = protection.AddTrustedOrigin(s.cfg.PublicURL) // one that cannot be read is no origin of a page
+	}
 	protection.SetDenyHandler(s.Handler(func(http.ResponseWriter, *http.Request) error {
 		return apperr.New(apperr.Forbidden, "This request came from another site, so nothing was changed.")
 	}))

@@ -35,6 +35,7 @@ type Config struct {
 	Limits    Limits
 	ErrorPage func(r *http.Request, v ErrorView) templ.Component
 
+	PublicURL      string         // where people reach the site, when a proxy changes what requests say of it
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 }
 

@@ -77,14 +77,22 @@ func configFromEnvironment() (app.Config, error) {
 		{"FLOWFORGE_MEMORY_MIB", 0, &c.MemoryMiB},
 		{"FLOWFORGE_SLOTS", 0, &c.Slots},
 	} {
-		n, err := strconv.Atoi(setting(s.name, strconv.Itoa(s.fallback)))
-		if err != nil || n < 0 {
-			return app.Config{}, fmt.Errorf("%s %q is not a whole number of 0 or more", s.name, os.Getenv(s.name))
+		n, err := number(s.name, s.fallback)
+		if err != nil {
+			return app.Config{}, err
 		}
 		*s.into = n
 	}
 	c.SpoolMaxBytes = int64(spoolMiB) << 20
-	return c, nil
+	return c, signInFromEnvironment(&c)
+}
+
+func number(name string, fallback int) (int, error) {
+	n, err := strconv.Atoi(setting(name, strconv.Itoa(fallback)))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s %q is not a whole number of 0 or more", name, os.Getenv(name))
+	}
+	return n, nil
 }
 
 func setting(name, fallback string) string {
