@@ -20,12 +20,18 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		page.User = subject.Name
+		page.Nav = navOf(subject)
 		page.Projects = views.ChooseProjects(h.projects(r.Context()), visiting(r.Context()))
 		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
 			page.Live = live
 		}
 	}
 	return page
+}
+
+// navOf is what the sidebar offers to subject.
+func navOf(subject auth.Subject) views.Nav {
+	return views.Nav{Team: subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID)}
 }
 
 // clock formats times for the reader of r: in the zone that the browser told by

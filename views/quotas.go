@@ -141,6 +141,7 @@ type QuotaEdit struct {
 	CancelURL      string
 	Version        string
 	Back           string // the selection of the page, to come back to
+	Base           []Hidden
 	Sets           []QuotaSet
 	Weight         *QuotaField // nil at the installation, which has no siblings
 	Reason         QuotaField
@@ -209,6 +210,7 @@ type QuotaPreview struct {
 	Invalid     string // why nothing can be foreseen
 	Lines       []QuotaEffect
 	Interrupted bool
+	Confirm     string // what has to be confirmed when somebody is interrupted
 	Bars        []QuotaCompare
 }
 

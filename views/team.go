@@ -87,9 +87,10 @@ type TeamRank struct {
 	Own         bool
 }
 
-// TeamHours is GPU-hours of the week.
+// TeamHours is what was used this week: hours of GPUs, or of CPUs where there are none.
 type TeamHours struct {
-	Period    string // "this week, since Monday 16 November"
+	Title     string // "GPU-hours"
+	Period    string // "since Monday 16 November"
 	Total     string
 	Note      string
 	Days      []TeamDay

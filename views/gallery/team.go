@@ -66,7 +66,7 @@ func team(f views.Page) views.TeamPage {
 }
 
 func teamHours() views.TeamHours {
-	h := views.TeamHours{Period: "this week, since Monday 16 November", Total: "559", Note: "A100 412 · H100 147", DaysLabel: "GPU-hours per day this week, from 74 to 168, 559 in all"}
+	h := views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Total: "559", Note: "A100 412 · H100 147", DaysLabel: "GPU-hours per day this week, from 74 to 168, 559 in all"}
 	values := []float64{120, 168, 74, 96, 101, 0, 0}
 	for i, b := range chart.Columns(values, 300, 70, 8) {
 		h.Days = append(h.Days, views.TeamDay{X: b.X, Y: b.Y, W: b.W, H: b.H, LabelX: b.MidX, Label: time.Weekday((i + 1) % 7).String()[:3], Title: ui.Float(values[i]) + " h"})
@@ -84,6 +84,6 @@ func teamQuiet(f views.Page) views.TeamPage {
 	m := team(f)
 	m.Edit, m.Live.Queue, m.Live.Now = "", views.TeamQueue{URL: "#"}, []views.TeamNow{{Name: "A100", Count: "12"}, {Name: "H100", Count: "6"}}
 	m.Live.Share = views.TeamShare{Empty: "You are the only team here: there is nobody to share with."}
-	m.Hours = views.TeamHours{Period: "this week, since Monday 16 November", Empty: "Hours of GPUs count when a node that held them ends."}
+	m.Hours = views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Empty: "Hours of GPUs count when a node that held them ends."}
 	return m
 }

@@ -1,0 +1,280 @@
+package handlers
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// live is what stands above the table.
+func (p *quotaPage) live() views.QuotaLive {
+	return views.QuotaLive{Figures: p.figures(), Advice: p.advice()}
+}
+
+// tops are the nodes that nothing above them stands for.
+func (p *quotaPage) tops() []*quota.Node {
+	var tops []*quota.Node
+	for i := range p.overview.Nodes {
+		if len(p.overview.Nodes[i].Path) == 1 {
+			tops = append(tops, &p.overview.Nodes[i])
+		}
+	}
+	return tops
+}
+
+// figures are the key figures: GPUs in use by type, or CPU without any, and what waits.
+func (p *quotaPage) figures() []views.QuotaFigure {
+	tops := p.tops()
+	use := func(r fair.Resource) views.QuotaFigure {
+		var used, limit int64
+		for _, n := range tops {
+			used += n.Resources[r].Used
+			limit += n.Limits.Limit[r]
+		}
+		f := views.QuotaFigure{Name: quotaName(r) + " in use", Value: quotaUnit(r).Amount(used)}
+		if limit > 0 {
+			f.Note = "of " + quotaUnit(r).Amount(limit)
+		}
+		if r == fair.CPU {
+			f.Note += " cores"
+		}
+		return f
+	}
+	var figures []views.QuotaFigure
+	for _, r := range p.overview.Resources {
+		if r.GPUType() != "" && len(figures) < 6 {
+			figures = append(figures, use(r))
+		}
+	}
+	if len(figures) == 0 {
+		figures = append(figures, use(fair.CPU))
+	}
+	waiting, gpus := 0, int64(0)
+	for _, n := range tops {
+		waiting += n.Waiting
+		gpus += n.Resources[fair.GPU].Waiting
+	}
+	f := views.QuotaFigure{Name: "Waiting", Value: ui.Number(int64(waiting)), Note: "nodes"}
+	if waiting == 1 {
+		f.Note = "node"
+	}
+	if gpus > 0 {
+		f.Note += ", " + ui.Plural(int(gpus), "GPU", "GPUs")
+	}
+	figures = append(figures, f)
+	if l := p.overview.Longest; l != nil {
+		f := views.QuotaFigure{Name: "Longest wait", Value: ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Minute))}
+		if p.clock.Now.Sub(l.Since) < time.Minute {
+			f.Value = ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Second))
+		}
+		if !l.Hidden() {
+			f.Note, f.URL = queuedName(*l), queuedURL(l.Key, l.Name)
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}
+
+// queuedName is what people call a waiting node.
+func queuedName(q quota.Queued) string { return nameOf(q.Key, q.Name) }
+
+func nameOf(key fair.Key, name quota.Name) string {
+	short := shortID(key.Execution)
+	if name.Node == "" {
+		return name.Workflow + " " + short
+	}
+	return name.Node + " " + short
+}
+
+// queuedURL is the page of a node, or of its execution.
+func queuedURL(key fair.Key, name quota.Name) string {
+	if name.Node == "" {
+		return views.ExecutionURL(key.Execution.String())
+	}
+	return views.NodeURL(key.Execution.String(), name.Node)
+}
+
+const quotaAdviceShown = 3
+
+// advice names who starves beside whom, and prepares what would help.
+func (p *quotaPage) advice() []views.QuotaAdvice {
+	var advice []views.QuotaAdvice
+	for _, pair := range p.overview.Pairs {
+		if len(advice) == quotaAdviceShown {
+			break
+		}
+		advice = append(advice, p.advise(pair))
+	}
+	return advice
+}
+
+func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
+	starved, other, u := nodeName(pair.Starved), nodeName(pair.Other), quotaUnit(pair.Resource)
+	if pair.Guaranteed {
+		return views.QuotaAdvice{
+			Strong: fmt.Sprintf("%s waits for %s of its guarantee while %s borrows %s.", starved, quotaWords(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+			Text:   "What is borrowed is taken back by itself, after a checkpoint; work that may not be interrupted ends first.",
+		}
+	}
+	help := min(pair.Wants, pair.Amount)
+	a := views.QuotaAdvice{
+		Strong: fmt.Sprintf("%s waits for %s while %s leaves %s unused and does not lend.", starved, quotaWords(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+		Text:   fmt.Sprintf("Lending %s would help at once.", quotaWords(pair.Resource, help)),
+	}
+	node := p.overview.Find(pair.Other.ID)
+	if node == nil || !node.Writable {
+		return a
+	}
+	lend, limited := node.Limits.Lend[pair.Resource]
+	if !limited {
+		return a
+	}
+	typed := url.Values{
+		"lend." + string(pair.Resource): {typedAmount(pair.Resource, min(lend+help, node.Limits.Limit[pair.Resource]))},
+		"reason":                        {starved + " waits for " + quotaWords(pair.Resource, pair.Wants)},
+	}
+	a.URL = quotaSelection{only: p.selection.only}.editURL(pair.Other.ID, typed)
+	return a
+}
+
+// quotaStream sends bars, figures and remarks whenever they changed.
+func (h *Handlers) quotaStream(w http.ResponseWriter, r *http.Request) error {
+	if _, err := h.Quotas.Overview(r.Context(), uuid.Nil); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r)
+	if err != nil {
+		return err
+	}
+	sent := sentPieces{}
+	page := quotaPage{h: h, clock: h.clock(r), selection: quotaSelected(r.URL.Query())}
+	h.onHints(r, stream, h.ticks(r.Context()), listInterval, func(ctx context.Context) error {
+		o, err := h.Quotas.Overview(ctx, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		page.overview, page.clock.Now = o, h.Now()
+		update, changed := page.update(sent)
+		if !changed {
+			return nil
+		}
+		return stream.SendComponent(ctx, "", "", views.QuotaUpdateBlock(update))
+	})
+	return nil
+}
+
+// ticks hints once per interval: what a page shows depends on more than one table.
+func (h *Handlers) ticks(ctx context.Context) <-chan struct{} {
+	hints := make(chan struct{})
+	go func() {
+		defer close(hints)
+		tick := time.NewTicker(2 * listInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case hints <- struct{}{}:
+			}
+		}
+	}()
+	return hints
+}
+
+// update is what changed since the message before.
+func (p *quotaPage) update(sent sentPieces) (u views.QuotaUpdate, changed bool) {
+	group := p.selection.pick(quotaGroups(p.overview), nil)
+	if figures := p.figures(); sent.changed("figures", figures) {
+		u.Figures, changed = figures, true
+	}
+	if advice := p.advice(); sent.changed("advice", advice) {
+		u.Advice, changed = &advice, true
+	}
+	for _, row := range p.tree(group).Rows {
+		for _, c := range row.Cells {
+			if sent.changed(c.ID, c) {
+				u.Cells, changed = append(u.Cells, c), true
+			}
+		}
+		if sent.changed(row.Waiting.ID, row.Waiting) {
+			u.Waiting, changed = append(u.Waiting, row.Waiting), true
+		}
+		if sent.changed(row.NotesID(), row.Notes) {
+			u.Rows, changed = append(u.Rows, row), true
+		}
+	}
+	return u, changed
+}
+
+// quotaCSV is the whole tree with its use, one line per node and resource.
+func (h *Handlers) quotaCSV(w http.ResponseWriter, r *http.Request) error {
+	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="quotas-`+h.Now().UTC().Format("2006-01-02-1504")+`.csv"`)
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"node_id", "kind", "path", "resource", "unit", "limit", "borrow", "lend", "most", "used", "borrowed", "lent", "free", "waiting", "weight"})
+	for _, n := range o.Nodes {
+		for _, r := range o.Resources {
+			_ = out.Write(quotaRecord(n, r))
+		}
+	}
+	out.Flush()
+	return nil // the reader may have gone away
+}
+
+func quotaRecord(n quota.Node, r fair.Resource) []string {
+	number := func(v fair.Vector) string {
+		if x, ok := v[r]; ok {
+			return strconv.FormatInt(x, 10)
+		}
+		return ""
+	}
+	state := n.Resources[r]
+	record := []string{
+		n.ID.String(), n.Kind, csvText(nodePath(n.Path)), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
+		number(n.Limits.Limit), number(n.Limits.Borrow), number(n.Limits.Lend), number(n.Most),
+	}
+	for _, v := range []int64{state.Used, state.Borrowed, state.Lent, state.Free, state.Waiting} {
+		record = append(record, strconv.FormatInt(v, 10))
+	}
+	return append(record, strconv.FormatFloat(n.Limits.Weight, 'f', -1, 64))
+}
+
+// csvText keeps a spreadsheet from reading a name as a formula.
+func csvText(s string) string {
+	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@') {
+		return "'" + s
+	}
+	return s
+}
+
+func nodePath(path []fair.LevelRef) string {
+	text := ""
+	for i, l := range path {
+		if i > 0 {
+			text += "/"
+		}
+		text += nodeName(l)
+	}
+	return text
+}
