@@ -11,7 +11,6 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/views"
-	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
