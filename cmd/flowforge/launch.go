@@ -30,6 +30,7 @@ func newLaunchCommand() *cobra.Command {
 	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH")
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
+	f.Bool("dry-run", false, "launch nothing: say whether the inputs are right, and when it would start; exit 1 when it could not")
 	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
 	addClientFlags(cmd)
 	return cmd
@@ -50,6 +51,9 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	title, _ := f.GetString("name")
 	key, _ := f.GetString("idempotency-key")
 	request := map[string]any{"workflow": name, "version": version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
+	if dry, _ := f.GetBool("dry-run"); dry {
+		return c.dryRun(cmd, request)
+	}
 	var e execution
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions", request, &e); err != nil {
 		return err
@@ -57,6 +61,51 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
 	if wait, _ := f.GetBool("wait"); wait {
 		return c.follow(cmd, e.ID, "SUCCEEDED")
+	}
+	return nil
+}
+
+// forecast is what the command line reads of a launch that creates nothing.
+type forecast struct {
+	Valid  bool `json:"valid"`
+	Errors []struct {
+		Path    string `json:"path"`
+		Message string `json:"message"`
+	} `json:"errors"`
+	Forecast struct {
+		Verdict string `json:"verdict"`
+		Message string `json:"message"`
+		Node    string `json:"node"`
+		Choices []struct {
+			GPUType string `json:"gpu_type"`
+			Message string `json:"message"`
+		} `json:"choices"`
+	} `json:"forecast"`
+}
+
+// dryRun says what would become of a launch.
+func (c *client) dryRun(cmd *cobra.Command, request map[string]any) error {
+	var f forecast
+	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions?dry_run=true", request, &f); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	for _, e := range f.Errors {
+		fmt.Fprintf(out, "%s: %s\n", e.Path, e.Message)
+	}
+	node := ""
+	if f.Forecast.Node != "" {
+		node = f.Forecast.Node + ": "
+	}
+	fmt.Fprintf(out, "%s%s\n", node, f.Forecast.Message)
+	for _, choice := range f.Forecast.Choices {
+		fmt.Fprintf(out, "  on %s: %s\n", choice.GPUType, choice.Message)
+	}
+	if !f.Valid {
+		return &exitError{code: 1, message: "nothing was launched: the inputs need a change"}
+	}
+	if f.Forecast.Verdict == "never" {
+		return &exitError{code: 1, message: "this can never start"}
 	}
 	return nil
 }

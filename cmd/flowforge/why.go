@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// explanation is what the command line reads of why something waits.
+type explanation struct {
+	Node         string     `json:"node"`
+	Waiting      bool       `json:"waiting"`
+	Status       string     `json:"status"`
+	Since        *time.Time `json:"waiting_since"`
+	AboutToStart bool       `json:"about_to_start"`
+	Reason       *reason    `json:"reason"`
+	Holders      []struct {
+		ExecutionID  string `json:"execution_id"`
+		WorkflowName string `json:"workflow_name"`
+		Node         string `json:"node"`
+		CountsFor    string `json:"counts_for"`
+		Amount       int64  `json:"amount"`
+		Borrowed     bool   `json:"borrowed"`
+	} `json:"holders"`
+	Decisions []struct {
+		At   time.Time `json:"at"`
+		Text string    `json:"text"`
+	} `json:"decisions"`
+}
+
+// reason is what the command line reads of a reason.
+type reason struct {
+	Code       string     `json:"code"`
+	Message    string     `json:"message"`
+	Unit       string     `json:"unit"`
+	Position   int        `json:"position"`
+	Ahead      int        `json:"ahead"`
+	Basis      int        `json:"basis"`
+	StartsFrom *time.Time `json:"starts_from"`
+	StartsTo   *time.Time `json:"starts_to"`
+}
+
+func newWhyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "why EXECUTION [NODE]",
+		Short:   "Say why a node, or a whole execution, waits: for what, behind whom, until when",
+		Example: "  flowforge why 01991f3a-… train",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			path := "/api/v1/executions/" + url.PathEscape(args[0])
+			if len(args) > 1 {
+				path += "/nodes/" + url.PathEscape(args[1])
+			}
+			var raw json.RawMessage
+			if err := c.call(cmd.Context(), http.MethodGet, path+"/why", nil, &raw); err != nil {
+				return err
+			}
+			if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+				fmt.Fprintln(cmd.OutOrStdout(), string(raw))
+				return nil
+			}
+			var e explanation
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			writeExplanation(cmd.OutOrStdout(), e)
+			return nil
+		},
+	}
+	cmd.Flags().Bool("json", false, "the answer of the server as it is")
+	addClientFlags(cmd)
+	return cmd
+}
+
+// writeExplanation tells e in plain words.
+func writeExplanation(out io.Writer, e explanation) {
+	name := e.Node
+	if name == "" {
+		name = "The execution"
+	}
+	if !e.Waiting || e.Reason == nil {
+		state := "does not wait"
+		if e.Status != "" {
+			state += ": it is " + e.Status
+		}
+		fmt.Fprintf(out, "%s %s.\n", name, state)
+		return
+	}
+	waited := ""
+	if e.Since != nil {
+		waited = " for " + time.Since(*e.Since).Truncate(time.Second).String()
+	}
+	r := e.Reason
+	fmt.Fprintf(out, "%s waits%s (%s)\n  %s\n", name, waited, r.Code, r.Message)
+	if e.AboutToStart {
+		fmt.Fprintln(out, "  Room is set aside for it: it is about to start.")
+	}
+	if r.Position > 0 {
+		fmt.Fprintf(out, "  place in the queue: %d\n", r.Position)
+	}
+	if r.StartsFrom != nil && r.StartsTo != nil {
+		fmt.Fprintf(out, "  starts: %s to %s", r.StartsFrom.Local().Format("15:04:05"), r.StartsTo.Local().Format("15:04:05"))
+		if r.Basis > 0 {
+			fmt.Fprintf(out, ", by %d earlier attempts", r.Basis)
+		}
+		fmt.Fprintln(out)
+	}
+	for _, h := range e.Holders {
+		who := h.CountsFor
+		if h.ExecutionID != "" {
+			who = strings.TrimSpace(h.WorkflowName+" "+h.Node) + " " + h.ExecutionID
+		}
+		borrowed := ""
+		if h.Borrowed {
+			borrowed = ", partly borrowed"
+		}
+		fmt.Fprintf(out, "  held by %s: %d%s%s\n", who, h.Amount, r.Unit, borrowed)
+	}
+	for _, d := range e.Decisions {
+		fmt.Fprintf(out, "  %s  %s\n", d.At.Local().Format("15:04:05"), d.Text)
+	}
+}
