@@ -22,27 +22,45 @@ import (
 type client struct {
 	base  string
 	token string
+	local bool // the token is that of the local administrator
 	http  *http.Client
 }
 
-// newClient takes --server and the token from the environment, or from the file
-// that a server on this machine wrote.
+// newClient takes --server and the token from the environment, from what
+// `flowforge login --token` stored, or from the file that a server on this machine
+// wrote.
 func newClient(cmd *cobra.Command) (*client, error) {
+	server, err := serverFlag(cmd)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{base: server, token: os.Getenv("FLOWFORGE_TOKEN"), http: &http.Client{}}
+	if c.token != "" {
+		return c, nil
+	}
+	stored, err := loadCredentials()
+	if err != nil {
+		return nil, err
+	}
+	if c.token = stored.Servers[serverKey(server)].Token; c.token != "" {
+		return c, nil
+	}
+	b, err := os.ReadFile(filepath.Join(dataDir(), "admin.token"))
+	if err != nil {
+		return nil, fmt.Errorf("no API key: run `flowforge login --server %s --token`, set FLOWFORGE_TOKEN, or run this where the server's data directory is (%w)", server, err)
+	}
+	c.token, c.local = strings.TrimSpace(string(b)), true
+	return c, nil
+}
+
+// serverFlag returns the address of --server without a slash at its end.
+func serverFlag(cmd *cobra.Command) (string, error) {
 	server, _ := cmd.Flags().GetString("server")
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, fmt.Errorf("--server %q is not an address such as http://127.0.0.1:8080", server)
+		return "", fmt.Errorf("--server %q is not an address such as http://127.0.0.1:8080", server)
 	}
-	token := os.Getenv("FLOWFORGE_TOKEN")
-	if token == "" {
-		path := filepath.Join(dataDir(), "admin.token")
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("no API token: set FLOWFORGE_TOKEN, or run this where the server's data directory is (%w)", err)
-		}
-		token = strings.TrimSpace(string(b))
-	}
-	return &client{base: strings.TrimRight(server, "/"), token: token, http: &http.Client{}}, nil
+	return strings.TrimRight(server, "/"), nil
 }
 
 func addClientFlags(cmd *cobra.Command) {
@@ -101,6 +119,9 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
+	if project := os.Getenv("FLOWFORGE_PROJECT"); project != "" {
+		req.Header.Set("X-FlowForge-Project", project)
+	}
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}

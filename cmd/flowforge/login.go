@@ -1,32 +1,109 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/flowforge/flowforge/unixsocket"
 )
 
 func newLoginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
-		Short: "Print a new one-time login link of the server on this machine",
-		Args:  arguments(),
+		Short: "Print a one-time login link of the server on this machine, or store an API key for another",
+		Long: "Print a new one-time login link of the local administrator, on the server's own machine.\n" +
+			"With --token, read an API key and store it for the server of --server; a page of the\n" +
+			"server makes keys: /account/keys.",
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := newClient(cmd)
-			if err != nil {
-				return err
+			if store, _ := cmd.Flags().GetBool("token"); store {
+				return storeLogin(cmd)
 			}
-			var answer struct {
-				URL string `json:"url"`
-			}
-			if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/login-links", nil, &answer); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), answer.URL)
-			return nil
+			return printLoginLink(cmd)
 		},
 	}
+	cmd.Flags().Bool("token", false, "read an API key from the terminal or standard input and store it")
 	addClientFlags(cmd)
 	return cmd
+}
+
+// printLoginLink asks the server for a link. On its own machine it goes by the
+// socket in the data directory, which a server with sign-in providers wants to see
+// from the local administrator.
+func printLoginLink(cmd *cobra.Command) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	socket := filepath.Join(dataDir(), "run", "api.sock")
+	if conn, err := unixsocket.Dial(cmd.Context(), socket); c.local && err == nil {
+		_ = conn.Close()
+		c.http = unixsocket.Client(socket)
+	}
+	var answer struct {
+		URL string `json:"url"`
+	}
+	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/login-links", nil, &answer); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), answer.URL)
+	return nil
+}
+
+// storeLogin reads an API key, tries it, and stores it.
+func storeLogin(cmd *cobra.Command) error {
+	server, err := serverFlag(cmd)
+	if err != nil {
+		return err
+	}
+	token, err := readToken(cmd)
+	if err != nil {
+		return err
+	}
+	c := &client{base: server, token: token, http: &http.Client{}}
+	var me struct {
+		Name string `json:"name"`
+	}
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/me", nil, &me); err != nil {
+		return err
+	}
+	path, err := storeToken(server, credential{Token: token, User: me.Name})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Signed in to %s as %s. The key is in %s.\n", server, me.Name, path)
+	return nil
+}
+
+// readToken reads one line, without showing it on a terminal.
+func readToken(cmd *cobra.Command) (string, error) {
+	var b []byte
+	var err error
+	if file, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor fits
+		fmt.Fprint(cmd.ErrOrStderr(), "API key: ")
+		b, err = term.ReadPassword(int(file.Fd())) //nolint:gosec // a file descriptor fits
+		fmt.Fprintln(cmd.ErrOrStderr())
+	} else {
+		b, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64<<10))
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return "", err
+		}
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if token == "" {
+		return "", errors.New("no key was given: write it to standard input, or type it")
+	}
+	return token, nil
 }
