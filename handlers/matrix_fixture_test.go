@@ -1,0 +1,154 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// matrixFixture is a site with one of everything in the local project, and
+// somebody in every role.
+type matrixFixture struct {
+	*testBundle
+	objects []string // pairs of a name in braces and what it stands for
+	callers map[string]*caller
+	own     map[string][]string // what each caller launched, as objects
+}
+
+// names replaces the names in braces for a caller.
+func (f *matrixFixture) names(caller string) *strings.Replacer {
+	own, ok := f.own[caller]
+	if !ok {
+		own = f.own["installation admin"]
+	}
+	return strings.NewReplacer(append(append([]string{}, f.objects...), own...)...)
+}
+
+func newMatrixFixture(t *testing.T) *matrixFixture {
+	t.Helper()
+	f := &matrixFixture{testBundle: setup(t), callers: map[string]*caller{}, own: map[string][]string{}}
+	f.objects = matrixObjects(t, f.testBundle)
+	f.signInEverybody(t)
+	for name, c := range f.callers {
+		switch name {
+		case "developer", "team admin", "tenant admin", "installation admin":
+			f.own[name] = []string{"{own}", launchFlow(t, c), "{second own}", launchFlow(t, c)}
+		}
+	}
+	return f
+}
+
+// signInEverybody gives every role of the matrix a real session, key or token.
+func (f *matrixFixture) signInEverybody(t *testing.T) {
+	t.Helper()
+	places := map[string]struct {
+		role string
+		node uuid.UUID
+	}{
+		"viewer": {auth.Viewer, auth.LocalProject}, "developer": {auth.ProjectDev, auth.LocalProject},
+		"team admin": {auth.TeamAdmin, auth.LocalTeam}, "tenant admin": {auth.TenantAdmin, auth.LocalTenant},
+	}
+	for name, p := range places {
+		f.callers[name] = f.signIn(t, f.person(t, name, p.role, p.node))
+	}
+	elsewhere, _ := f.tenant(t, "elsewhere")
+	f.callers["other tenant"] = f.signIn(t, f.person(t, "other tenant", auth.TenantAdmin, elsewhere))
+	f.callers["installation admin"] = f.signIn(t, auth.LocalAdmin)
+	f.callers["anonymous"] = f.nobody
+	f.callers["expired"] = f.expiredSession(t)
+	f.callers["revoked"] = f.revokedKey(t)
+	first := uuid.MustParse(strings.NewReplacer(f.objects...).Replace("{execution}"))
+	f.callers["task token"] = f.bearer(f.taskToken(t, first, 1))
+}
+
+func (b *testBundle) bearer(token string) *caller {
+	return &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + token}}}
+}
+
+// taskToken is the token of an attempt at the first node of an execution that is
+// waiting for its process.
+func (b *testBundle) taskToken(t *testing.T, id uuid.UUID, attempt int) string {
+	t.Helper()
+	e, err := b.executions.Get(b.ctx, id)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(b.ctx, "INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at) VALUES ($1, 0, $2, 'test', now())", id, attempt)
+	require.NoError(t, err)
+	scope := auth.TaskScope{ExecutionID: id, Attempt: attempt, TenantID: e.TenantID, ProjectID: e.ProjectID}
+	return b.signer.Sign(scope, time.Now().Add(time.Hour))
+}
+
+// expiredSession is a session of an administrator that is over.
+func (b *testBundle) expiredSession(t *testing.T) *caller {
+	t.Helper()
+	user := b.person(t, "expired", auth.TenantAdmin, auth.LocalTenant)
+	c := b.signIn(t, user)
+	require.Equal(t, http.StatusOK, c.get(t, "/").status)
+	_, err := b.pool.Exec(b.ctx, "UPDATE sessions SET expires_at = now() - interval '1 second' WHERE user_id = $1", user)
+	require.NoError(t, err)
+	return c
+}
+
+// revokedKey is an API key of an administrator that was revoked.
+func (b *testBundle) revokedKey(t *testing.T) *caller {
+	t.Helper()
+	user := b.person(t, "revoked", auth.TenantAdmin, auth.LocalTenant)
+	key := b.keys.Make()
+	_, err := b.pool.Exec(b.ctx, "INSERT INTO api_keys (id, user_id, name, secret_hmac, created_at, created_by) VALUES ($1, $2, 'ci', $3, now(), $2)", key.ID, user, key.MAC)
+	require.NoError(t, err)
+	c := b.bearer(key.Token)
+	require.Equal(t, http.StatusOK, c.get(t, "/api/v1/executions").status)
+	_, err = b.pool.Exec(b.ctx, "UPDATE api_keys SET revoked_at = now() WHERE id = $1", key.ID)
+	require.NoError(t, err)
+	return c
+}
+
+// matrixDocument is a workflow whose one node does nothing.
+func matrixDocument(name string) string {
+	return fmt.Sprintf("name: %s\nversion: 1.0.0\noperators:\n  - {name: wait, type: noop}\n", name)
+}
+
+func launchFlow(t *testing.T, c *caller) string {
+	t.Helper()
+	return c.post(t, "/api/v1/executions", `{"workflow": "matrix.flow"}`).object(t, http.StatusCreated)["execution_id"].(string)
+}
+
+// matrixObjects makes the objects that the rows name in the project of b.ctx.
+func matrixObjects(t *testing.T, b *testBundle) []string {
+	t.Helper()
+	subject, _ := auth.SubjectOf(b.ctx)
+	flow := b.register(t, matrixDocument("matrix.flow"))
+	b.register(t, matrixDocument("matrix.shelf"))
+	launch := func() execution.Execution {
+		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "matrix.flow"})
+		require.NoError(t, err)
+		return e
+	}
+	first := launch()
+	a := b.publish(t, first, artifact.New{Node: "wait", Name: "report", Type: "Report", Kind: "Report", Filename: "report.html"}, "<p>fine in "+subject.ProjectID.String()+"</p>")
+	for kind, name := range map[typeregistry.Kind]string{typeregistry.KindDataset: "digits", typeregistry.KindModel: "net", typeregistry.KindFeatureSet: "people"} {
+		entry := catalogue.Entry{Kind: kind, Name: name, Version: "1"}
+		if kind == typeregistry.KindFeatureSet {
+			entry.Facts.EntityKey, entry.Facts.Features = "id", []typeregistry.Column{{Name: "age", DType: "Integer"}}
+		}
+		_, _, err := b.catalogue.Register(b.ctx, entry)
+		require.NoError(t, err, "%+v", err)
+	}
+	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "Mark", "extends": "Integer(min=1, max=6)"}`))
+	require.NoError(t, err)
+	return []string{
+		"{flow}", "matrix.flow", "{flow id}", flow.WorkflowID.String(), "{shelf}", "matrix.shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
+		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", "Mark", "{dataset}", "digits@1", "{model}", "net@1", "{features}", "people@1",
+		"{project}", subject.ProjectID.String(), "{team}", auth.LocalTeam.String(), "{tenant}", subject.TenantID.String(),
+	}
+}

@@ -1,0 +1,146 @@
+package handlers_test
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/flowforge/flowforge/auth"
+)
+
+// matrix has at least one row per route, in the order in which they are sent.
+func matrix() []row {
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), dataRows(), changeRows())
+}
+
+// openRows are for everybody.
+func openRows() []row {
+	const ok, moved = http.StatusOK, http.StatusSeeOther
+	outside := func(r row) row { r.guard = none; return r }
+	return []row{
+		outside(public("GET /healthz", "/healthz", "", ok)),
+		outside(public("GET /readyz", "/readyz", "", ok)),
+		public("GET /api/v1/openapi.json", "/api/v1/openapi.json", "", ok),
+		public("GET /api/v1/openapi.yaml", "/api/v1/openapi.yaml", "", ok),
+		public("GET /api/v1/openapi-3.0.json", "/api/v1/openapi-3.0.json", "", ok),
+		public("GET /api/v1/openapi-3.0.yaml", "/api/v1/openapi-3.0.yaml", "", ok),
+		public("GET /api/v1/schemas/{schema}", "/api/v1/schemas/Problem.json", "", ok),
+		public("GET /login", "/login", "", ok),
+		public("POST /login", "/login", "token=wrong", http.StatusUnauthorized),
+		public("POST /preferences/theme", "/preferences/theme", "theme=dark", moved),
+		public("POST /preferences/keys", "/preferences/keys", "keys=off", moved),
+	}
+}
+
+// taskRows are for the token of an attempt.
+func taskRows() []row {
+	const ok = http.StatusOK
+	return []row{
+		forTasks("POST /flowforge.v1.TaskService/*", "/flowforge.v1.TaskService/GetCheckpoint", "{}", ok),
+		forTasks("GET /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusNotFound), // no input of its own
+		forTasks("HEAD /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", ok),
+		forTasks("PUT /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusConflict), // not begun yet
+	}
+}
+
+// listRows are of the current project and name nothing in it.
+func listRows() []row {
+	return []row{
+		page("/", "/", auth.ExecutionRead), page("/home/stream", "/home/stream", auth.ExecutionRead),
+		page("/search", "/search?q=matrix", auth.WorkflowRead), page("/docs", "/docs", ""), page("/projects", "/projects", ""),
+		page("/workflows", "/workflows", auth.WorkflowRead),
+		page("/executions", "/executions", auth.ExecutionRead),
+		page("/executions/stream", "/executions/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),
+		page("/artifacts", "/artifacts", auth.ArtifactRead), page("/types", "/types", auth.TypeRead),
+		page("/typeahead", "/typeahead?q=dig&type=Dataset", auth.CatalogueRead),
+		page("/typeahead/preview", "/typeahead/preview?ref=digits@1&type=Dataset", auth.CatalogueRead),
+		page("/dev/gallery", "/dev/gallery", ""), page("/dev/gallery/{view}", "/dev/gallery/workflows", ""),
+		read("/workflows", "/workflows", auth.WorkflowRead), read("/executions", "/executions", auth.ExecutionRead),
+		read("/artifacts", "/artifacts", auth.ArtifactRead), read("/types", "/types", auth.TypeRead),
+		read("/datasets", "/datasets", auth.CatalogueRead), read("/models", "/models", auth.CatalogueRead),
+		read("/feature-store/feature-sets", "/feature-store/feature-sets", auth.CatalogueRead),
+		read("/feature-store/features", "/feature-store/features", auth.CatalogueRead),
+	}
+}
+
+func workflowRows() []row {
+	return []row{
+		page("/workflows/{name}", "/workflows/{flow}", auth.WorkflowRead).object(),
+		page("/workflows/{name}", "/workflows/{flow id}", auth.WorkflowRead).object(),
+		page("/workflows/{name}/versions/{version}", "/workflows/{flow}/versions/1.0.0", auth.WorkflowRead).object(),
+		page("/workflows/{name}/launch", "/workflows/{flow}/launch", auth.WorkflowRead).object(),
+		page("/launch/{id}", "/launch/{flow id}", auth.WorkflowRead).object().answers(http.StatusSeeOther),
+		read("/workflows/{workflow_id}", "/workflows/{flow}", auth.WorkflowRead).object(),
+		read("/workflows/{workflow_id}", "/workflows/{flow id}", auth.WorkflowRead).object(),
+		read("/workflows/{workflow_id}/versions/{version}", "/workflows/{flow}/versions/latest", auth.WorkflowRead).object(),
+		read("/workflows/{workflow_id}/versions/{version}/ui-schema", "/workflows/{flow id}/versions/1.0.0/ui-schema", auth.WorkflowRead).object(),
+	}
+}
+
+func executionRows() []row {
+	return []row{
+		page("/executions/{id}", "/executions/{execution}", auth.ExecutionRead).object(),
+		page("/executions/{id}/stream", "/executions/{execution}/stream", auth.ExecutionRead).object(),
+		page("/executions/{id}/cancel", "/executions/{execution}/cancel", auth.ExecutionRead).object(),
+		page("/executions/{id}/nodes/{node}", "/executions/{execution}/nodes/wait", auth.ExecutionRead).object(),
+		page("/executions/{id}/logs", "/executions/{execution}/logs", auth.LogRead).object(),
+		page("/executions/{id}/logs/stream", "/executions/{execution}/logs/stream", auth.LogRead).object(),
+		page("/executions/{id}/logs.txt", "/executions/{execution}/logs.txt", auth.LogRead).object(),
+		read("/executions/{execution_id}", "/executions/{execution}", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/nodes", "/executions/{execution}/nodes", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/artifacts", "/executions/{execution}/artifacts", auth.ArtifactRead).object(),
+		read("/executions/{execution_id}/events", "/executions/{execution}/events", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/metrics", "/executions/{execution}/metrics", auth.LogRead).object(),
+		read("/executions/{execution_id}/logs", "/executions/{execution}/logs", auth.LogRead).object(),
+		read("/executions/{execution_id}/logs/stream", "/executions/{execution}/logs/stream", auth.LogRead).object(),
+	}
+}
+
+// dataRows are about artifacts, types and entries of the catalogue.
+func dataRows() []row {
+	return []row{
+		page("/artifacts/{id}", "/artifacts/{artifact}", auth.ArtifactRead).object(),
+		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
+		page("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
+		page("/artifacts/{id}/frame", "/artifacts/{artifact}/frame", auth.ArtifactRead).object(),
+		read("/artifacts/{artifact_id}", "/artifacts/{artifact}", auth.ArtifactRead).object(),
+		read("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object(),
+		read("/artifacts/{id}/download", "/artifacts/{artifact}/download", auth.ArtifactRead).object().head(),
+		read("/artifacts/by-hash/{sha256}", "/artifacts/by-hash/{sha}", auth.ArtifactRead).object(),
+		page("/types/{name}", "/types/{type}", auth.TypeRead).object(),
+		read("/types/{type_name}", "/types/{type}", auth.TypeRead).object(),
+		read("/types/{type_name}/ui-schema", "/types/{type}/ui-schema", auth.TypeRead).object(),
+		read("/datasets/{ref}", "/datasets/{dataset}", auth.CatalogueRead).object(),
+		read("/models/{ref}", "/models/{model}", auth.CatalogueRead).object(),
+		read("/feature-store/feature-sets/{ref}", "/feature-store/feature-sets/{features}", auth.CatalogueRead).object(),
+	}
+}
+
+// changeRows change something; they come last.
+func changeRows() []row {
+	const ok, created, moved = http.StatusOK, http.StatusCreated, http.StatusSeeOther
+	return []row{
+		form("/preferences/project", "/preferences/project", "project={project}", "", moved).object(),
+		form("/uploads", "/uploads?type=File&name=inputs.x", "", "", http.StatusUnprocessableEntity), // no file
+		write("POST", "/blobs", "/blobs?filename=a.txt", "some bytes", auth.ArtifactWrite, created),
+		write("POST", "/workflows", "/workflows", `{"name": "by.anybody", "version": "1.0.0", "operators": [{"name": "wait", "type": "noop"}]}`, auth.WorkflowWrite, created),
+		write("POST", "/types", "/types", `{"type_name": "Grade", "extends": "Integer(min=1, max=6)"}`, auth.TypeWrite, created).at(tenant),
+		write("POST", "/datasets", "/datasets", `{"name": "rows", "version": "1"}`, auth.CatalogueWrite, created),
+		write("POST", "/models", "/models", `{"name": "net", "version": "2"}`, auth.CatalogueWrite, created),
+		write("POST", "/feature-store/feature-sets", "/feature-store/feature-sets",
+			`{"name": "more", "version": "1", "entity_key": "id", "features": [{"name": "age", "dtype": "Integer"}]}`, auth.CatalogueWrite, created),
+		write("POST", "/login-links", "/login-links", "", auth.Administer, ok).at(installation),
+		form("/workflows/{name}/launch", "/workflows/{flow}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
+		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
+		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),
+		write("POST", "/executions", "/executions", `{"workflow_id": "{flow id}"}`, auth.ExecutionLaunch, created).object(),
+		// Developers cancel what they launched, administrators everything.
+		write("POST", "/executions/{execution_id}/cancel", "/executions/{execution}/cancel", "{}", auth.ExecutionCancelAny, ok).object(),
+		write("POST", "/executions/{execution_id}/cancel", "/executions/{own}/cancel", "", auth.ExecutionCancel, ok).object(),
+		form("/executions/{id}/cancel", "/executions/{second}/cancel", "reason=enough", auth.ExecutionCancelAny, moved).object(),
+		form("/executions/{id}/cancel", "/executions/{second own}/cancel", "", auth.ExecutionCancel, moved).object(),
+		write("POST", "/workflows/{workflow_id}/archive", "/workflows/{shelf}/archive", "", auth.WorkflowArchive, ok).object(),
+		write("POST", "/workflows/{workflow_id}/unarchive", "/workflows/{shelf}/unarchive", "", auth.WorkflowArchive, ok).object(),
+		form("/workflows/{name}/archive", "/workflows/{shelf}/archive", "", auth.WorkflowArchive, moved).object(),
+		public("POST /logout", "/logout", "", moved),
+	}
+}
