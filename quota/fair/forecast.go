@@ -1,6 +1,8 @@
 package fair
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,4 +51,107 @@ type Waiting struct {
 	Path     []LevelRef // from the tenant to the project
 	Reason   Reason
 	Offered  bool // room is set aside for it: it is about to start
+}
+
+// Forecast says what would happen if all of requests were made now, at once. It
+// changes nothing. Requests whose Key is zero are given one.
+func (s *Scheduler) Forecast(requests []Request) Forecast {
+	s.mu.Lock()
+	s.state.tick(s.config.Now())
+	sim := s.state.clone()
+	s.mu.Unlock()
+	return sim.forecast(requests)
+}
+
+// forecast changes s.
+func (s *state) forecast(requests []Request) Forecast {
+	keys := make([]Key, len(requests))
+	asker := uuid.New()
+	for i, r := range requests {
+		if r.Key == (Key{}) {
+			r.Key = Key{asker, i}
+		}
+		keys[i], r.Since = r.Key, s.now
+		if reason, never := s.neverFits(r); never {
+			return Forecast{Verdict: NeverFits, Message: reason.Message, Resource: reason.Resource, Reason: reason, Key: r.Key}
+		}
+		s.want(r)
+	}
+	waiting := s.clone()
+	s.distribute(uuid.Nil)
+	var last Key
+	place := 0
+	order := s.rank(s.queue.count, func(r *Request) bool { return containsKey(keys, r.Key) })
+	for key, p := range order.places {
+		if p > place {
+			last, place = key, p
+		}
+	}
+	if place == 0 {
+		return Forecast{Verdict: FitsNow, Message: "Fits now."}
+	}
+	r, _ := s.queue.find(last)
+	reason := s.why(s.queue.lines[sizeOf(r)], &r, allHolders)
+	reason.Position = place
+	reason.Ahead = s.ahead(s.rank(maxRanked, nil), firstOf(order.keys), reason)
+	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
+	if band, ok := waiting.band(keys); ok {
+		f.Wait = band.typical.Sub(s.now)
+		f.StartsFrom, f.StartsTo = &band.from, &band.to
+		reason.StartsFrom, reason.StartsTo = f.StartsFrom, f.StartsTo
+	}
+	f.Message = f.sentence()
+	return f
+}
+
+func containsKey(keys []Key, key Key) bool {
+	for _, k := range keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+func firstOf(keys []Key) Key {
+	if len(keys) == 0 {
+		return Key{}
+	}
+	return keys[0]
+}
+
+// sentence says f for readers.
+func (f *Forecast) sentence() string {
+	text := "Would wait"
+	if f.Wait > 0 {
+		text += " about " + roughly(f.Wait)
+	}
+	switch f.Ahead {
+	case 0:
+	case 1:
+		text += " behind 1 job"
+	default:
+		text += fmt.Sprintf(" behind %d jobs", f.Ahead)
+	}
+	if f.Resource != "" {
+		text += " (" + f.Resource.Title() + ")"
+	}
+	if f.Wait == 0 {
+		text += "; there is no history yet to say how long"
+	}
+	return text + "."
+}
+
+// roughly rounds d as one says it: "20 s", "12 min", "3 h", "2 days".
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(1, int(math.Round(d.Seconds()))))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%d min", int(math.Round(d.Minutes())))
+	case d < 36*time.Hour:
+		return fmt.Sprintf("%d h", int(math.Round(d.Hours())))
+	default:
+		return fmt.Sprintf("%d days", int(math.Round(d.Hours()/24)))
+	}
 }

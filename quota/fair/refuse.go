@@ -34,23 +34,23 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 			reason = s.state.why(l, l.head(), maxHolders)
 			reasons[l] = reason
 		}
-		reason.Position = s.ranking().places[r.Key]
+		reason.Position = s.lineup().places[r.Key]
 		refused = append(refused, Refusal{r.Key, reason})
 	}
 	return refused
 }
 
-// ranking is the order of admission as it was at a time.
-type ranking struct {
+// lineup is the order of admission as it was at a time.
+type lineup struct {
 	at      time.Time
 	changes int
 	keys    []Key
 	places  map[Key]int
 }
 
-// ranking returns the order of admission: exact for a short queue, and else at
+// lineup returns the order of admission: exact for a short queue, and else at
 // most a second old.
-func (s *Scheduler) ranking() *ranking {
+func (s *Scheduler) lineup() *lineup {
 	fresh := s.places.changes == s.changes && s.places.places != nil
 	recent := s.places.places != nil && s.state.queue.count > rankOften && s.state.now.Sub(s.places.at) < rankAtMost
 	if !fresh && !recent {
@@ -63,9 +63,9 @@ func (s *Scheduler) ranking() *ranking {
 // rank plays the admission of the first limit requests, as if there was room for
 // all and none ended. A nil wanted wants all; others are passed over, and do not
 // count against limit.
-func (s *state) rank(limit int, wanted func(*Request) bool) ranking {
+func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 	sim := s.sketch()
-	out := ranking{at: s.now, places: map[Key]int{}}
+	out := lineup{at: s.now, places: map[Key]int{}}
 	for place := 1; place <= s.queue.count && len(out.keys) < limit; place++ {
 		c := sim.next()
 		if c == nil {

@@ -74,7 +74,7 @@ type Scheduler struct {
 	machines []Machine
 	released map[Key]released // lately, for Undo and Refresh
 	changes  int              // grows with every change, for what is cached
-	places   ranking
+	places   lineup
 }
 
 // released is a reservation that ended here.
