@@ -21,6 +21,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Types", Description: "The types of inputs and outputs, and how forms ask for them."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Secrets", Description: "Keys and passwords for tasks: names and facts, never values."},
+		{Name: "Quotas", Description: "Who may hold what, and who holds it."},
 		{Name: "Sign-in", Description: "Links that sign a browser in."},
 	}
 	d.download()

@@ -48,7 +48,7 @@ func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 	lines := interruptions("Interrupted", "it holds more than it may then", p.Lowered)
 	lines = append(lines, interruptions("Interrupted", "work within its guarantee needs the room", p.Reclaimed)...)
 	for _, s := range p.OverCeiling {
-		lines = append(lines, views.QuotaEffect{Strong: nodeName(s.Level) + " stays too large for a while:", Text: fmt.Sprintf(
+		lines = append(lines, views.QuotaEffect{Strong: levelName(s.Level) + " stays too large for a while:", Text: fmt.Sprintf(
 			"it holds %s, may hold %s, and what it runs may not be interrupted. Nothing new starts until enough has ended.",
 			quotaWords(s.Resource, s.Used), quotaUnit(s.Resource).Amount(s.Ceiling))})
 	}
@@ -106,7 +106,7 @@ func (f *quotaForm) shifts(p quota.Preview) []views.QuotaEffect {
 	if len(p.Changed) == 0 || p.Changed[0].After.ID != f.node.ID {
 		return nil
 	}
-	before, after, name := p.Changed[0].Before, p.Changed[0].After, nodeName(f.node.Ref())
+	before, after, name := p.Changed[0].Before, p.Changed[0].After, levelName(f.node.Ref())
 	for _, r := range f.group.resources {
 		was, will := before.Resources[r], after.Resources[r]
 		switch {
@@ -170,7 +170,7 @@ func compareBar(n *quota.Node, r fair.Resource, scale int64, when string) views.
 	if f.Limit >= 0 {
 		note = f.Unit.Amount(f.Limit) + " guaranteed, " + note
 	}
-	name := strings.TrimSpace(nodeName(n.Ref()) + " " + when)
+	name := strings.TrimSpace(levelName(n.Ref()) + " " + when)
 	f.Who = name
 	return views.QuotaCompare{Name: name + " · " + quotaName(r), Note: note, Bar: ui.NewQuotaBar(f)}
 }

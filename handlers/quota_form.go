@@ -68,7 +68,7 @@ func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*
 		return nil, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 	}
 	if !node.Writable {
-		return nil, apperr.New(apperr.Forbidden, "The limits of %s are changed by who runs what is above it.", nodeName(node.Ref()))
+		return nil, apperr.New(apperr.Forbidden, "The limits of %s are changed by who runs what is above it.", levelName(node.Ref()))
 	}
 	f := &quotaForm{page: p, node: node, saved: saved, typed: typed, group: p.selection.pick(quotaGroups(p.overview), typed)}
 	f.read()
@@ -125,7 +125,7 @@ func (f *quotaForm) version() int64 {
 
 // draw is the form with the consequences of what is typed.
 func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
-	id, name := f.node.ID.String(), nodeName(f.node.Ref())
+	id, name := f.node.ID.String(), levelName(f.node.Ref())
 	back := f.page.selection.values()
 	e := &views.QuotaEdit{
 		ID: id, Name: name, Kind: f.node.Kind, Action: views.QuotaEditURL(id), PreviewURL: views.QuotaPreviewURL(id),
@@ -236,7 +236,7 @@ func (f *quotaForm) handed(r fair.Resource) string {
 	if parent == nil {
 		return ""
 	}
-	u, name := quotaUnit(r), nodeName(parent.Ref())
+	u, name := quotaUnit(r), levelName(parent.Ref())
 	promised := u.Amount(parent.Handed[r]) + " are promised below it"
 	if limit, ok := parent.Limits.Limit[r]; ok {
 		text := fmt.Sprintf("%s has %s, %s.", name, u.Amount(limit), promised)

@@ -51,7 +51,7 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 		h.Ranges = append(h.Ranges, ui.Choice{Name: s.name, Current: current, URL: p.selection.url(func(q *quotaSelection) { q.span = s.key }) + "#history"})
 	}
 	for _, n := range p.overview.Nodes {
-		h.Nodes = append(h.Nodes, ui.Option{Value: shortNode(n.ID), Name: nodePath(n.Path), Selected: n.ID == node.ID})
+		h.Nodes = append(h.Nodes, ui.Option{Value: shortNode(n.ID), Name: levelPath(n.Path), Selected: n.ID == node.ID})
 	}
 	for _, g := range quotaGroups(p.overview) {
 		for _, r := range g.resources {
@@ -67,7 +67,7 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 		h.Empty = "Use is written down once a minute; nothing was in " + span.words + "."
 		return h, nil
 	}
-	p.draw(&h, data, quotaUnit(resource), fmt.Sprintf("%s of %s in %s", quotaName(resource), nodeName(node.Ref()), span.words))
+	p.draw(&h, data, quotaUnit(resource), fmt.Sprintf("%s of %s in %s", quotaName(resource), levelName(node.Ref()), span.words))
 	return h, nil
 }
 
@@ -158,7 +158,7 @@ func (p *quotaPage) changes(ctx context.Context) ([]views.QuotaChange, error) {
 	var out []views.QuotaChange
 	for _, c := range list {
 		out = append(out, views.QuotaChange{
-			Who: c.Actor, Node: nodeName(c.Node), Text: changeText(c), At: p.clock.Ago(c.At), Reason: c.Reason, UndoURL: p.undoURL(c),
+			Who: c.Actor, Node: levelName(c.Node), Text: changeText(c), At: p.clock.Ago(c.At), Reason: c.Reason, UndoURL: p.undoURL(c),
 		})
 	}
 	return out, nil

@@ -121,7 +121,7 @@ func (p *quotaPage) advice() []views.QuotaAdvice {
 }
 
 func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
-	starved, other, u := nodeName(pair.Starved), nodeName(pair.Other), quotaUnit(pair.Resource)
+	starved, other, u := levelName(pair.Starved), levelName(pair.Other), quotaUnit(pair.Resource)
 	if pair.Guaranteed {
 		return views.QuotaAdvice{
 			Strong: fmt.Sprintf("%s waits for %s of its guarantee while %s borrows %s.", starved, quotaWords(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
@@ -251,7 +251,7 @@ func quotaRecord(n quota.Node, r fair.Resource) []string {
 	}
 	state := n.Resources[r]
 	record := []string{
-		n.ID.String(), n.Kind, csvText(nodePath(n.Path)), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
+		n.ID.String(), n.Kind, csvText(levelPath(n.Path)), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
 		number(n.Limits.Limit), number(n.Limits.Borrow), number(n.Limits.Lend), number(n.Most),
 	}
 	for _, v := range []int64{state.Used, state.Borrowed, state.Lent, state.Free, state.Waiting} {
@@ -268,13 +268,13 @@ func csvText(s string) string {
 	return s
 }
 
-func nodePath(path []fair.LevelRef) string {
+func levelPath(path []fair.LevelRef) string {
 	text := ""
 	for i, l := range path {
 		if i > 0 {
 			text += "/"
 		}
-		text += nodeName(l)
+		text += levelName(l)
 	}
 	return text
 }

@@ -165,7 +165,7 @@ func (p *quotaPage) scales(group quotaGroup) []int64 {
 func (p *quotaPage) row(n quotaShown, group quotaGroup, scales []int64) views.QuotaRow {
 	short := shortNode(n.ID)
 	row := views.QuotaRow{
-		ID: short, Name: nodeName(n.Ref()), Kind: n.Kind, Level: len(n.Path) - 1, Open: n.open, Context: n.context,
+		ID: short, Name: levelName(n.Ref()), Kind: n.Kind, Level: len(n.Path) - 1, Open: n.open, Context: n.context,
 		Weight: ui.Float(n.Limits.Weight), Notes: p.notes(n.ID), Editing: n.ID == p.selection.edit,
 		Waiting: views.QuotaWaiting{ID: "qw-" + short, Text: ui.Number(int64(n.Waiting))},
 	}
@@ -189,8 +189,8 @@ func (p *quotaPage) row(n quotaShown, group quotaGroup, scales []int64) views.Qu
 	return row
 }
 
-// nodeName is what people call a tenancy node.
-func nodeName(l fair.LevelRef) string {
+// levelName is what people call a tenancy node.
+func levelName(l fair.LevelRef) string {
 	if l.Kind == "installation" {
 		return "This installation"
 	}
@@ -205,7 +205,7 @@ func quotaBar(n *quota.Node, r fair.Resource, scale int64) ui.QuotaBar {
 func quotaFigures(n *quota.Node, r fair.Resource, scale int64) ui.QuotaFigures {
 	state := n.Resources[r]
 	f := ui.QuotaFigures{
-		Who: nodeName(n.Ref()), Resource: quotaName(r), Unit: quotaUnit(r), Used: state.Used, Limit: -1, Most: -1,
+		Who: levelName(n.Ref()), Resource: quotaName(r), Unit: quotaUnit(r), Used: state.Used, Limit: -1, Most: -1,
 		Borrowed: state.Borrowed, Lent: state.Lent, Free: state.Free, Scale: scale,
 	}
 	if limit, ok := n.Limits.Limit[r]; ok {
@@ -252,7 +252,7 @@ func (p *quotaPage) saved(ctx context.Context, id string) (*views.QuotaSaved, er
 	for _, c := range changes {
 		if c.Node.ID.String() == id {
 			return &views.QuotaSaved{
-				Strong: "Saved: " + nodeName(c.Node) + ".", Text: changeText(c) + " in force from the next admission on.", UndoURL: p.undoURL(c),
+				Strong: "Saved: " + levelName(c.Node) + ".", Text: changeText(c) + " in force from the next admission on.", UndoURL: p.undoURL(c),
 			}, nil
 		}
 	}

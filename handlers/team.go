@@ -53,7 +53,7 @@ func (h *Handlers) team(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	clock, name := h.clock(r), nodeName(t.Node.Ref())
+	clock, name := h.clock(r), levelName(t.Node.Ref())
 	var crumbs []views.Crumb
 	for _, l := range t.Node.Path[:len(t.Node.Path)-1] {
 		if l.Kind != "installation" {
@@ -261,7 +261,7 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 		v.Note += ", borrowed"
 	}
 	if h.Owner.Name != "" {
-		v.Note = "of " + nodeName(h.Owner) + " " + v.Note
+		v.Note = "of " + levelName(h.Owner) + " " + v.Note
 	}
 	if h.Execution == uuid.Nil {
 		v.Name = "Somebody else"
@@ -274,7 +274,7 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 // teamShare says where the team stands among its siblings, and what that is made of.
 func teamShare(t quota.Team) views.TeamShare {
 	if len(t.Siblings) < 2 {
-		return views.TeamShare{Empty: "There is nobody beside " + nodeName(t.Node.Ref()) + " to share with."}
+		return views.TeamShare{Empty: "There is nobody beside " + levelName(t.Node.Ref()) + " to share with."}
 	}
 	own := t.Node.Standing
 	s := views.TeamShare{Strong: shareText(own.Score) + ":", Inputs: []ui.Fact{
@@ -304,7 +304,7 @@ func teamShare(t quota.Team) views.TeamShare {
 func standingText(t quota.Team) string {
 	place := slices.IndexFunc(t.Siblings, func(s quota.Standing) bool { return s.Own })
 	score := t.Node.Standing.Score
-	words := "exactly the share of " + nodeName(t.Node.Ref())
+	words := "exactly the share of " + levelName(t.Node.Ref())
 	switch {
 	case score < 0.9:
 		words = "below its share of what is left over"
