@@ -115,6 +115,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.typeAPI(api)
 	h.accountAPI(api)
 	h.catalogueAPI(api)
+	h.quotaAPI(api)
 	h.secretsAPI(api)
 	describeRoutes(api)
 	return api
