@@ -66,8 +66,12 @@ type Provenance struct {
 // LaunchCheck is what the panel beside the form says.
 type LaunchCheck struct {
 	Verdicts []Verdict
+	Choices  []Verdict // other ways to run what would wait
+	Facts    []ui.Fact // when it starts and ends, what it uses
 	Ready    bool
-	Summary  string // one line for the bar: "Ready to launch"
+	Waits    bool   // it is ready, and would wait for room
+	Never    bool   // it can never start
+	Summary  string // one line for the bar: "Fits now", "Would wait about 12 min"
 	Link     string // URL of the form with these values
 }
 
@@ -114,3 +118,14 @@ func (p LaunchPage) tab(view string) bool { return p.View == view }
 
 // isEmpty reports whether the workflow asks for nothing.
 func (p LaunchPage) isEmpty() bool { return len(p.Form.Controls()) == 0 }
+
+// state is the state symbol of the verdict in the bar.
+func (c LaunchCheck) state() string {
+	switch {
+	case c.Never:
+		return "FAILED"
+	case c.Ready && !c.Waits:
+		return "SUCCEEDED"
+	}
+	return "READY"
+}
