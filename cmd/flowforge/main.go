@@ -57,7 +57,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.AddCommand(
 		newServeCommand(), newMigrateCommand(), newLoginCommand(),
-		newApplyCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newWhyCommand(),
+		newApplyCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newWhyCommand(), newQuotaCommand(),
 		newRunnerCommand(), newTaskCommand(), newClickHouseEngineCommand(),
 	)
 	return root
