@@ -211,12 +211,18 @@ func (b *Book) distance(i int, k ask) int {
 // noLimit when nothing bounds it.
 func (b *Book) available(i, a int) int64 {
 	low, high := int64(0), int64(noLimit)
+	for l := i; l >= 0; l = b.tree.levels[l].parent {
+		n := &b.tree.levels[l]
+		if limit := n.limitOn(a); limit != noLimit {
+			high = min(high, limit+n.borrowOn(a)+1)
+		}
+	}
+	if high == noLimit {
+		return noLimit
+	}
 	fits := func(n int64) bool {
 		_, short := b.shortOn(i, quantity{a, n}, false)
 		return !short
-	}
-	if b.tree.bound(i, a) < 0 {
-		return noLimit
 	}
 	for low+1 < high {
 		if middle := low + (high-low)/2; fits(middle) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,6 +118,18 @@ func (q *queue) removeAll(execution uuid.UUID) {
 	for node := range q.entries[execution] {
 		q.remove(Key{execution, node})
 	}
+}
+
+// requests returns all that wait, by age.
+func (q *queue) requests() []Request {
+	all := make([]Request, 0, q.count)
+	for _, l := range q.lines {
+		for _, e := range l.entries {
+			all = append(all, e.request)
+		}
+	}
+	slices.SortFunc(all, func(a, b Request) int { return younger(&a, &b) })
+	return all
 }
 
 // oldest returns when the request that waits longest began to.

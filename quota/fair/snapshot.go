@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,4 +85,70 @@ type Idle struct {
 	Of       int64
 	Lent     int64 // part of Amount that relatives use meanwhile
 	Since    time.Time
+}
+
+// Snapshot returns the state of the tree for pages.
+func (s *Scheduler) Snapshot() Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.tick(s.config.Now())
+	return s.state.snapshot(s.config.IdleAfter)
+}
+
+func (s *state) snapshot(idleAfter time.Duration) Snapshot {
+	c := s.census()
+	out := Snapshot{At: s.now, Levels: make([]LevelState, len(s.tree().levels))}
+	var axes []int
+	for axis, r := range s.book.axes.names {
+		if c.matters(s, axis) {
+			axes = append(axes, axis)
+			out.Resources = append(out.Resources, r)
+		}
+	}
+	slices.SortFunc(out.Resources, Resource.Compare)
+	lent := s.lent()
+	for i := range out.Levels {
+		n := &s.tree().levels[i]
+		state := LevelState{
+			Level: n.Level, Depth: n.depth, Waiting: c.requests[i], Standing: s.levelScore(i),
+			Resources: make(map[Resource]ResourceState, len(axes)), History: map[Resource]float64{},
+		}
+		for _, axis := range axes {
+			r := s.book.axes.names[axis]
+			state.Resources[r] = s.resource(i, axis, c, lent[i].at(axis))
+			if past := s.history.on(i, axis); past > 0 {
+				state.History[r] = past
+			}
+		}
+		out.Levels[i] = state
+	}
+	out.Pairs = s.pairs(c)
+	out.Idle = s.idleGuarantees(idleAfter, lent)
+	if r := s.queue.oldest(); r != nil {
+		l := s.queue.lines[sizeOf(*r)]
+		out.Longest = &Waiting{Request: *r, Path: s.path(r.Project), Reason: s.why(l, r, maxHolders)}
+	}
+	return out
+}
+
+// resource is what level i has of one axis.
+func (s *state) resource(i, axis int, c *census, lent int64) ResourceState {
+	n := &s.tree().levels[i]
+	used := s.book.used[i].at(axis)
+	out := ResourceState{
+		Borrow: n.borrowOn(axis), Used: used, Guaranteed: used,
+		Offered: c.offered[i].at(axis), Ending: c.ending[i].at(axis), Waiting: c.waiting[i].at(axis),
+	}
+	if limit := n.limitOn(axis); limit != noLimit {
+		lend := n.lendOn(axis)
+		out.Limit, out.Lend = &limit, &lend
+		out.Guaranteed = min(used, limit)
+		out.Borrowed = used - out.Guaranteed
+		out.Lent = lent
+		out.Free = limit - out.Guaranteed - lent
+	}
+	if available := s.book.available(i, axis); available != noLimit {
+		out.Available = &available
+	}
+	return out
 }
