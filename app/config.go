@@ -37,6 +37,8 @@ type Config struct {
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
 	Slots     int // processes at a time; 0 takes a default from the cores
+	// GPUs says which there are ("A100:4,H100:2", or "none"); "" asks nvidia-smi.
+	GPUs string
 
 	PublicURL      string        // where people reach the server; "" is Addr
 	Providers      []oidc.Config // who signs people in; none is local mode: a login link

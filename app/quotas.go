@@ -2,24 +2,27 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/quota"
 )
 
 // openQuotas loads the limits of the tenancy tree and what is used of them, and
 // follows both until Close.
 func (a *App) openQuotas(ctx context.Context, p *parts) error {
-	capacity := quota.Machine()
-	for _, set := range []struct{ from, to *int }{
-		{&a.cfg.CPUMillis, &capacity.CPUMillis}, {&a.cfg.MemoryMiB, &capacity.MemoryMiB}, {&a.cfg.Slots, &capacity.Pods},
-	} {
-		if *set.from > 0 {
-			*set.to = *set.from
-		}
+	instance, err := auth.LoadSecret(a.paths.secret("instance"))
+	if err != nil {
+		return err
 	}
-	var err error
-	if p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Logger: a.cfg.Log, Now: time.Now}); err != nil {
+	p.instance = instance[:16]
+	capacity, err := a.capacity(ctx)
+	if err != nil {
+		return err
+	}
+	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
+	if err != nil {
 		return err
 	}
 	if err := p.quotas.Prepare(ctx); err != nil {
@@ -27,4 +30,25 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	}
 	a.background("the quotas", p.quotas.Run)
 	return nil
+}
+
+// capacity is what tasks may use of this machine.
+func (a *App) capacity(ctx context.Context) (quota.Capacity, error) {
+	c := quota.Machine()
+	for _, set := range []struct{ from, to *int }{
+		{&a.cfg.CPUMillis, &c.CPUMillis}, {&a.cfg.MemoryMiB, &c.MemoryMiB}, {&a.cfg.Slots, &c.Pods},
+	} {
+		if *set.from > 0 {
+			*set.to = *set.from
+		}
+	}
+	if a.cfg.GPUs == "" {
+		c.GPUs = quota.DetectGPUs(ctx)
+		return c, nil
+	}
+	var err error
+	if c.GPUs, err = quota.ParseGPUs(a.cfg.GPUs); err != nil {
+		return c, fmt.Errorf("FLOWFORGE_GPUS: %w", err)
+	}
+	return c, nil
 }

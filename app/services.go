@@ -22,8 +22,7 @@ import (
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/launcher/local"
-	quotas "github.com/flowforge/flowforge/quota"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -48,7 +47,8 @@ type parts struct {
 	workflows   *workflow.Service
 	executions  *execution.Service
 	secrets     *secret.Service
-	quotas      *quotas.Service
+	quotas      *quota.Service
+	instance    string // names this server among all on the database
 }
 
 // startServices builds the services from the bottom up and starts what works in
@@ -139,13 +139,10 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	launcher := local.New(local.Config{
 		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Environ: a.cfg.Environ, Version: version(a.cfg.Executable), Logger: a.cfg.Log,
 	})
-	instance, err := auth.LoadSecret(a.paths.secret("instance"))
-	if err != nil {
-		return err
-	}
+	var err error
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Secrets: p.secrets, Capacity: a.capacity(), Instance: instance[:16], DataDir: a.paths.join(),
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, DataDir: a.paths.join(),
 		Endpoint: "http://" + a.Addr(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
 	})
 	if err != nil {
@@ -176,20 +173,6 @@ func (a *App) within(limit time.Duration, message string, stop func(context.Cont
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	a.logError(message, stop(ctx))
-}
-
-func (a *App) capacity() quota.Amount {
-	c := quota.Machine()
-	if a.cfg.CPUMillis > 0 {
-		c.CPUMillis = a.cfg.CPUMillis
-	}
-	if a.cfg.MemoryMiB > 0 {
-		c.MemoryMiB = a.cfg.MemoryMiB
-	}
-	if a.cfg.Slots > 0 {
-		c.Slots = a.cfg.Slots
-	}
-	return c
 }
 
 // recordFact keeps the sum of each execution that has ended for analysis; a

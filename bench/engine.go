@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/launcher/local"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -73,7 +73,7 @@ func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, err
 	e.workflows = workflow.NewService(pool, builtinTypes{}, nil, time.Now)
 	e.executions, err = execution.New(execution.Config{
 		Pool: pool, Workflows: e.workflows, Artifacts: artifact.NewService(pool, store, time.Now), Launcher: launcher,
-		Signer: signer, Capacity: quota.Amount{CPUMillis: 64_000, MemoryMiB: 64_000, Slots: 64}, Instance: "bench", Logger: log,
+		Signer: signer, Capacity: quota.Capacity{CPUMillis: 64_000, MemoryMiB: 64_000, Pods: 64}, Instance: "bench", Logger: log,
 	})
 	if err != nil {
 		return nil, err

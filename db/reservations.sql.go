@@ -150,10 +150,12 @@ func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) 
 
 const hasReports = `-- name: HasReports :one
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = $1)
-    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = $1 AND NOT o.taken))::bool AS has
+    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = $1 AND NOT o.taken)
+    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = $1 AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has
 `
 
-// Reports that nobody has applied, or orders about nodes that nobody has taken up.
+// Reports that nobody has applied, orders about nodes that nobody has taken up, or
+// attempts that have to make room.
 func (q *Queries) HasReports(ctx context.Context, executionID uuid.UUID) (bool, error) {
 	row := q.db.QueryRow(ctx, hasReports, executionID)
 	var has bool

@@ -6,7 +6,7 @@ import (
 
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/dag"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
 // batch collects what one flush writes, and what follows once it is committed.
@@ -18,17 +18,18 @@ type batch struct {
 	begun  map[attemptKey]begunRow
 	ended  []endedRow
 
-	want      []quota.Request      // became ready
-	release   map[int]quota.Amount // capacity that ended attempts held
+	want      []fair.Request      // became ready
+	release   map[int]fair.Amount // capacity that ended attempts held
 	artifacts []artifact.New
 	consumed  []attemptKey // stored reports that were applied or are stale
 	finished  bool         // the execution has ended
 	orders    []int64      // orders about nodes that were taken up
 	offers    bool         // capacity may have been set aside for this execution
 
-	starts  []int // attempts to start after the commit
-	stops   []int // attempts to stop after the commit
-	waiters []waiter
+	starts   []int // attempts to start after the commit
+	stops    []int // attempts to stop after the commit
+	preempts []int // attempts that are to make room after the commit
+	waiters  []waiter
 }
 
 // waiter is a sender of a report that waits for it to be durable.
@@ -113,7 +114,7 @@ type endedRow struct {
 }
 
 func newBatch() *batch {
-	return &batch{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}, release: map[int]quota.Amount{}}
+	return &batch{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}, release: map[int]fair.Amount{}}
 }
 
 // empty reports whether there is nothing to write.

@@ -26,7 +26,7 @@ import (
 	"github.com/flowforge/flowforge/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -86,7 +86,7 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 		Pool: pool, Artifacts: artifact.NewService(pool, store, time.Now), Signer: signer, Logger: log, Instance: "child",
 		Workflows: workflow.NewService(pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now),
 		Launcher:  remoteLauncher{flowforgev1connect.NewRunnerServiceClient(socketClient(dir+"/runner.sock"), "http://runner")},
-		Capacity:  quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 16},
+		Capacity:  quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 16},
 		Crash:     crasher(os.Getenv(envCrash)),
 		Timing:    execution.Timing{Reconcile: 50 * time.Millisecond, Linger: 50 * time.Millisecond, Lease: 2 * time.Second, StopGrace: time.Second},
 	})

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/dag"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
 const (
 	interruptedDelay = time.Second // before an interrupted attempt is repeated
 	maxInterruptions = 50          // of one node, before it counts as failed
+	maxLosses        = 3           // of one node's attempts with their machine, that spend no retry
 )
 
 // applyBegun moves a queued node to RUNNING. Late and repeated news change nothing.
@@ -56,14 +57,22 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if e.Outcome == succeeded {
 		values = l.takeOutputs(ctx, i, &e)
 	}
+	room := l.madeRoom(i, e)
+	if room {
+		e.Outcome = preempted
+	}
 	l.endAttempt(i, e)
 	n := &l.nodes[i]
 	failure := e.failure(l.version.Plan.Nodes[i].Name, n.attempt)
 	switch {
 	case failure == nil:
 		l.succeed(i, e, values)
-	case n.stopSent, l.progress.Halted() && (e.Outcome == cancelled || e.Outcome == interrupted || e.Outcome == lost):
+	case room:
+		l.giveWay(i, e)
+	case n.stopSent, l.progress.Halted() && e.Outcome.outside():
 		l.cancelNode(i, e)
+	case e.Outcome == lost && l.losses(ctx, i) < maxLosses && !l.progress.Halted():
+		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: "The attempt was interrupted and runs again."})
 	case n.retries < l.operator(i).Retry.Limit && !l.progress.Halted():
@@ -81,6 +90,18 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	return true
 }
 
+// losses counts the earlier attempts of node i that were lost. Such a loss is
+// the infrastructure's; but a task that brings its machine down time and again
+// has to stop.
+func (l *loop) losses(ctx context.Context, i int) int {
+	n, err := l.service.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
+	if err != nil {
+		l.service.config.Logger.Warn("count lost attempts", "execution", l.id, "node", i, "error", err)
+		return maxLosses
+	}
+	return int(n)
+}
+
 // endAttempt records the end of the attempt of node i and gives back what it held.
 func (l *loop) endAttempt(i int, e ending) {
 	n := &l.nodes[i]
@@ -96,7 +117,7 @@ func (l *loop) endAttempt(i int, e ending) {
 	}
 	l.batch.ended = append(l.batch.ended, row)
 	l.batch.release[i] = n.held
-	n.held = quota.Amount{}
+	n.held, n.machine, n.devices = fair.Amount{}, "", nil
 	n.startedAt = e.StartedAt
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/launcher"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
@@ -54,8 +54,11 @@ type Config struct {
 	Catalogue Catalogue
 	// Secrets may be nil: then no input names one.
 	Secrets *secret.Service
+	// Quotas decides who may start; whoever made it prepares and runs it, with the
+	// same Instance. Without it the engine keeps its own, of Capacity.
+	Quotas *quota.Service
 	// Capacity is shared by everything that this process starts; zero is the machine's.
-	Capacity quota.Amount
+	Capacity quota.Capacity
 	// Instance names this server among all on the database, and outlives a
 	// restart: whoever starts with it knows that its former process is gone.
 	Instance string
@@ -106,9 +109,6 @@ func setDefault(d *time.Duration, value time.Duration) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Capacity == (quota.Amount{}) {
-		c.Capacity = quota.Machine()
-	}
 	if c.Instance == "" {
 		c.Instance = uuid.NewString()
 	}

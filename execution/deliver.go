@@ -77,9 +77,10 @@ func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowfo
 	if err != nil {
 		return fmt.Errorf("touch reservations: %w", err)
 	}
-	stopping := make(map[key]bool, len(rows))
+	stopping, preempted := make(map[key]bool, len(rows)), make(map[key]bool)
 	for _, r := range rows {
-		stopping[key{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}] = r.Stopping
+		k := key{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		stopping[k], preempted[k] = r.Stopping, r.Preempted
 	}
 	for k, sg := range signs {
 		stop, known := stopping[keys[k]]
@@ -87,6 +88,7 @@ func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowfo
 			*results[sg.index] = flowforgev1.ReportResult{Reason: "the attempt is not running", Cancel: true}
 		}
 		results[sg.index].Cancel = stop || !known
+		results[sg.index].Preempt = preempted[keys[k]] && !stop
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/launcher"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
 // errFenced says that another loop has taken the execution.
@@ -91,6 +91,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.cancelled = row.CancelRequestedAt != nil
 		l.cancelReason = row.CancelReason
 		l.batch = newBatch()
+		l.batch.offers = l.status == Pending
 		for i := range l.nodes {
 			switch l.progress.State(i) {
 			case dag.Ready:
@@ -128,8 +129,13 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if l.cancelled {
 		l.progress.Halt()
 	}
+	if l.expected, err = s.expected(ctx, row.WorkflowID); err != nil {
+		return nil, err
+	}
 	if l.status == Pending {
-		l.begin()
+		l.waits = decodeInto[Reason](row.Reason)
+		l.batch.offers = true
+		return l, nil
 	}
 	for i, state := range states {
 		l.remember(i, state)
@@ -233,8 +239,19 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	}
 	foreign := map[int]bool{}
 	for _, r := range held {
+		if r.NodeIndex == fair.ExecutionItself {
+			l.admitted = true
+			continue
+		}
 		i := int(r.NodeIndex)
-		l.nodes[i].held = quota.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), Slots: 1}
+		n := &l.nodes[i]
+		n.held = fair.Amount{
+			CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods),
+		}
+		n.machine, n.devices = r.Machine, make([]int, len(r.Devices))
+		for k, d := range r.Devices {
+			n.devices[k] = int(d)
+		}
 		foreign[i] = r.Launcher != l.service.config.Instance
 	}
 	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
@@ -264,7 +281,10 @@ func (l *loop) loadReports(ctx context.Context) error {
 		l.applyEnding(ctx, m)
 		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
 	}
-	return l.loadOrders(ctx)
+	if err := l.loadOrders(ctx); err != nil {
+		return err
+	}
+	return l.loadPreempted(ctx)
 }
 
 // rest gives the lease up when nothing is left to do: it reports false when a
@@ -315,7 +335,7 @@ func (l *loop) wakeAt() *time.Time {
 		now := l.service.now()
 		return &now
 	}
-	if l.progress.Count(dag.Ready) > 0 {
+	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		again := l.service.now().Add(readyRecheck)
 		if at == nil || again.Before(*at) {
 			at = &again

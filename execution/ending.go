@@ -19,8 +19,14 @@ const (
 	startFailed  outcome = "START_FAILED"
 	interrupted  outcome = "INTERRUPTED"
 	outputFailed outcome = "OUTPUT_FAILED"
+	preempted    outcome = "PREEMPTED"
 	lost         outcome = "LOST"
 )
+
+// outside reports whether o is not the task's own doing.
+func (o outcome) outside() bool {
+	return o == cancelled || o == interrupted || o == lost || o == preempted
+}
 
 // ending is the end of an attempt, as it is kept until a loop applies it.
 type ending struct {
@@ -93,6 +99,8 @@ func outcomeOf(o flowforgev1.Outcome) outcome {
 		return interrupted
 	case flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED:
 		return outputFailed
+	case flowforgev1.Outcome_OUTCOME_PREEMPTED:
+		return preempted
 	case flowforgev1.Outcome_OUTCOME_FAILED, flowforgev1.Outcome_OUTCOME_UNSPECIFIED:
 	}
 	return failed
@@ -120,6 +128,8 @@ func (e ending) failure(node string, attempt int) *Failure {
 		f.Code, fallback = "interrupted", "The task was interrupted."
 	case outputFailed:
 		f.Code, fallback = "output", "The outputs of the task are missing or unreadable."
+	case preempted:
+		f.Code, fallback = "preempted", "The task made room for others."
 	case lost:
 		f.Code, fallback = "lost", "The task gave no sign of life any more."
 	}

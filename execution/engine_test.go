@@ -207,8 +207,8 @@ func TestCapacityIsRespected(t *testing.T) {
 	require.NoError(t, err)
 	if len(waiting) > 0 {
 		require.Equal(t, "CPU_UNAVAILABLE", waiting[0].Reason.Code)
-		require.Equal(t, 1500, waiting[0].Reason.Asked)
-		require.Equal(t, 4000, waiting[0].Reason.Capacity)
+		require.EqualValues(t, 1500, waiting[0].Reason.Asked)
+		require.EqualValues(t, 4000, waiting[0].Reason.Capacity)
 		require.NotEmpty(t, waiting[0].Reason.Holders)
 	}
 	e := b.finish(id)
@@ -230,7 +230,7 @@ operators: [{name: a, type: shell, code: {script: "true"}, resources: {memory: 6
 `)
 	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: v.Name})
 	require.True(t, apperr.Is(err, apperr.Invalid))
-	require.Contains(t, apperr.FieldsOf(err)[0].Message, "65536MiB")
+	require.Contains(t, apperr.FieldsOf(err)[0].Message, "64 GiB")
 	fit, err := b.engine.Fits(b.ctx, v.ID)
 	require.NoError(t, err)
 	require.False(t, fit.OK)

@@ -3,38 +3,55 @@ package execution
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
-// Fit says whether a version can ever run on this machine.
+// Fit says whether a version can ever run in a project.
 type Fit struct {
-	OK      bool
+	OK      bool // false: never
+	Now     bool // its first nodes would start at once
 	Message string
 }
 
 // Fits makes the check of resources that Launch makes.
 func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
 		return Fit{}, err
 	}
 	version, err := s.workflows.VersionByID(ctx, versionID)
 	if err != nil {
 		return Fit{}, err
 	}
-	if fields := s.tooLarge(version); len(fields) > 0 {
+	if fields := s.tooLarge(version, subject.ProjectID); len(fields) > 0 {
 		return Fit{Message: fields[0].Message}, nil
 	}
-	return Fit{OK: true}, nil
+	var first []fair.Request
+	for _, i := range version.Plan.Entry {
+		if op := &version.Definition.Operators[i]; op.Type != workflow.TypeNoop {
+			r := requestOf(op, subject.ProjectID)
+			r.Key, r.Since = fair.Key{Node: i}, s.now()
+			first = append(first, r)
+		}
+	}
+	if len(first) == 0 {
+		return Fit{OK: true, Now: true}, nil
+	}
+	f := s.quota.Forecast(first)
+	return Fit{OK: f.Verdict != fair.NeverFits, Now: f.Verdict == fair.FitsNow, Message: f.Message}, nil
 }
 
-// tooLarge names the operators that can never run on this machine.
-func (s *Service) tooLarge(v workflow.Version) []apperr.Field {
+// tooLarge names the operators that can never run in project: within the limits
+// of its levels and on this machine.
+func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field {
 	var fields []apperr.Field
 	refuse := func(op *workflow.Operator, what, format string, args ...any) {
 		fields = append(fields, apperr.Field{
@@ -47,11 +64,14 @@ func (s *Service) tooLarge(v workflow.Version) []apperr.Field {
 		if op.Type == workflow.TypeNoop {
 			continue
 		}
-		if r := s.quota.NeverFits(amountOf(op)); r != nil {
-			refuse(op, "resources."+r.Resource, "asks for %d%s of %s, this machine has %d%s.", r.Asked, r.Unit, r.Resource, r.Capacity, r.Unit)
+		if r := s.quota.NeverFits(requestOf(op, project)); r != nil {
+			field, _, _ := strings.Cut(string(r.Resource), ":")
+			fields = append(fields, apperr.Field{
+				Path: fmt.Sprintf("operators.%s.resources.%s", op.Name, field), Message: fmt.Sprintf("Operator %s: %s", op.Name, r.Message),
+			})
 		}
-		if n := op.Resources.GPUs; n > 0 {
-			refuse(op, "resources.gpu", "asks for %d GPU, this machine has none to share out.", n)
+		if op.Resources.Pods > 1 {
+			refuse(op, "resources.pods", "runs as %d pods together, but this server runs tasks as local processes.", op.Resources.Pods)
 		}
 		if n := op.Resources.StorageMiB; n > 0 && s.config.DataDir != "" {
 			if free, err := quota.FreeDiskMiB(s.config.DataDir); err == nil && n > free {

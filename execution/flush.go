@@ -11,14 +11,13 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	quota "github.com/flowforge/flowforge/quota/local"
 )
 
 // flush writes the batch in one transaction and then carries out what waited for
 // it. On an error the loop is of no use any more: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
 	b := l.batch
-	var granted []quota.Request
+	var a admission
 	crash := l.service.config.Crash
 	crash("flush.begin")
 	// A flush that has begun ends even when the server is asked to stop.
@@ -26,7 +25,7 @@ func (l *loop) flush(ctx context.Context) error {
 	defer cancel()
 	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
 		var err error
-		if granted, err = l.admit(ctx, tx); err != nil {
+		if a, err = l.admit(ctx, q); err != nil {
 			return err
 		}
 		if err := l.write(ctx, q); err != nil {
@@ -41,14 +40,14 @@ func (l *loop) flush(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		l.service.quota.Undo(l.id, b.release, granted)
+		l.undo(a)
 		return err
 	}
 	crash("flush.committed")
-	starts, stops := b.starts, b.stops
+	starts, stops, preempts := b.starts, b.stops, b.preempts
 	b.answer(true)
 	l.batch = newBatch()
-	l.batch.starts, l.batch.stops = starts, stops
+	l.batch.starts, l.batch.stops, l.batch.preempts = starts, stops, preempts
 	l.effects(ctx)
 	crash("flush.effects")
 	l.service.changed(l.id)
@@ -58,50 +57,6 @@ func (l *loop) flush(ctx context.Context) error {
 // flushTimeout bounds one flush; a database that takes longer loses the loop its
 // lease anyway.
 const flushTimeout = 30 * time.Second
-
-// admit gives back what ended attempts held and claims what may start now.
-func (l *loop) admit(ctx context.Context, tx pgx.Tx) ([]quota.Request, error) {
-	b := l.batch
-	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
-		return nil, nil
-	}
-	want := slices.DeleteFunc(b.want, func(r quota.Request) bool { return l.progress.State(r.Key.Node) != dag.Ready })
-	granted, refused, err := l.service.quota.Admit(ctx, tx, l.id, slices.Collect(maps.Keys(b.release)), want)
-	if err != nil {
-		return nil, fmt.Errorf("admit: %w", err)
-	}
-	now := l.service.now()
-	for _, r := range refused {
-		i, reason := r.Key.Node, r.Reason
-		if before := l.nodes[i].reason; before != nil && before.Code == reason.Code {
-			continue
-		}
-		l.touch(i)
-		l.nodes[i].reason = &reason
-		l.nodeEvent(i, now, "node.waiting", reason.Message, map[string]any{"code": reason.Code})
-	}
-	for _, r := range granted {
-		if l.progress.State(r.Key.Node) == dag.Ready {
-			l.claim(r, now)
-		}
-	}
-	return granted, nil
-}
-
-// claim moves a granted node to QUEUED: its next attempt starts after the commit.
-func (l *loop) claim(r quota.Request, now time.Time) {
-	i := r.Key.Node
-	n := l.move(i, dag.Queued)
-	n.attempt++
-	n.reason, n.startedAt, n.stopSent, n.held = nil, nil, false, r.Amount
-	claim := claimRow{
-		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: r.Amount.CPUMillis, Memory: r.Amount.MemoryMiB,
-		Priority: r.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
-	}
-	l.batch.claims = append(l.batch.claims, claim)
-	l.batch.starts = append(l.batch.starts, i)
-	l.nodeEvent(i, now, "node.queued", "", nil)
-}
 
 // write is the one statement of a transition, after the artifacts it refers to.
 func (l *loop) write(ctx context.Context, q *db.Queries) error {
@@ -176,6 +131,9 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Nodes:      recordSet(nodes), Moved: indexes(nodes, func(r *nodeRow) int { return r.Index }),
 		Ended: recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
 		Claims: recordSet(b.claims), Events: recordSet(b.events),
+	}
+	if l.status == Pending && l.waits != nil {
+		params.Reason = mustJSON(l.waits)
 	}
 	if l.failure != nil {
 		params.Error = mustJSON(l.failure)

@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -70,7 +70,7 @@ func setup(t testing.TB, options ...option) *testBundle {
 	}
 	config := execution.Config{
 		Pool: pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.launcher, Signer: testSigner(t),
-		Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8},
 		Instance: "test", Logger: testLogger(t),
 		Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	}

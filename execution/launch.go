@@ -51,7 +51,7 @@ func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, cre
 	if err := s.checkOrigin(ctx, &r); err != nil {
 		return Execution{}, false, err
 	}
-	inputs, err := s.checkLaunch(ctx, r, version)
+	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
 	if err != nil {
 		return Execution{}, false, err
 	}
@@ -119,7 +119,7 @@ func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 }
 
 // checkLaunch returns the normalised inputs, or everything that is wrong at once.
-func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version) (map[string]any, error) {
+func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
 	var fields []apperr.Field
 	if r.Priority < 0 || r.Priority > maxPriority {
 		fields = append(fields, apperr.Field{Path: "priority", Message: "The priority has to be from 0 to 100."})
@@ -138,7 +138,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
-	fields = append(fields, s.tooLarge(v)...)
+	fields = append(fields, s.tooLarge(v, project)...)
 	return inputs, apperr.InvalidFields("The execution cannot be launched with these values.", fields)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -37,6 +37,10 @@ type loop struct {
 	cancelled    bool  // somebody asked for the end
 	cancelReason string
 
+	expected map[string]Estimate // how long operators took before
+	admitted bool                // the execution itself holds a reservation
+	waits    *Reason             // why it is still PENDING
+
 	uncertain  []int // queued nodes whose attempt may not have been started
 	startAt    time.Time
 	startRetry time.Duration
@@ -56,7 +60,10 @@ type nodeState struct {
 	retries    int
 	stopSent   bool
 	cancelled  *Reason // it was cancelled alone
-	held       quota.Amount
+	held       fair.Amount
+	machine    string // with the GPUs devices, when it has any
+	devices    []int
+	preempted  *Reason // who needed the room, once its attempt was asked to make it
 	reason     *Reason
 	failure    *Failure
 	readyAt    *time.Time
@@ -264,7 +271,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 
 // askAgain lets admission look for offers to this execution.
 func (l *loop) askAgain() {
-	if l.progress.Count(dag.Ready) > 0 {
+	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true
 	}
 }
@@ -298,5 +305,9 @@ func (l *loop) effects(ctx context.Context) {
 	if len(b.stops) > 0 {
 		l.stopAttempts(ctx, b.stops)
 		b.stops = nil
+	}
+	if len(b.preempts) > 0 {
+		l.preemptAttempts(b.preempts)
+		b.preempts = nil
 	}
 }

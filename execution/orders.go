@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
 // ReasonCancelled is the code of a node that was cancelled alone, and of those
@@ -44,7 +44,7 @@ func (l *loop) loadOrders(ctx context.Context) error {
 			l.cancelOne(i, o, now)
 		case l.progress.State(i) == dag.Ready:
 			l.service.quota.Withdraw(l.id, []int{i})
-			l.batch.want = slices.DeleteFunc(l.batch.want, func(r quota.Request) bool { return r.Key.Node == i })
+			l.batch.want = slices.DeleteFunc(l.batch.want, func(r fair.Request) bool { return r.Key.Node == i })
 			l.ask(i)
 		}
 	}
@@ -52,7 +52,7 @@ func (l *loop) loadOrders(ctx context.Context) error {
 }
 
 // ordered is a request as people ordered it: with another priority, or for less.
-func (l *loop) ordered(r quota.Request) quota.Request {
+func (l *loop) ordered(r fair.Request) fair.Request {
 	o, ok := l.orders[r.Key.Node]
 	if !ok {
 		return r
@@ -67,6 +67,9 @@ func (l *loop) ordered(r quota.Request) quota.Request {
 	}
 	lower(&r.Amount.CPUMillis, o.CpuMillis)
 	lower(&r.Amount.MemoryMiB, o.MemoryMib)
+	if lower(&r.Amount.GPUs, o.Gpus); r.Amount.GPUs == 0 {
+		r.Amount.GPUType = ""
+	}
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 )
 
 const (
@@ -98,7 +98,7 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 		w := WaitingNode{
 			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
 			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
-			Position: s.quota.Position(r.ExecutionID, int(r.NodeIndex)),
+			Position: s.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
 		}
 		if r.ReadyAt != nil {
 			w.Since = r.ReadyAt.UTC()
@@ -106,7 +106,7 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 		if reason := decodeInto[Reason](r.Reason); reason != nil {
 			w.Reason = *reason
 		} else {
-			w.Reason = Reason{Code: quota.BehindOthers, Message: "It is about to start."}
+			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
 		}
 		nodes[i] = w
 	}

@@ -97,6 +97,7 @@ func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[a
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
 	s.quota.Sweep()
+	s.preempt(ctx)
 	err := s.driveUndriven(ctx)
 	if !attempts {
 		return err
@@ -157,7 +158,7 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 		}
 		seen[id] = misses[id] + 1
 		if seen[id] >= missesUntilLost {
-			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: s.now(), Message: "The runner does not know the task any more."})
+			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."})
 		}
 	}
 	clear(misses)

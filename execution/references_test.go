@@ -2,9 +2,6 @@ package execution_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,38 +11,11 @@ import (
 	"github.com/flowforge/flowforge/execution"
 )
 
-// TestSecretsGoToTheTaskAlone: the value reaches the task and no row.
-func TestSecretsGoToTheTaskAlone(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(data, execution.SecretsDir), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(data, execution.SecretsDir, "api-key"), []byte("hush-hush\n"), 0o600))
-	b := setup(t, func(c *execution.Config) { c.DataDir = data })
-	seen := t.TempDir() + "/seen"
-	doc := fmt.Sprintf(`
-name: secretive
-version: 1.0.0
-inputs: [{name: key, type: Secret}]
-operators:
-  - {name: a, type: shell, inputs: [{name: key, type: Secret, from: inputs.key}], code: {script: 'echo "$INPUTS" > %s'}}
-`, seen)
-	b.register(doc)
-	for _, wrong := range []string{"other", "../api-key"} {
-		_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: "secretive", Inputs: map[string]any{"key": map[string]any{"$secret": wrong}}})
-		require.True(t, apperr.Is(err, apperr.Invalid), wrong)
-	}
-	id := b.launch(doc, map[string]any{"key": map[string]any{"$secret": "api-key"}})
-	require.Equal(t, execution.Succeeded, b.finish(id).Status)
-	require.Contains(t, readLines(t, seen)[0], `"key":"hush-hush"`)
-	n := b.node(id, "a")
-	require.NotContains(t, fmt.Sprint(n.Inputs), "hush")
-}
-
 // TestReferencesAreChecked: what a launch names has to be there and of its kind.
 func TestReferencesAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader("a,b\n1,2\n"))
+	blob, err := b.artifacts.Upload(b.ctx, strings.NewReader("a,b\n1,2\n"))
 	require.NoError(t, err)
 	doc := "name: reads\nversion: 1.0.0\ninputs: [{name: file, type: File}]\noperators: [{name: a, type: noop}]"
 	b.finish(b.launch(doc, map[string]any{"file": map[string]any{"$file": blob.SHA256, "name": "x.csv", "size": json.Number("8")}}))

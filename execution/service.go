@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -28,7 +28,7 @@ type Service struct {
 	queries   *db.Queries
 	workflows *workflow.Service
 	artifacts *artifact.Service
-	quota     *quota.Local
+	quota     *quota.Service
 	enqueuer  *river.Client[pgx.Tx]
 	owner     string
 	live      *registry
@@ -57,7 +57,14 @@ func New(c Config) (*Service, error) {
 		hub:       newHub(),
 		wakes:     make(chan uuid.UUID, wakeBacklog),
 	}
-	s.quota = quota.NewLocal(quota.Config{Capacity: c.Capacity, Wake: s.wake, Now: c.Now})
+	s.quota = c.Quotas
+	if s.quota == nil {
+		s.quota, err = quota.New(quota.Config{Pool: c.Pool, Capacity: c.Capacity, Instance: c.Instance, Logger: c.Logger, Now: c.Now})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.quota.OnOffer(s.wake)
 	return s, nil
 }
 
@@ -72,12 +79,12 @@ const wakeBacklog = 4096
 // now is the present in UTC, as exactly as Postgres keeps it.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Capacity returns what this machine shares among executions, and what is free.
-func (s *Service) Capacity(ctx context.Context) (capacity, free quota.Amount, err error) {
+// Capacity returns what this machine shares among executions.
+func (s *Service) Capacity(ctx context.Context) (quota.Capacity, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
-		return quota.Amount{}, quota.Amount{}, err
+		return quota.Capacity{}, err
 	}
-	return s.quota.Capacity(), s.quota.Free(), nil
+	return s.quota.Capacity(), nil
 }
 
 // Prepare takes up what the former process of this instance left: its leases and
@@ -89,34 +96,22 @@ func (s *Service) Prepare(ctx context.Context) error {
 	if _, err := s.queries.ExpireLeasesOf(ctx, s.config.Instance+"/"); err != nil {
 		return fmt.Errorf("expire former leases: %w", err)
 	}
-	return s.restoreCapacity(ctx)
+	if s.config.Quotas != nil {
+		return nil
+	}
+	return s.quota.Prepare(ctx)
 }
 
 // partitionMonths is how many months ahead partitions exist.
 const partitionMonths = 2
 
-// restoreCapacity makes the quota's image equal to the reservations.
-func (s *Service) restoreCapacity(ctx context.Context) error {
-	rows, err := s.queries.ListReservations(ctx)
-	if err != nil {
-		return fmt.Errorf("list reservations: %w", err)
-	}
-	held := make(map[quota.Key]quota.Amount, len(rows))
-	for _, r := range rows {
-		if r.Launcher != s.config.Instance || r.NodeIndex < 0 {
-			continue
-		}
-		key := quota.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}
-		held[key] = quota.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), Slots: 1}
-	}
-	s.quota.Restore(held)
-	return nil
-}
-
 // Run renews leases, reconciles and passes on notifications until ctx ends. The
 // drive jobs run elsewhere (package jobs); stop them first, then Run.
 func (s *Service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	if s.config.Quotas == nil {
+		group.Go(func() error { return s.quota.Run(ctx) })
+	}
 	group.Go(func() error { return s.renewLeases(ctx) })
 	group.Go(func() error { return s.reconcileForever(ctx) })
 	group.Go(func() error { return s.wakeForever(ctx) })

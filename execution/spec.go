@@ -1,9 +1,11 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,12 +50,13 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		TenantId:       l.row.TenantID.String(),
 		ProjectId:      l.row.ProjectID.String(),
 		InputsJson:     string(mustJSON(inputs.values)),
-		Env:            op.Environment,
+		Env:            l.environment(i),
 		Files:          inputs.files,
 		Secrets:        inputs.secrets,
 		Outputs:        outputSpecs(op),
 		TimeoutMs:      op.Timeout.Milliseconds(),
 		GraceMs:        config.Timing.StopGrace.Milliseconds(),
+		PreemptGraceMs: op.Grace().Milliseconds(),
 		ApiEndpoint:    config.Endpoint,
 		CheckpointKey:  fmt.Sprintf("%s.%d", l.id, i),
 		PackageSha256:  strings.TrimPrefix(op.Code.Package, "sha256:"),
@@ -67,6 +70,26 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 // scope is the present attempt of node i.
 func (l *loop) scope(i int) auth.TaskScope {
 	return auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: l.nodes[i].attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
+}
+
+// environment is what the definition sets, and on a machine with GPUs which of
+// them the attempt may use: those that it holds, and no others.
+func (l *loop) environment(i int) map[string]string {
+	env := l.operator(i).Environment
+	if len(l.service.quota.Capacity().GPUs) == 0 {
+		return env
+	}
+	devices := make([]string, len(l.nodes[i].devices))
+	for k, d := range l.nodes[i].devices {
+		devices[k] = strconv.Itoa(d)
+	}
+	env = maps.Clone(env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")
+	env["NVIDIA_VISIBLE_DEVICES"] = cmp.Or(strings.Join(devices, ","), "void")
+	return env
 }
 
 // setWork says what is run: a process or a request.

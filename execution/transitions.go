@@ -7,15 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/dag"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
 // begin moves the execution from PENDING to RUNNING.
-func (l *loop) begin() {
-	now := l.service.now()
-	l.status = Running
+func (l *loop) begin(now time.Time) {
+	l.status, l.admitted, l.waits = Running, true, nil
 	l.row.StartedAt = &now
 	l.event(eventRow{At: now, Kind: "execution.started"})
 }
@@ -120,7 +121,11 @@ func (l *loop) makeReady(i int, now time.Time) {
 }
 
 // ask lets the next flush claim node i, which is READY, when there is capacity.
+// As long as the execution itself is not admitted, no node asks.
 func (l *loop) ask(i int) {
+	if l.status == Pending {
+		return
+	}
 	if l.operator(i).Type == workflow.TypeNoop {
 		l.makeReady(i, *l.nodes[i].readyAt)
 		return
@@ -129,18 +134,26 @@ func (l *loop) ask(i int) {
 }
 
 // request is what node i asks of the quota.
-func (l *loop) request(i int) quota.Request {
-	return l.ordered(quota.Request{
-		Key:      quota.Key{Execution: l.id, Node: i},
-		Amount:   amountOf(l.operator(i)),
-		Priority: int(l.row.Priority),
-		Since:    *l.nodes[i].readyAt,
-	})
+func (l *loop) request(i int) fair.Request {
+	op := l.operator(i)
+	r := requestOf(op, l.row.ProjectID)
+	r.Key = fair.Key{Execution: l.id, Node: i}
+	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
+	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
+	return l.ordered(r)
+}
+
+// requestOf is what an attempt of op asks for in a project.
+func requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
+	return fair.Request{
+		Project: project, Amount: amountOf(op), Preemptible: !op.NeverPreempt, Spread: op.Resources.Spread, Operator: op.Name,
+	}
 }
 
 // amountOf is what one attempt of an operator holds.
-func amountOf(o *workflow.Operator) quota.Amount {
-	return quota.Amount{CPUMillis: o.Resources.CPUMillis, MemoryMiB: o.Resources.MemoryMiB, Slots: 1}
+func amountOf(o *workflow.Operator) fair.Amount {
+	r, pods := o.Resources, max(o.Resources.Pods, 1)
+	return fair.Amount{CPUMillis: pods * r.CPUMillis, MemoryMiB: pods * r.MemoryMiB, GPUs: pods * r.GPUs, GPUType: r.GPUType, Pods: pods}
 }
 
 // endWithout ends a node of which no attempt is alive.
@@ -194,6 +207,9 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	}
 	l.row.FinishedAt = &now
 	l.batch.finished = true
+	if l.admitted {
+		l.batch.release[fair.ExecutionItself] = oneExecution()
+	}
 	text := ""
 	if l.failure != nil {
 		text = l.failure.Message

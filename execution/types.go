@@ -10,7 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -129,6 +129,7 @@ type Execution struct {
 	Status              State
 	Inputs              map[string]any
 	Outputs             map[string]any
+	Reason              *Reason // why it is still PENDING, when a limit holds it back
 	Priority            Priority
 	SubmittedBy         Person
 	CreatedAt           time.Time
@@ -144,9 +145,9 @@ type Execution struct {
 	EstimatedCompletion *time.Time // from earlier executions; Get and Launch fill it
 }
 
-// Reason says what a node waits for. Besides the codes of package quota there
+// Reason says what a node waits for. Besides the codes of package fair there
 // are the ones below.
-type Reason = quota.Reason
+type Reason = fair.Reason
 
 // Codes of a Reason that the engine itself gives.
 const (

@@ -28,8 +28,10 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
@@ -50,6 +52,7 @@ type testBundle struct {
 	artifacts  *artifact.Service
 	catalogue  *catalogue.Service
 	telemetry  *telemetry.Service
+	secrets    *secret.Service
 	signer     auth.Signer
 	links      *auth.LoginLinks
 	policies   *auth.Policies
@@ -57,6 +60,8 @@ type testBundle struct {
 	keys       *auth.Keys
 	tokens     auth.TokenChain
 	sessions   *web.Sessions
+	identity   *identity.Service
+	deps       handlers.Deps
 	routes     http.Handler
 	server     *httptest.Server
 	tasks      *heldTasks
@@ -78,29 +83,40 @@ func setup(t *testing.T) *testBundle {
 	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
 	b.artifacts = artifact.NewService(b.pool, store, now)
 	b.catalogue = catalogue.NewService(b.pool, now)
-	b.workflows = workflow.NewService(b.pool, b.catalogue, nil, now)
+	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
+	b.secrets = testSecrets(t, b.pool, now)
 	b.executions, err = execution.New(execution.Config{
-		Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
-		Catalogue: engineCatalogue{b.catalogue}, Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Secrets: b.secrets,
+		Pool:    b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
+		Catalogue: engineCatalogue{b.catalogue}, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8},
 		Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
 	require.NoError(t, err)
 	b.tasks.deliver = b.executions.Deliver
 
 	b.identify(t, now)
-	b.routes = handlers.Routes(handlers.Deps{
-		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Signer: b.signer,
+	b.deps = handlers.Deps{
+		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Identity: b.identity, Signer: b.signer, Policies: b.policies,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
-		Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool),
+		Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool),
 		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
-	})
+	}
+	b.routes = handlers.Routes(b.deps)
 	b.server = httptest.NewServer(b.routes)
 	t.Cleanup(b.server.Close)
 	b.nobody = &caller{server: b.server.URL}
 	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
 	b.member = b.signIn(t, b.person(t, "mia", auth.ProjectDev, auth.LocalProject))
 	return b
+}
+
+// testSecrets is a store of secrets with a key of the tests.
+func testSecrets(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *secret.Service {
+	t.Helper()
+	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
+	require.NoError(t, err)
+	return secret.NewService(pool, keys, now)
 }
 
 func testErrorPage(_ *http.Request, v web.ErrorView) templ.Component {
@@ -170,7 +186,7 @@ func (b *testBundle) publish(t *testing.T, e execution.Execution, item artifact.
 	require.NoError(t, err)
 	item.ExecutionID, item.WorkflowName, item.Attempt, item.SHA256, item.Size = e.ID, e.WorkflowName, 1, blob.SHA256, blob.Size
 	err = db.Tx(b.ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
-		return b.artifacts.Publish(b.ctx, q, auth.LocalTenant, auth.LocalProject, []artifact.New{item})
+		return b.artifacts.Publish(b.ctx, q, e.TenantID, e.ProjectID, []artifact.New{item})
 	})
 	require.NoError(t, err)
 	a, err := b.artifacts.Get(b.ctx, item.ID)

@@ -24,7 +24,7 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms/formtest"
@@ -65,7 +65,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 	signer, err := auth.NewSigner(bytes.Repeat([]byte("k"), 32))
 	require.NoError(t, err)
 	executions, err := execution.New(execution.Config{
-		Pool: pool, Workflows: workflows, Artifacts: artifacts, Signer: signer, Now: now, Catalogue: engineCatalogue{entries}, Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Pool: pool, Workflows: workflows, Artifacts: artifacts, Signer: signer, Now: now, Catalogue: engineCatalogue{entries}, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8},
 	})
 	require.NoError(t, err)
 

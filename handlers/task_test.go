@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/artifact"
@@ -26,7 +27,7 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	quota "github.com/flowforge/flowforge/quota/local"
+	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
@@ -35,6 +36,7 @@ import (
 // taskBundle is a site with one execution whose attempts report to it.
 type taskBundle struct {
 	server    *httptest.Server
+	pool      *pgxpool.Pool
 	signer    auth.Signer
 	telemetry *telemetry.Service
 	artifacts *artifact.Service
@@ -49,14 +51,14 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	pool, now := dbtest.New(t), time.Now
 	store, err := artifact.OpenStore(t.TempDir())
 	require.NoError(t, err)
-	b := &taskBundle{artifacts: artifact.NewService(pool, store, now)}
+	b := &taskBundle{pool: pool, artifacts: artifact.NewService(pool, store, now)}
 	entries := catalogue.NewService(pool, now)
 	workflows := workflow.NewService(pool, entries, nil, now)
 	b.signer, err = auth.NewSigner(bytes.Repeat([]byte("k"), 32))
 	require.NoError(t, err)
 	executions, err := execution.New(execution.Config{
 		Pool: pool, Workflows: workflows, Artifacts: b.artifacts, Signer: b.signer, Now: now,
-		Capacity: quota.Amount{CPUMillis: 4000, MemoryMiB: 4096, Slots: 8},
+		Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8},
 	})
 	require.NoError(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -73,7 +75,9 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	require.NoError(t, err)
 	launched, _, err := executions.Launch(admin, execution.LaunchRequest{Workflow: "job"})
 	require.NoError(t, err)
-	b.scope = auth.TaskScope{ExecutionID: launched.ID, NodeIndex: 0, Attempt: 1}
+	b.scope = auth.TaskScope{ExecutionID: launched.ID, NodeIndex: 0, Attempt: 1, TenantID: auth.LocalTenant, ProjectID: auth.LocalProject}
+	_, err = pool.Exec(admin, "INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at) VALUES ($1, 0, 1, 'test', now())", launched.ID)
+	require.NoError(t, err)
 	b.taskID = execution.TaskID(launched.ID, 0, 1)
 	b.token = b.signer.Sign(b.scope, now().Add(time.Hour))
 
@@ -187,7 +191,7 @@ func TestTaskServiceByEveryProtocol(t *testing.T) {
 		req := connect.NewRequest(&flowforgev1.UpdateStatusRequest{TaskId: b.taskID, Status: "RUNNING"})
 		req.Header().Set("Authorization", "Bearer "+b.token)
 		_, err = client.UpdateStatus(t.Context(), req)
-		require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "%s: the attempt was never begun: %v", name, err)
+		require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%s: the node does not run: %v", name, err)
 	}
 	require.Len(t, b.lines(t), 4)
 }
@@ -213,7 +217,7 @@ func TestDeliverTakesEachReportByItsToken(t *testing.T) {
 	for _, r := range resp.Msg.Results {
 		accepted = append(accepted, r.Accepted)
 	}
-	require.Equal(t, []bool{true, false, false, true, false}, accepted, "the attempt was never begun, so it cannot end")
+	require.Equal(t, []bool{true, false, false, true, false}, accepted, "the attempt holds nothing, so it cannot end")
 	require.Equal(t, []string{"train stdout/1 INFO one", "train stdout/3 INFO two"}, b.lines(t))
 }
 
@@ -240,27 +244,4 @@ func TestFullSpoolHoldsNoExecutionUp(t *testing.T) {
 	require.Contains(t, resp.Msg.Results[1].Reason, "spool of logs and metrics is full")
 	require.Equal(t, "the attempt is not running", resp.Msg.Results[3].Reason, "the end was looked at")
 	require.Len(t, b.lines(t), 2, "what has room is kept")
-}
-
-func TestTaskBlobs(t *testing.T) {
-	t.Parallel()
-	b := setupTask(t)
-	stored, err := b.artifacts.Store().Put(t.Context(), strings.NewReader("content"))
-	require.NoError(t, err)
-	path := "/api/v1/task/blobs/" + stored.SHA256
-
-	res := b.request(t, http.MethodGet, path, b.token, "")
-	text, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	require.Equal(t, "content", string(text))
-	res = b.request(t, http.MethodHead, path, b.token, "")
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	require.EqualValues(t, 7, res.ContentLength)
-
-	absent := "/api/v1/task/blobs/" + strings.Repeat("0", 64)
-	require.Equal(t, http.StatusNotFound, b.request(t, http.MethodHead, absent, b.token, "").StatusCode)
-	require.Equal(t, http.StatusUnprocessableEntity, b.request(t, http.MethodGet, "/api/v1/task/blobs/..%2f..%2fetc", b.token, "").StatusCode)
-	require.Equal(t, http.StatusUnauthorized, b.request(t, http.MethodGet, path, "", "").StatusCode)
-	require.Equal(t, http.StatusUnauthorized, b.request(t, http.MethodPut, path, "", "content").StatusCode)
-	require.Equal(t, http.StatusConflict, b.request(t, http.MethodPut, path, b.token, "content").StatusCode, "the attempt does not run")
 }

@@ -19,8 +19,11 @@ import (
 type Round struct {
 	Execution uuid.UUID
 	Project   uuid.UUID
-	Release   map[int]fair.Amount
-	Want      []fair.Request
+	// Gate is the request of the execution itself: as long as it is refused,
+	// nothing of Want is asked.
+	Gate    *fair.Request
+	Release map[int]fair.Amount
+	Want    []fair.Request
 }
 
 // Admit decides about r and charges the net change to the counters in the
@@ -32,7 +35,17 @@ type Round struct {
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
 	s.order.Lock()
-	granted, refused = s.fair.Admit(r.Execution, released, r.Want)
+	want := r.Want
+	if r.Gate != nil {
+		granted, refused = s.fair.Admit(r.Execution, nil, []fair.Request{*r.Gate})
+		if len(refused) > 0 {
+			want = nil
+		}
+	}
+	if r.Gate == nil || len(want)+len(released) > 0 {
+		more, others := s.fair.Admit(r.Execution, released, want)
+		granted, refused = append(granted, more...), append(refused, others...)
+	}
 	delta := r.net(granted)
 	if len(delta) == 0 {
 		s.order.Unlock()

@@ -61,7 +61,8 @@ UPDATE executions e SET lease_until = now() + make_interval(secs => @lease_secon
 WHERE e.id = ANY (@ids::uuid[]) AND e.owner = @owner AND e.lease_until IS NOT NULL
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
     (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
-        OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken))::bool AS has_reports;
+        OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken)
+        OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has_reports;
 
 -- name: LockExecution :one
 SELECT owner, owner_epoch, status, cancel_requested_at,

@@ -85,9 +85,11 @@ DELETE FROM reports WHERE execution_id = @execution_id AND node_index = @node_in
 DELETE FROM reports WHERE execution_id = @execution_id;
 
 -- name: HasReports :one
--- Reports that nobody has applied, or orders about nodes that nobody has taken up.
+-- Reports that nobody has applied, orders about nodes that nobody has taken up, or
+-- attempts that have to make room.
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = @execution_id)
-    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken))::bool AS has;
+    OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken)
+    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = @execution_id AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has;
 
 -- name: TouchReservations :many
 -- Signs of life. Answers the attempts that are known, and whether they are to stop.
