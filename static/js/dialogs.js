@@ -26,18 +26,30 @@ export function openDialog(dialog) {
   if (!dialog.open) dialog.showModal();
 }
 
-// The palette narrows its pages while typing and lets the arrow keys walk the found links.
+// The palette narrows its pages while typing, lets the arrow keys walk the found
+// links, and Enter opens the first one; while the search is still under way Enter
+// goes to its page instead.
 function setUpPalette(palette) {
   if (!palette) return;
   const input = palette.querySelector("input");
   const links = () => [...palette.querySelectorAll(".menu-item:not([hidden])")];
+  let searching = false;
+  palette.addEventListener("htmx:after:swap", () => (searching = false));
   input.addEventListener("input", () => {
+    searching = input.value.trim() !== "";
     const wanted = input.value.trim().toLowerCase();
     for (const link of palette.querySelectorAll("#palette-pages .menu-item")) {
       link.hidden = wanted !== "" && !link.textContent.toLowerCase().includes(wanted);
     }
   });
   palette.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target === input) {
+      const first = input.value.trim() !== "" && !searching && links().find((link) => link.href);
+      if (!first) return;
+      event.preventDefault();
+      first.click();
+      return;
+    }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
     const all = [input, ...links()];

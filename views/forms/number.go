@@ -40,7 +40,7 @@ func (c Control) Slider() (Slider, bool) {
 	if s.Log {
 		s.Ticks = decades(low, high)
 	} else {
-		s.Ticks = even(low, high)
+		s.Ticks = even(low, high, stepOf(c))
 	}
 	return s, true
 }
@@ -74,11 +74,31 @@ func decades(low, high float64) []string {
 	return out
 }
 
-// even labels a linear scale in four or five equal parts, whichever needs fewer digits.
-func even(low, high float64) []string {
+// stepOf is the distance of the values that a number may have, 0 for any.
+func stepOf(c Control) float64 {
+	step, err := strconv.ParseFloat(c.Type.Params.Step.String(), 64)
+	switch {
+	case err == nil && step > 0:
+		return step
+	case c.Type.Kind == typeregistry.KindInteger:
+		return 1
+	}
+	return 0
+}
+
+// even labels a linear scale in equal parts: on its steps when it has some, else in
+// four or five parts, whichever needs fewer digits.
+func even(low, high, step float64) []string {
 	best := 4
 	if len(brief(low+(high-low)/5)) < len(brief(low+(high-low)/4)) {
 		best = 5
+	}
+	if step > 0 {
+		for _, best = range []int{best, 5, 4, 6, 3, 2, 1} {
+			if parts := (high - low) / step / float64(best); parts >= 1 && math.Abs(parts-math.Round(parts)) < 1e-9 {
+				break
+			}
+		}
 	}
 	out := make([]string, best+1)
 	for i := range out {

@@ -20,6 +20,8 @@ func TestSliders(t *testing.T) {
 		{"Float(min=1e-6, max=10, log=true)", "10", 1000, []string{"1e-6", "3.2e-3", "10"}},
 		{"Float(min=2e-5, max=0.5, log=true)", "99", 1000, []string{"2e-5", "3.2e-3", "0.5"}},
 		{"Float(min=0, max=50)", "10", 200, []string{"0", "10", "20", "30", "40", "50"}},
+		{"Float(min=0, max=0.9, step=0.1)", "0.3", 333, []string{"0", "0.3", "0.6", "0.9"}},
+		{"Float(min=1, max=8, step=7)", "1", 0, []string{"1", "8"}},
 		{"Float(min=0, max=1)", "nonsense", 0, []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
 	}
 	for _, test := range tests {

@@ -187,5 +187,9 @@ func Short(text string, n int) string {
 	if len(runes) <= n {
 		return text
 	}
-	return string(runes[:n-1]) + "…"
+	cut := string(runes[:n-1])
+	if space := strings.LastIndexByte(cut, ' '); runes[n-1] != ' ' && space > len(cut)*2/3 {
+		cut = cut[:space]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
 }
