@@ -117,6 +117,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.catalogueAPI(api)
 	h.quotaAPI(api)
 	h.secretsAPI(api)
+	h.tenancyAPI(api)
 	describeRoutes(api)
 	return api
 }

@@ -201,6 +201,7 @@ func (h *Handlers) apiEvents(ctx context.Context, in *struct {
 func (h *Handlers) apiStreams(r chi.Router) {
 	r.Get(apiPrefix+"/executions/{execution_id}/logs/stream", h.page(h.apiLogStream))
 	r.Post(apiPrefix+"/login-links", h.page(h.issueLoginLink))
+	h.auditExportRoute(r)
 }
 
 // apiLogStream sends lines as JSON arrays, history first, and an event "end" once

@@ -22,12 +22,15 @@ func describeRoutes(api huma.API) {
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Secrets", Description: "Keys and passwords for tasks: names and facts, never values."},
 		{Name: "Quotas", Description: "Who may hold what, and who holds it."},
+		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, and who has which role where."},
+		{Name: "Audit", Description: "Every change that somebody made."},
 		{Name: "Sign-in", Description: "Links that sign a browser in."},
 	}
 	d.download()
 	d.logStream()
 	d.upload()
 	d.loginLink()
+	d.auditExport()
 	d.logs()
 	for _, path := range []string{"/workflows", "/types"} {
 		delete(d.Paths[apiPrefix+path].Post.RequestBody.Content, "application/octet-stream")
@@ -109,6 +112,19 @@ func (d describer) loginLink() {
 	op := post("issue-login-link", "/login-links", "Issue a link that signs one browser in as administrator, once", "Sign-in")
 	link := &huma.Schema{Type: huma.TypeObject, Required: []string{"url"}, Properties: map[string]*huma.Schema{"url": {Type: huma.TypeString, Format: "uri"}}}
 	d.add(op, http.StatusOK, &huma.Response{Description: "The link", Content: content("application/json", link)}, http.StatusForbidden)
+}
+
+func (d describer) auditExport() {
+	op := get("export-audit", "/audit/export", "Export the audit log as JSON lines or CSV", "Audit")
+	op.Parameters = []*huma.Param{param("query", "format", "jsonl or csv; jsonl when absent")}
+	for _, p := range d.Paths[apiPrefix+"/audit"].Get.Parameters {
+		if p.Name != "page" && p.Name != "limit" {
+			op.Parameters = append(op.Parameters, p)
+		}
+	}
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	file := &huma.Response{Description: "The entries, newest first", Content: map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text}}
+	d.add(op, http.StatusOK, file, http.StatusForbidden, http.StatusUnprocessableEntity)
 }
 
 // logs describes both forms of the answer.

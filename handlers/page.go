@@ -31,7 +31,10 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 
 // navOf is what the sidebar offers to subject.
 func navOf(subject auth.Subject) views.Nav {
-	return views.Nav{Team: subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID)}
+	return views.Nav{
+		Team: subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID),
+		Tenancy: administers(subject), Audit: readsAudit(subject),
+	}
 }
 
 // clock formats times for the reader of r: in the zone that the browser told by

@@ -15,7 +15,7 @@ import (
 func Routes(d Deps) http.Handler {
 	h := &Handlers{Deps: d, drawings: newDrawings()}
 	r := chi.NewRouter()
-	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible)
+	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, h.bodies().Middleware)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
 	}))
@@ -45,9 +45,14 @@ func Routes(d Deps) http.Handler {
 }
 
 // pages are what people see; every one needs a signed-in reader.
-func (h *Handlers) pages(r chi.Router) {
+func (h *Handlers) pages(large chi.Router) {
+	large.Post("/workflows/{name}/launch", h.page(h.launch)) // with files
+	large.Post("/uploads", h.page(h.upload))
+
+	r := large.With(h.bodies().Bound)
 	r.Post("/logout", h.open(h.logout))
 	h.accountRoutes(r)
+	h.adminRoutes(r)
 	r.Get("/", h.page(h.home))
 	r.Get("/home/stream", h.page(h.homeStream))
 	r.Get("/search", h.page(h.search))
@@ -59,11 +64,9 @@ func (h *Handlers) pages(r chi.Router) {
 	r.Get("/workflows/{name}/versions/{version}", h.page(h.workflowVersion))
 	r.Post("/workflows/{name}/archive", h.page(h.archiveWorkflow))
 	r.Get("/workflows/{name}/launch", h.page(h.launchForm))
-	r.Post("/workflows/{name}/launch", h.page(h.launch))
 	r.Get("/launch/{id}", h.page(h.launchByID))
 	r.Get("/typeahead", h.page(h.typeahead))
 	r.Get("/typeahead/preview", h.page(h.typeaheadPreview))
-	r.Post("/uploads", h.page(h.upload))
 
 	r.Get("/executions", h.page(h.executions))
 	r.Get("/executions/stream", h.page(h.executionsStream))
@@ -109,6 +112,14 @@ func methodsOf(routes chi.Routes, path string) []string {
 		}
 	}
 	return methods
+}
+
+// bodies are the bounds of the bodies of requests.
+func (h *Handlers) bodies() web.Bodies {
+	if h.Bodies == (web.Bodies{}) {
+		return web.DefaultBodies()
+	}
+	return h.Bodies
 }
 
 // open serves f to everybody.

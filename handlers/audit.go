@@ -1,0 +1,299 @@
+package handlers
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/tenancy"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const auditPageSize = 50
+
+// auditFilter reads the filter of the page; days are those of the reader's zone.
+func auditFilter(q url.Values, zone *time.Location) (audit.Filter, error) {
+	f := audit.Filter{Actor: q.Get("actor"), Action: q.Get("action"), Kind: q.Get("kind"), Object: q.Get("object"), After: q.Get("after"), Limit: auditPageSize}
+	var fields []apperr.Field
+	day := func(name string, last bool) time.Time {
+		if q.Get(name) == "" {
+			return time.Time{}
+		}
+		t, err := time.ParseInLocation(time.DateOnly, q.Get(name), zone)
+		if err != nil {
+			fields = append(fields, apperr.Field{Path: name, Message: "Enter a day as 2026-11-21."})
+		}
+		if last {
+			t = t.AddDate(0, 0, 1)
+		}
+		return t
+	}
+	f.From, f.To = day("from", false), day("to", true)
+	if text := q.Get("tenant"); text != "" {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			fields = append(fields, apperr.Field{Path: "tenant", Message: "Choose a tenant."})
+		}
+		f.TenantID = id
+	}
+	return f, apperr.InvalidFields("Days are written as 2026-11-21, and a tenant is chosen from the list.", fields)
+}
+
+// auditLog shows the audit log.
+func (h *Handlers) auditLog(w http.ResponseWriter, r *http.Request) error {
+	ctx, q, clock := r.Context(), r.URL.Query(), h.clock(r)
+	f, problem := auditFilter(q, clock.Zone)
+	if problem != nil {
+		f = audit.Filter{Limit: auditPageSize}
+	}
+	page, err := h.Audit.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	m := views.AuditPage{
+		Page: h.basePage(r, "Audit log", views.SectionAudit), Tabs: h.adminTabs(r, views.SectionAudit, false),
+		Actor: q.Get("actor"), Object: q.Get("object"), From: q.Get("from"), To: q.Get("to"), Zone: clock.Zone.String(),
+	}
+	for name := range q {
+		m.Filtered = m.Filtered || name != "after" && q.Get(name) != ""
+	}
+	status := http.StatusOK
+	if problem != nil {
+		m.Problem, status = apperr.MessageOf(problem), http.StatusUnprocessableEntity
+	}
+	actions, err := h.Audit.Actions(ctx)
+	if err != nil {
+		return err
+	}
+	m.Actions = actionOptions(actions, f.Action)
+	if m.Tenants, err = h.tenantOptions(r, f.TenantID); err != nil {
+		return err
+	}
+	subject, _ := auth.SubjectOf(ctx)
+	for _, c := range page.Changes {
+		m.Rows = append(m.Rows, auditRow(clock, c, subject.May(auth.Administer, auth.Installation)))
+	}
+	export := url.Values{}
+	for name, values := range q {
+		if name != "after" {
+			export[name] = values
+		}
+	}
+	export.Set("format", "csv")
+	m.CSVURL = views.AuditURL() + "/export?" + export.Encode()
+	export.Set("format", "jsonl")
+	m.JSONURL = views.AuditURL() + "/export?" + export.Encode()
+	if page.Next != "" {
+		q.Set("after", page.Next)
+		m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "change", "changes"), Older: views.AuditURL() + "?" + q.Encode()}
+	}
+	return web.Render(w, r, status, views.AuditLogPage(m))
+}
+
+// actionOptions offers each noun as a whole, and its verbs.
+func actionOptions(actions []string, chosen string) []ui.Option {
+	if chosen != "" && !slices.Contains(actions, chosen) {
+		actions = append(actions, chosen)
+		slices.Sort(actions)
+	}
+	options := []ui.Option{{Name: "All actions", Selected: chosen == ""}}
+	last := ""
+	for _, a := range actions {
+		noun, _, _ := strings.Cut(a, ".")
+		if noun != last && noun != a {
+			options = append(options, ui.Option{Value: noun, Name: noun + ": all", Selected: chosen == noun})
+		}
+		last = noun
+		if a != noun || a == chosen {
+			if len(options) > 0 && options[len(options)-1].Value == a {
+				continue
+			}
+			options = append(options, ui.Option{Value: a, Name: a, Selected: chosen == a})
+		}
+	}
+	return options
+}
+
+// tenantOptions are the tenants that the reader may choose among; none when there
+// is no choice.
+func (h *Handlers) tenantOptions(r *http.Request, chosen uuid.UUID) ([]ui.Option, error) {
+	tenants, err := h.Tenancy.List(r.Context(), tenancy.Filter{Kind: tenancy.Tenant, Archived: true, Limit: 500})
+	if err != nil || len(tenants.Items) < 2 {
+		return nil, err
+	}
+	options := []ui.Option{{Name: "All tenants", Selected: chosen == uuid.Nil}}
+	for _, t := range tenants.Items {
+		options = append(options, ui.Option{Value: t.ID.String(), Name: t.Name, Selected: t.ID == chosen})
+	}
+	return options, nil
+}
+
+func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow {
+	row := views.AuditRow{
+		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Kind: strings.ReplaceAll(c.Kind, "_", " "),
+		Object: firstOf(c.ObjectName, c.ObjectID), Reason: c.Reason, Diff: auditDiff(c.Old, c.New),
+	}
+	if administrator && c.ActorKind != string(auth.RoleSystem) && c.ActorID != uuid.Nil {
+		row.ActorURL = views.AdminUserURL(c.ActorID.String())
+	}
+	switch c.Kind {
+	case "tenant", "department", "team", "project":
+		row.ObjectU = views.AdminNodeURL(c.ObjectID)
+	case "execution":
+		row.ObjectU = views.ExecutionURL(c.ObjectID)
+	case "workflow":
+		row.ObjectU = views.WorkflowURL(firstOf(c.ObjectName, c.ObjectID))
+	case "user":
+		if administrator {
+			row.ObjectU = views.AdminUserURL(c.ObjectID)
+		}
+	}
+	row.Summary = diffSummary(row.Diff)
+	at := clock.Exactly(c.At)
+	row.Facts = []ui.Fact{{Name: "When", Moment: &at}, {Name: "As", Value: c.ActorKind, Note: c.Credential}}
+	for _, f := range []ui.Fact{
+		{Name: "From", Value: c.Address, Mono: true}, {Name: "Request", Value: c.RequestID, Mono: true},
+		{Name: "Object", Value: c.ObjectID, Mono: true}, {Name: "Reason", Value: c.Reason},
+	} {
+		if f.Value != "" {
+			row.Facts = append(row.Facts, f)
+		}
+	}
+	return row
+}
+
+// auditRecord is an entry of the log for programs.
+type auditRecord struct {
+	ID         uuid.UUID       `json:"id"`
+	At         time.Time       `json:"at"`
+	Action     string          `json:"action" doc:"A noun and a verb, such as quota.update"`
+	Kind       string          `json:"object_kind"`
+	ObjectID   string          `json:"object_id"`
+	ObjectName string          `json:"object_name,omitempty"`
+	TenantID   *uuid.UUID      `json:"tenant_id,omitempty"`
+	ProjectID  *uuid.UUID      `json:"project_id,omitempty"`
+	ActorID    *uuid.UUID      `json:"actor_id,omitempty"`
+	ActorKind  string          `json:"actor_kind"`
+	Actor      string          `json:"actor"`
+	Credential string          `json:"credential,omitempty"`
+	Address    string          `json:"address,omitempty"`
+	RequestID  string          `json:"request_id,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Old        json.RawMessage `json:"old,omitempty" doc:"What it was; absent where there was none"`
+	New        json.RawMessage `json:"new,omitempty" doc:"What it is; absent where there is none"`
+}
+
+func toAuditRecord(c audit.Change) auditRecord {
+	id := func(id uuid.UUID) *uuid.UUID {
+		if id == uuid.Nil {
+			return nil
+		}
+		return &id
+	}
+	return auditRecord{
+		ID: c.ID, At: c.At, Action: c.Action, Kind: c.Kind, ObjectID: c.ObjectID, ObjectName: c.ObjectName, TenantID: id(c.TenantID), ProjectID: id(c.ProjectID),
+		ActorID: id(c.ActorID), ActorKind: c.ActorKind, Actor: c.Actor, Credential: c.Credential, Address: c.Address, RequestID: c.RequestID,
+		Reason: c.Reason, Old: c.Old, New: c.New,
+	}
+}
+
+// auditExport streams what the filter lets through as CSV or as JSON lines.
+func (h *Handlers) auditExport(w http.ResponseWriter, r *http.Request) error {
+	f, err := auditFilter(r.URL.Query(), h.clock(r).Zone)
+	if err != nil {
+		return err
+	}
+	return h.exportAudit(w, r, f, r.URL.Query().Get("format"))
+}
+
+// exportAudit sends the first entry's page before it answers, so that who may not
+// read the log gets an error and no broken file.
+func (h *Handlers) exportAudit(w http.ResponseWriter, r *http.Request, f audit.Filter, format string) error {
+	if format != "csv" && format != "jsonl" {
+		return apperr.InvalidFields("The format is csv or jsonl.", []apperr.Field{{Path: "format", Message: "Enter csv or jsonl."}})
+	}
+	var out interface {
+		write(c audit.Change) error
+		end() error
+	}
+	started := false
+	start := func() {
+		media := "text/csv; charset=utf-8"
+		if out = newCSVExport(w); format == "jsonl" {
+			media, out = "application/jsonl; charset=utf-8", jsonExport{json.NewEncoder(w)}
+		}
+		w.Header().Set("Content-Type", media)
+		w.Header().Set("Content-Disposition", `attachment; filename="audit-`+h.Now().UTC().Format(time.DateOnly)+`.`+format+`"`)
+		started = true
+	}
+	err := h.Audit.Each(r.Context(), f, func(c audit.Change) error {
+		if !started {
+			start()
+		}
+		return out.write(c)
+	})
+	if err != nil && !started {
+		return err
+	}
+	if !started {
+		start()
+	}
+	if err == nil {
+		err = out.end()
+	}
+	if err != nil {
+		h.Log.Warn("the export of the audit log broke off", "request_id", web.RequestID(r.Context()), "error", err)
+		panic(http.ErrAbortHandler) // so that the reader does not take half of it for the whole
+	}
+	return nil
+}
+
+type jsonExport struct{ *json.Encoder }
+
+func (e jsonExport) write(c audit.Change) error { return e.Encode(toAuditRecord(c)) }
+func (jsonExport) end() error                   { return nil }
+
+// csvExport writes a table whose cells no spreadsheet takes for formulas.
+type csvExport struct{ *csv.Writer }
+
+func newCSVExport(w io.Writer) csvExport {
+	e := csvExport{csv.NewWriter(w)}
+	_ = e.Write([]string{"id", "at", "actor", "actor_id", "actor_kind", "credential", "address", "request_id", "action", "object_kind", "object_id", "object_name", "tenant_id", "project_id", "old", "new", "reason"}) // its error stays for end
+	return e
+}
+
+func (e csvExport) write(c audit.Change) error {
+	id := func(id uuid.UUID) string {
+		if id == uuid.Nil {
+			return ""
+		}
+		return id.String()
+	}
+	cells := []string{
+		c.ID.String(), c.At.Format(time.RFC3339Nano), c.Actor, id(c.ActorID), c.ActorKind, c.Credential, c.Address, c.RequestID, c.Action, c.Kind,
+		c.ObjectID, c.ObjectName, id(c.TenantID), id(c.ProjectID), string(c.Old), string(c.New), c.Reason,
+	}
+	for i, cell := range cells {
+		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			cells[i] = "'" + cell
+		}
+	}
+	return e.Write(cells)
+}
+
+func (e csvExport) end() error {
+	e.Flush()
+	return e.Error()
+}
