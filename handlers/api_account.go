@@ -97,7 +97,6 @@ func (h *Handlers) accountAPI(api huma.API) {
 	operation(h, api, create, h.apiCreateKey)
 	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key at its next use"), h.apiRevokeKey)
 	operation(h, api, get("list-sessions", "/sessions", "List the browsers where you are signed in", "Sign-in"), h.apiSessions)
-	operation(h, api, remove("end-sessions", "/sessions", "Sign out everywhere"), h.apiEndSessions)
 	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session at its next request"), h.apiEndSession)
 }
 
@@ -190,10 +189,6 @@ func (h *Handlers) apiSessions(ctx context.Context, _ *struct{}) (*body[sessionL
 		}
 	}
 	return reply(out), nil
-}
-
-func (h *Handlers) apiEndSessions(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	return nil, h.Identity.EndAllSessions(ctx)
 }
 
 func (h *Handlers) apiEndSession(ctx context.Context, in *sessionPath) (*struct{}, error) {

@@ -9,7 +9,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), dataRows(), changeRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), dataRows(), accountRows(), changeRows(), leavingRows())
 }
 
 // openRows are for everybody.
@@ -141,6 +141,5 @@ func changeRows() []row {
 		write("POST", "/workflows/{workflow_id}/archive", "/workflows/{shelf}/archive", "", auth.WorkflowArchive, ok).object(),
 		write("POST", "/workflows/{workflow_id}/unarchive", "/workflows/{shelf}/unarchive", "", auth.WorkflowArchive, ok).object(),
 		form("/workflows/{name}/archive", "/workflows/{shelf}/archive", "", auth.WorkflowArchive, moved).object(),
-		public("POST /logout", "/logout", "", moved),
 	}
 }

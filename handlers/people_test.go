@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/web"
 )
 
 // identify makes what says who asks.
-func (b *testBundle) identify(t *testing.T, now func() time.Time) {
+func (b *testBundle) identify(t *testing.T, now func() time.Time, providers ...*oidc.Provider) {
 	t.Helper()
 	var err error
 	b.policies, err = auth.NewPolicies(t.Context(), b.pool)
@@ -25,7 +27,13 @@ func (b *testBundle) identify(t *testing.T, now func() time.Time) {
 	b.keys, err = auth.NewKeys(b.pool, b.users, bytes.Repeat([]byte("p"), 32), now)
 	require.NoError(t, err)
 	b.tokens = auth.TokenChain{auth.NewLocalToken(adminToken), b.keys}
-	b.sessions = web.NewSessions(auth.NewSessions(b.pool, b.users, auth.DefaultSessionLimits(), now), false)
+	sessions := auth.NewSessions(b.pool, b.users, auth.DefaultSessionLimits(), now)
+	b.sessions = web.NewSessions(sessions, false)
+	sealer, err := auth.NewSealer(bytes.Repeat([]byte("s"), 32))
+	require.NoError(t, err)
+	b.identity = identity.New(identity.Config{
+		Pool: b.pool, Policies: b.policies, Sessions: sessions, Keys: b.keys, Sealer: sealer, Providers: providers, Now: now,
+	})
 }
 
 // noSessions are those of a site that only takes tokens.
