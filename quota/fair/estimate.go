@@ -14,6 +14,7 @@ const (
 // quickest tenth of its kind did, typically, and as the slowest tenth.
 type band struct {
 	from, typical, to time.Time
+	basis             int // earlier attempts that the least known end rests on
 }
 
 // band plays the queue forward until all of keys have started, three times. It
@@ -28,8 +29,12 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 		{&b.typical, func(e Estimate) time.Duration { return e.Typical }},
 		{&b.to, func(e Estimate) time.Duration { return e.High }},
 	} {
-		if *game.at, ok = s.clone().startsAt(keys, game.took); !ok {
+		var basis int
+		if *game.at, basis, ok = s.clone().startsAt(keys, game.took); !ok {
 			return band{}, false
+		}
+		if basis > 0 && (b.basis == 0 || basis < b.basis) {
+			b.basis = basis
 		}
 	}
 	// The quick game need not start first: the order of ends decides who goes
@@ -77,8 +82,9 @@ func (e *endings) Pop() any {
 }
 
 // startsAt plays s forward until all of keys have started, and returns when the
-// last of them did. What has no history never ends. It changes s.
-func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, ok bool) {
+// last of them did, and how many earlier attempts the least known end before that
+// rests on. What has no history never ends. It changes s.
+func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
 	missing := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
 		missing[key] = struct{}{}
@@ -105,18 +111,21 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 			delete(missing, c.head.Key)
 			enter(s.begin(c))
 			if len(missing) == 0 {
-				return s.now, true
+				return s.now, basis, true
 			}
 			continue
 		}
 		if len(ends) == 0 {
-			return time.Time{}, false
+			return time.Time{}, 0, false
 		}
 		next := heap.Pop(&ends).(ending)
 		s.tick(next.at)
 		if s.held[next.h.Execution][next.h.Node] == next.h {
 			s.unhold(next.h.Key)
+			if n := next.h.Expected.From; n > 0 && (basis == 0 || n < basis) {
+				basis = n
+			}
 		}
 	}
-	return time.Time{}, false
+	return time.Time{}, 0, false
 }

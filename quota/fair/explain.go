@@ -25,7 +25,7 @@ func (s *Scheduler) Position(key Key) int {
 		return 0
 	}
 	s.state.tick(s.config.Now())
-	return s.lineup().places[key]
+	return s.lineup(fresh).places[key]
 }
 
 // Queue returns waiting requests in the order of admission: first those for
@@ -128,7 +128,7 @@ func (s *state) explain(key Key) Reason {
 	reason.Position = order.places[key]
 	reason.Ahead = s.ahead(order, key, reason)
 	if band, ok := s.band([]Key{key}); ok {
-		reason.StartsFrom, reason.StartsTo = &band.from, &band.to
+		reason.StartsFrom, reason.StartsTo, reason.Basis = &band.from, &band.to, band.basis
 	}
 	return reason
 }

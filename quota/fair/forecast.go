@@ -98,7 +98,7 @@ func (s *state) forecast(requests []Request) Forecast {
 	if band, ok := waiting.band(keys); ok {
 		f.Wait = band.typical.Sub(s.now)
 		f.StartsFrom, f.StartsTo = &band.from, &band.to
-		reason.StartsFrom, reason.StartsTo = f.StartsFrom, f.StartsTo
+		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, band.basis
 	}
 	f.Message = f.sentence()
 	return f

@@ -79,8 +79,7 @@ const gpuAxis = 2 // newAxes puts it there
 // fits beside the room that is kept for those with more right who have waited
 // for long. Only the heads of lines are looked at.
 func (s *state) choose() (candidate, bool) {
-	var list []candidate
-	fitting := false
+	list, fitting := s.heads[:0], false
 	for _, l := range s.queue.lines {
 		if l.never || l.level < 0 {
 			continue
@@ -92,6 +91,7 @@ func (s *state) choose() (candidate, bool) {
 		fitting = fitting || !f.blocked
 		list = append(list, s.candidate(l, f))
 	}
+	s.heads = list
 	if !fitting {
 		return candidate{}, false
 	}

@@ -18,39 +18,53 @@ type branch struct {
 	level    int
 	depth    int
 	score    float64
-	list     []candidate // of a project, the rest of them
+	list     []candidate // of a project
+	gone     int         // of list, from its beginning
 	children []*branch
 	first    *branch // the child whose head goes first; nil when none has one
+	grown    bool
 }
 
-// ranked returns the branch of the root over candidates.
+// ranker keeps the branches of the last ranking for the next.
+type ranker struct {
+	branches []branch // by level
+	used     []int    // levels that the last ranking reached
+}
+
+// ranked returns the branch of the root over candidates. The next call takes it
+// apart.
 func (s *state) ranked(list []candidate) *branch {
-	levels := s.tree().levels
-	branches := map[int]*branch{}
-	root := &branch{}
-	branches[0] = root
-	var grow func(i int) *branch
-	grow = func(i int) *branch {
-		if b, ok := branches[i]; ok {
-			return b
+	r, levels := &s.ranker, s.tree().levels
+	if len(r.branches) != len(levels) {
+		*r = ranker{branches: make([]branch, len(levels))}
+	}
+	for _, i := range r.used {
+		b := &r.branches[i]
+		b.list, b.children, b.first, b.gone, b.grown = b.list[:0], b.children[:0], nil, 0, false
+	}
+	r.used = append(r.used[:0], 0)
+	r.branches[0].grown = true
+	for k := range list {
+		i := list[k].line.level
+		r.branches[i].list = append(r.branches[i].list, list[k])
+		for ; !r.branches[i].grown; i = levels[i].parent {
+			b := &r.branches[i]
+			b.level, b.depth, b.score, b.grown = i, levels[i].depth, s.score(i), true
+			r.used = append(r.used, i)
+			above := &r.branches[levels[i].parent]
+			above.children = append(above.children, b)
 		}
-		b := &branch{level: i, depth: levels[i].depth, score: s.score(i)}
-		branches[i] = b
-		above := grow(levels[i].parent)
-		above.children = append(above.children, b)
-		return b
 	}
-	for _, c := range list {
-		b := grow(c.line.level)
-		b.list = append(b.list, c)
-	}
+	root := &r.branches[0]
 	root.sort()
 	return root
 }
 
 // sort orders all candidates below b.
 func (b *branch) sort() {
-	slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
+	if len(b.list) > 1 {
+		slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
+	}
 	for _, c := range b.children {
 		c.sort()
 	}
@@ -72,8 +86,8 @@ func (b *branch) elect() {
 // stands for projects that left the tree.
 func (b *branch) head() *candidate {
 	switch {
-	case len(b.list) > 0:
-		return &b.list[0]
+	case b.gone < len(b.list):
+		return &b.list[b.gone]
 	case b.first != nil:
 		return b.first.head()
 	default:
@@ -83,8 +97,8 @@ func (b *branch) head() *candidate {
 
 // pop removes the head and returns the next.
 func (b *branch) pop() *candidate {
-	if len(b.list) > 0 {
-		b.list = b.list[1:]
+	if b.gone < len(b.list) {
+		b.gone++
 	} else if b.first != nil {
 		b.first.pop()
 		b.elect()

@@ -58,7 +58,9 @@ type Reason struct {
 	// history; nil when that is missing.
 	StartsFrom *time.Time `json:"starts_from,omitempty"`
 	StartsTo   *time.Time `json:"starts_to,omitempty"`
-	Score      *Score     `json:"score,omitempty"`
+	// Basis is how many earlier attempts the least known part of that rests on.
+	Basis int    `json:"basis,omitempty"`
+	Score *Score `json:"score,omitempty"`
 	// Preempting counts the attempts that were asked to make room for it.
 	Preempting int `json:"preempting,omitempty"`
 }

@@ -1,21 +1,17 @@
 package fair
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 const (
-	maxHolders    = 3    // holders that a stored reason names
-	allHolders    = 25   // holders that Why names
-	maxRanked     = 1000 // places of the queue that are told apart
-	rankOften     = 64   // a queue so short is ranked after every change
-	rankAtMost    = time.Second
+	maxHolders    = 3               // holders that a stored reason names
+	allHolders    = 25              // holders that Why names
+	maxRanked     = 1000            // places of the queue that are told apart
+	rankOften     = 64              // a queue so short is ranked after every change
+	fresh         = time.Second     // how old a ranking may be that pages show
+	stored        = 5 * time.Second // and one that stored reasons name
 	preemptSuffix = " %d running %s asked to make room for it."
 )
 
@@ -34,7 +30,7 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 			reason = s.state.why(l, l.head(), maxHolders)
 			reasons[l] = reason
 		}
-		reason.Position = s.lineup().places[r.Key]
+		reason.Position = s.lineup(stored).places[r.Key]
 		refused = append(refused, Refusal{r.Key, reason})
 	}
 	return refused
@@ -49,11 +45,11 @@ type lineup struct {
 }
 
 // lineup returns the order of admission: exact for a short queue, and else at
-// most a second old.
-func (s *Scheduler) lineup() *lineup {
-	fresh := s.places.changes == s.changes && s.places.places != nil
-	recent := s.places.places != nil && s.state.queue.count > rankOften && s.state.now.Sub(s.places.at) < rankAtMost
-	if !fresh && !recent {
+// most as old as age.
+func (s *Scheduler) lineup(age time.Duration) *lineup {
+	known := s.places.places != nil
+	recent := s.state.queue.count > rankOften && s.state.now.Sub(s.places.at) < age
+	if !known || s.places.changes != s.changes && !recent {
 		s.places = s.state.rank(maxRanked, nil)
 		s.places.changes = s.changes
 	}
@@ -83,12 +79,13 @@ func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 
 // next returns the request with the most right, whether it fits or not.
 func (s *state) next() *candidate {
-	list := make([]candidate, 0, len(s.queue.lines))
+	list := s.heads[:0]
 	for _, l := range s.queue.lines {
 		if l.level >= 0 {
 			list = append(list, s.candidate(l, fit{}))
 		}
 	}
+	s.heads = list
 	return s.ranked(list).head()
 }
 
@@ -202,37 +199,6 @@ func (s *state) tooLarge(r Request) Reason {
 	return reason
 }
 
-// holders returns the executions that hold most of an axis at or below a level.
-func (s *state) holders(level, axis, limit int) []Holder {
-	levels := s.tree().levels
-	all := make([]Holder, 0, len(s.held))
-	for id, nodes := range s.held {
-		h := Holder{Execution: id}
-		var most int64
-		for node, r := range nodes {
-			n := r.ask.on(axis)
-			if n == 0 || !s.isBelow(r.level, level) {
-				continue
-			}
-			h.Amount += n
-			if h.Nodes++; n > most || n == most && node < h.Node {
-				most, h.Node = n, node
-				h.Project, h.Owner = levels[r.level].Ref(), levels[s.branch(r.level, level)].Ref()
-				owner := s.branch(r.level, level)
-				h.Borrowed = s.book.used[owner].at(axis) > levels[owner].limitOn(axis)
-				h.EndsFrom, h.EndsTo = r.ends(s.now)
-			}
-		}
-		if h.Amount > 0 {
-			all = append(all, h)
-		}
-	}
-	slices.SortFunc(all, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Amount, a.Amount), bytes.Compare(a.Execution[:], b.Execution[:]))
-	})
-	return all[:min(len(all), limit)]
-}
-
 // isBelow reports whether level i is at or below level above.
 func (s *state) isBelow(i, above int) bool {
 	levels := s.tree().levels
@@ -249,47 +215,4 @@ func (s *state) branch(i, above int) int {
 		i = levels[i].parent
 	}
 	return i
-}
-
-// ends returns the band in which h probably ends, or nil.
-func (h *holding) ends(now time.Time) (from, to *time.Time) {
-	if !h.Expected.Known() || h.Granted.IsZero() {
-		return nil, nil
-	}
-	low, high := h.endsAt(h.Expected.Low, now), h.endsAt(h.Expected.High, now)
-	return &low, &high
-}
-
-// endsAt is when h ends if it takes as long as took. Who is late already is
-// given a tenth of that more.
-func (h *holding) endsAt(took time.Duration, now time.Time) time.Time {
-	at := h.Granted.Add(took)
-	if soon := now.Add(took / 10); at.Before(soon) {
-		return soon
-	}
-	return at
-}
-
-// heldBy returns what is held at or below a level, by dominance of amounts.
-func (s *state) heldBy(level uuid.UUID) (list []Held) {
-	above := 0
-	if level != uuid.Nil {
-		i, ok := s.tree().index[level]
-		if !ok {
-			return nil
-		}
-		above = i
-	}
-	for _, nodes := range s.held {
-		for _, h := range nodes {
-			if s.isBelow(h.level, above) {
-				list = append(list, h.Held)
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b Held) int {
-		return cmp.Or(cmp.Compare(b.Amount.GPUs, a.Amount.GPUs), cmp.Compare(b.Amount.CPUMillis, a.Amount.CPUMillis),
-			cmp.Compare(b.Amount.MemoryMiB, a.Amount.MemoryMiB), compareKeys(a.Key, b.Key))
-	})
-	return list
 }

@@ -35,9 +35,10 @@ type Request struct {
 }
 
 // Estimate is how long attempts like this one took: the 10th, 50th and 90th
-// percentile. The zero Estimate means that nobody knows.
+// percentile, From how many. The zero Estimate means that nobody knows.
 type Estimate struct {
 	Low, Typical, High time.Duration
+	From               int
 }
 
 // Known reports whether there is a history to estimate from.
@@ -53,7 +54,7 @@ func EstimateOf(durations []time.Duration) Estimate {
 	at := func(percent int) time.Duration {
 		return max(sorted[(len(sorted)-1)*percent/100], time.Millisecond)
 	}
-	return Estimate{Low: at(10), Typical: at(50), High: max(sorted[((len(sorted)-1)*90+99)/100], time.Millisecond)}
+	return Estimate{Low: at(10), Typical: at(50), High: max(sorted[((len(sorted)-1)*90+99)/100], time.Millisecond), From: len(sorted)}
 }
 
 // Placement is the part of a grant on one machine.

@@ -122,13 +122,13 @@ func TestSharesFollowWeights(t *testing.T) {
 			}
 			g.ended = func(r Request) { more(team[r.Project]) }
 			for i := range 10 {
-				for range 100 {
+				for range 60 {
 					more(i)
 				}
 			}
-			g.until(g.clock.now.Add(10 * time.Minute))
+			g.until(g.clock.now.Add(5 * time.Minute))
 			g.zero, g.seconds = g.clock.now, map[uuid.UUID]float64{}
-			g.until(g.clock.now.Add(30 * time.Minute))
+			g.until(g.clock.now.Add(15 * time.Minute))
 			total := 0.0
 			for id, s := range g.seconds {
 				total += s * size[id]

@@ -26,6 +26,10 @@ type state struct {
 	// covered names, by request, the victims that make room for it and have not
 	// ended. Who is covered goes first when room comes free.
 	covered map[Key][]Key
+
+	ranker ranker      // these two keep memory from one decision
+	heads  []candidate // for the next
+	most   holdersOf
 }
 
 // holding is a live reservation in the book. Its fields do not change, except
@@ -55,7 +59,7 @@ func (s *state) level(project uuid.UUID) int { return s.tree().index[project] }
 func (s *state) clone() *state {
 	out := *s
 	out.book, out.queue, out.floor, out.history = s.book.clone(), s.queue.clone(), s.floor.clone(), s.history.clone()
-	out.idle = idleness{}
+	out.idle, out.ranker, out.heads, out.most = idleness{}, ranker{}, nil, holdersOf{}
 	out.held = make(map[uuid.UUID]map[int]*holding, len(s.held))
 	for id, nodes := range s.held {
 		out.held[id] = maps.Clone(nodes)
@@ -77,6 +81,7 @@ func (s *state) clone() *state {
 func (s *state) sketch() *state {
 	out := *s
 	out.book, out.queue = s.book.clone(), s.queue.clone()
+	out.ranker, out.heads, out.most = ranker{}, nil, holdersOf{}
 	return &out
 }
 
@@ -96,6 +101,7 @@ func (s *state) rebuild(tree *Tree, machines []Machine) {
 	at, past, before := s.history.at, s.pastUse(), s.book
 	s.book, s.empty, s.floor = NewBook(tree), NewBook(tree), newFloor(machines)
 	s.idle.move(before, s.book)
+	s.most = holdersOf{}
 	s.history.average = make([][]float64, len(tree.levels))
 	s.setPastUse(at, past)
 	for id, v := range s.usage {

@@ -1,0 +1,110 @@
+package fair
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// holdersOf keeps who holds most of a resource: looking costs as much as there
+// are reservations.
+type holdersOf struct {
+	at time.Time
+	by map[place][]Holder
+}
+
+// place is an axis at a level.
+type place struct{ level, axis int }
+
+// holders returns the executions that hold most of an axis at or below a level.
+// For stored reasons of a busy cluster they may be a second old.
+func (s *state) holders(level, axis, limit int) []Holder {
+	if limit > maxHolders || len(s.held) <= rankOften {
+		return s.findHolders(level, axis, limit)
+	}
+	if s.most.by == nil || s.now.Sub(s.most.at) >= fresh {
+		s.most = holdersOf{s.now, map[place][]Holder{}}
+	}
+	most, ok := s.most.by[place{level, axis}]
+	if !ok {
+		most = s.findHolders(level, axis, limit)
+		s.most.by[place{level, axis}] = most
+	}
+	return most
+}
+
+func (s *state) findHolders(level, axis, limit int) []Holder {
+	levels := s.tree().levels
+	all := make([]Holder, 0, len(s.held))
+	for id, nodes := range s.held {
+		h, largest := Holder{Execution: id}, (*holding)(nil)
+		for _, r := range nodes {
+			n := r.ask.on(axis)
+			if n == 0 || !s.isBelow(r.level, level) {
+				continue
+			}
+			h.Amount += n
+			h.Nodes++
+			if largest == nil || n > largest.ask.on(axis) || n == largest.ask.on(axis) && r.Node < largest.Node {
+				largest = r
+			}
+		}
+		if largest != nil {
+			owner := s.branch(largest.level, level)
+			h.Node, h.Project, h.Owner = largest.Node, levels[largest.level].Ref(), levels[owner].Ref()
+			h.Borrowed = s.book.used[owner].at(axis) > levels[owner].limitOn(axis)
+			h.EndsFrom, h.EndsTo = largest.ends(s.now)
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount), bytes.Compare(a.Execution[:], b.Execution[:]))
+	})
+	return all[:min(len(all), limit)]
+}
+
+// ends returns the band in which h probably ends, or nil.
+func (h *holding) ends(now time.Time) (from, to *time.Time) {
+	if !h.Expected.Known() || h.Granted.IsZero() {
+		return nil, nil
+	}
+	low, high := h.endsAt(h.Expected.Low, now), h.endsAt(h.Expected.High, now)
+	return &low, &high
+}
+
+// endsAt is when h ends if it takes as long as took. Who is late already is
+// given a tenth of that more.
+func (h *holding) endsAt(took time.Duration, now time.Time) time.Time {
+	at := h.Granted.Add(took)
+	if soon := now.Add(took / 10); at.Before(soon) {
+		return soon
+	}
+	return at
+}
+
+// heldBy returns what is held at or below a level, by dominance of amounts.
+func (s *state) heldBy(level uuid.UUID) (list []Held) {
+	above := 0
+	if level != uuid.Nil {
+		i, ok := s.tree().index[level]
+		if !ok {
+			return nil
+		}
+		above = i
+	}
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			if s.isBelow(h.level, above) {
+				list = append(list, h.Held)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(b.Amount.GPUs, a.Amount.GPUs), cmp.Compare(b.Amount.CPUMillis, a.Amount.CPUMillis),
+			cmp.Compare(b.Amount.MemoryMiB, a.Amount.MemoryMiB), compareKeys(a.Key, b.Key))
+	})
+	return list
+}
