@@ -248,17 +248,12 @@ func toTarget(key fair.Key, name quota.Name, amount fair.Amount) quotaTarget {
 
 func toQuotaBody(n *quota.Node, limits fair.Limits) quotaBody {
 	b := quotaBody{
-		NodeID: n.ID, Kind: n.Kind, Name: n.Name, Version: n.Version, Waiting: n.Waiting, Use: map[fair.Resource]quotaUse{},
+		NodeID: n.ID, Kind: n.Kind, Name: n.Name, Version: n.Version, Waiting: n.Waiting, Path: levelNames(n.Path), Use: map[fair.Resource]quotaUse{},
 		quotaLimits: quotaLimits{Limit: quotaAmounts{}, Borrow: quotaAmounts{}, Lend: quotaAmounts{}, Weight: max(limits.Weight, 0)},
 	}
 	if b.Weight == 0 {
 		b.Weight = 1
 	}
-	names := make([]string, len(n.Path))
-	for i, l := range n.Path {
-		names[i] = l.Name
-	}
-	b.Path = strings.Join(names, "/")
 	for _, part := range []struct {
 		from fair.Vector
 		to   quotaAmounts
@@ -275,4 +270,15 @@ func toQuotaBody(n *quota.Node, limits fair.Limits) quotaBody {
 		b.Use[r] = use
 	}
 	return b
+}
+
+// levelNames is the path of a node as programs name it.
+func levelNames(path []fair.LevelRef) string {
+	names := make([]string, 0, len(path))
+	for i, l := range path {
+		if l.Kind != "installation" || i == len(path)-1 {
+			names = append(names, l.Name)
+		}
+	}
+	return strings.Join(names, "/")
 }

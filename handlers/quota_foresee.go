@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -145,10 +146,16 @@ func (f *quotaForm) bars(changed []quota.Compared) []views.QuotaCompare {
 		}
 		return bars
 	}
+	shown := 0
 	for i, c := range changed {
-		if i == barsCompared {
+		if shown == barsCompared {
 			break
 		}
+		above := slices.ContainsFunc(f.node.Path, func(l fair.LevelRef) bool { return l.ID == c.After.ID })
+		if i > 0 && above { // what is above it changes by the sum of what is below
+			continue
+		}
+		shown++
 		for _, r := range f.group.resources {
 			was, will := quotaFigures(&c.Before, r, 0), quotaFigures(&c.After, r, 0)
 			if was == will && c.Before.Limits.Lend[r] == c.After.Limits.Lend[r] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/quota"
@@ -51,7 +52,7 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 		h.Ranges = append(h.Ranges, ui.Choice{Name: s.name, Current: current, URL: p.selection.url(func(q *quotaSelection) { q.span = s.key }) + "#history"})
 	}
 	for _, n := range p.overview.Nodes {
-		h.Nodes = append(h.Nodes, ui.Option{Value: shortNode(n.ID), Name: levelPath(n.Path), Selected: n.ID == node.ID})
+		h.Nodes = append(h.Nodes, ui.Option{Value: shortNode(n.ID), Name: levelPath(n.Path, " › "), Selected: n.ID == node.ID})
 	}
 	for _, g := range quotaGroups(p.overview) {
 		for _, r := range g.resources {
@@ -99,18 +100,8 @@ func kept(q url.Values, but ...string) []views.Hidden {
 			keep = append(keep, views.Hidden{Name: name, Value: v})
 		}
 	}
-	slices.SortFunc(keep, func(a, b views.Hidden) int { return compareText(a.Name+a.Value, b.Name+b.Value) })
+	slices.SortFunc(keep, func(a, b views.Hidden) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
 	return keep
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // draw lays the chart out, with its table and its sentence.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -251,7 +252,7 @@ func quotaRecord(n quota.Node, r fair.Resource) []string {
 	}
 	state := n.Resources[r]
 	record := []string{
-		n.ID.String(), n.Kind, csvText(levelPath(n.Path)), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
+		n.ID.String(), n.Kind, csvText(levelPath(n.Path, "/")), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
 		number(n.Limits.Limit), number(n.Limits.Borrow), number(n.Limits.Lend), number(n.Most),
 	}
 	for _, v := range []int64{state.Used, state.Borrowed, state.Lent, state.Free, state.Waiting} {
@@ -268,13 +269,14 @@ func csvText(s string) string {
 	return s
 }
 
-func levelPath(path []fair.LevelRef) string {
-	text := ""
+// levelPath names a node from the top, with sep between; the installation stands
+// for itself alone.
+func levelPath(path []fair.LevelRef, sep string) string {
+	var names []string
 	for i, l := range path {
-		if i > 0 {
-			text += "/"
+		if l.Kind != "installation" || i == len(path)-1 {
+			names = append(names, levelName(l))
 		}
-		text += levelName(l)
 	}
-	return text
+	return strings.Join(names, sep)
 }

@@ -56,6 +56,7 @@ type quotaPage struct {
 func (p *quotaPage) model(r *http.Request, typed url.Values) (views.QuotasPage, error) {
 	groups := quotaGroups(p.overview)
 	group := p.selection.pick(groups, typed)
+	p.selection.group = group.key // for the links, and for the stream
 	m := views.QuotasPage{
 		Page: p.h.basePage(r, "Quotas", views.SectionQuotas), CSVURL: views.QuotaCSVURL(),
 		Live: p.live(), Tree: p.tree(group), StreamURL: views.QuotaStreamURL(p.selection.values()),

@@ -21,8 +21,10 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// teamQueueShown is how much of the queue a page shows.
-const teamQueueShown = 25
+const (
+	teamQueueShown   = 25 // entries of the queue on the page
+	teamHoldersShown = 2  // executions that an entry names
+)
 
 // myTeam leads to the team of the current project.
 func (h *Handlers) myTeam(w http.ResponseWriter, r *http.Request) error {
@@ -151,17 +153,17 @@ func teamResources(t quota.Team) []fair.Resource {
 }
 
 // teamNow says what can start at once: GPUs by type, or CPU without any.
-func teamNow(t quota.Team) []views.TeamNow {
-	var can, full []views.TeamNow
+func teamNow(t quota.Team) views.TeamNow {
+	var can, full []string
 	add := func(r fair.Resource, one int64) {
 		left := t.Node.Resources[r].Available
 		if left == nil {
 			return
 		}
 		if n := *left / one; n > 0 {
-			can = append(can, views.TeamNow{Name: quotaUnit(r).Word, Count: ui.Number(n)})
+			can = append(can, ui.Number(n)+" "+quotaUnit(r).Word)
 		} else if t.Node.Most[r] > 0 {
-			full = append(full, views.TeamNow{Name: quotaUnit(r).Word})
+			full = append(full, quotaUnit(r).Word)
 		}
 	}
 	for _, r := range t.Resources {
@@ -172,7 +174,16 @@ func teamNow(t quota.Team) []views.TeamNow {
 	if len(can)+len(full) == 0 {
 		add(fair.CPU, 1000)
 	}
-	return append(can, full...)
+	return views.TeamNow{Can: enumerate(can), Full: enumerate(full)}
+}
+
+// enumerate joins words as people do: "a", "a and b", "a, b and c".
+func enumerate(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func teamLimits(t quota.Team) []views.TeamLimit {
@@ -239,7 +250,7 @@ func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 	if q.Offered {
 		row.Starts, row.StartsNote = "now", "room is set aside"
 	}
-	for _, h := range q.Reason.Holders {
+	for _, h := range q.Reason.Holders[:min(len(q.Reason.Holders), teamHoldersShown)] {
 		row.Holders = append(row.Holders, teamHolder(q.Reason, h))
 	}
 	return row
@@ -314,6 +325,8 @@ func standingText(t quota.Team) string {
 	switch {
 	case place == 0:
 		return words + ", so it goes before all others."
+	case place == len(t.Siblings)-1 && score < 0.9:
+		return words + ", but all others are further below and go first."
 	case place == len(t.Siblings)-1:
 		return words + ", so all others go first."
 	}

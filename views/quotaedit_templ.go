@@ -135,7 +135,7 @@ func quotaEditForm(e QuotaEdit) templ.Component {
 			}
 		}
 		if e.Weight != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"edit-fields\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"edit-fields edit-fields-one\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

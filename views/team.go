@@ -15,18 +15,15 @@ type TeamPage struct {
 
 // TeamLive is the part of the page that moves.
 type TeamLive struct {
-	Now    []TeamNow // what can start without waiting
+	Now    TeamNow
 	Limits []TeamLimit
 	Queue  TeamQueue
 	Share  TeamShare
 }
 
-// TeamNow is one kind of resource in the lead sentence. It reads "You can launch
-// 2 H100 now without waiting; A100 are full."
-type TeamNow struct {
-	Name  string
-	Count string // "" when none is left
-}
+// TeamNow is what can start without waiting ("2 H100 and 8 L4"), and what cannot
+// ("A100"); "" where there is nothing to say.
+type TeamNow struct{ Can, Full string }
 
 // TeamLimitsID is the element id of the limits.
 func TeamLimitsID() string { return "team-limits" }

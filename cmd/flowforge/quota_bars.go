@@ -102,9 +102,16 @@ func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
 		rows[0] = append(rows[0], strings.TrimSpace(strings.ToUpper(strings.TrimPrefix(r, "gpu:"))+" "+unitOf(r)), "")
 	}
 	rows[0] = append(rows[0], "WAITING")
-	top := strings.Count(nodes[0].Path, "/")
+	depth := func(n quotaNode) int { return strings.Count(n.Path, "/") }
+	top := depth(nodes[0])
+	if nodes[0].Kind == "installation" { // which no path names
+		top--
+	}
 	for _, n := range nodes {
-		indent := strings.Repeat("  ", max(strings.Count(n.Path, "/")-top, 0))
+		indent := strings.Repeat("  ", max(depth(n)-top, 0))
+		if n.Kind == "installation" {
+			indent = ""
+		}
 		row := []string{indent + n.Name + " (" + n.Kind + ")"}
 		for _, r := range resources {
 			row = append(row, quotaBar(n, r, quotaScale(nodes, r)), quotaText(n, r))

@@ -24,10 +24,10 @@ func TestQuotaTreeInTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, printQuotaTree(&out, quotaFixture(), nil))
 	require.Equal(t, ""+
-		"NODE               A100                                      WAITING\n"+
-		"Meridian (tenant)  [██████████··········]  20 of 40          2\n"+
-		"  Vision (team)    [██████▒···          ]  14 of 12, +2      0\n"+
-		"  Speech (team)    [███·░               ]  6 of 10, 2 lent   0\n", out.String())
+		"NODE               A100                                     WAITING\n"+
+		"Meridian (tenant)  [██████████··········]  20 of 40         2\n"+
+		"  Vision (team)    [██████▒···          ]  14 of 12, +2     0\n"+
+		"  Speech (team)    [███·░               ]  6 of 10, 2 lent  0\n", out.String())
 }
 
 func TestAmountsAsTyped(t *testing.T) {

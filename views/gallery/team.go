@@ -47,7 +47,7 @@ func team(f views.Page) views.TeamPage {
 		Page: frame(f, "Vision", views.SectionTeam, views.Crumb{Name: "Meridian", URL: "#"}, views.Crumb{Name: "Research", URL: "#"}),
 		Name: "Vision", Kind: "team", Edit: "#",
 		Live: views.TeamLive{
-			Now: []views.TeamNow{{Name: "H100", Count: "2"}, {Name: "A100"}}, Limits: teamLimits(),
+			Now: views.TeamNow{Can: "2 H100", Full: "A100"}, Limits: teamLimits(),
 			Queue: views.TeamQueue{Count: "3", URL: "#", Rows: []views.TeamWaiting{
 				waits(1, "train_decoder", "#7k2f00 street-scenes", "8 A100", "4 min", "≈ 14:38", "Waits for 4 A100"),
 				waits(2, "trial 4 of 12", "#7k3100 digits", "4 A100", "1 min", "14:52 to 15:10", "After train_decoder: same team, asked later"),
@@ -82,7 +82,7 @@ func teamHours() views.TeamHours {
 
 func teamQuiet(f views.Page) views.TeamPage {
 	m := team(f)
-	m.Edit, m.Live.Queue, m.Live.Now = "", views.TeamQueue{URL: "#"}, []views.TeamNow{{Name: "A100", Count: "12"}, {Name: "H100", Count: "6"}}
+	m.Edit, m.Live.Queue, m.Live.Now = "", views.TeamQueue{URL: "#"}, views.TeamNow{Can: "12 A100 and 6 H100"}
 	m.Live.Share = views.TeamShare{Empty: "You are the only team here: there is nobody to share with."}
 	m.Hours = views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Empty: "Hours of GPUs count when a node that held them ends."}
 	return m
