@@ -49,7 +49,8 @@ type row struct {
 	guard       guard
 	action      auth.Action
 	place       level
-	ok          int // the answer to who may
+	seen        *level // where reading is asked, when not at place
+	ok          int    // the answer to who may
 	names       bool
 	byToken     bool // HEAD and the API: nobody is sent to the sign-in page
 }
@@ -58,6 +59,9 @@ func (r row) method() string { m, _, _ := strings.Cut(r.route, " "); return m }
 
 // at says that the request is about something at a higher level than the project.
 func (r row) at(l level) row { r.place = l; return r }
+
+// seenAt says that the thing itself is at another level than who may change it.
+func (r row) seenAt(l level) row { r.seen = &l; return r }
 
 // object says that the path, or the body, names an object of the fixture, which is
 // absent for strangers.
@@ -159,10 +163,18 @@ func (r row) want(c role) int {
 		return http.StatusNotFound
 	case r.action == "", c.may(r, r.action):
 		return r.ok
-	case r.names && !c.may(r, reading(r.action)):
+	case r.names && !c.sees(r):
 		return http.StatusNotFound
 	}
 	return http.StatusForbidden
+}
+
+// sees reports whether the role may read what r names.
+func (c role) sees(r row) bool {
+	if r.seen != nil {
+		r.place = *r.seen
+	}
+	return c.may(r, reading(r.action))
 }
 
 // reading is the action that shows that a thing is there.
