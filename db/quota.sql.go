@@ -201,27 +201,28 @@ func (q *Queries) QuotaUseBelow(ctx context.Context, nodes []uuid.UUID) ([]Quota
 	return items, nil
 }
 
-const storageOfProjects = `-- name: StorageOfProjects :many
-SELECT u.node_id, u.storage_bytes FROM quota_usage u
+const storedBytes = `-- name: StoredBytes :many
+SELECT u.node_id, u.storage_bytes, n.kind FROM quota_usage u
 JOIN tenancy_nodes n ON n.id = u.node_id
-WHERE n.kind = 'project' AND u.storage_bytes > 0
+WHERE u.storage_bytes > 0
 `
 
-type StorageOfProjectsRow struct {
+type StoredBytesRow struct {
 	NodeID       uuid.UUID
 	StorageBytes int64
+	Kind         string
 }
 
-func (q *Queries) StorageOfProjects(ctx context.Context) ([]StorageOfProjectsRow, error) {
-	rows, err := q.db.Query(ctx, storageOfProjects)
+func (q *Queries) StoredBytes(ctx context.Context) ([]StoredBytesRow, error) {
+	rows, err := q.db.Query(ctx, storedBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []StorageOfProjectsRow
+	var items []StoredBytesRow
 	for rows.Next() {
-		var i StorageOfProjectsRow
-		if err := rows.Scan(&i.NodeID, &i.StorageBytes); err != nil {
+		var i StoredBytesRow
+		if err := rows.Scan(&i.NodeID, &i.StorageBytes, &i.Kind); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -110,6 +110,9 @@ func (l *loop) refuse(r fair.Refusal, now time.Time) {
 		return
 	}
 	i := r.Key.Node
+	if reason.Code == fair.StorageLimit {
+		l.unqueued = append(l.unqueued, i)
+	}
 	// Who was preempted shows for whom until its next attempt begins.
 	if before := l.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
 		return

@@ -50,6 +50,7 @@ type testBundle struct {
 	pool      *pgxpool.Pool
 	workflows *workflow.Service
 	artifacts *artifact.Service
+	quotas    *quota.Service
 	engine    *execution.Service
 	launcher  *processLauncher
 }
@@ -77,6 +78,9 @@ func setup(t testing.TB, options ...option) *testBundle {
 	for _, o := range options {
 		o(&config)
 	}
+	b.quotas, err = quota.New(quota.Config{Pool: pool, Capacity: config.Capacity, Instance: config.Instance, Logger: config.Logger})
+	require.NoError(t, err)
+	config.Quotas = b.quotas
 	b.engine, err = execution.New(config)
 	require.NoError(t, err)
 	b.launcher.deliver = b.engine.Deliver
@@ -87,11 +91,17 @@ func setup(t testing.TB, options ...option) *testBundle {
 // start runs the engine until the test ends.
 func (b *testBundle) start() {
 	b.t.Helper()
+	require.NoError(b.t, b.quotas.Prepare(b.ctx))
 	require.NoError(b.t, b.engine.Prepare(b.ctx))
 	client, err := jobs.NewClient(b.pool, b.engine, testLogger(b.t))
 	require.NoError(b.t, err)
 	ctx, cancel := context.WithCancel(b.ctx)
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.quotas.Run(ctx); err != nil {
+			b.t.Errorf("run the quotas: %v", err)
+		}
+	})
 	wg.Go(func() {
 		if err := b.engine.Run(ctx); err != nil {
 			b.t.Errorf("run: %v", err)
@@ -164,6 +174,20 @@ func (b *testBundle) checkLeftovers(id uuid.UUID) {
 	require.NoError(b.t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM reports WHERE execution_id = $1", id).Scan(&reports))
 	require.Zero(b.t, reservations, "reservations")
 	require.Zero(b.t, reports, "reports")
+	b.checkCounters()
+}
+
+// checkCounters: what every level counts is what reservations hold below it.
+func (b *testBundle) checkCounters() {
+	b.t.Helper()
+	var off int
+	require.NoError(b.t, b.pool.QueryRow(b.ctx, `
+		SELECT count(*) FROM quota_usage u, LATERAL (
+			SELECT coalesce(sum(r.cpu_millis), 0) AS cpu, coalesce(sum(r.gpus), 0) AS gpu, coalesce(sum(r.pods), 0) AS pods, coalesce(sum(r.executions), 0) AS executions
+			FROM reservations r JOIN tenancy_nodes n ON n.id = r.project_id WHERE u.node_id = ANY (n.path)) h
+		WHERE (coalesce(u.used->>'cpu', '0')::bigint, coalesce(u.used->>'gpu', '0')::bigint, coalesce(u.used->>'pods', '0')::bigint, coalesce(u.used->>'executions', '0')::bigint)
+			<> (h.cpu, h.gpu, h.pods, h.executions)`).Scan(&off))
+	require.Zero(b.t, off, "levels whose counters differ from the reservations")
 }
 
 func (b *testBundle) node(id uuid.UUID, name string) execution.NodeDetail {
@@ -203,17 +227,18 @@ func (w logWriter) Write(p []byte) (int, error) {
 type processLauncher struct {
 	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
 
-	mu      sync.Mutex
-	running map[string]*exec.Cmd
-	known   map[string]bool
-	stopped map[string]bool
-	starts  map[string]int
-	ended   chan struct{} // closed at the end of the test
-	tasks   sync.WaitGroup
+	mu        sync.Mutex
+	running   map[string]*exec.Cmd
+	known     map[string]bool
+	stopped   map[string]bool
+	preempted map[string]bool
+	starts    map[string]int
+	ended     chan struct{} // closed at the end of the test
+	tasks     sync.WaitGroup
 }
 
 func newProcessLauncher() *processLauncher {
-	return &processLauncher{running: map[string]*exec.Cmd{}, known: map[string]bool{}, stopped: map[string]bool{}, starts: map[string]int{}, ended: make(chan struct{})}
+	return &processLauncher{running: map[string]*exec.Cmd{}, known: map[string]bool{}, stopped: map[string]bool{}, preempted: map[string]bool{}, starts: map[string]int{}, ended: make(chan struct{})}
 }
 
 func (p *processLauncher) Start(_ context.Context, attempts []launcher.Attempt) error {
@@ -235,6 +260,7 @@ func (p *processLauncher) Stop(_ context.Context, refs []launcher.Ref, grace tim
 	defer p.mu.Unlock()
 	for _, ref := range refs {
 		p.stopped[ref.TaskID] = true
+		p.preempted[ref.TaskID] = ref.Preempt
 		if cmd := p.running[ref.TaskID]; cmd != nil {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 			time.AfterFunc(grace, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
@@ -310,7 +336,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	}
 	finished := &flowforgev1.Finished{StartedAt: started.UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
 	p.mu.Lock()
-	stopped := p.stopped[a.TaskId]
+	stopped, preempted := p.stopped[a.TaskId], p.preempted[a.TaskId]
 	known := p.known[a.TaskId]
 	delete(p.running, a.TaskId)
 	p.mu.Unlock()
@@ -321,6 +347,8 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	switch {
 	case errors.Is(err, errTimeout):
 		finished.Outcome = flowforgev1.Outcome_OUTCOME_TIMED_OUT
+	case err != nil && preempted:
+		finished.Outcome = flowforgev1.Outcome_OUTCOME_PREEMPTED
 	case err != nil && stopped:
 		finished.Outcome = flowforgev1.Outcome_OUTCOME_CANCELLED
 	case errors.As(err, &exit):

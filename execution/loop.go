@@ -40,6 +40,7 @@ type loop struct {
 	expected map[string]Estimate // how long operators took before
 	admitted bool                // the execution itself holds a reservation
 	waits    *Reason             // why it is still PENDING
+	unqueued []int               // nodes that were refused and do not stand in the queue
 
 	uncertain  []int // queued nodes whose attempt may not have been started
 	startAt    time.Time
@@ -274,6 +275,12 @@ func (l *loop) askAgain() {
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true
 	}
+	for _, i := range l.unqueued {
+		if l.progress.State(i) == dag.Ready {
+			l.ask(i)
+		}
+	}
+	l.unqueued = nil
 }
 
 // close ends the loop: whoever still waits for it learns that nothing was written.

@@ -280,7 +280,7 @@ func fromRow(r db.Execution) Execution {
 		Inputs: decodeObject(r.Inputs), Outputs: decodeObject(r.Outputs), Priority: Priority(r.Priority),
 		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},
 		CreatedAt:   r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), CancelRequestedAt: utc(r.CancelRequestedAt),
-		Error: decodeInto[Failure](r.Error),
+		Reason: decodeInto[Reason](r.Reason), Error: decodeInto[Failure](r.Error),
 		Counts: Counts{
 			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running),
 			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),

@@ -207,14 +207,14 @@ operators:
 	require.NoError(t, err)
 	require.True(t, found)
 	require.JSONEq(t, `{"epoch": 2}`, string(saved.Data))
-	require.True(t, apperr.Is(b.engine.SaveCheckpoint(b.asTask(id, 0, 2), `1`), apperr.Conflict))
+	require.True(t, apperr.Is(b.engine.SaveCheckpoint(b.asTask(id, 0, 2), `1`), apperr.Unauthenticated))
 	require.True(t, apperr.Is(b.engine.UpdateStatus(b.ctx, execution.Progress{}), apperr.Forbidden))
 
 	touch(t, stop)
 	e := b.finish(id)
 	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"score": json.Number("0.25")}, e.Outputs)
-	require.True(t, apperr.Is(b.engine.UpdateStatus(task, execution.Progress{}), apperr.Conflict))
+	require.True(t, apperr.Is(b.engine.UpdateStatus(task, execution.Progress{}), apperr.Unauthenticated))
 }
 
 // TestFilesBecomeArtifacts: an uploaded blob is published with the completion
@@ -232,7 +232,7 @@ operators:
   - {name: use, type: shell, inputs: [{name: m, type: Model, from: train.model}], code: {script: 'echo "$INPUTS" > %s'}}
 `, stop), nil)
 	b.until(id, "running", func(e execution.Execution) bool { return e.Counts.Running == 1 })
-	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader("weights"))
+	blob, err := b.artifacts.Upload(b.ctx, strings.NewReader("weights"))
 	require.NoError(t, err)
 	token := testSigner(t).Sign(auth.TaskScope{ExecutionID: id, Attempt: 1}, time.Now().Add(time.Hour))
 	results, err := b.engine.Deliver(auth.AsSystem(b.ctx), []*flowforgev1.AttemptReport{{

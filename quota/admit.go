@@ -34,18 +34,14 @@ type Round struct {
 // of another process or a limit that was lowered just now: the caller starts over.
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
+	if full := s.storageFull(r.Project); full != nil && (r.Gate != nil || len(r.Want) > 0) {
+		refused = r.refuseAll(*full)
+		r.Want, r.Gate = nil, nil
+		s.awaitStorage(r)
+	}
 	s.order.Lock()
-	want := r.Want
-	if r.Gate != nil {
-		granted, refused = s.fair.Admit(r.Execution, nil, []fair.Request{*r.Gate})
-		if len(refused) > 0 {
-			want = nil
-		}
-	}
-	if r.Gate == nil || len(want)+len(released) > 0 {
-		more, others := s.fair.Admit(r.Execution, released, want)
-		granted, refused = append(granted, more...), append(refused, others...)
-	}
+	granted, others := s.decide(r, released)
+	refused = append(refused, others...)
 	delta := r.net(granted)
 	if len(delta) == 0 {
 		s.order.Unlock()
@@ -65,6 +61,31 @@ func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []
 		return granted, nil, apperr.New(apperr.Unavailable, "The room is gone: %s", reason.Message)
 	}
 	return granted, refused, nil
+}
+
+// decide asks the scheduler, the execution itself first.
+func (s *Service) decide(r Round, released []int) (granted []fair.Grant, refused []fair.Refusal) {
+	if r.Gate == nil {
+		return s.fair.Admit(r.Execution, released, r.Want)
+	}
+	granted, refused = s.fair.Admit(r.Execution, released, []fair.Request{*r.Gate})
+	if len(refused) > 0 || len(r.Want) == 0 {
+		return granted, refused
+	}
+	more, refused := s.fair.Admit(r.Execution, nil, r.Want)
+	return append(granted, more...), refused
+}
+
+// refuseAll answers everything that r asks for with one reason.
+func (r Round) refuseAll(reason fair.Reason) []fair.Refusal {
+	if r.Gate != nil {
+		return []fair.Refusal{{Key: r.Gate.Key, Reason: reason}}
+	}
+	refused := make([]fair.Refusal, len(r.Want))
+	for i, w := range r.Want {
+		refused[i] = fair.Refusal{Key: w.Key, Reason: reason}
+	}
+	return refused
 }
 
 // net is what r changes once granted begins.

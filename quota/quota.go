@@ -84,15 +84,17 @@ type Service struct {
 	stale atomic.Bool // memory believed in room that the rows do not have
 
 	mu       sync.Mutex
-	revision int64 // of the tree in use
-	storage  map[uuid.UUID]int64
+	revision int64                   // of the tree in use
+	stored   map[uuid.UUID]int64     // bytes of artifacts at or below each level
+	projects map[uuid.UUID]int64     // of which these are the projects'
+	full     map[uuid.UUID]uuid.UUID // executions that wait for storage, with their project
 	drift    Drift
 }
 
 // New returns a Service that knows no level but the root until Prepare.
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
-	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, storage: map[uuid.UUID]int64{}}
+	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, stored: map[uuid.UUID]int64{}, projects: map[uuid.UUID]int64{}, full: map[uuid.UUID]uuid.UUID{}}
 	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: c.Capacity.vector()}}})
 	if err != nil {
 		return nil, err

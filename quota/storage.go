@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -36,7 +37,7 @@ func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UU
 	if err := l.add(ctx, nil, bytes); err != nil {
 		return err
 	}
-	s.noteStorage(project, bytes)
+	s.noteStorage(l, bytes)
 	return nil
 }
 
@@ -60,37 +61,99 @@ func (l *locked) roomFor(bytes int64) error {
 	return nil
 }
 
-// noteStorage tells the scheduler. Should the transaction not commit, the next
-// refreshStorage corrects it.
-func (s *Service) noteStorage(project uuid.UUID, bytes int64) {
+// noteStorage keeps in memory what a path has come to. Should the transaction
+// not commit, the next refreshStorage corrects it.
+func (s *Service) noteStorage(l *locked, bytes int64) {
 	s.mu.Lock()
-	s.storage[project] += bytes
+	for _, c := range l.path {
+		s.stored[c.Level] = c.StorageBytes
+	}
+	s.projects[l.project] += bytes
 	usage := s.storageUse()
 	s.mu.Unlock()
 	s.fair.SetUsage(usage)
 }
 
+// storageUse is what projects keep; the scheduler adds it up.
 func (s *Service) storageUse() map[uuid.UUID]fair.Vector {
-	usage := make(map[uuid.UUID]fair.Vector, len(s.storage))
-	for id, bytes := range s.storage {
+	usage := make(map[uuid.UUID]fair.Vector, len(s.projects))
+	for id, bytes := range s.projects {
 		usage[id] = fair.Vector{fair.Storage: storageUnits(bytes)}
 	}
 	return usage
 }
 
-// refreshStorage reads what projects keep.
+// refreshStorage reads what every level keeps.
 func (s *Service) refreshStorage(ctx context.Context) error {
-	rows, err := s.queries.StorageOfProjects(ctx)
+	rows, err := s.queries.StoredBytes(ctx)
 	if err != nil {
-		return fmt.Errorf("read the storage of projects: %w", err)
+		return fmt.Errorf("read the storage of levels: %w", err)
 	}
 	s.mu.Lock()
-	clear(s.storage)
+	clear(s.projects)
+	clear(s.stored)
 	for _, r := range rows {
-		s.storage[r.NodeID] = r.StorageBytes
+		s.stored[r.NodeID] = r.StorageBytes
+		if r.Kind == "project" {
+			s.projects[r.NodeID] = r.StorageBytes
+		}
 	}
 	usage := s.storageUse()
 	s.mu.Unlock()
 	s.fair.SetUsage(usage)
+	s.wakeStored()
+	return nil
+}
+
+// awaitStorage remembers to wake an execution once there is room.
+func (s *Service) awaitStorage(r Round) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full[r.Execution] = r.Project
+}
+
+// wakeStored wakes the executions whose levels have room again.
+func (s *Service) wakeStored() {
+	s.mu.Lock()
+	waiting := maps.Clone(s.full)
+	s.mu.Unlock()
+	for execution, project := range waiting {
+		if s.storageFull(project) != nil {
+			continue
+		}
+		s.mu.Lock()
+		delete(s.full, execution)
+		s.mu.Unlock()
+		s.offered(execution)
+	}
+}
+
+// storageFull returns why nothing new may start in project: a level above it
+// keeps as much as it may, or more. nil is the good news.
+func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
+	tree := s.fair.Tree()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.stored) == 0 {
+		return nil
+	}
+	for _, id := range tree.Path(project) {
+		level, _ := tree.Level(id)
+		limit, limited := level.Limits.Limit[fair.Storage]
+		if !limited {
+			continue
+		}
+		limit += level.Limits.Borrow[fair.Storage]
+		used := storageUnits(s.stored[id])
+		if used < limit {
+			continue
+		}
+		ref := level.Ref()
+		return &fair.Reason{
+			Code: fair.StorageLimit, Resource: fair.Storage, Unit: fair.Storage.Unit(), Capacity: limit, Missing: used - limit, Level: &ref,
+			Message: fmt.Sprintf("%s keeps %s of artifacts and may keep %s; nothing new starts until some are gone or the limit is raised.",
+				ref, fair.Storage.Format(used), fair.Storage.Format(limit)),
+		}
+	}
 	return nil
 }

@@ -66,6 +66,7 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 	s.mu.Unlock()
 	if newer {
 		s.fair.SetTree(tree)
+		s.wakeStored()
 	}
 	return tree, nil
 }

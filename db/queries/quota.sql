@@ -15,10 +15,10 @@ SELECT revision FROM quota_usage WHERE depth = 1;
 -- name: QuotaUse :many
 SELECT node_id, used, storage_bytes, history, history_at FROM quota_usage;
 
--- name: StorageOfProjects :many
-SELECT u.node_id, u.storage_bytes FROM quota_usage u
+-- name: StoredBytes :many
+SELECT u.node_id, u.storage_bytes, n.kind FROM quota_usage u
 JOIN tenancy_nodes n ON n.id = u.node_id
-WHERE n.kind = 'project' AND u.storage_bytes > 0;
+WHERE u.storage_bytes > 0;
 
 -- name: QuotaUseBelow :many
 -- Everything at or below the nodes that uses anything.
