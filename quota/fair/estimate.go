@@ -51,6 +51,14 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 	return b, true
 }
 
+// fewer returns the smaller count; 0 is none.
+func fewer(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // ending is when a holding ends in a game.
 type ending struct {
 	at time.Time
@@ -122,6 +130,7 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 		s.tick(next.at)
 		if s.held[next.h.Execution][next.h.Node] == next.h {
 			s.unhold(next.h.Key)
+			basis = fewer(basis, next.h.Expected.From)
 			if n := next.h.Expected.From; n > 0 && (basis == 0 || n < basis) {
 				basis = n
 			}

@@ -31,6 +31,7 @@ type Forecast struct {
 	Wait       time.Duration `json:"wait,omitempty"`
 	StartsFrom *time.Time    `json:"starts_from,omitempty"`
 	StartsTo   *time.Time    `json:"starts_to,omitempty"`
+	Basis      int           `json:"basis,omitempty"` // see Reason.Basis
 	// Reason is why the one that waits longest waits; nil with FitsNow.
 	Reason *Reason `json:"reason,omitempty"`
 	Key    Key     `json:"-"` // whose Reason it is

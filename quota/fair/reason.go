@@ -80,8 +80,9 @@ type Holder struct {
 	EndsTo   *time.Time `json:"ends_to,omitempty"`
 }
 
-// Score is the standing of a waiting request. Requests are ordered by Distance,
-// then by Levels from the first on, then by Effective, then by age.
+// Score is the standing of a waiting request. Where the paths of two requests
+// part, the one that borrows less far goes first, then the branch of the lower
+// Score; inside a project Effective decides, then age.
 type Score struct {
 	// Distance is how far up it has to borrow: 0 is within every guarantee on
 	// its path, 1 is beyond the one of its project, 2 beyond its team's, and so on.
