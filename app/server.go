@@ -11,6 +11,9 @@ import (
 	"github.com/flowforge/flowforge/unixsocket"
 )
 
+// maxHeader bounds the header of a request in bytes; net/http adds 4 KiB.
+const maxHeader = 64 << 10
+
 // newServer returns a server whose requests end with ctx. Pages, the JSON API,
 // Connect and gRPC share it, so it speaks HTTP/2 without TLS as well.
 func newServer(ctx context.Context, handler http.Handler) *http.Server {
@@ -19,7 +22,8 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler: handler, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		MaxHeaderBytes: maxHeader,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 }
 

@@ -109,4 +109,3 @@ func toSecretBody(s secret.Secret) secretBody {
 	}
 	return b
 }
-

@@ -42,6 +42,7 @@ type Deps struct {
 	Audit      *audit.Log
 	Quotas     *quota.Service
 	Signer     auth.Signer // of task tokens
+	Bodies     web.Bodies  // bounds of request bodies; zero takes the defaults
 	Checks     []Check     // what /readyz asks
 	PublicURL  string      // where people reach this server; "" is where the request says
 }

@@ -130,7 +130,7 @@ func (h *Handlers) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edit, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSecretForm)
 	if err := r.ParseForm(); err != nil {
-		return secret.Edit{}, apperr.New(apperr.Invalid, "The form is too large, or was cut off.")
+		return secret.Edit{}, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
 	}
 	if name == "" {
 		name = r.PostForm.Get("name")

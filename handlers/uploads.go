@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -36,6 +37,7 @@ func (h *Handlers) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, uploadBytes)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "No file was sent.")
@@ -67,10 +69,11 @@ func (h *Handlers) readForm(w http.ResponseWriter, r *http.Request) (url.Values,
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "multipart/form-data" {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormText)
 		if err := r.ParseForm(); err != nil {
-			return nil, apperr.Wrap(apperr.Invalid, err, "The form is too large, or was cut off.")
+			return nil, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
 		}
 		return r.PostForm, nil
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, uploadBytes)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
@@ -162,7 +165,7 @@ func (in *intake) value(part *multipart.Part) error {
 		return apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
 	}
 	if in.text += len(body); in.text > maxFormText {
-		return apperr.New(apperr.Invalid, "The form is larger than 8 MiB. Give large values as files.")
+		return tooLarge(maxFormText, "The form is larger than 8 MiB. Give large values as files.")
 	}
 	if in.values != nil && part.Header.Get("Content-Disposition") != "" && !hasFileName(part) {
 		in.values.Add(part.FormName(), string(body))
@@ -182,7 +185,7 @@ func (in *intake) file(ctx context.Context, part *multipart.Part, name string) e
 		return err
 	}
 	if limit > 0 && blob.Size > limit {
-		return apperr.New(apperr.Invalid, "%s is larger than %s. Choose a smaller file.", path.Base(name), ui.Bytes(limit))
+		return tooLarge(limit, "%s is larger than %s. Choose a smaller file.", path.Base(name), ui.Bytes(limit))
 	}
 	if len(in.files[control]) >= maxFolder {
 		return apperr.New(apperr.Invalid, "The folder has more than %d files. Pack it into one file.", maxFolder)
@@ -190,6 +193,11 @@ func (in *intake) file(ctx context.Context, part *multipart.Part, name string) e
 	in.files[control] = append(in.files[control], artifact.Entry{Path: name, SHA256: blob.SHA256, Size: blob.Size})
 	in.media[control] = part.Header.Get("Content-Type")
 	return nil
+}
+
+// tooLarge is the error of something that is larger than limit bytes.
+func tooLarge(limit int64, format string, args ...any) error {
+	return apperr.Wrap(apperr.Invalid, &http.MaxBytesError{Limit: limit}, fmt.Sprintf(format, args...))
 }
 
 // refs returns the reference of each control's file as JSON; a folder is the manifest of

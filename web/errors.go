@@ -50,9 +50,12 @@ type Problem struct {
 // ProblemOf returns what a program may see of err.
 func ProblemOf(err error, requestID string) Problem {
 	code := apperr.CodeOf(err)
-	status := Status(code)
+	status, detail := Status(code), apperr.MessageOf(err)
+	if s := bodyStatus(err); s != 0 {
+		code, status, detail = apperr.Invalid, s, bodyMessage(err)
+	}
 	return Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: apperr.MessageOf(err),
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
 		Code: code, RequestID: requestID, Errors: apperr.FieldsOf(err),
 	}
 }
@@ -60,7 +63,7 @@ func ProblemOf(err error, requestID string) Problem {
 // LogFailure logs err when it is internal, or a warning when something could not
 // be reached; not when the reader has gone away.
 func (s *Site) LogFailure(r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) || bodyStatus(err) != 0 {
 		return
 	}
 	level := slog.LevelError
@@ -94,7 +97,7 @@ func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []str
 }
 
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
-	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil {
+	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil && p.Status != http.StatusRequestTimeout {
 		return
 	}
 	if wantsJSON(r) {

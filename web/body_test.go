@@ -1,0 +1,148 @@
+package web
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// slowClient sends a request whose body comes piece by piece.
+type slowClient struct {
+	t    *testing.T
+	conn net.Conn
+}
+
+func dial(t *testing.T, server *httptest.Server, header string) *slowClient {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	c := &slowClient{t, conn}
+	c.send("POST / HTTP/1.1\r\nHost: test\r\nAccept: application/json\r\n" + header + "\r\n\r\n")
+	return c
+}
+
+func (c *slowClient) send(text string) {
+	c.t.Helper()
+	_, err := io.WriteString(c.conn, text)
+	require.NoError(c.t, err)
+}
+
+func (c *slowClient) answer() (int, string) {
+	c.t.Helper()
+	res, err := http.ReadResponse(bufio.NewReader(c.conn), nil)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return res.StatusCode, string(body)
+}
+
+// reading serves a handler that reads the body and tells how much came so far.
+func reading(t *testing.T, b Bodies, came chan<- int) *httptest.Server {
+	t.Helper()
+	bundle := setup(t)
+	handler := bundle.site.Handler(func(w http.ResponseWriter, r *http.Request) error {
+		total, buffer := 0, make([]byte, 1<<10)
+		for {
+			n, err := r.Body.Read(buffer)
+			total += n
+			if came != nil && n > 0 {
+				came <- total
+			}
+			if errors.Is(err, io.EOF) {
+				_, err = fmt.Fprintf(w, "%d bytes", total)
+				return err
+			}
+			if err != nil {
+				return apperr.Wrap(apperr.Invalid, err, "The body was cut off.")
+			}
+		}
+	})
+	server := httptest.NewServer(b.Middleware(b.Bound(handler)))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestASilentBodyIsGivenUp(t *testing.T) {
+	t.Parallel()
+	server := reading(t, Bodies{Most: 1 << 20, Silence: 30 * time.Millisecond, Grace: time.Hour, Rate: 1}, nil)
+	c := dial(t, server, "Content-Length: 1000")
+	c.send("only the begin")
+	status, body := c.answer()
+	require.Equal(t, http.StatusRequestTimeout, status, body)
+	require.Contains(t, body, "came too slowly")
+}
+
+// TestATrickleIsGivenUp: a body that never stays silent, and brings next to nothing.
+func TestATrickleIsGivenUp(t *testing.T) {
+	t.Parallel()
+	came := make(chan int)
+	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Hour, Grace: 200 * time.Millisecond, Rate: 1 << 20}, came)
+	c := dial(t, server, "Content-Length: 1000")
+	for i := range 3 {
+		c.send("x")
+		require.Equal(t, i+1, <-came)
+	}
+	status, _ := c.answer()
+	require.Equal(t, http.StatusRequestTimeout, status)
+}
+
+// TestASlowUploadIsTaken: longer than the grace in all, at the rate that is asked.
+func TestASlowUploadIsTaken(t *testing.T) {
+	t.Parallel()
+	came := make(chan int)
+	server := reading(t, Bodies{Most: 1 << 20, Silence: time.Minute, Grace: 20 * time.Millisecond, Rate: 1}, came)
+	c := dial(t, server, "Content-Length: 2000")
+	for i := range 20 {
+		c.send(strings.Repeat("x", 100)) // earns 100 s at one byte a second
+		require.Equal(t, 100*(i+1), <-came)
+	}
+	status, body := c.answer()
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "2000 bytes", body)
+}
+
+func TestAnOversizedBodyIsRefusedWithTheLimit(t *testing.T) {
+	t.Parallel()
+	server := reading(t, Bodies{Most: 2 << 20, Silence: time.Minute, Grace: time.Minute, Rate: 1}, nil)
+	for name, r := range map[string]io.Reader{
+		"announced": strings.NewReader(strings.Repeat("x", 3<<20)),
+		"chunked":   io.MultiReader(strings.NewReader(strings.Repeat("x", 3<<20))),
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, r)
+		require.NoError(t, err)
+		req.Header.Set("Accept", "application/json")
+		res, err := server.Client().Do(req)
+		require.NoError(t, err, name)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusRequestEntityTooLarge, res.StatusCode, name)
+		require.Contains(t, string(body), "larger than 2 MiB", name)
+	}
+}
+
+func TestStreamsMayBeSilent(t *testing.T) {
+	t.Parallel()
+	came := make(chan int)
+	server := reading(t, Bodies{Most: 10, Silence: time.Nanosecond, Grace: time.Nanosecond, Rate: 1 << 30}, came)
+	c := dial(t, server, "Content-Type: application/connect+json\r\nContent-Length: 20")
+	for i := range 20 {
+		c.send("x")
+		require.Equal(t, i+1, <-came)
+	}
+	status, _ := c.answer()
+	require.Equal(t, http.StatusOK, status)
+}
