@@ -28,6 +28,7 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	if err := p.quotas.Prepare(ctx); err != nil {
 		return err
 	}
+	p.artifacts.CountWith(p.quotas.AddStorage)
 	a.background("the quotas", p.quotas.Run)
 	return nil
 }

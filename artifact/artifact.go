@@ -71,11 +71,27 @@ type Service struct {
 	pool  *pgxpool.Pool
 	store *Store
 	now   func() time.Time
+
+	account Account // nil: nobody counts
 }
 
 // NewService returns a Service over pool and store on the clock now.
 func NewService(pool *pgxpool.Pool, store *Store, now func() time.Time) *Service {
 	return &Service{pool: pool, store: store, now: now}
+}
+
+// Account counts bytes that are new to a project, in the transaction of q. With
+// refuse it returns apperr.Quota when there is no room for them.
+type Account func(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error
+
+// CountWith makes account count what projects keep. Call it before the service is used.
+func (s *Service) CountWith(account Account) { s.account = account }
+
+func (s *Service) count(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
+	if s.account == nil || bytes == 0 {
+		return nil
+	}
+	return s.account(ctx, q, project, bytes, refuse)
 }
 
 // Store returns the content-addressed store. It knows of no projects: what a
@@ -124,8 +140,12 @@ func (s *Service) Publish(ctx context.Context, q *db.Queries, tenantID, projectI
 	if err := q.UpsertBlobs(ctx, rows.CreatedAt, rows.Sha256s, rows.Sizes, rows.MediaTypes); err != nil {
 		return fmt.Errorf("publish blobs: %w", err)
 	}
-	if _, err := q.ReferBlobs(ctx, projectID, rows.CreatedAt, rows.Sha256s, rows.Sizes); err != nil {
+	fresh, err := q.ReferBlobs(ctx, projectID, rows.CreatedAt, rows.Sha256s, rows.Sizes)
+	if err != nil {
 		return fmt.Errorf("publish blobs in project %s: %w", projectID, err)
+	}
+	if err := s.count(ctx, q, projectID, fresh, false); err != nil {
+		return err
 	}
 	if err := q.InsertArtifacts(ctx, rows); err != nil {
 		return fmt.Errorf("publish artifacts: %w", err)

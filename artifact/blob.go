@@ -19,7 +19,7 @@ import (
 // it has not got is absent, whether another project has it or nobody.
 
 // Upload stores what a person or a script gives in the current project, and
-// returns its blob.
+// returns its blob. It returns apperr.Quota when a level has no storage left.
 func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	subject, err := auth.Authorize(ctx, auth.ArtifactWrite)
 	if err != nil {
@@ -29,10 +29,11 @@ func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob)
+	return blob, s.refer(ctx, subject.ProjectID, blob, true)
 }
 
-// TakeOutput stores a file that the calling task puts out; its bytes must have hash.
+// TakeOutput stores a file that the calling task puts out; its bytes must have
+// hash. No limit refuses it, so that no work is thrown away.
 func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blob, error) {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
@@ -42,18 +43,25 @@ func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blo
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob)
+	return blob, s.refer(ctx, subject.ProjectID, blob, false)
 }
 
-func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob) error {
+// refer lets project refer to blob. A limit of its storage is an apperr.Quota.
+func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, refuse bool) error {
 	raw, err := decodeHash(blob.SHA256)
 	if err != nil {
 		return err
 	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		_, err := q.ReferBlobs(ctx, project, s.now(), [][]byte{raw}, []int64{blob.Size})
-		return err
+		fresh, err := q.ReferBlobs(ctx, project, s.now(), [][]byte{raw}, []int64{blob.Size})
+		if err != nil {
+			return err
+		}
+		return s.count(ctx, q, project, fresh, refuse)
 	})
+	if apperr.Is(err, apperr.Quota) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("keep blob %s for project %s: %w", blob.SHA256, project, err)
 	}

@@ -223,12 +223,13 @@ func (r remoteLauncher) Start(ctx context.Context, attempts []launcher.Attempt) 
 }
 
 func (r remoteLauncher) Stop(ctx context.Context, refs []launcher.Ref, grace time.Duration) error {
-	request := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds()}
 	for _, ref := range refs {
-		request.TaskIds = append(request.TaskIds, ref.TaskID)
+		request := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds(), TaskIds: []string{ref.TaskID}, Preempt: ref.Preempt}
+		if _, err := r.runner.Stop(ctx, connect.NewRequest(request)); err != nil {
+			return err
+		}
 	}
-	_, err := r.runner.Stop(ctx, connect.NewRequest(request))
-	return err
+	return nil
 }
 
 func (r remoteLauncher) List(ctx context.Context) ([]launcher.Status, error) {

@@ -164,6 +164,7 @@ func (b *killBundle) checkAll(status string, attempts map[string]int) {
 	require.Zero(b.t, count(`SELECT count(*) FROM executions e WHERE (SELECT count(*) FROM events v
 		WHERE v.execution_id = e.id AND v.kind IN ('node.succeeded', 'node.failed', 'node.cancelled', 'node.skipped')) <> e.total`), "missing ends")
 	require.Zero(b.t, count(`SELECT count(*) FROM attempts WHERE finished_at IS NULL`), "open attempts")
+	require.Zero(b.t, count(`SELECT count(*) FROM quota_usage WHERE used <> '{}'`), "counters of levels")
 	if attempts == nil {
 		return
 	}

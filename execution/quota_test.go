@@ -181,6 +181,26 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	require.Equal(t, execution.Succeeded, b.finish(id).Status)
 }
 
+// TestABlobCountsOncePerProject: on every level above it, and an upload that has
+// no room is refused with the numbers.
+func TestABlobCountsOncePerProject(t *testing.T) {
+	t.Parallel()
+	all := setup(t)
+	b := all.as(all.team("vision", fair.Vector{fair.Storage: 1}, nil))
+	for range 2 {
+		_, err := b.artifacts.Upload(b.ctx, strings.NewReader(strings.Repeat("x", 1<<19)))
+		require.NoError(t, err)
+	}
+	_, err := b.artifacts.Upload(b.ctx, strings.NewReader(strings.Repeat("y", 1<<20)))
+	require.True(t, apperr.Is(err, apperr.Quota))
+	require.ErrorContains(t, err, "team vision uses 1 MiB of its 1 MiB")
+	_, err = all.artifacts.Upload(all.ctx, strings.NewReader(strings.Repeat("x", 1<<19)))
+	require.NoError(t, err, "another project keeps it, too")
+	var bytes int64
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT storage_bytes FROM quota_usage WHERE node_id = $1", auth.LocalTenant).Scan(&bytes))
+	require.Equal(t, int64(1<<20), bytes)
+}
+
 // TestCountersSurviveManyExecutions: whatever ends how, every level counts to
 // nothing in the end.
 func TestCountersSurviveManyExecutions(t *testing.T) {
