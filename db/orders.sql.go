@@ -7,10 +7,25 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 )
+
+const countWaiting = `-- name: CountWaiting :one
+SELECT coalesce(sum(ready + (status = 'PENDING' AND reason IS NOT NULL)::integer), 0)::integer AS waiting
+FROM executions
+WHERE project_id = $1 AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL)
+`
+
+// Nodes of a project that wait for room, and executions that may not begin yet.
+func (q *Queries) CountWaiting(ctx context.Context, projectID uuid.UUID) (int32, error) {
+	row := q.db.QueryRow(ctx, countWaiting, projectID)
+	var waiting int32
+	err := row.Scan(&waiting)
+	return waiting, err
+}
 
 const deleteOrdersOf = `-- name: DeleteOrdersOf :exec
 DELETE FROM node_orders WHERE execution_id = $1
@@ -19,6 +34,51 @@ DELETE FROM node_orders WHERE execution_id = $1
 func (q *Queries) DeleteOrdersOf(ctx context.Context, executionID uuid.UUID) error {
 	_, err := q.db.Exec(ctx, deleteOrdersOf, executionID)
 	return err
+}
+
+const listEventsOfNode = `-- name: ListEventsOfNode :many
+SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
+WHERE e.execution_id = $1 AND e.node_index = $2
+ORDER BY e.seq DESC
+LIMIT $3
+`
+
+type ListEventsOfNodeRow struct {
+	Seq       int64
+	At        time.Time
+	Kind      string
+	NodeIndex *int32
+	Attempt   *int32
+	Message   string
+	Data      json.RawMessage
+}
+
+func (q *Queries) ListEventsOfNode(ctx context.Context, executionID uuid.UUID, nodeIndex *int32, maxRows int32) ([]ListEventsOfNodeRow, error) {
+	rows, err := q.db.Query(ctx, listEventsOfNode, executionID, nodeIndex, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListEventsOfNodeRow
+	for rows.Next() {
+		var i ListEventsOfNodeRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.At,
+			&i.Kind,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Message,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const orderNode = `-- name: OrderNode :execrows

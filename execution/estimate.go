@@ -25,7 +25,9 @@ type Estimate struct {
 }
 
 // Fair is e as admission reckons with it.
-func (e Estimate) Fair() fair.Estimate { return fair.Estimate{Low: e.P10, Typical: e.P50, High: e.P90} }
+func (e Estimate) Fair() fair.Estimate {
+	return fair.Estimate{Low: e.P10, Typical: e.P50, High: e.P90, From: e.Count}
+}
 
 // Expected returns the estimates of the operators of a workflow by name. An
 // operator that has not run yet has none. It returns NotFound for a workflow
@@ -56,19 +58,6 @@ func (s *Service) expected(ctx context.Context, workflowID uuid.UUID) (map[strin
 	}
 	s.estimates.put(workflowID, now, estimates)
 	return estimates, nil
-}
-
-// expects is what the operator of node i will probably take, for admission. It
-// is zero when that is not known, or cannot be read now: admission goes on.
-func (l *loop) expects(i int) fair.Estimate {
-	ctx, cancel := context.WithTimeout(context.Background(), estimateTimeout)
-	defer cancel()
-	estimates, err := l.service.expected(ctx, l.row.WorkflowID)
-	if err != nil {
-		l.service.config.Logger.Debug("read estimates", "execution", l.id, "error", err)
-		return fair.Estimate{}
-	}
-	return estimates[l.operator(i).Name].Fair()
 }
 
 // estimateOf finds the percentiles of durations in milliseconds.
@@ -124,9 +113,8 @@ func (s *Service) Finished(ctx context.Context, id uuid.UUID, complete func(cont
 }
 
 const (
-	estimateTTL     = 30 * time.Second
-	estimateCap     = 1000 // workflows
-	estimateTimeout = time.Second
+	estimateTTL = 30 * time.Second
+	estimateCap = 1000 // workflows
 )
 
 // estimateCache keeps the estimates of the workflows in use.

@@ -50,6 +50,7 @@ func (s *Service) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes 
 	nodes = make([]Node, len(rows))
 	for i, r := range rows {
 		nodes[i] = nodeFromRow(r)
+		hideOthers(ctx, nodes[i].Reason)
 	}
 	return nodes, next, nil
 }
@@ -147,6 +148,7 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 		return NodeDetail{}, fmt.Errorf("list attempts of %s: %w", name, err)
 	}
 	d := NodeDetail{Node: nodeFromRow(node), Operator: &version.Definition.Operators[index]}
+	hideOthers(ctx, d.Reason)
 	for _, a := range attempts {
 		d.Attempts = append(d.Attempts, attemptFromRow(a))
 	}

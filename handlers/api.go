@@ -110,6 +110,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	api.UseMiddleware(signedIn(api), h.apiInPlace)
 	h.workflowAPI(api)
 	h.executionAPI(api)
+	h.queueAPI(api)
 	h.executionDataAPI(api)
 	h.artifactAPI(api)
 	h.typeAPI(api)

@@ -26,6 +26,9 @@ func (h *Handlers) execution(w http.ResponseWriter, r *http.Request) error {
 		Page: h.basePage(r, x.title(), views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
 		Head: x.head(), List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
 	}
+	if m.Head.Wait, err = x.waitOfAll(ctx); err != nil {
+		return err
+	}
 	m.Title = ui.Word(string(x.Status)) + ": " + x.title()
 	m.Views = x.viewChoices()
 	if m.List {
@@ -100,7 +103,6 @@ func (x *executionView) head() views.ExecutionHead {
 	if x.EstimatedCompletion != nil && head.Left == "" {
 		head.Left = timeLeft(x.EstimatedCompletion.Sub(x.clock.Now))
 	}
-	head.Waiting = x.waiting()
 	return head
 }
 
@@ -138,19 +140,6 @@ func (x *executionView) failure() *views.FailureNotice {
 		n.NodeURL, n.LogURL = views.NodeURL(id, x.Error.Node), views.NodeLogsURL(id, x.Error.Node, 0)
 	}
 	return n
-}
-
-// waiting explains an execution in which nothing moves.
-func (x *executionView) waiting() string {
-	if x.Counts.Ready == 0 || x.Counts.Running+x.Counts.Queued > 0 {
-		return ""
-	}
-	for _, n := range x.nodes {
-		if n.Reason != nil && n.Reason.Message != "" {
-			return n.Name + ": " + n.Reason.Message
-		}
-	}
-	return ""
 }
 
 // inputs are the values that the execution was launched with, in the order of the schema.

@@ -31,6 +31,10 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
 		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
+	if p.Wait, err = x.wait(ctx, d); err != nil {
+		return views.NodePanel{}, err
+	}
+	p.Wait = p.Wait.Short()
 	if d.Progress != nil && d.State == dag.Running {
 		bar := ui.ProgressBar("RUNNING", d.Progress.Percent, fmt.Sprintf("%d %%: %s", d.Progress.Percent, d.Progress.Message))
 		p.Progress, p.ProgressTo = &bar, d.Progress.Message
@@ -61,7 +65,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	case d.StartedAt != nil && d.FinishedAt != nil:
 		add("Took", ui.Duration(nodeTook(x.clock.Now, d.Node)), waited)
 	}
-	if d.Reason != nil {
+	if d.Reason != nil && d.State != dag.Ready { // what waits has a panel of its own
 		add("Why", d.Reason.Message, "")
 	}
 	if d.RetryAt != nil {

@@ -134,7 +134,12 @@ func (p *executionPush) send(ctx context.Context) error {
 func (p *executionPush) pieces(ctx context.Context, ended bool) (views.ExecutionUpdate, error) {
 	x := p.x
 	var u views.ExecutionUpdate
-	if head := x.head(); p.sent.changed("head", stillHead(head)) {
+	head := x.head()
+	var err error
+	if head.Wait, err = x.waitOfAll(ctx); err != nil {
+		return u, err
+	}
+	if p.sent.changed("head", stillHead(head)) {
 		u.Head = &head
 	}
 	if err := p.graphOrTable(ctx, &u); err != nil {
@@ -240,6 +245,7 @@ func stillHead(h views.ExecutionHead) views.ExecutionHead {
 	if h.Since != "" {
 		h.Took = ""
 	}
+	h.Wait = stillWait(h.Wait)
 	return h
 }
 
@@ -251,6 +257,7 @@ func stillRow(r views.NodeRow) views.NodeRow {
 }
 
 func stillPanel(p views.NodePanel) views.NodePanel {
+	p.Wait = stillWait(p.Wait)
 	facts := p.Facts
 	p.Facts = nil
 	for _, f := range facts {

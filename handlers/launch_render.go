@@ -117,7 +117,7 @@ func (h *Handlers) verdict(r *http.Request, d *draft, inputs map[string]any, pro
 		check.Summary = ui.Plural(len(problems), "value needs a look", "values need a look")
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.Troubles()})
 	}
-	check.Verdicts = append(check.Verdicts, h.capacityVerdict(r, d, &check)...)
+	h.forecastVerdict(r, d, &check)
 	if inputs != nil {
 		query := forms.Link(d.schema, inputs, forms.Defaults(d.schema, typeregistry.Env{Now: h.Now()}))
 		query.Set("version", d.version.Version)

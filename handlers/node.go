@@ -48,13 +48,17 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)
 	m.Metrics = h.metricsOf(ctx, clock, telemetry.MetricQuery{ExecutionID: e.ID, Node: d.Name, MaxPoints: chartPoints}, r.URL.Query(), views.NodeURL(id, d.Name), !d.State.Ended())
 	f := logFilter{node: d.Name}
+	if m.Wait, err = x.wait(ctx, d); err != nil {
+		return err
+	}
+	if m.Wait.Shown() {
+		m.Head.Summary = ""
+	}
 	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())
-	if m.Logs.Follow && m.Logs.Problem == "" {
-		q := f.values()
-		q.Set("last-event-id", m.Logs.Cursor)
-		m.StreamURL = views.LogStreamURL(id, q)
+	if m.Logs.Follow {
+		m.StreamURL = views.NodeStreamURL(id, d.Name, x.streamQuery(m.Logs.Cursor))
 	}
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
 }

@@ -25,6 +25,9 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
 			page.Live = live
 		}
+		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
+			page.Waits = waits
+		}
 	}
 	return page
 }
@@ -32,7 +35,8 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 // navOf is what the sidebar offers to subject.
 func navOf(subject auth.Subject) views.Nav {
 	return views.Nav{
-		Team: subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID),
+		Waiting: subject.May(auth.ExecutionRead, subject.ProjectID),
+		Team:    subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID),
 		Tenancy: administers(subject), Audit: readsAudit(subject),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -14,6 +15,8 @@ import (
 const (
 	pageInterval = 250 * time.Millisecond // the page of one execution
 	listInterval = time.Second            // lists and the home page
+
+	figuresInterval = time.Second // between two looks at the figures of the sidebar
 )
 
 // errStreamDone ends a stream whose subject never changes again.
@@ -26,9 +29,31 @@ var errStreamDone = errors.New("nothing more will come")
 // The answer has begun, so no error page can follow: a failure is logged, the
 // stream ends, and the browser connects again.
 func (h *Handlers) onHints(r *http.Request, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) {
-	err := hintLoop(r.Context(), stream, hints, interval, send)
+	err := hintLoop(r.Context(), stream, hints, interval, h.withFigures(stream, send))
 	if err != nil && !errors.Is(err, errStreamDone) && r.Context().Err() == nil {
 		h.Site.LogFailure(r, err)
+	}
+}
+
+// withFigures adds the figures of the sidebar to what send sends, when they changed.
+func (h *Handlers) withFigures(stream *web.Stream, send func(context.Context) error) func(context.Context) error {
+	known, live, waits := false, 0, 0
+	var looked time.Time
+	return func(ctx context.Context) error {
+		if err := send(ctx); err != nil || h.Now().Sub(looked) < figuresInterval {
+			return err
+		}
+		looked = h.Now()
+		l, err := h.Executions.Live(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // a figure beside a link: the stream goes on without it
+		}
+		w, err := h.Executions.CountWaiting(ctx)
+		if err != nil || known && l == live && w == waits {
+			return nil //nolint:nilerr // as above
+		}
+		known, live, waits = true, l, w
+		return stream.SendComponent(ctx, "", "", views.NavUpdate(l, w))
 	}
 }
 

@@ -45,7 +45,7 @@ type ExecutionHead struct {
 	Levels                   string // "3 of 5 levels"
 	Left                     string // "about 48 s left", "" when unknown
 	Failure                  *FailureNotice
-	Waiting                  string // why nothing moves, when everything waits
+	Wait                     WaitPanel // why nothing moves, when everything waits
 }
 
 // FailureNotice says why an execution failed and where to look.
@@ -84,7 +84,8 @@ type NodePanel struct {
 	CloseURL   string
 	LogURL     string
 	Progress   *ui.Bar
-	ProgressTo string // "epoch 12 of 30 · val_loss 0.491"
+	ProgressTo string    // "epoch 12 of 30 · val_loss 0.491"
+	Wait       WaitPanel // why it waits, while it does
 	Facts      []ui.Fact
 	Attempts   []AttemptLine
 	Inputs     []Value

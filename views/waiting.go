@@ -45,7 +45,8 @@ type WaitPanel struct {
 	Actions   []ui.Action
 	Resource  string // "GPU A100": what is short, "" when it is not one resource
 	Holders   []WaitHolder
-	Order     []WaitPlace // places in the queue around this one
+	HeldBy    []WaitHolder // the same in a few words, where there is no room for a table
+	Order     []WaitPlace  // places in the queue around this one
 	OrderNote string
 	Score     []ui.Fact // what the place in the queue is made of
 	Decisions []EventRow
@@ -56,6 +57,12 @@ type WaitPanel struct {
 
 // Shown reports whether there is anything to explain.
 func (p WaitPanel) Shown() bool { return p.Line != "" }
+
+// Short is the panel where the tables beside it have no room.
+func (p WaitPanel) Short() WaitPanel {
+	p.HeldBy, p.Holders, p.Order, p.Decisions, p.Score = p.Holders, nil, nil, nil, nil
+	return p
+}
 
 // WaitStat is one figure of a panel: "Asked: 8 A100".
 type WaitStat struct {

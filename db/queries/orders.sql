@@ -40,3 +40,15 @@ WITH counted AS (
 SELECT project_id, priority::integer AS priority, sum(ready)::integer AS waiting, sum(active)::integer AS active
 FROM counted
 GROUP BY project_id, priority;
+
+-- name: CountWaiting :one
+-- Nodes of a project that wait for room, and executions that may not begin yet.
+SELECT coalesce(sum(ready + (status = 'PENDING' AND reason IS NOT NULL)::integer), 0)::integer AS waiting
+FROM executions
+WHERE project_id = @project_id AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL);
+
+-- name: ListEventsOfNode :many
+SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
+WHERE e.execution_id = @execution_id AND e.node_index = @node_index
+ORDER BY e.seq DESC
+LIMIT @max_rows;

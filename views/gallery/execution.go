@@ -57,7 +57,7 @@ func executionWaiting(f views.Page) views.Execution {
 	m.Title = "Pending: digits.train #7k2f00"
 	m.Head.State, m.Head.Left = "PENDING", ""
 	m.Head.Bar = digitsBar(0, 0, 0, 1, 7)
-	m.Head.Waiting = "load waits for a place: 4 CPU asked, 1.5 free on this machine."
+	m.Head.Wait = waitingForGPUs().Short()
 	states := digitStates()
 	for i := range states {
 		states[i] = dagview.NodeState{State: "PENDING", Sub: "after 1 node"}

@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+// nodeStream is the one stream of a node's page: why it waits while it does, its
+// state and attempts, and the lines of its log. Its messages are numbered as those
+// of executionStream.
+func (h *Handlers) nodeStream(w http.ResponseWriter, r *http.Request) error {
+	x, err := h.loadExecution(r)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	name := pathValue(r, "node")
+	if _, err := h.Executions.Node(ctx, x.ID, name); err != nil {
+		return err
+	}
+	changes := h.Executions.WatchAll(ctx)
+	stream, err := web.NewStream(w, r)
+	if err != nil {
+		return err
+	}
+	f := logFilterOf(url.Values{"node": {name}})
+	p := &nodePush{executionPush{x: x, stream: stream, sent: sentPieces{}, filter: f, attempts: map[string]int{}}, name}
+	lines := h.tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
+	h.onHints(r.WithContext(ctx), stream, p.merge(ctx, changes, lines), pageInterval, p.send)
+	return nil
+}
+
+// nodePush sends what changed on the page of a node. What a node waits for changes
+// with everything that runs, so it looks at every hint.
+type nodePush struct {
+	executionPush
+
+	name string
+}
+
+func (p *nodePush) send(ctx context.Context) error {
+	x := p.x
+	x.clock.Now = x.h.Now()
+	e, err := x.h.Executions.Get(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	x.Execution = e
+	d, err := x.h.Executions.Node(ctx, x.ID, p.name)
+	if err != nil {
+		return err
+	}
+	u, err := p.pieces(ctx, d)
+	if err != nil {
+		return err
+	}
+	lines := views.ExecutionUpdate{}
+	cursor := p.takeLines(&lines)
+	u.Lines = lines.Lines
+	if !u.Empty() {
+		if err := p.stream.SendComponent(ctx, "", cursor, views.NodeUpdateBlock(u)); err != nil {
+			return err
+		}
+	}
+	if !d.State.Ended() {
+		return nil
+	}
+	if len(u.Lines) > 0 || !p.caughtUp {
+		p.quiet = 0
+		return nil
+	}
+	if p.quiet++; p.quiet < 3 {
+		return nil
+	}
+	if err := p.stream.Send("end", "", nil); err != nil {
+		return err
+	}
+	return errStreamDone
+}
+
+func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.NodeUpdate, error) {
+	var u views.NodeUpdate
+	wait, err := p.x.wait(ctx, d)
+	if err != nil {
+		return u, err
+	}
+	head := p.x.nodeHead(d)
+	if wait.Shown() {
+		head.Summary = ""
+	}
+	same := head
+	same.Waits = ""
+	if p.sent.changed("head", same) {
+		u.Head = &head
+	}
+	attempts := p.x.attempts(d)
+	if p.sent.changed("attempts", stillPanel(views.NodePanel{Attempts: attempts})) {
+		u.Attempts, u.Moved = attempts, true
+	}
+	if p.sent.changed("wait", stillWait(wait)) {
+		u.Wait = &wait
+	}
+	return u, nil
+}
+
+// stillWait is a panel without what counts on by itself.
+func stillWait(p views.WaitPanel) views.WaitPanel {
+	stats := p.Stats
+	p.Stats = nil
+	for _, s := range stats {
+		if s.Since != "" {
+			s.Value = ""
+		}
+		p.Stats = append(p.Stats, s)
+	}
+	return p
+}
