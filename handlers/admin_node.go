@@ -262,7 +262,7 @@ func (h *Handlers) fillAccounts(r *http.Request, m *views.AdminNode, n tenancy.N
 		return nil
 	}
 	m.AccountForm = &views.AdminForm{
-		ID: "account", Label: "Make a service account", Action: base + "/accounts",
+		ID: "new-account", Label: "Make a service account", Action: base + "/accounts",
 		Hidden: []ui.Option{{Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
 			open.field("account", views.AdminField{Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."}, ""),

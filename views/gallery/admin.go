@@ -1,0 +1,252 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func adminEntries() []Entry {
+	return []Entry{
+		{"admin", "Teams and people", func(f views.Page) templ.Component { return views.AdminTreePage(adminTree(f)) }},
+		{"admin-new", "Teams and people: a name that is taken", func(f views.Page) templ.Component { return views.AdminTreePage(adminTaken(f)) }},
+		{"admin-archive", "Teams and people: archive", func(f views.Page) templ.Component { return views.AdminTreePage(adminArchive(f)) }},
+		{"admin-none", "Teams and people: no role yet", func(f views.Page) templ.Component { return views.AdminTreePage(adminNone(f)) }},
+		{"admin-team", "Members of a team", func(f views.Page) templ.Component { return views.AdminNodePage(adminTeam(f)) }},
+		{"admin-project", "Members of a project: change a role", func(f views.Page) templ.Component { return views.AdminNodePage(adminProject(f)) }},
+		{"admin-project-new", "Members of a new project", func(f views.Page) templ.Component { return views.AdminNodePage(adminProjectNew(f)) }},
+		{"admin-users", "People", func(f views.Page) templ.Component { return views.AdminUsersPage(adminUsers(f)) }},
+		{"admin-user", "Person", func(f views.Page) templ.Component { return views.AdminUserPage(adminUser(f)) }},
+		{"audit", "Audit log", func(f views.Page) templ.Component { return views.AuditLogPage(auditLog(f)) }},
+		{"audit-empty", "Audit log: nothing matches", func(f views.Page) templ.Component { return views.AuditLogPage(auditEmpty(f)) }},
+	}
+}
+
+func adminFrame(f views.Page, title string, section views.Section, crumbs ...views.Crumb) views.Page {
+	p := frame(f, title, section, crumbs...)
+	p.Nav = views.Nav{Team: true, Waiting: true, Quotas: true, Tenancy: true, Audit: true}
+	return p
+}
+
+func adminTabs(current int) []ui.Tab {
+	tabs := []ui.Tab{
+		{Name: "Tenants and teams", URL: views.AdminURL(), Icon: "team"}, {Name: "People", URL: views.AdminUsersURL(), Icon: "user"},
+		{Name: "Audit log", URL: views.AuditURL(), Icon: "log"},
+	}
+	tabs[current].Current = true
+	return tabs
+}
+
+func adminRow(depth int, kind, name, people, groups, projects string) views.AdminRow {
+	r := views.AdminRow{
+		ID: name, Name: name, URL: "#", Kind: kind, Depth: depth, Members: people, Groups: groups, Projects: projects,
+		EditURL: views.AdminEditURL(name),
+	}
+	for _, k := range map[string][]string{"tenant": {"Department", "Team"}, "department": {"Department", "Team"}, "team": {"Project"}}[kind] {
+		r.Adds = append(r.Adds, ui.Action{Name: k, URL: views.AdminNewURL(name, k)})
+	}
+	return r
+}
+
+func adminTree(f views.Page) views.AdminTree {
+	m := views.AdminTree{
+		Page: adminFrame(f, "Teams and people", views.SectionAdmin), Tabs: adminTabs(0), NewURL: "#",
+		Rows: []views.AdminRow{
+			{ID: "all", Name: "Whole installation", URL: "#", Members: "2", Groups: "1", Projects: "6"},
+			adminRow(1, "tenant", "Meridian", "3", "1", "5"), adminRow(2, "team", "Platform", "4", "–", "1"), adminRow(3, "project", "base-images", "–", "–", ""),
+			adminRow(2, "department", "Research", "2", "–", "4"), adminRow(3, "team", "Vision", "11", "2", "2"),
+			adminRow(4, "project", "defect-detection", "2", "–", ""), adminRow(4, "project", "segmentation", "–", "–", ""),
+			adminRow(3, "department", "Language", "1", "1", "2"), adminRow(4, "team", "Speech", "6", "1", "2"),
+			adminRow(1, "tenant", "Northwind", "1", "–", "1"),
+		},
+	}
+	m.Rows[5].Description = "Cameras of the plants: finding defects, counting parts."
+	m.Rows[7].Archived, m.Rows[7].EditURL = true, ""
+	return m
+}
+
+func adminTaken(f views.Page) views.AdminTree {
+	m := adminTree(f)
+	m.Problems = &views.AdminProblems{Title: "Something beside it is called segmentation already.", Links: []ui.Crumb{{Name: "This name is taken beside it. Choose another one.", URL: "#new-name"}}}
+	m.Rows[5].Form = &views.AdminForm{
+		ID: "edit", Label: "New project in Vision", Action: views.AdminNodesURL(), CancelURL: "#", Hidden: []ui.Option{{Name: "kind", Value: "project"}},
+		Fields: []views.AdminField{
+			{ID: "new-name", Name: "name", Label: "Name of the project", Help: "It gets a Kubernetes namespace of its own.", Value: "segmentation", Error: "This name is taken beside it. Choose another one."},
+			{ID: "new-description", Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true, Long: true},
+		},
+		Buttons: []views.AdminButton{{Text: "Create the project", Primary: true}},
+	}
+	return m
+}
+
+func adminArchive(f views.Page) views.AdminTree {
+	m := adminTree(f)
+	m.Notice = &views.AdminNotice{Kind: "ok", Strong: "Saved.", Text: ""}
+	m.Rows[6].Form = &views.AdminForm{
+		ID: "edit", Label: "Archive defect-detection", Action: "#", CancelURL: "#",
+		Text:    "Archive the project defect-detection? What it holds stays legible, nothing new happens in it, and it can be restored.",
+		Fields:  []views.AdminField{{ID: "archive-reason", Name: "reason", Label: "Reason", Help: "For the audit log.", Optional: true}},
+		Buttons: []views.AdminButton{{Text: "Archive the project", Danger: true}},
+	}
+	return m
+}
+
+func adminNone(f views.Page) views.AdminTree {
+	return views.AdminTree{Page: frame(f, "Teams and people", views.SectionAdmin), Tabs: adminTabs(0)[:1]}
+}
+
+func adminRoles() []views.AdminRole {
+	return []views.AdminRole{
+		{Name: "Viewer", About: "Reads everything, changes nothing."}, {Name: "ProjectDev", About: "Registers and launches workflows, and cancels their own executions."},
+		{Name: "TeamAdmin", About: "Runs a team: cancels for others, adds projects and members, shares the team's limits out."},
+		{Name: "TenantAdmin", About: "Runs a tenant: everything in it, with types and the audit log."},
+	}
+}
+
+func adminRoleOptions() []ui.Option {
+	return []ui.Option{{Value: "Viewer", Name: "Viewer"}, {Value: "ProjectDev", Name: "ProjectDev", Selected: true}, {Value: "TeamAdmin", Name: "TeamAdmin"}}
+}
+
+func adminTeam(f views.Page) views.AdminNode {
+	day := 24 * time.Hour
+	made, since := clock().Moment(ago(300*day)), clock().Moment(ago(40*day))
+	role := views.AdminField{Name: "role", Label: "Role", Help: "Good here and for everything in it.", Options: adminRoleOptions()}
+	memberRole, groupRole := role, role
+	memberRole.ID, groupRole.ID = "member-role", "group-role"
+	return views.AdminNode{
+		Page: adminFrame(f, "Vision", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}, views.Crumb{Name: "Meridian", URL: "#"}, views.Crumb{Name: "Research", URL: "#"}),
+		Name: "Vision", Kind: "team", Description: "Cameras of the plants: finding defects, counting parts.",
+		Facts:   []ui.Fact{{Name: "Made", Moment: &made}, {Name: "Id", Value: "01936f2e-77aa-7000-8000-3f1f7a5c2b11", Mono: true}},
+		Actions: []ui.Action{{Name: "Limits", URL: "#", Icon: "quota"}, {Name: "Changes", URL: "#", Icon: "log"}, {Name: "Edit", URL: "#", Icon: "edit"}},
+		Members: []views.AdminMember{
+			{Name: "Amara Okafor", Email: "amara@meridian.example", URL: "#", Role: "TenantAdmin", From: "Meridian", FromURL: "#", Since: made, By: "admin"},
+			{Name: "Jonas Weber", Email: "jonas@meridian.example", URL: "#", Role: "TeamAdmin", Since: since, By: "Amara Okafor", EditURL: "#"},
+			{Name: "Mei Tanaka", Email: "mei@meridian.example", URL: "#", Role: "ProjectDev", Group: "ml-vision", Since: since},
+			{Name: "Noor Haddad", Email: "noor@meridian.example", URL: "#", Role: "Viewer", From: "Research", Group: "ml-research", Since: since},
+			{Name: "Sam Oduya", Email: "sam@meridian.example", URL: "#", Role: "ProjectDev", Since: since, By: "Jonas Weber", EditURL: "#", Disabled: true},
+		},
+		MemberForm: &views.AdminForm{
+			ID: "member", Label: "Give somebody a role", Action: "#", Buttons: []views.AdminButton{{Text: "Give the role", Primary: true}},
+			Fields: []views.AdminField{{ID: "member-email", Name: "email", Label: "E-mail address", Help: "Of somebody who has signed in once.", Email: true}, memberRole},
+		},
+		Groups: []views.AdminGroup{
+			{Provider: "sso", Group: "ml-vision", Role: "ProjectDev", Members: "9", Since: since, By: "Jonas Weber", RemoveURL: "#"},
+			{Provider: "sso", Group: "ml-research", Role: "Viewer", Members: "31", From: "Research", FromURL: "#", Since: made, By: "Amara Okafor"},
+		},
+		GroupForm: &views.AdminForm{
+			ID: "group", Label: "Invite a group", Action: "#", Buttons: []views.AdminButton{{Text: "Invite the group", Primary: true}},
+			Fields: []views.AdminField{
+				{ID: "group-provider", Name: "provider", Label: "Sign-in provider", Help: "Its id in the configuration.", Value: "sso", List: []string{"sso", "partners"}},
+				{ID: "group-group", Name: "group", Label: "Group", Help: "Its name as the provider tells it, letter by letter."}, groupRole,
+			},
+		},
+		HasBelow: true, Below: []views.AdminRow{adminRow(1, "project", "defect-detection", "2", "–", ""), adminRow(1, "project", "segmentation", "–", "–", "")},
+		Adds: []ui.Action{{Name: "Project", URL: "#"}}, Roles: adminRoles(),
+	}
+}
+
+func adminProject(f views.Page) views.AdminNode {
+	m := adminTeam(f)
+	m.Page = adminFrame(f, "defect-detection", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}, views.Crumb{Name: "Vision", URL: "#"})
+	m.Name, m.Kind, m.HasBelow, m.HasAccounts = "defect-detection", "project", false, true
+	m.Facts = append(m.Facts, ui.Fact{Name: "Namespace", Value: "ff-meridian-defect-detection-3f1f7a5c2b11", Mono: true})
+	m.Notice = &views.AdminNotice{Kind: "ok", Strong: "Given.", Text: "The role holds from now on."}
+	m.Members[1].Form = &views.AdminForm{
+		ID: "change", Label: "Change the role of Jonas Weber", Action: "#", CancelURL: "#",
+		Fields:  []views.AdminField{{ID: "change-role", Name: "role", Label: "Role of Jonas Weber", Help: "The new role holds from the next request on.", Options: adminRoleOptions()}},
+		Buttons: []views.AdminButton{{Text: "Save", Primary: true}, {Text: "Remove Jonas Weber", URL: "#", Danger: true}},
+	}
+	made := clock().Moment(ago(20 * 24 * time.Hour))
+	m.Accounts = []views.AdminAccount{
+		{Name: "ci", Role: "ProjectDev", Keys: "2", LastUsed: clock().Ago(ago(4 * time.Minute)), Created: made, By: "Jonas Weber", Action: "#"},
+		{Name: "old-ci", Role: "ProjectDev", Keys: "–", Created: made, By: "Jonas Weber", Disabled: true, Action: "#"},
+	}
+	m.AccountForm = &views.AdminForm{
+		ID: "new-account", Label: "Make a service account", Action: "#", Buttons: []views.AdminButton{{Text: "Make the service account", Primary: true}},
+		Fields: []views.AdminField{
+			{ID: "account-name", Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."},
+			{ID: "account-role", Name: "role", Label: "Role", Help: "What its keys may do in this project.", Options: adminRoleOptions()},
+		},
+	}
+	return m
+}
+
+func adminProjectNew(f views.Page) views.AdminNode {
+	m := adminProject(f)
+	m.Members, m.Groups, m.Accounts, m.Notice = nil, nil, nil, nil
+	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "Nobody with this address has signed in yet. Ask them to sign in once, or give the role to one of their groups."
+	m.Problems = &views.AdminProblems{Title: "The member cannot be added.", Links: []ui.Crumb{{Name: m.MemberForm.Fields[0].Error, URL: "#member-email"}}}
+	return m
+}
+
+func adminUsers(f views.Page) views.AdminUsers {
+	row := func(name, email, roles, sessions string, seen time.Duration) views.AdminUserRow {
+		return views.AdminUserRow{Name: name, URL: "#", Email: email, Provider: "sso.meridian.example", Roles: roles, Sessions: sessions, Seen: clock().Ago(ago(seen))}
+	}
+	m := views.AdminUsers{
+		Page: adminFrame(f, "People", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}), Tabs: adminTabs(1),
+		Statuses: []ui.Option{{Name: "Everybody", Selected: true}, {Value: "active", Name: "Active"}, {Value: "disabled", Name: "Disabled"}, {Value: "admin", Name: "Administrators"}},
+		Rows: []views.AdminUserRow{
+			row("admin", "", "–", "1", time.Minute), row("Amara Okafor", "amara@meridian.example", "1", "2", 3*time.Minute), row("Jonas Weber", "jonas@meridian.example", "2", "1", 2*time.Hour),
+			row("Mei Tanaka", "mei@meridian.example", "1", "–", 30*time.Hour), row("Sam Oduya", "sam@meridian.example", "1", "–", 900*time.Hour),
+		},
+		Pager: ui.Pager{Text: "5 people", Older: "#"},
+	}
+	m.Rows[0].Admin, m.Rows[0].Provider, m.Rows[1].Admin, m.Rows[4].Disabled = true, "this machine", true, true
+	return m
+}
+
+func adminUser(f views.Page) views.AdminUser {
+	first, last := clock().Moment(ago(4000*time.Hour)), clock().Moment(ago(2*time.Hour))
+	return views.AdminUser{
+		Page: adminFrame(f, "Jonas Weber", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}, views.Crumb{Name: "People", URL: "#"}),
+		ID:   "01936f2e", Name: "Jonas Weber",
+		Facts: []ui.Fact{
+			{Name: "E-mail", Value: "jonas@meridian.example"}, {Name: "Signs in with", Value: "sso.meridian.example"}, {Name: "First seen", Moment: &first},
+			{Name: "Last seen", Moment: &last}, {Name: "2 groups", Value: "ml-vision"}, {Name: "", Value: "staff"},
+		},
+		Roles: []views.AdminUserRole{{Place: "Vision", URL: "#", Kind: "team", Role: "TeamAdmin"}, {Place: "Research", URL: "#", Kind: "department", Role: "Viewer", Group: "ml-research"}},
+		Forms: []views.AdminUserAction{
+			{Action: "#", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make an administrator"}},
+			{Action: "#", Text: "Disabling ends every session at once and refuses sign-in and keys. What they made stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
+		},
+	}
+}
+
+func auditLog(f views.Page) views.AuditPage {
+	facts := func(at time.Time) []ui.Fact {
+		exact := clock().Exactly(at)
+		return []ui.Fact{{Name: "When", Moment: &exact}, {Name: "As", Value: "user", Note: "session:01936f2e"}, {Name: "From", Value: "192.0.2.17", Mono: true}, {Name: "Request", Value: "k3jx7q2mzt9a", Mono: true}}
+	}
+	row := func(id, who, action, kind, object, summary, reason string, before time.Duration, diff ...views.AuditDiff) views.AuditRow {
+		return views.AuditRow{
+			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, Kind: kind, Object: object, ObjectU: "#", Summary: summary,
+			Reason: reason, Diff: diff, Facts: facts(ago(before)),
+		}
+	}
+	return views.AuditPage{
+		Page: adminFrame(f, "Audit log", views.SectionAudit), Tabs: adminTabs(2), Zone: "UTC", CSVURL: "#", JSONURL: "#",
+		Actions: []ui.Option{{Name: "All actions", Selected: true}, {Value: "member", Name: "member: all"}, {Value: "member.add", Name: "member.add"}, {Value: "quota.update", Name: "quota.update"}},
+		Tenants: []ui.Option{{Name: "All tenants", Selected: true}, {Value: "1", Name: "Meridian"}, {Value: "2", Name: "Northwind"}},
+		Rows: []views.AuditRow{
+			row("4", "Amara Okafor", "quota.update", "team", "Vision", "limit › gpu:A100 12 → 16 · weight 1 → 1.5", "the October launch", 9*time.Minute,
+				views.AuditDiff{Name: "limit › gpu:A100", Old: "12", New: "16"}, views.AuditDiff{Name: "weight", Old: "1", New: "1.5"}),
+			row("3", "Jonas Weber", "member.add", "team", "Vision", "email mei@meridian.example · role ProjectDev · user Mei Tanaka", "", 3*time.Hour,
+				views.AuditDiff{Name: "email", New: "mei@meridian.example"}, views.AuditDiff{Name: "role", New: "ProjectDev"}, views.AuditDiff{Name: "user", New: "Mei Tanaka"}),
+			row("2", "Jonas Weber", "group.remove", "team", "Vision", "group contractors → – · provider sso → – · role Viewer → –", "", 26*time.Hour,
+				views.AuditDiff{Name: "group", Old: "contractors"}, views.AuditDiff{Name: "provider", Old: "sso"}, views.AuditDiff{Name: "role", Old: "Viewer"}),
+			row("1", "admin", "tenant.create", "tenant", "Northwind", "name Northwind", "", 50*time.Hour, views.AuditDiff{Name: "name", New: "Northwind"}),
+		},
+		Pager: ui.Pager{Text: "4 changes", Older: "#"},
+	}
+}
+
+func auditEmpty(f views.Page) views.AuditPage {
+	m := auditLog(f)
+	m.Rows, m.Filtered, m.Actor, m.From = nil, true, "nobody", "2026-11-01"
+	m.Problem = "Days are written as 2026-11-21, and a tenant is chosen from the list."
+	return m
+}
