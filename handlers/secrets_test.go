@@ -139,6 +139,7 @@ func TestLaunchFormNamesSecrets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	lead := b.signIn(t, b.person(t, "lea", auth.TeamAdmin, auth.LocalProject))
+	b.start(t)
 	b.register(t, secretive)
 	const path = "/workflows/secretive/launch"
 	require.Contains(t, lead.get(t, path).body, "There is no secret in this project yet")
