@@ -64,7 +64,7 @@ func (m *rack) pick(n int, gpuType string) Placement {
 
 // types returns the types of GPU to try for a request: its own, or for any type
 // each that the machines have, so that the GPUs of one attempt are alike, and
-// then a mixture.
+// last a mixture, "".
 func (f *floor) types(gpuType string) []string {
 	if gpuType != "" {
 		return []string{gpuType}
@@ -93,10 +93,16 @@ func (f *floor) place(a Amount, spread, all bool, without ...string) ([]Placemen
 		return nil, true
 	}
 	types := f.types(a.GPUType)
+	var best *rack
+	var bestType string
 	for _, gpuType := range types {
-		if m := f.bestFit(a.GPUs, gpuType, all, without); m != nil {
-			return []Placement{m.pick(a.GPUs, gpuType)}, true
+		m := f.bestFit(a.GPUs, gpuType, all, without)
+		if m != nil && (best == nil || gpuType != "" && m.free(gpuType, all) < best.free(bestType, all)) {
+			best, bestType = m, gpuType
 		}
+	}
+	if best != nil {
+		return []Placement{best.pick(a.GPUs, bestType)}, true
 	}
 	if !spread {
 		return nil, false
