@@ -31,6 +31,7 @@ import (
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -49,6 +50,7 @@ type testBundle struct {
 	pool       *pgxpool.Pool
 	workflows  *workflow.Service
 	executions *execution.Service
+	quotas     *quota.Service
 	artifacts  *artifact.Service
 	catalogue  *catalogue.Service
 	telemetry  *telemetry.Service
@@ -85,11 +87,16 @@ func setup(t *testing.T) *testBundle {
 	b.catalogue = catalogue.NewService(b.pool, now)
 	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
 	b.secrets = testSecrets(t, b.pool, now)
+	b.quotas, err = quota.New(quota.Config{
+		Pool: b.pool, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8, GPUs: testGPUs(t)}, Instance: "test", Logger: log, Now: now,
+	})
+	require.NoError(t, err)
+	require.NoError(t, b.quotas.Prepare(b.ctx))
 	b.executions, err = execution.New(execution.Config{
-		Secrets: b.secrets,
-		Pool:    b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
-		Catalogue: engineCatalogue{b.catalogue}, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8},
-		Timing: execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
+		Secrets: b.secrets, Quotas: b.quotas,
+		Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
+		Catalogue: engineCatalogue{b.catalogue},
+		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
 	require.NoError(t, err)
 	b.tasks.deliver = b.executions.Deliver
@@ -99,7 +106,7 @@ func setup(t *testing.T) *testBundle {
 		Log: log, Now: now, Sessions: b.sessions, Links: b.links, Identity: b.identity, Signer: b.signer, Policies: b.policies,
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
-		Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool),
+		Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.Routes(b.deps)
@@ -109,6 +116,14 @@ func setup(t *testing.T) *testBundle {
 	b.admin = &caller{server: b.server.URL, header: http.Header{"Authorization": {"Bearer " + adminToken}}}
 	b.member = b.signIn(t, b.person(t, "mia", auth.ProjectDev, auth.LocalProject))
 	return b
+}
+
+// testGPUs are the GPUs of the tests: two of a kind.
+func testGPUs(t testing.TB) []fair.Device {
+	t.Helper()
+	devices, err := quota.ParseGPUs("A100:2")
+	require.NoError(t, err)
+	return devices
 }
 
 // testSecrets is a store of secrets with a key of the tests.

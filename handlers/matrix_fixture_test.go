@@ -38,7 +38,7 @@ func (f *matrixFixture) names(caller string) *strings.Replacer {
 func newMatrixFixture(t *testing.T) *matrixFixture {
 	t.Helper()
 	f := &matrixFixture{testBundle: setup(t), callers: map[string]*caller{}, own: map[string][]string{}}
-	f.objects = matrixObjects(t, f.testBundle)
+	f.objects = matrixObjects(t, f.testBundle, "matrix")
 	f.signInEverybody(t)
 	for name, c := range f.callers {
 		switch name {
@@ -123,32 +123,36 @@ func launchFlow(t *testing.T, c *caller) string {
 	return c.post(t, "/api/v1/executions", `{"workflow": "matrix.flow"}`).object(t, http.StatusCreated)["execution_id"].(string)
 }
 
-// matrixObjects makes the objects that the rows name in the project of b.ctx.
-func matrixObjects(t *testing.T, b *testBundle) []string {
+// matrixObjects makes the objects that the rows name in the project of b.ctx;
+// their names begin with prefix.
+func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 	t.Helper()
 	subject, _ := auth.SubjectOf(b.ctx)
-	flow := b.register(t, matrixDocument("matrix.flow"))
-	b.register(t, matrixDocument("matrix.shelf"))
+	flow := b.register(t, matrixDocument(prefix+".flow"))
+	b.register(t, matrixDocument(prefix+".shelf"))
 	launch := func() execution.Execution {
-		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "matrix.flow"})
+		e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: prefix + ".flow"})
 		require.NoError(t, err)
 		return e
 	}
 	first := launch()
 	a := b.publish(t, first, artifact.New{Node: "wait", Name: "report", Type: "Report", Kind: "Report", Filename: "report.html"}, "<p>fine in "+subject.ProjectID.String()+"</p>")
-	for kind, name := range map[typeregistry.Kind]string{typeregistry.KindDataset: "digits", typeregistry.KindModel: "net", typeregistry.KindFeatureSet: "people"} {
-		entry := catalogue.Entry{Kind: kind, Name: name, Version: "1"}
+	for kind, name := range map[typeregistry.Kind]string{typeregistry.KindDataset: ".digits", typeregistry.KindModel: ".net", typeregistry.KindFeatureSet: ".people"} {
+		entry := catalogue.Entry{Kind: kind, Name: prefix + name, Version: "1"}
 		if kind == typeregistry.KindFeatureSet {
 			entry.Facts.EntityKey, entry.Facts.Features = "id", []typeregistry.Column{{Name: "age", DType: "Integer"}}
 		}
 		_, _, err := b.catalogue.Register(b.ctx, entry)
 		require.NoError(t, err, "%+v", err)
 	}
-	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "Mark", "extends": "Integer(min=1, max=6)"}`))
+	var group uuid.UUID
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT parent_id FROM tenancy_nodes WHERE id = $1", subject.ProjectID).Scan(&group))
+	mark := "Mark_" + prefix
+	_, _, err := b.catalogue.RegisterType(b.ctx, []byte(`{"type_name": "`+mark+`", "extends": "Integer(min=1, max=6)"}`))
 	require.NoError(t, err)
 	return []string{
-		"{flow}", "matrix.flow", "{flow id}", flow.WorkflowID.String(), "{shelf}", "matrix.shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
-		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", "Mark", "{dataset}", "digits@1", "{model}", "net@1", "{features}", "people@1",
-		"{project}", subject.ProjectID.String(), "{team}", auth.LocalTeam.String(), "{tenant}", subject.TenantID.String(),
+		"{flow}", prefix + ".flow", "{flow id}", flow.WorkflowID.String(), "{shelf}", prefix + ".shelf", "{execution}", first.ID.String(), "{second}", launch().ID.String(),
+		"{artifact}", a.ID.String(), "{sha}", a.SHA256, "{type}", mark, "{dataset}", prefix + ".digits@1", "{model}", prefix + ".net@1", "{features}", prefix + ".people@1",
+		"{project}", subject.ProjectID.String(), "{team}", group.String(), "{tenant}", subject.TenantID.String(),
 	}
 }

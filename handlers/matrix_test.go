@@ -155,7 +155,7 @@ func (r row) want(c role) int {
 	case r.guard == taskers && c.task, r.guard == nobody && !c.token:
 		return r.ok
 	case r.guard == taskers, r.guard == nobody, !c.signedIn:
-		if r.method() == http.MethodGet && !r.byToken && !strings.HasPrefix(r.path, "/login") {
+		if r.method() == http.MethodGet && !r.byToken && r.path != "/login" {
 			return toLogin
 		}
 		return http.StatusUnauthorized

@@ -1,0 +1,44 @@
+package handlers_test
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/flowforge/flowforge/auth"
+)
+
+// quotaMatrix are the rows of limits: who may read at a place reads them there,
+// and changes are asked of the place above.
+func quotaMatrix() []row {
+	const ok, invalid, absent = http.StatusOK, http.StatusUnprocessableEntity, http.StatusNotFound
+	rows := []row{
+		page("/admin/quotas", "/admin/quotas", auth.QuotaRead), page("/admin/quotas.csv", "/admin/quotas.csv", auth.QuotaRead),
+		page("/admin/quotas/stream", "/admin/quotas/stream", auth.QuotaRead),
+		page("/teams/mine", "/teams/mine", auth.QuotaRead).answers(http.StatusSeeOther),
+		page("/teams/{id}", "/teams/{project}", auth.QuotaRead).object(),
+		page("/teams/{id}/stream", "/teams/{project}/stream", auth.QuotaRead).object(),
+		form("/admin/quotas/{id}", "/admin/quotas/{project}", "do=save&weight=none", auth.QuotaWrite, invalid).at(team).seenAt(project).object(),
+		form("/admin/quotas/{id}/preview", "/admin/quotas/{project}/preview", "weight=2", auth.QuotaWrite, ok).at(team).seenAt(project).object(),
+		read("/quotas", "/quotas", auth.QuotaRead), read("/quota", "/quota", auth.QuotaRead).at(installation).object(),
+	}
+	edit := func(path, at string, here, above level) []row {
+		r := []row{
+			read(path+"/quota", at+"/quota", auth.QuotaRead).at(here).object(),
+			write("PUT", path+"/quota", at+"/quota", `{"limit": {"litres": 1}}`, auth.QuotaWrite, invalid).at(above).seenAt(here).object(),
+			write("POST", path+"/quota/preview", at+"/quota/preview", `{}`, auth.QuotaWrite, ok).at(above).seenAt(here).object(),
+		}
+		if path == "/departments/{id}" { // the fixture has none, and a team is none
+			for i := range r {
+				r[i] = r[i].answers(absent)
+			}
+		}
+		return r
+	}
+	return slices.Concat(rows,
+		edit("/tenants/{id}", "/tenants/{tenant}", tenant, installation), edit("/departments/{id}", "/departments/{team}", team, tenant),
+		edit("/teams/{id}", "/teams/{team}", team, tenant), edit("/projects/{id}", "/projects/{project}", project, team),
+		[]row{
+			write("PUT", "/quota", "/quota", `{"limit": {"litres": 1}}`, auth.QuotaWrite, invalid).at(installation).object(),
+			write("POST", "/quota/preview", "/quota/preview", `{}`, auth.QuotaWrite, ok).at(installation).object(),
+		})
+}
