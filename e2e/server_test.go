@@ -28,6 +28,7 @@ type server struct {
 	base    string
 	login   string // path and query of the one-time link
 	token   string
+	client  *http.Client // of the API
 
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -35,12 +36,12 @@ type server struct {
 	log   bytes.Buffer
 }
 
-var loginLink = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)(/login\?token=\S+)`)
+var loginLink = regexp.MustCompile(`Sign in: (http://127\.0\.0\.1:\d+)(/login\?token=\S+)?`)
 
 // startServer starts the binary in dir and returns once it has printed its link.
 func startServer(dir string, environ ...string) (*server, error) {
 	binary := setting("FLOWFORGE_BINARY", "bin/flowforge")
-	s := &server{dir: dir, environ: environ, ended: make(chan struct{})}
+	s := &server{dir: dir, environ: environ, client: http.DefaultClient, ended: make(chan struct{})}
 	s.cmd = exec.Command(binary, "serve")
 	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+filepath.Join(dir, "data"), "FLOWFORGE_ADDR=127.0.0.1:0")
 	s.cmd.Env = append(s.cmd.Env, environ...)
@@ -129,7 +130,7 @@ func (s *server) call(t *testing.T, method, path string, in any) (int, []byte) {
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.token)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	res, err := s.client.Do(req)
 	require.NoError(t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
