@@ -3,10 +3,10 @@ GO ?= go
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test check generate e2e bench chaos services clean
+.PHONY: help setup run build test check generate e2e bench chaos quota-soak services clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## fetch the engines that are missing (PostgreSQL, ClickHouse) into .cache
 	@scripts/setup engines
@@ -33,6 +33,9 @@ bench: setup ## measure the engine and write bench/RESULTS.md (takes minutes)
 
 chaos: setup ## 200 kills of the server over 1,000 executions
 	@scripts/environment env FLOWFORGE_CHAOS=200/1000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run TestKillLoop ./execution $(ARGS)
+
+quota-soak: setup ## a million reservations, releases and resizes of 64 schedulers, with crashes and limit changes
+	@scripts/environment env FLOWFORGE_SOAK=1000000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 120m -v -run TestSoak ./quota $(ARGS)
 
 services: setup ## a throw-away PostgreSQL and ClickHouse for tests; prints the exports for your shell
 	@exec scripts/environment $(GO) run ./cmd/testenv

@@ -156,7 +156,7 @@ func (s *Service) Run(ctx context.Context) error {
 				err = errors.Join(err, s.refresh(ctx))
 			}
 		case <-minute.C:
-			err = s.everyMinute(ctx)
+			err = s.Maintain(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("quotas", "error", err)

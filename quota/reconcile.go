@@ -44,8 +44,10 @@ func (s *Service) Drift(ctx context.Context) (Drift, error) {
 	return s.drift, nil
 }
 
-// everyMinute is the housekeeping of Run.
-func (s *Service) everyMinute(ctx context.Context) error {
+// Maintain is what Run does every minute: it gives back what nobody holds any
+// more, compares counters with reservations, corrects the image in memory and
+// keeps samples.
+func (s *Service) Maintain(ctx context.Context) error {
 	_, err := s.Collect(ctx)
 	return errors.Join(err, s.Reconcile(ctx), s.refreshStorage(ctx), s.refresh(ctx), s.sample(ctx))
 }

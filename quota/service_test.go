@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -179,4 +180,81 @@ func TestAMachineSmallerThanItsLimits(t *testing.T) {
 	require.NoError(t, b.Reload(b.ctx))
 	require.NotNil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_001})))
 	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_000})))
+}
+
+// TestSamplesAndHistoryAreKept: for the charts, and for the next process.
+func TestSamplesAndHistoryAreKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, project := b.project("vision")
+	require.NoError(t, b.Reload(b.ctx))
+	round := quota.Round{Execution: uuid.New(), Project: project}
+	round.Want = []fair.Request{grant(project, round.Execution, 0, fair.Amount{CPUMillis: 2000, Pods: 1}).Request}
+	var granted []fair.Grant
+	require.NoError(t, b.tx(func(q *db.Queries) (err error) {
+		if granted, _, err = b.Admit(b.ctx, q, round); err != nil {
+			return err
+		}
+		_, err = q.InsertReservations(b.ctx, "test", b.clock.Now(), row(t, granted[0], b.clock.Now().Add(time.Hour)))
+		return err
+	}))
+	require.Len(t, granted, 1)
+	b.clock.add(10 * time.Minute)
+	require.NoError(t, b.Maintain(b.ctx))
+	var used fair.Vector
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT used FROM quota_samples WHERE node_id = $1", project).Scan(&used))
+	require.Equal(t, int64(2000), used[fair.CPU])
+	_, history := b.open().Scheduler().History()
+	require.Positive(t, history[project][fair.CPU])
+
+	b.clock.add(8*24*time.Hour + time.Minute)
+	require.NoError(t, b.Maintain(b.ctx))
+	b.exec("DELETE FROM quota_samples")
+	b.exec("INSERT INTO quota_samples (node_id, at, used) SELECT $1, $2::timestamptz + make_interval(mins => n), '{}' FROM generate_series(0, 59) n",
+		project, b.clock.Now().Add(-8*24*time.Hour).Truncate(time.Hour))
+	require.NoError(t, b.Maintain(b.ctx))
+	var left int
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM quota_samples WHERE node_id = $1 AND at < $2", project, b.clock.Now().Add(-7*24*time.Hour-30*time.Minute)).Scan(&left))
+	require.InDelta(t, 6, left, 2, "one of ten minutes")
+}
+
+// row is a reservation as a drive loop writes it.
+func row(t *testing.T, g fair.Grant, expires time.Time) []byte {
+	t.Helper()
+	raw, err := json.Marshal([]map[string]any{{
+		"execution_id": g.Execution, "i": g.Node, "attempt": 1, "project_id": g.Project, "cpu": g.Amount.CPUMillis, "memory": 0, "gpus": 0, "gpu_type": "",
+		"pods": g.Amount.Pods, "executions": 0, "machine": "", "preemptible": true, "priority": 0, "expires_at": expires,
+	}})
+	require.NoError(t, err)
+	return raw
+}
+
+// TestMemoryThatBelievedInMoreStartsOver: another process changed the limit; the
+// rows refuse, and memory knows better afterwards.
+func TestMemoryThatBelievedInMoreStartsOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	team, project := b.project("vision")
+	require.NoError(t, b.Reload(b.ctx))
+	b.limit(team, fair.Vector{fair.CPU: 1000}, nil)
+	round := quota.Round{Execution: uuid.New(), Project: project}
+	round.Want = []fair.Request{grant(project, round.Execution, 0, fair.Amount{CPUMillis: 2000}).Request}
+	admit := func() (refused []fair.Refusal, err error) {
+		err = b.tx(func(q *db.Queries) error {
+			var granted []fair.Grant
+			granted, refused, err = b.Admit(b.ctx, q, round)
+			if err != nil {
+				b.Undo(round, granted)
+			}
+			return err
+		})
+		return refused, err
+	}
+	_, err := admit()
+	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
+	refused, err := admit()
+	require.NoError(t, err)
+	require.Len(t, refused, 1)
+	require.Equal(t, fair.QuotaExceeded, refused[0].Reason.Code)
+	require.Empty(t, b.used(project))
 }
