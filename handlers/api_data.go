@@ -120,7 +120,7 @@ func (h *Handlers) apiLogs(ctx context.Context, in *logInput) (*huma.StreamRespo
 	if in.Format == "text" {
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
 			r, w := humachi.Unwrap(hc)
-			if err := h.sendLog(w, r, q, ""); err != nil {
+			if err := h.sendLog(w, r.WithContext(ctx), q, ""); err != nil { // ctx is in the project of the execution
 				h.Site.Fail(w, r, err)
 			}
 		}}, nil
