@@ -103,20 +103,22 @@ func above(l fair.Level) uuid.UUID {
 func overview(snapshot *fair.Snapshot, may func(uuid.UUID) bool, place uuid.UUID) Overview {
 	o := Overview{At: snapshot.At, Resources: snapshot.Resources}
 	nodes := arrange(snapshot.Levels)
-	inside := map[uuid.UUID]bool{}
-	shown := map[uuid.UUID][]fair.LevelRef{}
+	inside, shown := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	paths := map[uuid.UUID][]fair.LevelRef{}
 	for _, n := range nodes {
 		if place == uuid.Nil || n.ID == place || inside[n.Parent] {
 			inside[n.ID] = true
 		}
-		if !inside[n.ID] || !may(n.ID) {
+		if !may(n.ID) {
 			continue
 		}
-		n.Path = append(slices.Clone(shown[n.Parent]), n.Ref())
-		shown[n.ID] = n.Path
-		o.Nodes = append(o.Nodes, n)
+		n.Path = append(slices.Clone(paths[n.Parent]), n.Ref())
+		paths[n.ID] = n.Path
+		if inside[n.ID] {
+			shown[n.ID], o.Nodes = true, append(o.Nodes, n)
+		}
 	}
-	seen := func(l fair.LevelRef) bool { return shown[l.ID] != nil }
+	seen := func(l fair.LevelRef) bool { return shown[l.ID] }
 	for _, p := range snapshot.Pairs {
 		if seen(p.Starved) && seen(p.Other) {
 			o.Pairs = append(o.Pairs, p)

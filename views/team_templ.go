@@ -286,19 +286,19 @@ func TeamLimitsBlock(limits []TeamLimit) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" aria-labelledby=\"h-limits\"><div class=\"card-head\"><h2 id=\"h-limits\">Limits now</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Limits, scrollable\"><table class=\"table\"><caption class=\"vh\">What the team holds of every resource, and the most it may hold</caption> <thead><tr><th scope=\"col\">Resource</th><th scope=\"col\">Use</th><th scope=\"col\" class=\"num\">At most</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" aria-labelledby=\"h-limits\"><div class=\"card-head\"><h2 id=\"h-limits\">Limits now</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Limits, scrollable\"><table class=\"table limits\"><caption class=\"vh\">What the team holds of every resource, and the most it may hold</caption> <thead><tr><th scope=\"col\">Resource</th><th scope=\"col\">Use</th><th scope=\"col\" class=\"num\">At most</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		for _, l := range limits {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<tr><th scope=\"row\" class=\"nowrap\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<tr><th scope=\"row\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(l.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team.templ`, Line: 63, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team.templ`, Line: 63, Col: 31}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -636,7 +636,7 @@ func TeamQueueBlock(q TeamQueue) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></td><td><div class=\"cell-2\"><span class=\"status status-wrap\" data-state=\"READY\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></td><td><div class=\"cell-2 why\"><span class=\"status status-wrap\" data-state=\"READY\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
