@@ -33,9 +33,7 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 		if *game.at, basis, ok = s.clone().startsAt(keys, game.took); !ok {
 			return band{}, false
 		}
-		if basis > 0 && (b.basis == 0 || basis < b.basis) {
-			b.basis = basis
-		}
+		b.basis = fewer(b.basis, basis)
 	}
 	// The quick game need not start first: the order of ends decides who goes
 	// when. The band covers all three.
@@ -131,9 +129,6 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 		if s.held[next.h.Execution][next.h.Node] == next.h {
 			s.unhold(next.h.Key)
 			basis = fewer(basis, next.h.Expected.From)
-			if n := next.h.Expected.From; n > 0 && (basis == 0 || n < basis) {
-				basis = n
-			}
 		}
 	}
 	return time.Time{}, 0, false

@@ -29,7 +29,7 @@ func (s *Scheduler) Position(key Key) int {
 }
 
 // Queue returns waiting requests in the order of admission: first those for
-// which room is set aside, with Position 0.
+// which room is, or was a moment ago, set aside, with Position 0.
 func (s *Scheduler) Queue(f Filter) []Waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,6 +56,11 @@ func (s *state) list(f Filter) (list []Waiting) {
 			if s.matches(f, &o.Request) {
 				list = append(list, Waiting{Request: o.Request, Path: s.path(o.Project), Offered: true, Reason: about()})
 			}
+		}
+	}
+	for _, m := range s.missed {
+		if s.matches(f, &m.request) {
+			list = append(list, Waiting{Request: m.request, Path: s.path(m.request.Project), Reason: late()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Waiting) int { return younger(&a.Request, &b.Request) })
@@ -86,6 +91,11 @@ func about() Reason {
 	return Reason{Code: BehindInFairShare, Message: "Room is set aside for it: it is about to start."}
 }
 
+// late is the reason of a request that did not take its offer.
+func late() Reason {
+	return Reason{Code: BehindInFairShare, Message: "Room was set aside for it and not taken in time: it stands back for a moment."}
+}
+
 // path returns the names from the tenant to a project.
 func (s *state) path(project uuid.UUID) (path []LevelRef) {
 	i, ok := s.tree().index[project]
@@ -105,6 +115,10 @@ func (s *Scheduler) Why(key Key) (Reason, bool) {
 	if _, offered := st.offers[key.Execution][key.Node]; offered {
 		s.mu.Unlock()
 		return about(), true
+	}
+	if _, ok := st.missed[key]; ok {
+		s.mu.Unlock()
+		return late(), true
 	}
 	if _, ok := st.queue.find(key); !ok {
 		s.mu.Unlock()

@@ -3,6 +3,7 @@ package fair
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,6 +77,9 @@ func (s *state) forecast(requests []Request) Forecast {
 		if reason, never := s.neverFits(r); never {
 			return Forecast{Verdict: NeverFits, Message: reason.Message, Resource: reason.Resource, Reason: reason, Key: r.Key}
 		}
+		if reason := s.storageFull(s.level(r.Project)); reason != nil {
+			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waits for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
+		}
 		s.want(r)
 	}
 	waiting := s.clone()
@@ -98,8 +102,8 @@ func (s *state) forecast(requests []Request) Forecast {
 	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
 	if band, ok := waiting.band(keys); ok {
 		f.Wait = band.typical.Sub(s.now)
-		f.StartsFrom, f.StartsTo = &band.from, &band.to
-		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, band.basis
+		f.StartsFrom, f.StartsTo, f.Basis = &band.from, &band.to, band.basis
+		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, f.Basis
 	}
 	f.Message = f.sentence()
 	return f

@@ -98,6 +98,9 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 		return *reason
 	}
 	var reason Reason
+	if reason := s.storageFull(l.level); reason != nil {
+		return *reason
+	}
 	switch f := s.tryOn(l); {
 	case !f.blocked:
 		reason = s.behind(l)
@@ -118,6 +121,27 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 	}
 	reason.Score = s.scoreOf(r, s.book.distance(l.level, l.ask))
 	return reason
+}
+
+// storageFull returns why nothing starts at level i: a level of its path has used
+// all of its storage. The caller of Admit sees to that, since requests do not say
+// how much they will store.
+func (s *state) storageFull(i int) *Reason {
+	for ; i >= 0; i = s.tree().levels[i].parent {
+		n := &s.tree().levels[i]
+		limit := n.limitOn(storageAxis)
+		used, ceiling := s.book.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
+		if limit == noLimit || used < ceiling {
+			continue
+		}
+		ref := n.Ref()
+		return &Reason{
+			Code: StorageLimit, Resource: Storage, Unit: Storage.Unit(), Capacity: ceiling, Level: &ref,
+			Message: fmt.Sprintf("Waits for storage: %s has used %s of %s. It starts when artifacts are deleted or the limit is raised.",
+				ref, Storage.Format(used), Storage.Format(ceiling)),
+		}
+	}
+	return nil
 }
 
 // behind is the reason of a request that would fit: room is kept for another

@@ -100,7 +100,7 @@ func NewScheduler(c Config) *Scheduler {
 			history: newHistory(c.HalfLife, max(0, c.HistoryWeight), max(0, c.EntryPenalty), levels, now),
 			idle:    newIdleness(levels, now),
 			held:    map[uuid.UUID]map[int]*holding{}, offers: map[uuid.UUID]map[int]*offer{},
-			covered: map[Key][]Key{},
+			covered: map[Key][]Key{}, missed: map[Key]missed{},
 		},
 	}
 }
@@ -198,6 +198,7 @@ func (s *Scheduler) Admit(execution uuid.UUID, release []int, want []Request) (g
 			s.released[h.Key] = released{h.Held, st.now}
 		}
 	}
+	st.heard(execution)
 	for _, r := range want {
 		st.want(r)
 	}
@@ -240,6 +241,11 @@ func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
 			}
 			for node := range st.offers[execution] {
 				nodes = append(nodes, node)
+			}
+			for key := range st.missed {
+				if key.Execution == execution {
+					nodes = append(nodes, key.Node)
+				}
 			}
 		}
 		for _, node := range nodes {

@@ -19,7 +19,7 @@ type Snapshot struct {
 }
 
 // Find returns the state of one level, or nil.
-func (s *Snapshot) Find(id uuid.UUID) *LevelState {
+func (s Snapshot) Find(id uuid.UUID) *LevelState {
 	for i := range s.Levels {
 		if s.Levels[i].ID == id {
 			return &s.Levels[i]

@@ -22,7 +22,10 @@ type state struct {
 	idle    idleness
 	held    map[uuid.UUID]map[int]*holding
 	offers  map[uuid.UUID]map[int]*offer
-	usage   map[uuid.UUID]Vector
+	// missed are requests whose offer nobody took in time. They stand back for
+	// as long as an offer lasts, or until their execution is heard of.
+	missed map[Key]missed
+	usage  map[uuid.UUID]Vector
 	// covered names, by request, the victims that make room for it and have not
 	// ended. Who is covered goes first when room comes free.
 	covered map[Key][]Key
@@ -49,6 +52,12 @@ type offer struct {
 	expires time.Time
 }
 
+// missed is a request that did not take its offer.
+type missed struct {
+	request Request
+	until   time.Time
+}
+
 func (s *state) tree() *Tree { return s.book.tree }
 
 // level returns the level of a project; what the tree does not know counts for
@@ -68,6 +77,7 @@ func (s *state) clone() *state {
 	for id, nodes := range s.offers {
 		out.offers[id] = maps.Clone(nodes)
 	}
+	out.missed = maps.Clone(s.missed)
 	out.covered = make(map[Key][]Key, len(s.covered))
 	for key, victims := range s.covered {
 		out.covered[key] = slices.Clone(victims)
@@ -213,6 +223,11 @@ func (s *state) grant(execution uuid.UUID) []Grant {
 func (s *state) withdraw(key Key) {
 	s.queue.remove(key)
 	delete(s.covered, key)
+	delete(s.missed, key)
+	s.dropOffer(key)
+}
+
+func (s *state) dropOffer(key Key) {
 	o, ok := s.offers[key.Execution][key.Node]
 	if !ok {
 		return
@@ -224,15 +239,37 @@ func (s *state) withdraw(key Key) {
 	}
 }
 
-// expire withdraws offers that nobody took in time.
+// expire takes offers back that nobody took in time, and puts those in the queue
+// again who have stood back.
 func (s *state) expire() {
+	for key, m := range s.missed {
+		if !s.now.Before(m.until) {
+			s.comeBack(key)
+		}
+	}
 	for _, nodes := range s.offers {
 		for _, o := range nodes {
 			if s.now.After(o.expires) {
-				s.withdraw(o.Key)
+				s.dropOffer(o.Key)
+				s.missed[o.Key] = missed{o.Request, s.now.Add(s.offerTTL)}
 			}
 		}
 	}
+}
+
+// heard puts the requests of an execution in the queue again that missed offers.
+func (s *state) heard(execution uuid.UUID) {
+	for key := range s.missed {
+		if key.Execution == execution {
+			s.comeBack(key)
+		}
+	}
+}
+
+func (s *state) comeBack(key Key) {
+	r := s.missed[key].request
+	delete(s.missed, key)
+	s.want(r)
 }
 
 // distribute turns waiting requests into offers while they fit, and returns the
