@@ -296,6 +296,9 @@ func (c *chaos) check() {
 // finish ends all that runs: everything that can ever start does.
 func (c *chaos) finish() {
 	for range 10_000 {
+		for _, e := range c.executions {
+			c.admit(e, nil, nil)
+		}
 		keys := c.sorted()
 		if len(keys) == 0 {
 			break
@@ -303,11 +306,6 @@ func (c *chaos) finish() {
 		delete(c.held, keys[0])
 		c.clock.pass(time.Minute)
 		c.admit(keys[0].Execution, []int{keys[0].Node}, nil)
-		for len(c.woken) > 0 {
-			e := c.woken[0]
-			c.woken = c.woken[1:]
-			c.admit(e, nil, nil)
-		}
 	}
 	for key, r := range c.waiting {
 		require.NotNil(c.r, c.NeverFits(r), "%v waits for nothing", key)

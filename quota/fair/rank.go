@@ -62,13 +62,45 @@ func (s *state) ranked(list []candidate) *branch {
 
 // sort orders all candidates below b.
 func (b *branch) sort() {
-	if len(b.list) > 1 {
-		slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
-	}
 	for _, c := range b.children {
 		c.sort()
 	}
+	b.order()
+}
+
+// order sorts the candidates of b itself and elects the child that goes first.
+func (b *branch) order() {
+	if len(b.list) > 1 {
+		slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
+	}
 	b.elect()
+}
+
+// regrow brings the ranking of root up to date after the use of level i and the
+// queue below it have changed.
+func (s *state) regrow(root *branch, i int) {
+	for _, b := range root.children {
+		if s.isBelow(i, b.level) {
+			s.refresh(b)
+		}
+	}
+	root.elect()
+}
+
+// refresh looks at all candidates below b again, and at its score.
+func (s *state) refresh(b *branch) {
+	b.score = s.score(b.level)
+	list := b.list[:0]
+	for _, c := range b.list {
+		if c.line.Len() > 0 {
+			list = append(list, s.candidate(c.line, c.fit))
+		}
+	}
+	b.list = list
+	for _, c := range b.children {
+		s.refresh(c)
+	}
+	b.order()
 }
 
 // elect finds the child that goes first.

@@ -56,37 +56,33 @@ func (s *Scheduler) lineup(age time.Duration) *lineup {
 	return &s.places
 }
 
-// rank plays the admission of the first limit requests, as if there was room for
-// all and none ended. A nil wanted wants all; others are passed over, and do not
-// count against limit.
+// rank plays the admission of requests as if there was room for all and none
+// ended, until limit that are wanted have been found. A nil wanted wants all.
 func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 	sim := s.sketch()
 	out := lineup{at: s.now, places: map[Key]int{}}
-	for place := 1; place <= s.queue.count && len(out.keys) < limit; place++ {
-		c := sim.next()
+	list := make([]candidate, 0, len(sim.queue.lines))
+	for _, l := range sim.queue.lines {
+		if l.level >= 0 {
+			list = append(list, sim.candidate(l, fit{}))
+		}
+	}
+	root := sim.ranked(list)
+	for place := 1; len(out.keys) < limit; place++ {
+		c := root.head()
 		if c == nil {
 			break
 		}
+		key, l := c.head.Key, c.line
 		if wanted == nil || wanted(c.head) {
-			out.keys = append(out.keys, c.head.Key)
-			out.places[c.head.Key] = place
+			out.keys = append(out.keys, key)
+			out.places[key] = place
 		}
-		sim.book.add(c.line.level, c.line.ask, 1)
-		sim.queue.remove(c.head.Key)
+		sim.book.add(l.level, l.ask, 1)
+		sim.queue.remove(key)
+		sim.regrow(root, l.level)
 	}
 	return out
-}
-
-// next returns the request with the most right, whether it fits or not.
-func (s *state) next() *candidate {
-	list := s.heads[:0]
-	for _, l := range s.queue.lines {
-		if l.level >= 0 {
-			list = append(list, s.candidate(l, fit{}))
-		}
-	}
-	s.heads = list
-	return s.ranked(list).head()
 }
 
 // why returns the reason of a request of l that waits.
