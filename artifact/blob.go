@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 )
@@ -29,7 +30,17 @@ func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob, true)
+	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+		if fresh == 0 && blob.Size > 0 {
+			return nil // the project has it
+		}
+		if err := s.count(ctx, q, subject.ProjectID, fresh, true); err != nil {
+			return err
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: "blob.upload", Kind: "blob", ID: blob.SHA256, TenantID: subject.TenantID, ProjectID: subject.ProjectID, New: map[string]int64{"bytes": blob.Size},
+		})
+	})
 }
 
 // TakeOutput stores a file that the calling task puts out; its bytes must have
@@ -43,11 +54,14 @@ func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blo
 	if err != nil {
 		return Blob{}, err
 	}
-	return blob, s.refer(ctx, subject.ProjectID, blob, false)
+	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+		return s.count(ctx, q, subject.ProjectID, fresh, false)
+	})
 }
 
-// refer lets project refer to blob. A limit of its storage is an apperr.Quota.
-func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, refuse bool) error {
+// refer lets project refer to blob, and calls then with the bytes that are new to
+// it in the same transaction. A limit of its storage is an apperr.Quota.
+func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then func(q *db.Queries, fresh int64) error) error {
 	raw, err := decodeHash(blob.SHA256)
 	if err != nil {
 		return err
@@ -57,7 +71,7 @@ func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, refus
 		if err != nil {
 			return err
 		}
-		return s.count(ctx, q, project, fresh, refuse)
+		return then(q, fresh)
 	})
 	if apperr.Is(err, apperr.Quota) {
 		return err

@@ -281,7 +281,7 @@ func (s *site) testTrouble(t *testing.T) {
 	fails([]string{"FLOWFORGE_SERVER=nonsense"}, `--server "nonsense" is not an address`, "get", "workflows")
 	fails(nil, "required flag(s)", "apply")
 	fails(nil, "unknown command", "dance")
-	fails(nil, "accepts 1 arg(s)", "cancel")
+	fails(nil, "EXECUTION is missing", "cancel")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -20,10 +20,11 @@ import (
 
 // client calls the JSON API of a server.
 type client struct {
-	base  string
-	token string
-	local bool // the token is that of the local administrator
-	http  *http.Client
+	base    string
+	token   string
+	project string // "" is the one that the token's owner has chosen
+	local   bool   // the token is that of the local administrator
+	http    *http.Client
 }
 
 // newClient takes --server and the token from the environment, from what
@@ -34,7 +35,8 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{base: server, token: os.Getenv("FLOWFORGE_TOKEN"), http: &http.Client{}}
+	project, _ := cmd.Flags().GetString("project")
+	c := &client{base: server, token: os.Getenv("FLOWFORGE_TOKEN"), project: project, http: &http.Client{}}
 	if c.token != "" {
 		return c, nil
 	}
@@ -69,6 +71,7 @@ func addClientFlags(cmd *cobra.Command) {
 		server = "http://127.0.0.1:8080"
 	}
 	cmd.Flags().String("server", server, "address of the server (FLOWFORGE_SERVER)")
+	cmd.Flags().String("project", os.Getenv("FLOWFORGE_PROJECT"), "project to work in: its id, namespace, or team/project (FLOWFORGE_PROJECT)")
 }
 
 // callsServer reports whether cmd is one of the commands that call a server.
@@ -119,8 +122,8 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
-	if project := os.Getenv("FLOWFORGE_PROJECT"); project != "" {
-		req.Header.Set("X-FlowForge-Project", project)
+	if c.project != "" {
+		req.Header.Set("X-FlowForge-Project", c.project)
 	}
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)

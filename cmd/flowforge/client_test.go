@@ -91,3 +91,15 @@ func TestFollowedLogGoesOnAfterABreak(t *testing.T) {
 	require.Equal(t, 3, strings.Count(out, "INFO  train | "))
 	require.Contains(t, out, long)
 }
+
+func TestTheProjectIsNamedInEveryCall(t *testing.T) {
+	t.Parallel()
+	var named []string
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		named = append(named, r.Header.Get("X-FlowForge-Project"))
+		answer(w, http.StatusOK, `{"workflows":[]}`)
+	}
+	_, err := command(t, serve, "get", "workflows", "--project", "vision/digits")
+	require.NoError(t, err)
+	require.Equal(t, []string{"vision/digits"}, named)
+}
