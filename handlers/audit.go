@@ -113,14 +113,14 @@ func actionOptions(actions []string, chosen string) []ui.Option {
 	for _, a := range actions {
 		noun, _, _ := strings.Cut(a, ".")
 		if noun != last && noun != a {
-			options = append(options, ui.Option{Value: noun, Name: noun + ": all", Selected: chosen == noun})
+			options = append(options, ui.Option{Value: noun, Name: nounName(noun) + ": all", Selected: chosen == noun})
 		}
 		last = noun
 		if a != noun || a == chosen {
 			if len(options) > 0 && options[len(options)-1].Value == a {
 				continue
 			}
-			options = append(options, ui.Option{Value: a, Name: a, Selected: chosen == a})
+			options = append(options, ui.Option{Value: a, Name: "– " + a, Selected: chosen == a})
 		}
 	}
 	return options
@@ -142,7 +142,7 @@ func (h *Handlers) tenantOptions(r *http.Request, chosen uuid.UUID) ([]ui.Option
 
 func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow {
 	row := views.AuditRow{
-		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Kind: strings.ReplaceAll(c.Kind, "_", " "),
+		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Deed: deed(c.Action), Kind: strings.ReplaceAll(c.Kind, "_", " "),
 		Object: firstOf(c.ObjectName, c.ObjectID), Reason: c.Reason, Diff: auditDiff(c.Old, c.New),
 	}
 	if administrator && c.ActorKind != string(auth.RoleSystem) && c.ActorID != uuid.Nil {
@@ -159,6 +159,9 @@ func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow
 		if administrator {
 			row.ObjectU = views.AdminUserURL(c.ObjectID)
 		}
+	}
+	if noun, _, _ := strings.Cut(c.Action, "."); noun == "session" || noun == "login_link" {
+		row.Object, row.ObjectU, row.Kind = "", "", "" // the deed says it all
 	}
 	row.Summary = diffSummary(row.Diff)
 	at := clock.Exactly(c.At)

@@ -229,7 +229,7 @@ type AuditRow struct {
 	At                    ui.Moment
 	Actor, ActorURL       string
 	Address               string
-	Action                string
+	Action, Deed          string // the code, and what it did in words
 	Kind, Object, ObjectU string // ObjectU is its page, "" without one
 	Summary               string
 	Reason                string

@@ -221,15 +221,16 @@ func auditLog(f views.Page) views.AuditPage {
 		exact := clock().Exactly(at)
 		return []ui.Fact{{Name: "When", Moment: &exact}, {Name: "As", Value: "user", Note: "session:01936f2e"}, {Name: "From", Value: "192.0.2.17", Mono: true}, {Name: "Request", Value: "k3jx7q2mzt9a", Mono: true}}
 	}
+	deeds := map[string]string{"quota.update": "changed the limits of", "member.add": "gave a role in", "group.remove": "took a role from a group in", "tenant.create": "created"}
 	row := func(id, who, action, kind, object, summary, reason string, before time.Duration, diff ...views.AuditDiff) views.AuditRow {
 		return views.AuditRow{
-			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, Kind: kind, Object: object, ObjectU: "#", Summary: summary,
+			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, Deed: deeds[action], Kind: kind, Object: object, ObjectU: "#", Summary: summary,
 			Reason: reason, Diff: diff, Facts: facts(ago(before)),
 		}
 	}
 	return views.AuditPage{
 		Page: adminFrame(f, "Audit log", views.SectionAudit), Tabs: adminTabs(2), Zone: "UTC", CSVURL: "#", JSONURL: "#",
-		Actions: []ui.Option{{Name: "All actions", Selected: true}, {Value: "member", Name: "member: all"}, {Value: "member.add", Name: "member.add"}, {Value: "quota.update", Name: "quota.update"}},
+		Actions: []ui.Option{{Name: "All actions", Selected: true}, {Value: "member", Name: "Members: all"}, {Value: "member.add", Name: "– member.add"}, {Value: "quota.update", Name: "– quota.update"}},
 		Tenants: []ui.Option{{Name: "All tenants", Selected: true}, {Value: "1", Name: "Meridian"}, {Value: "2", Name: "Northwind"}},
 		Rows: []views.AuditRow{
 			row("4", "Amara Okafor", "quota.update", "team", "Vision", "limit › gpu:A100 12 → 16 · weight 1 → 1.5", "the October launch", 9*time.Minute,

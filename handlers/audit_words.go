@@ -1,0 +1,43 @@
+package handlers
+
+import "strings"
+
+// deed says what an action did to the object that is named behind it.
+func deed(action string) string {
+	special := map[string]string{
+		"member.add": "gave a role in", "member.change": "changed a role in", "member.remove": "took a role away in",
+		"group.invite": "invited a group to", "group.remove": "took a role from a group in",
+		"quota.update": "changed the limits of", "user.make_admin": "made an administrator of", "user.remove_admin": "ended the administration by",
+		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
+		"catalogue.register": "registered", "workflow.register": "registered a version of",
+	}
+	if words, ok := special[action]; ok {
+		return words
+	}
+	_, verb, ok := strings.Cut(action, ".")
+	if !ok {
+		verb = action
+	}
+	past := map[string]string{
+		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
+		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
+		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
+	}
+	if words, ok := past[verb]; ok {
+		return words
+	}
+	return strings.ReplaceAll(verb, "_", " ")
+}
+
+// nounName is what people call the things that an action of this noun changes.
+func nounName(noun string) string {
+	names := map[string]string{
+		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
+		"catalogue": "Catalogue", "type": "Types", "blob": "Files",
+	}
+	if name, ok := names[noun]; ok {
+		return name
+	}
+	words := strings.ReplaceAll(noun, "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:] + "s"
+}
