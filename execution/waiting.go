@@ -129,6 +129,10 @@ type QueuePage struct {
 	Next    string
 }
 
+// maxForeseen bounds for how many entries of a queue the start is estimated: each
+// plays the whole queue forward.
+const maxForeseen = 5
+
 // Queue returns what waits at or below place, a node of the tenancy tree; uuid.Nil
 // is the caller's project. after is the Next of the page before. It returns
 // NotFound for a place that the caller does not know.
@@ -145,7 +149,15 @@ func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limi
 		return QueuePage{}, err
 	}
 	entries := make([]QueueEntry, len(page.Entries))
+	foreseen := 0
 	for i, e := range page.Entries {
+		if !e.Hidden() && !e.Offered && after == "" && foreseen < maxForeseen {
+			foreseen++
+			if reason, ok := s.quota.Why(e.Key); ok {
+				reason.Position, reason.Holders = e.Position, e.Reason.Holders
+				e.Reason = reason
+			}
+		}
 		entries[i] = QueueEntry{e, Priority(e.Request.Priority)}
 	}
 	return QueuePage{entries, page.Next}, nil

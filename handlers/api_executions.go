@@ -16,6 +16,7 @@ import (
 )
 
 type launchInput struct {
+	DryRun         bool   `query:"dry_run" doc:"Launch nothing: answer with 200 what is wrong with the request and what would become of it"`
 	IdempotencyKey string `header:"Idempotency-Key" doc:"The same key launches once, however often it is sent" maxLength:"200"`
 	Body           struct {
 		WorkflowID     string          `json:"workflow_id,omitempty" doc:"Id or name of the workflow" maxLength:"200"`
@@ -130,6 +131,7 @@ func (h *Handlers) executionAPI(api huma.API) {
 	launch := post("launch-execution", "/executions", "Launch a workflow", "Executions")
 	launch.DefaultStatus = http.StatusCreated
 	launch.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+	launch.Responses = launchResponses(api)
 	operation(h, api, launch, h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
@@ -137,7 +139,7 @@ func (h *Handlers) executionAPI(api huma.API) {
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
 
-func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launched], error) {
+func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswer, error) {
 	inputs, err := decodeInputs(in.Body.Inputs)
 	if err != nil {
 		return nil, err
@@ -150,17 +152,21 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*body[launch
 	if ref == "" {
 		return nil, apperr.InvalidFields("The request does not say what to launch.", []apperr.Field{{Path: "workflow", Message: "Give the name of a workflow, or its id as workflow_id."}})
 	}
-	e, created, err := h.Executions.Launch(ctx, execution.LaunchRequest{
+	request := execution.LaunchRequest{
 		Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
 		Inputs: inputs, Priority: priority, IdempotencyKey: firstOf(in.Body.IdempotencyKey, in.IdempotencyKey),
-	})
+	}
+	if in.DryRun {
+		return h.apiDryRun(ctx, request)
+	}
+	e, created, err := h.Executions.Launch(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	return reply(launched{
+	return &launchAnswer{http.StatusCreated, launched{
 		ExecutionID: e.ID, DagID: e.VersionID, Status: string(e.Status), Created: created,
 		EstimatedCompletion: e.EstimatedCompletion, URL: "/executions/" + e.ID.String(),
-	}), nil
+	}}, nil
 }
 
 // decodePriority takes a word or a number.

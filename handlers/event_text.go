@@ -55,6 +55,9 @@ func eventText(e execution.Event) string {
 	if w, ok := eventWords()[e.Kind]; ok {
 		text = who + " " + w.words
 	}
+	if e.Kind == "node.waiting" && strings.HasPrefix(e.Message, "Waits ") {
+		return waitsText(who, e.Message)
+	}
 	if e.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", e.Attempt)
 	}
@@ -62,4 +65,12 @@ func eventText(e execution.Event) string {
 		text += ": " + e.Message
 	}
 	return text
+}
+
+// waitsText says of whom a reason is: "train waits for CPU: …".
+func waitsText(who, reason string) string {
+	if who != "" && strings.HasPrefix(reason, "Waits ") {
+		return who + " w" + reason[1:]
+	}
+	return strings.TrimPrefix(who+": "+reason, ": ")
 }

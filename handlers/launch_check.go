@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/execution"
@@ -50,8 +49,11 @@ func showForecast(clock ui.Clock, f execution.Forecast, check *views.LaunchCheck
 	if f.Reason != nil && f.Verdict == fair.WouldWait {
 		v.Text = f.Reason.Message
 	}
-	if f.Node != "" && f.Verdict != fair.FitsNow {
-		v.Text = strings.TrimSpace(fmt.Sprintf("It is about %s. %s", f.Node, v.Text))
+	switch {
+	case f.Verdict == fair.WouldWait && v.Text != "":
+		v.Text = waitsText(f.Node, v.Text)
+	case f.Verdict == fair.NeverFits && f.Node != "":
+		v.Text = "That is the node " + f.Node + "."
 	}
 	check.Verdicts = append(check.Verdicts, v)
 	check.Never, check.Waits = f.Verdict == fair.NeverFits, f.Verdict == fair.WouldWait

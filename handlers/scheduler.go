@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 
 	"connectrpc.com/connect"
 	"github.com/go-chi/chi/v5"
@@ -21,7 +22,7 @@ const maxSchedulerMessage = 64 << 10
 // API; r has authenticated them.
 func (h *Handlers) mountScheduler(r chi.Router) {
 	path, handler := flowforgev1connect.NewSchedulerServiceHandler(&schedulerAPI{h}, connect.WithReadMaxBytes(maxSchedulerMessage))
-	r.Handle(path+"*", handler)
+	r.Method(http.MethodPost, path+"*", handler)
 }
 
 // schedulerAPI is SchedulerService.

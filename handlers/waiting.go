@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,14 +122,14 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 		}
 	}
 	if n := len(list.Rows); n > 0 {
-		list.Lead = fmt.Sprintf("%s, in the order in which they start. The longest has waited for %s.", ui.Plural(n, "waits", "wait"), ui.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
+		list.Lead = fmt.Sprintf("%s, next first. The longest has waited for %s.", ui.Plural(n, "waits", "wait"), ui.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
 		if clock.Now.Sub(oldest) < time.Minute {
-			list.Lead = fmt.Sprintf("%s, in the order in which they start.", ui.Plural(n, "waits", "wait"))
+			list.Lead = fmt.Sprintf("%s, next first.", ui.Plural(n, "waits", "wait"))
 		}
 	}
 	if page.Next != "" {
 		list.Pager.Older = views.WaitingURL(scope.param, page.Next)
-		list.Lead = fmt.Sprintf("The next %d, in the order in which they start.", len(list.Rows))
+		list.Lead = fmt.Sprintf("The next %d, in the order of admission.", len(list.Rows))
 	}
 	if scope.page != "" {
 		list.Pager.Newer = views.WaitingURL(scope.param, "")
@@ -143,7 +142,7 @@ const holdersInList = 2
 // waitingLine is one entry of the queue.
 func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 	line := views.WaitingLine{
-		Place: strconv.Itoa(e.Position), Asks: e.Amount.String(), Waits: ui.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
+		Place: placeText(e.Position), Asks: e.Amount.String(), Waits: ui.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
 		Starts: "not known", Why: e.Reason.Message, Code: e.Reason.Code,
 	}
 	if e.Hidden() {

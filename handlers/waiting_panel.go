@@ -72,7 +72,7 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	}
 	p := waitPanel(x.clock, w, x.ID)
 	if p.Shown() && w.Node != "" {
-		p.Line = w.Node + ": " + p.Line
+		p.Line = waitsText(w.Node, p.Line)
 		p.Actions = append([]ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
 	}
 	return p.Short(), nil
@@ -205,7 +205,7 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 
 // waitPlace is one place in the order of admission.
 func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPlace {
-	p := views.WaitPlace{Place: strconv.Itoa(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
+	p := views.WaitPlace{Place: placeText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
 	if q.Hidden() {
 		return p
 	}
@@ -218,6 +218,14 @@ func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) view
 		p.Note = shareNote(r)
 	}
 	return p
+}
+
+// placeText is a place in the queue; what has room set aside is before them all.
+func placeText(position int) string {
+	if position == 0 {
+		return "next"
+	}
+	return strconv.Itoa(position)
 }
 
 // shareNote is the figure that a place mostly comes from.
