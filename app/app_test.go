@@ -7,8 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/auth/oidc"
 )
 
 // valid is a configuration that New takes.
@@ -43,6 +46,11 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"every address", func(c *Config) { c.Addr = ":8080" }, "no sign-in is configured"},
 		{"an address of the network", func(c *Config) { c.Addr = "192.0.2.1:8080" }, "no sign-in is configured"},
 		{"a name", func(c *Config) { c.Addr = "example.com:80" }, "no sign-in is configured"},
+		{"no public address", func(c *Config) { c.Addr, c.Providers = ":8080", someProvider() }, "FLOWFORGE_PUBLIC_URL is not set"},
+		{"a public address without TLS", func(c *Config) { c.PublicURL = "http://forge.example.com" }, "FLOWFORGE_PUBLIC_URL"},
+		{"a public address with a path", func(c *Config) { c.PublicURL = "https://example.com/forge" }, "FLOWFORGE_PUBLIC_URL"},
+		{"a provider without TLS", func(c *Config) { c.Providers = []oidc.Config{{Issuer: "http://login.example.com", ClientID: "x"}} }, "not an https address"},
+		{"sessions that never begin", func(c *Config) { c.SessionLimits.Absolute = time.Hour }, "FLOWFORGE_SESSION_IDLE_HOURS"},
 		{"no directory", func(c *Config) { c.DataDir = "" }, "FLOWFORGE_DATA_DIR"},
 		{"no retention", func(c *Config) { c.LogRetentionDays = 0 }, "FLOWFORGE_LOG_RETENTION_DAYS"},
 		{"no spool", func(c *Config) { c.SpoolMaxBytes = 0 }, "FLOWFORGE_SPOOL_MAX_MIB"},
@@ -55,6 +63,24 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			refused(t, c, tt.part)
 		})
 	}
+}
+
+func someProvider() []oidc.Config {
+	return []oidc.Config{{Issuer: "https://login.example.com", ClientID: "forge"}}
+}
+
+// TestEveryAddressWithSignIn: with a provider and a public address the server may
+// be reached from everywhere.
+func TestEveryAddressWithSignIn(t *testing.T) {
+	t.Parallel()
+	c := valid(t)
+	c.Addr, c.PublicURL, c.Providers = ":0", "https://forge.example.com/", someProvider()
+	a, err := New(c)
+	require.NoError(t, err)
+	defer a.Close()
+	require.Equal(t, "https://forge.example.com", a.signInHint(), "no link is printed")
+	a.cfg.Providers = nil
+	require.Contains(t, a.signInHint(), "/login?token=")
 }
 
 func TestSecondServerIsRefused(t *testing.T) {

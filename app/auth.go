@@ -49,7 +49,7 @@ func (a *App) startAuth(ctx context.Context, p *parts) error {
 	}
 	a.background("the policies", p.policies.Run)
 	p.users = auth.NewUsers(p.pool, p.policies)
-	sessions := auth.NewSessions(p.pool, p.users, a.cfg.SessionLimits, time.Now)
+	sessions := auth.NewSessions(p.pool, p.users, a.cfg.sessionLimits(), time.Now)
 	a.background("the sessions", sessions.Run)
 	p.sessions = web.NewSessions(sessions, strings.HasPrefix(a.publicURL(), "https:"))
 	return a.startIdentity(p, sessions)

@@ -88,6 +88,14 @@ func (c Config) check() error {
 	return nil
 }
 
+// sessionLimits are the configured ones, or the defaults.
+func (c Config) sessionLimits() auth.SessionLimits {
+	if c.SessionLimits == (auth.SessionLimits{}) {
+		return auth.DefaultSessionLimits()
+	}
+	return c.SessionLimits
+}
+
 // checkSignIn reports the first setting of sign-in that cannot work.
 func (c Config) checkSignIn() error {
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" {
@@ -96,7 +104,7 @@ func (c Config) checkSignIn() error {
 			return fmt.Errorf("FLOWFORGE_PUBLIC_URL %q is not an address such as https://forge.example.com, without a path; http is for this machine alone", c.PublicURL)
 		}
 	}
-	if c.SessionLimits.Idle <= 0 || c.SessionLimits.Absolute < c.SessionLimits.Idle {
+	if l := c.sessionLimits(); l.Idle <= 0 || l.Absolute < l.Idle {
 		return fmt.Errorf("FLOWFORGE_SESSION_IDLE_HOURS and FLOWFORGE_SESSION_DAYS must be 1 or more, and the idle time the shorter one")
 	}
 	_, err := oidc.Complete(c.Providers)
