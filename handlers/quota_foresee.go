@@ -37,7 +37,7 @@ func (f *quotaForm) foresee(ctx context.Context) (views.QuotaPreview, error) {
 	if err != nil {
 		return views.QuotaPreview{}, err
 	}
-	v := views.QuotaPreview{Interrupted: p.Stopped() > 0, Lines: f.effects(p), Bars: f.bars(p.Changed)}
+	v := views.QuotaPreview{Lines: f.effects(p), Bars: f.bars(p.Changed)}
 	if n := p.Stopped(); n > 0 {
 		v.Confirm = fmt.Sprintf("Yes, interrupt %s. They go back to the queue and start again from their last checkpoint.", ui.Plural(n, "running node", "running nodes"))
 	}

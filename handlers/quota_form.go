@@ -149,8 +149,8 @@ func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 	if e.Preview, err = f.foresee(ctx); err != nil {
 		return nil, err
 	}
-	if e.Preview.Interrupted {
-		e.Confirm, e.ConfirmError = e.Preview.Confirm, f.problem("confirm")
+	if e.Preview.Confirm != "" {
+		e.Preview.ConfirmError = f.problem("confirm")
 	}
 	e.Base = f.base()
 	return e, nil

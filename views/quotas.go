@@ -147,8 +147,6 @@ type QuotaEdit struct {
 	Reason         QuotaField
 	Conflict       *QuotaConflict
 	Preview        QuotaPreview
-	Confirm        string // what has to be confirmed; "" nothing
-	ConfirmError   string
 	SaveText       string
 }
 
@@ -206,12 +204,12 @@ func QuotaPreviewID() string { return "quota-preview" }
 
 // QuotaPreview is what an edit would change, found out by the server.
 type QuotaPreview struct {
-	Unchanged   bool   // the form holds what is saved
-	Invalid     string // why nothing can be foreseen
-	Lines       []QuotaEffect
-	Interrupted bool
-	Confirm     string // what has to be confirmed when somebody is interrupted
-	Bars        []QuotaCompare
+	Unchanged    bool   // the form holds what is saved
+	Invalid      string // why nothing can be foreseen
+	Lines        []QuotaEffect
+	Confirm      string // what has to be confirmed when somebody is interrupted
+	ConfirmError string
+	Bars         []QuotaCompare
 }
 
 // QuotaEffect is one consequence.

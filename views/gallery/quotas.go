@@ -163,10 +163,10 @@ func quotasProblems(f views.Page) views.QuotasPage {
 	}}
 	m.Edit.Sets[0].Fields[0].Value, m.Edit.Sets[0].Fields[0].Error = "30", "Research has 22 to hand out, 30 is more."
 	m.Edit.Sets[0].Fields[1].Value, m.Edit.Sets[0].Fields[1].Error = "a few", "“a few” is not a whole number."
-	m.Edit.Preview = views.QuotaPreview{Interrupted: true, Lines: []views.QuotaEffect{
+	m.Edit.Preview = views.QuotaPreview{Lines: []views.QuotaEffect{
 		{Strong: "Interrupted:", Text: "1 node of Ranking that borrows 4 A100 goes back to the queue after its checkpoint:", LinkText: "rank.train #6c2100", LinkURL: "#"},
 	}}
-	m.Edit.Confirm, m.Edit.ConfirmError = "Yes, interrupt 1 node. It starts again from its last checkpoint.", "Confirm that 1 node is interrupted."
+	m.Edit.Preview.Confirm, m.Edit.Preview.ConfirmError = "Yes, interrupt 1 node. It starts again from its last checkpoint.", "Confirm that 1 node is interrupted."
 	return m
 }
 
