@@ -8,7 +8,8 @@ import (
 
 // Excess returns the attempts to stop so that no level is above its ceiling, as
 // it is after a limit was lowered, and marks them as ending: lowest priority,
-// then newest. What is not preemptible runs on.
+// then newest. What is not preemptible runs on. Nothing is stopped because the
+// cluster itself became smaller: what ran on the lost part has ended with it.
 func (s *Scheduler) Excess() []Victim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +24,7 @@ func (s *Scheduler) Excess() []Victim {
 // returns the latter. It changes s.
 func (s *state) trim() (victims []Victim) {
 	s.settle()
-	for i := len(s.tree().levels) - 1; i >= 0; i-- {
+	for i := len(s.tree().levels) - 1; i > 0; i-- {
 		for axis := range s.book.axes.count() {
 			for _, h := range s.tooMuch(i, axis) {
 				s.unhold(h.Key)
