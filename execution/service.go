@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/workflow"
@@ -78,14 +77,6 @@ const wakeBacklog = 4096
 
 // now is the present in UTC, as exactly as Postgres keeps it.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
-
-// Capacity returns what this machine shares among executions.
-func (s *Service) Capacity(ctx context.Context) (quota.Capacity, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
-		return quota.Capacity{}, err
-	}
-	return s.quota.Capacity(), nil
-}
 
 // Prepare takes up what the former process of this instance left: its leases and
 // its reservations. Call it before any Drive.

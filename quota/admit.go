@@ -34,6 +34,7 @@ type Round struct {
 // of another process or a limit that was lowered just now: the caller starts over.
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
+	s.meet(ctx, r.Project)
 	if full := s.storageFull(r.Project); full != nil && (r.Gate != nil || len(r.Want) > 0) {
 		refused = r.refuseAll(*full)
 		r.Want, r.Gate = nil, nil
@@ -113,7 +114,10 @@ func (s *Service) Withdraw(execution uuid.UUID, nodes []int) { s.fair.Withdraw(e
 func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
 
 // NeverFits returns why a request can never start, whatever ends, or nil.
-func (s *Service) NeverFits(r fair.Request) *fair.Reason { return s.fair.NeverFits(r) }
+func (s *Service) NeverFits(r fair.Request) *fair.Reason {
+	s.meet(context.Background(), r.Project)
+	return s.fair.NeverFits(r)
+}
 
 // Why returns the present reason of what waits, false when it does not.
 func (s *Service) Why(key fair.Key) (fair.Reason, bool) { return s.fair.Why(key) }
@@ -122,7 +126,12 @@ func (s *Service) Why(key fair.Key) (fair.Reason, bool) { return s.fair.Why(key)
 func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
 
 // Forecast says what would become of requests that were made now.
-func (s *Service) Forecast(requests []fair.Request) fair.Forecast { return s.fair.Forecast(requests) }
+func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
+	if len(requests) > 0 {
+		s.meet(context.Background(), requests[0].Project)
+	}
+	return s.fair.Forecast(requests)
+}
 
 // Sweep withdraws offers that nobody took.
 func (s *Service) Sweep() { s.fair.Sweep() }

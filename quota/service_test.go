@@ -258,3 +258,15 @@ func TestMemoryThatBelievedInMoreStartsOver(t *testing.T) {
 	require.Equal(t, fair.QuotaExceeded, refused[0].Reason.Code)
 	require.Empty(t, b.used(project))
 }
+
+// TestANewProjectIsKnownAtOnce: nobody waits for the next look at the tree.
+func TestANewProjectIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, project := b.project("vision")
+	request := grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000, Pods: 1}).Request
+	require.Nil(t, b.NeverFits(request))
+	_, other := b.project("speech")
+	request.Project = other
+	require.Equal(t, fair.FitsNow, b.Forecast([]fair.Request{request}).Verdict)
+}
