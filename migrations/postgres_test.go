@@ -22,6 +22,9 @@ INSERT INTO tenants (id, name) VALUES ('01900000-0000-7000-8000-0000000000b1', '
 INSERT INTO teams (id, tenant_id, name) VALUES ('01900000-0000-7000-8000-0000000000b2', '01900000-0000-7000-8000-0000000000b1', 'team');
 INSERT INTO projects (id, tenant_id, team_id, name) VALUES
     ('01900000-0000-7000-8000-0000000000b3', '01900000-0000-7000-8000-0000000000b1', '01900000-0000-7000-8000-0000000000b2', 'p');
+INSERT INTO catalogue_entries (id, project_id, kind, name, version, facts, blob, created_by, created_at) VALUES
+    ('01900000-0000-7000-8000-0000000000d1', '01900000-0000-7000-8000-0000000000b3', 'Dataset', 'digits', '1', '{}',
+    '{"sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "size": 5}', 'mia', now());
 INSERT INTO users (id, tenant_id, name, role) VALUES
     ('01900000-0000-7000-8000-0000000000c1', '01900000-0000-7000-8000-0000000000b1', 'mia', 'member');`
 
@@ -53,6 +56,10 @@ func TestMigrations(t *testing.T) {
 	require.Equal(t, 1, users)
 	require.NoError(t, conn.QueryRowContext(ctx, `SELECT count(*) FROM quota_usage u JOIN tenancy_nodes n ON n.id = u.node_id AND cardinality(n.path) = u.depth`).Scan(&usage))
 	require.Equal(t, 7, usage)
+
+	var bytes int
+	require.NoError(t, conn.QueryRowContext(ctx, `SELECT u.storage_bytes FROM project_blobs b JOIN quota_usage u ON u.node_id = b.project_id`).Scan(&bytes))
+	require.Equal(t, 5, bytes, "the project has what its catalogue names")
 
 	_, err = provider.DownTo(ctx, 0)
 	require.NoError(t, err)
