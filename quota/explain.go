@@ -108,6 +108,9 @@ func (s *Service) QueueAt(ctx context.Context, place uuid.UUID, after string, li
 	if err != nil {
 		return QueuePage{}, err
 	}
+	if _, known := s.fair.Tree().Level(place); !known {
+		return QueuePage{}, absent(place)
+	}
 	if limit <= 0 {
 		limit = queuePageSize
 	}
