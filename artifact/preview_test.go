@@ -2,6 +2,8 @@ package artifact
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/png"
 	"strings"
@@ -92,6 +94,28 @@ func TestPreviewMarkdownIsHarmless(t *testing.T) {
 	require.Contains(t, p.HTML, "<strong>bold</strong>")
 	for _, bad := range []string{"javascript:", "onerror", "<script"} {
 		require.NotContains(t, p.HTML, bad)
+	}
+}
+
+// TestPreviewMarkdownLoadsNothing: a picture of another server would tell it who reads.
+func TestPreviewMarkdownLoadsNothing(t *testing.T) {
+	t.Parallel()
+	p, err := preview(t, "text/markdown", []byte("![x](https://evil.example/x.png) <img src=\"//evil.example/y.png\" srcset=\"https://evil.example/z.png 2x\"> <video poster=https://evil.example/v src=https://evil.example/w></video>"))
+	require.NoError(t, err)
+	require.NotContains(t, p.HTML, "evil.example")
+}
+
+// TestPictureBombsAreNotDrawn: a few bytes that a browser would unfold to gigabytes.
+func TestPictureBombsAreNotDrawn(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[uint32]PreviewKind{10: PreviewImage, 60_000: PreviewBinary} {
+		header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), size), size)
+		header = append(header, 8, 6, 0, 0, 0)
+		png := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), header...)
+		png = binary.BigEndian.AppendUint32(png, crc32.ChecksumIEEE(header))
+		p, err := preview(t, "image/png", png)
+		require.NoError(t, err)
+		require.Equal(t, want, p.Kind, size)
 	}
 }
 

@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"image"
+	"net/url"
 
 	// The raster formats that are drawn in a page; their decoders read the size.
 	_ "image/gif"
@@ -30,17 +31,23 @@ func isRaster(mediaType string) bool {
 	return false
 }
 
+// maxPixels bounds the pictures that a page draws: a small file may unfold to
+// gigabytes in the reader's browser.
+const maxPixels = 100_000_000
+
 func previewImage(r *Reader) Preview {
 	config, _, err := image.DecodeConfig(r)
 	if err != nil {
 		return Preview{Kind: PreviewImage, Image: &ImageFacts{}}
 	}
+	if int64(config.Width)*int64(config.Height) > maxPixels {
+		return Preview{Kind: PreviewBinary}
+	}
 	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: config.Width, Height: config.Height}}
 }
 
-// previewMarkdown renders Markdown and takes everything out that could run.
-// Pictures from elsewhere stay in it; the pages' content security policy keeps
-// browsers from loading them.
+// previewMarkdown renders Markdown and takes everything out that could run, and
+// the addresses of pictures from elsewhere, which would tell that server who reads.
 func previewMarkdown(source []byte) Preview {
 	var out bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
@@ -49,6 +56,7 @@ func previewMarkdown(source []byte) Preview {
 	}
 	policy := bluemonday.UGCPolicy()
 	policy.AllowURLSchemes("http", "https", "mailto")
+	policy.RewriteSrc(func(u *url.URL) { *u = url.URL{} })
 	policy.RequireNoFollowOnLinks(true)
 	policy.RequireNoReferrerOnLinks(true)
 	return Preview{Kind: PreviewMarkdown, HTML: policy.Sanitize(out.String())}

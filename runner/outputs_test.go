@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -196,6 +197,47 @@ func TestPackagesThatLeadOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPackageBombsAreRefused: what unfolds to more than the limits is refused by
+// what its entries announce, before anything is written.
+func TestPackageBombsAreRefused(t *testing.T) {
+	t.Parallel()
+	many := make([]tarEntry, maxPackageEntries+1)
+	for i := range many {
+		many[i] = tarEntry{name: fmt.Sprintf("f%d", i)}
+	}
+	for name, test := range map[string]struct{ archive, want string }{
+		"size":    {announcing(t, maxPackageBytes+1), "bytes unpacked"},
+		"entries": {tarball(t, many...), "entries"},
+		"no gzip": {strings.Repeat("x", 1000), "no tar.gz"},
+		"cut off": {tarball(t, tarEntry{name: "a", content: "x"})[:40], ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, target := filepath.Join(t.TempDir(), "p.tar.gz"), t.TempDir()
+			if err := os.WriteFile(file, []byte(test.archive), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := unpack(file, target); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// announcing is an archive whose only entry says that it has size bytes.
+func announcing(t *testing.T, size int64) string {
+	t.Helper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	if err := tar.NewWriter(zipped).WriteHeader(&tar.Header{Name: "zeros", Typeflag: tar.TypeReg, Size: size, Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func TestManifestsThatLeadOut(t *testing.T) {
