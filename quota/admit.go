@@ -34,7 +34,7 @@ type Round struct {
 // of another process or a limit that was lowered just now: the caller starts over.
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
-	s.meet(ctx, r.Project)
+	s.meet(ctx, q, r.Project)
 	if full := s.storageFull(r.Project); full != nil && (r.Gate != nil || len(r.Want) > 0) {
 		refused = r.refuseAll(*full)
 		r.Want, r.Gate = nil, nil
@@ -115,7 +115,7 @@ func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
 
 // NeverFits returns why a request can never start, whatever ends, or nil.
 func (s *Service) NeverFits(r fair.Request) *fair.Reason {
-	s.meet(context.Background(), r.Project)
+	s.meet(context.Background(), s.queries, r.Project)
 	return s.fair.NeverFits(r)
 }
 
@@ -128,7 +128,7 @@ func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
 // Forecast says what would become of requests that were made now.
 func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
 	if len(requests) > 0 {
-		s.meet(context.Background(), requests[0].Project)
+		s.meet(context.Background(), s.queries, requests[0].Project)
 	}
 	return s.fair.Forecast(requests)
 }

@@ -34,14 +34,14 @@ func (s *Service) follow(ctx context.Context) error {
 // meetLimit bounds how long a newly made project is looked for.
 const meetLimit = 5 * time.Second
 
-// meet takes the tree up when project is younger than the last look at it.
-func (s *Service) meet(ctx context.Context, project uuid.UUID) {
+// meet takes the tree up with q when project is younger than the last look at it.
+func (s *Service) meet(ctx context.Context, q *db.Queries, project uuid.UUID) {
 	if s.fair.Tree().Path(project) != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, meetLimit)
 	defer cancel()
-	if err := s.Reload(ctx); err != nil {
+	if _, err := s.loadTree(ctx, q); err != nil {
 		s.config.Logger.Warn("look for a new project", "project", project, "error", err)
 	}
 }
