@@ -88,13 +88,41 @@ func (e *endings) Pop() any {
 }
 
 // startsAt plays s forward until all of keys have started, and returns when the
-// last of them did, and how many earlier attempts the least known end before that
-// rests on. What has no history never ends. It changes s.
+// last of them did and the fewest attempts that an end before was estimated
+// from. It changes s.
 func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
 	missing := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
 		missing[key] = struct{}{}
 	}
+	basis = s.play(took, func(key Key) bool {
+		delete(missing, key)
+		return len(missing) > 0
+	})
+	return s.now, basis, len(missing) == 0
+}
+
+// timetable plays s forward and returns when each of keys typically starts, of
+// those that do soon enough to tell. It changes s.
+func (s *state) timetable(keys []Key) map[Key]time.Time {
+	starts := map[Key]time.Time{}
+	wanted := make(map[Key]struct{}, len(keys))
+	for _, key := range keys {
+		wanted[key] = struct{}{}
+	}
+	s.play(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
+		if _, ok := wanted[key]; ok {
+			starts[key] = s.now
+		}
+		return len(starts) < len(wanted)
+	})
+	return starts
+}
+
+// play starts and ends what runs and waits, until begun says that it is enough
+// or nothing more can be told: what has no history never ends. It returns the
+// fewest attempts that an end was estimated from.
+func (s *state) play(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
 	var ends endings
 	enter := func(h *holding) {
 		switch {
@@ -114,15 +142,15 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 	}
 	for range maxSteps {
 		if c, ok := s.choose(); ok {
-			delete(missing, c.head.Key)
+			key := c.head.Key
 			enter(s.begin(c))
-			if len(missing) == 0 {
-				return s.now, basis, true
+			if !begun(key) {
+				return basis
 			}
 			continue
 		}
 		if len(ends) == 0 {
-			return time.Time{}, 0, false
+			return basis
 		}
 		next := heap.Pop(&ends).(ending)
 		s.tick(next.at)
@@ -131,5 +159,5 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 			basis = fewer(basis, next.h.Expected.From)
 		}
 	}
-	return time.Time{}, 0, false
+	return basis
 }

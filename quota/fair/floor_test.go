@@ -83,7 +83,8 @@ func TestNeverTogether(t *testing.T) {
 	r.Amount = Amount{GPUs: 21}
 	require.Equal(t, "Can never fit: needs 21 GPUs, the size of the cluster is 20.", b.NeverFits(r).Message)
 	r.Project = uuid.New()
-	require.NotNil(t, b.NeverFits(r))
+	require.Nil(t, b.NeverFits(r), "of a project that is not known yet nothing can be said")
+	require.Equal(t, "The project is not known to the scheduler yet.", b.Forecast([]Request{r}).Message)
 }
 
 // TestRoomTogetherIsKept: small requests do not keep a machine from becoming

@@ -77,6 +77,10 @@ func (s *state) forecast(requests []Request) Forecast {
 		if reason, never := s.neverFits(r); never {
 			return Forecast{Verdict: NeverFits, Message: reason.Message, Resource: reason.Resource, Reason: reason, Key: r.Key}
 		}
+		if _, known := s.tree().index[r.Project]; !known {
+			reason := unknownProject()
+			return Forecast{Verdict: WouldWait, Message: reason.Message, Reason: reason, Key: r.Key}
+		}
 		if reason := s.storageFull(s.level(r.Project)); reason != nil {
 			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waits for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
 		}

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -24,9 +25,31 @@ type Preview struct {
 	Admitted    []Waiting // start once the others have ended
 	Blocked     []Waiting // wait now and could never start afterwards
 	StillWait   int       // the others that wait before and after
+	Shifted     []Shift   // of those who wait, who would start much sooner or later
 	Before      Snapshot
 	After       Snapshot // once all that has happened
 }
+
+// Shift is a waiting request that typically starts at another time with the
+// edits than without.
+type Shift struct {
+	Waiting
+
+	Before, After *time.Time // nil: not within what can be told
+}
+
+// Later is how much later it starts; negative is sooner, 0 when a time is missing.
+func (s Shift) Later() time.Duration {
+	if s.Before == nil || s.After == nil {
+		return 0
+	}
+	return s.After.Sub(*s.Before)
+}
+
+const (
+	shiftsOf  = 20 // the first requests of the queue are compared
+	muchShift = time.Minute
+)
 
 // Shortfall is how much a level holds of a resource above its ceiling.
 type Shortfall struct {
@@ -52,9 +75,38 @@ func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
+	first := sim.rank(shiftsOf, nil).keys
+	without := sim.clone().timetable(first)
 	out := sim.preview(tree, machines)
+	out.Shifted = sim.shifts(first, without)
 	out.Before = before
 	return out, nil
+}
+
+// shifts compares when requests start without edits with when they do in s, the
+// state after edits in which those that start at once have started.
+func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
+	with := s.clone().timetable(keys)
+	for _, key := range keys {
+		before, told := without[key]
+		after, stillTold := with[key]
+		if !told && !stillTold || told && stillTold && after.Sub(before).Abs() < muchShift {
+			continue
+		}
+		r, waits := s.queue.find(key)
+		if !waits {
+			continue
+		}
+		shift := Shift{Waiting: Waiting{Request: r, Path: s.path(r.Project)}}
+		if told {
+			shift.Before = &before
+		}
+		if stillTold {
+			shift.After = &after
+		}
+		list = append(list, shift)
+	}
+	return list
 }
 
 // preview changes s.

@@ -206,6 +206,33 @@ func TestRefreshKeepsWhatIsNewer(t *testing.T) {
 	require.Equal(t, int64(1000), b.used(CPU))
 }
 
+// TestProjectsComeLater: a project that the tree does not know yet waits for it.
+func TestProjectsComeLater(t *testing.T) {
+	t.Parallel()
+	b, e := one(t), uuid.New()
+	b.project("a/t/new", Limits{})
+	granted, refused := b.ask("a/t/new", e, Amount{CPUMillis: 1}, 0)
+	require.Empty(t, granted)
+	require.Equal(t, "The project is not known to the scheduler yet.", refused[0].Reason.Message)
+	require.Empty(t, b.Queue(Filter{Level: b.ids["a"]}))
+	b.SetTree(b.tree(t))
+	require.Equal(t, []uuid.UUID{e}, b.woken)
+}
+
+// TestRefreshKeepsEstimates: rows do not hold how long something probably takes.
+func TestRefreshKeepsEstimates(t *testing.T) {
+	t.Parallel()
+	b, e := one(t), uuid.New()
+	r := b.request("a/t/p", e, 0, Amount{CPUMillis: 1000})
+	r.Expected = EstimateOf([]time.Duration{time.Hour})
+	b.Admit(e, nil, []Request{r})
+	held := b.HeldBy(uuid.Nil)
+	held[0].Expected = Estimate{}
+	b.Restore(held)
+	require.Equal(t, r.Expected, b.HeldBy(uuid.Nil)[0].Expected)
+	require.Equal(t, int64(1000), b.used(CPU))
+}
+
 func TestUsageBesideCounts(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()

@@ -146,3 +146,23 @@ func TestPreview(t *testing.T) {
 	require.Empty(t, p.Excess)
 	require.Equal(t, []Shortfall{{LevelRef{b.ids["product/ranking"], "team", "ranking"}, GPU, 4, 1}}, p.OverCeiling)
 }
+
+// TestPreviewOfWaits: who keeps waiting is told how much longer or shorter.
+func TestPreviewOfWaits(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	b.fill(vision, 4, steady(20*time.Minute))
+	b.fill(vision, 4, steady(time.Hour))
+	b.fill(ranking, 4, steady(2*time.Hour))
+	r := b.request(vision, uuid.New(), 0, Amount{GPUs: 4})
+	steady(time.Minute)(&r)
+	b.Admit(r.Execution, nil, []Request{r})
+	p, err := b.Preview([]Edit{{b.ids["research/vision"], Limits{Limit: gpus(4), Borrow: gpus(4)}}})
+	require.NoError(t, err)
+	require.Empty(t, p.Shifted, "it waits for its team anyway")
+	p, err = b.Preview([]Edit{{b.ids["product"], Limits{Limit: gpus(4), Borrow: gpus(8), Lend: gpus(0)}}, {b.ids["research/speech"], Limits{Limit: gpus(4), Lend: gpus(0)}}})
+	require.NoError(t, err)
+	require.Len(t, p.Shifted, 1)
+	require.Equal(t, r.Key, p.Shifted[0].Key)
+	require.InDelta(t, 40, p.Shifted[0].Later().Minutes(), 1, "nobody lends any more: until all of its team have ended")
+}

@@ -295,11 +295,12 @@ func (s *state) distribute(self uuid.UUID) (woken []uuid.UUID) {
 	}
 }
 
-// neverFits returns where r is short of room in an empty cluster.
+// neverFits returns where r is short of room in an empty cluster. Of a project
+// that is not known yet nothing can be said.
 func (s *state) neverFits(r Request) (*Reason, bool) {
 	i, ok := s.tree().index[r.Project]
 	if !ok {
-		return unknownProject(), true
+		return nil, false
 	}
 	if short, found := s.empty.short(i, s.empty.axes.ask(r.Amount.Vector()), !r.Preemptible); found {
 		reason := s.empty.never(short)
@@ -312,7 +313,8 @@ func (s *state) neverFits(r Request) (*Reason, bool) {
 	return nil, false
 }
 
-// restore makes h what is held under its key. Who was asked to end still is.
+// restore makes h what is held under its key. A reservation that is known
+// already stays marked as ending, and keeps what rows do not hold.
 func (s *state) restore(h Held) {
 	before := s.held[h.Execution][h.Node]
 	if before == nil {
@@ -320,8 +322,14 @@ func (s *state) restore(h Held) {
 		return
 	}
 	var cause Key
-	if before.Ending && before.Attempt == h.Attempt {
-		cause, h.Ending = before.cause, true
+	if before.Amount == h.Amount && before.Project == h.Project {
+		cause, h.Ending = before.cause, h.Ending || before.Ending
+		if !h.Expected.Known() {
+			h.Expected, h.Workflow, h.Operator = before.Expected, before.Workflow, before.Operator
+		}
+		if h.Granted.IsZero() {
+			h.Granted = before.Granted
+		}
 	} else {
 		s.uncover(before)
 	}
