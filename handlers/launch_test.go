@@ -253,7 +253,7 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 	res, doc = b.post(t, values)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.NotNil(t, formtest.ByID(doc, "launch-check"))
-	require.Contains(t, formtest.Text(doc), "Ready to launch")
+	require.Contains(t, formtest.Text(doc), "Fits now")
 }
 
 func TestLaunchFromJSON(t *testing.T) {

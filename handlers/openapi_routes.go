@@ -16,6 +16,7 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Definitions and their versions, which never change."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
+		{Name: "Queue", Description: "What waits, why, behind whom, and until when."},
 		{Name: "Logs and metrics", Description: "What tasks write while they run."},
 		{Name: "Artifacts", Description: "What tasks put out, and files for inputs."},
 		{Name: "Types", Description: "The types of inputs and outputs, and how forms ask for them."},
