@@ -32,9 +32,10 @@ func (s *Scheduler) Position(key Key) int {
 // which room is, or was a moment ago, set aside, with Position 0.
 func (s *Scheduler) Queue(f Filter) []Waiting {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.state.tick(s.config.Now())
-	return s.state.list(f)
+	st := s.state.clone()
+	s.mu.Unlock()
+	return st.list(f)
 }
 
 // matches reports whether f selects a request at a level of the tree.

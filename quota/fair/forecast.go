@@ -1,8 +1,10 @@
 package fair
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,23 +90,21 @@ func (s *state) forecast(requests []Request) Forecast {
 	}
 	waiting := s.clone()
 	s.distribute(uuid.Nil)
-	var last Key
-	place := 0
-	order := s.rank(s.queue.count, func(r *Request) bool { return containsKey(keys, r.Key) })
-	for key, p := range order.places {
-		if p > place {
-			last, place = key, p
-		}
-	}
-	if place == 0 {
+	left := slices.DeleteFunc(keys, func(key Key) bool {
+		_, waits := s.queue.find(key)
+		return !waits
+	})
+	if len(left) == 0 {
 		return Forecast{Verdict: FitsNow, Message: "Fits now."}
 	}
+	order := s.rank(maxRanked, nil)
+	first, last := ends(left, order.places)
 	r, _ := s.queue.find(last)
 	reason := s.why(s.queue.lines[sizeOf(r)], &r, allHolders)
-	reason.Position = place
-	reason.Ahead = s.ahead(s.rank(maxRanked, nil), firstOf(order.keys), reason)
+	reason.Position = order.places[last]
+	reason.Ahead = s.ahead(order, first, reason)
 	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
-	if band, ok := waiting.band(keys); ok {
+	if band, ok := waiting.band(left); ok {
 		f.Wait = band.typical.Sub(s.now)
 		f.StartsFrom, f.StartsTo, f.Basis = &band.from, &band.to, band.basis
 		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, f.Basis
@@ -113,20 +113,17 @@ func (s *state) forecast(requests []Request) Forecast {
 	return f
 }
 
-func containsKey(keys []Key, key Key) bool {
-	for _, k := range keys {
-		if k == key {
-			return true
+// ends returns which of keys goes first and which last; those without a place go
+// after all that have one.
+func ends(keys []Key, places map[Key]int) (first, last Key) {
+	place := func(key Key) int {
+		if p, ok := places[key]; ok {
+			return p
 		}
+		return math.MaxInt
 	}
-	return false
-}
-
-func firstOf(keys []Key) Key {
-	if len(keys) == 0 {
-		return Key{}
-	}
-	return keys[0]
+	compare := func(a, b Key) int { return cmp.Or(cmp.Compare(place(a), place(b)), compareKeys(a, b)) }
+	return slices.MinFunc(keys, compare), slices.MaxFunc(keys, compare)
 }
 
 // sentence says f for readers.
@@ -139,6 +136,8 @@ func (f *Forecast) sentence() string {
 	case 0:
 	case 1:
 		text += " behind 1 job"
+	case maxRanked:
+		text += fmt.Sprintf(" behind more than %d jobs", maxRanked)
 	default:
 		text += fmt.Sprintf(" behind %d jobs", f.Ahead)
 	}

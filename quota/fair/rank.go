@@ -76,15 +76,21 @@ func (b *branch) order() {
 	b.elect()
 }
 
-// regrow brings the ranking of root up to date after the use of level i and the
-// queue below it have changed.
-func (s *state) regrow(root *branch, i int) {
-	for _, b := range root.children {
-		if s.isBelow(i, b.level) {
-			s.refresh(b)
+// regrow brings the ranking of b up to date after the use of level i below it,
+// and the queue there, have changed. Where no level above has a limit, that makes
+// no difference to the others.
+func (s *state) regrow(b *branch, i int) {
+	for _, c := range b.children {
+		switch {
+		case !s.isBelow(i, c.level):
+		case len(c.children) == 0 || len(s.tree().levels[c.level].Limits.Limit) > 0:
+			s.refresh(c)
+		default:
+			c.score = s.score(c.level)
+			s.regrow(c, i)
 		}
 	}
-	root.elect()
+	b.elect()
 }
 
 // refresh looks at all candidates below b again, and at its score.
