@@ -13,10 +13,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Setenv("FLOWFORGE_TOKEN", "secret"); err != nil {
+	home, err := os.MkdirTemp("", "flowforge-cli-")
+	if err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	for name, value := range map[string]string{"FLOWFORGE_TOKEN": "secret", "XDG_CONFIG_HOME": home} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
 }
 
 // command runs the command line against a server and returns what it printed.
@@ -102,4 +110,50 @@ func TestTheProjectIsNamedInEveryCall(t *testing.T) {
 	_, err := command(t, serve, "get", "workflows", "--project", "vision/digits")
 	require.NoError(t, err)
 	require.Equal(t, []string{"vision/digits"}, named)
+}
+
+// TestLoginStoresTheKey: a key that the server takes is kept, for this server and
+// for its owner alone.
+func TestLoginStoresTheKey(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Authorization"))
+		if r.Header.Get("Authorization") != "Bearer ffk_good" {
+			answer(w, http.StatusUnauthorized, `{"status":401,"detail":"The API key is not valid."}`)
+			return
+		}
+		answer(w, http.StatusOK, `{"name":"Ada"}`)
+	}))
+	t.Cleanup(server.Close)
+	login := func(key string) (string, error) {
+		var out bytes.Buffer
+		root := newRootCommand()
+		root.SetOut(&out)
+		root.SetIn(strings.NewReader(key))
+		root.SetArgs([]string{"login", "--token", "--server", server.URL + "/"})
+		err := root.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	_, err := login("ffk_bad\n")
+	require.EqualError(t, err, "The API key is not valid.")
+	_, err = login("\n")
+	require.ErrorContains(t, err, "no key was given")
+	stored, err := loadCredentials()
+	require.NoError(t, err)
+	require.Empty(t, stored.Servers[server.URL].Token)
+
+	out, err := login("ffk_good\n")
+	require.NoError(t, err)
+	require.Contains(t, out, "as Ada")
+	require.NotContains(t, out, "ffk_good")
+	require.Equal(t, []string{"Bearer ffk_bad", "Bearer ffk_good"}, asked)
+	stored, err = loadCredentials()
+	require.NoError(t, err)
+	require.Equal(t, credential{Token: "ffk_good", User: "Ada"}, stored.Servers[server.URL])
+	path, err := credentialsPath()
+	require.NoError(t, err)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }

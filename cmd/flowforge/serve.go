@@ -64,7 +64,7 @@ func configFromEnvironment() (app.Config, error) {
 		PostgresDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), ChdbLibrary: os.Getenv("FLOWFORGE_CHDB_LIB"),
 		Executable: executable, Environ: os.Environ(), SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
 		GPUs: os.Getenv("FLOWFORGE_GPUS"),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		Log:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	var spoolMiB int
 	for _, s := range []struct {
