@@ -15,7 +15,7 @@ import (
 func Routes(d Deps) http.Handler {
 	h := &Handlers{Deps: d, drawings: newDrawings()}
 	r := chi.NewRouter()
-	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, h.bodies().Middleware)
+	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Transport, d.Site.Legible, h.bodies().Middleware)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is no page %s.", r.URL.Path)
 	}))
