@@ -46,7 +46,7 @@ func (f *quotaForm) foresee(ctx context.Context) (views.QuotaPreview, error) {
 
 // effects are the consequences in sentences, the worst first.
 func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
-	lines := interruptions("Interrupted", "it holds more than it may then", p.Lowered)
+	lines := interruptions("Interrupted", levelName(p.Node)+" would hold more than it may", p.Lowered)
 	lines = append(lines, interruptions("Interrupted", "work within its guarantee needs the room", p.Reclaimed)...)
 	for _, s := range p.OverCeiling {
 		lines = append(lines, views.QuotaEffect{Strong: levelName(s.Level) + " stays too large for a while:", Text: fmt.Sprintf(

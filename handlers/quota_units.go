@@ -76,7 +76,7 @@ func parseQuota(r fair.Resource, text string) (n int64, message string) {
 	if i := strings.IndexFunc(number, func(c rune) bool { return c != '.' && c != ',' && c != '-' && (c < '0' || c > '9') }); i >= 0 {
 		number, unit = strings.TrimSpace(number[:i]), strings.ToLower(strings.TrimSpace(number[i:]))
 	}
-	v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
+	v, err := parseGrouped(number)
 	factor, known := quotaFactor(r, unit)
 	whole := quotaUnit(r).Divisor == 0
 	switch {
@@ -90,6 +90,19 @@ func parseQuota(r fair.Resource, text string) (n int64, message string) {
 		return 0, fmt.Sprintf("%s are counted in whole numbers; %s is not one.", quotaName(r), number)
 	}
 	return int64(math.Round(v * factor)), ""
+}
+
+// parseGrouped reads a number with or without commas between thousands. A comma
+// anywhere else is an error: in some languages it begins the decimals.
+func parseGrouped(number string) (float64, error) {
+	whole, _, _ := strings.Cut(number, ".")
+	groups := strings.Split(whole, ",")
+	for _, g := range groups[1:] {
+		if len(g) != 3 {
+			return 0, strconv.ErrSyntax
+		}
+	}
+	return strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
 }
 
 // quotaFactor is what one of unit is in the stored unit of r.

@@ -76,6 +76,11 @@ func TestGolden(t *testing.T) {
 		"row":      views.ExecutionTableRow(executionRows()[0]),
 		"nodeRow":  views.NodeTableRow(executionList(frame).Nodes.Rows[4]),
 		"timeline": ui.Timeline(timeline()),
+		"quotaBars": views.QuotaUpdateBlock(views.QuotaUpdate{
+			Figures: quotas(frame).Live.Figures, Cells: append(quotaRows()[2].Cells, quotaRows()[7].Cells...), Rows: quotaRows()[7:9],
+		}),
+		"quotaPreview": views.QuotaPreviewBlock(quotasProblems(frame).Edit.Preview),
+		"teamQueue":    views.TeamQueueBlock(team(frame).Live.Queue),
 		"update": views.ExecutionUpdateBlock(views.ExecutionUpdate{
 			Head: &running.Head, Shapes: running.Graph.Boxes[4:5], Outputs: &running.Outputs, Lines: running.Logs.Lines[:1],
 		}),
