@@ -114,12 +114,6 @@ func (q *queue) remove(key Key) {
 	}
 }
 
-func (q *queue) removeAll(execution uuid.UUID) {
-	for node := range q.entries[execution] {
-		q.remove(Key{execution, node})
-	}
-}
-
 // requests returns all that wait, by age.
 func (q *queue) requests() []Request {
 	all := make([]Request, 0, q.count)
