@@ -225,9 +225,12 @@ func (q *Queries) ListExpired(ctx context.Context, now time.Time, maxRows int32)
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, coalesce(e.workflow_name, '')::text AS workflow_name
+SELECT r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS operator,
+    coalesce(d.durations, '{}')::bigint[] AS durations
 FROM reservations r
 LEFT JOIN executions e ON e.id = r.execution_id
+LEFT JOIN nodes n ON n.execution_id = r.execution_id AND n.node_index = r.node_index
+LEFT JOIN operator_durations d ON d.workflow_id = e.workflow_id AND d.operator = n.name
 ORDER BY r.execution_id, r.node_index
 `
 
@@ -254,9 +257,11 @@ type ListReservationsRow struct {
 	PreemptedAt  *time.Time
 	PreemptedFor json.RawMessage
 	WorkflowName string
+	Operator     string
+	Durations    []int64
 }
 
-// Everything that is held, whoever started it.
+// Everything that is held, whoever started it, with how long the like took before.
 func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, error) {
 	rows, err := q.db.Query(ctx, listReservations)
 	if err != nil {
@@ -289,6 +294,8 @@ func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, 
 			&i.PreemptedAt,
 			&i.PreemptedFor,
 			&i.WorkflowName,
+			&i.Operator,
+			&i.Durations,
 		); err != nil {
 			return nil, err
 		}

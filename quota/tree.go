@@ -157,7 +157,7 @@ func (s *Service) held(ctx context.Context, q *db.Queries) ([]fair.Held, error) 
 			Request: fair.Request{
 				Key:     fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)},
 				Project: r.ProjectID, Attempt: int(r.Attempt), Priority: int(r.Priority), Preemptible: r.Preemptible,
-				Since: r.CreatedAt, Workflow: r.WorkflowName,
+				Since: r.CreatedAt, Workflow: r.WorkflowName, Operator: r.Operator, Expected: fair.EstimateOf(durationsOf(r.Durations)),
 				Amount: fair.Amount{
 					CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType,
 					Pods: int(r.Pods), Executions: int(r.Executions),
@@ -170,6 +170,15 @@ func (s *Service) held(ctx context.Context, q *db.Queries) ([]fair.Held, error) 
 		}
 	}
 	return held, nil
+}
+
+// durationsOf reads milliseconds.
+func durationsOf(list []int64) []time.Duration {
+	durations := make([]time.Duration, len(list))
+	for i, ms := range list {
+		durations[i] = time.Duration(ms) * time.Millisecond
+	}
+	return durations
 }
 
 func placementOf(machine string, devices []int32) fair.Placement {

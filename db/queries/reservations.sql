@@ -1,8 +1,11 @@
 -- name: ListReservations :many
--- Everything that is held, whoever started it.
-SELECT r.*, coalesce(e.workflow_name, '')::text AS workflow_name
+-- Everything that is held, whoever started it, with how long the like took before.
+SELECT r.*, coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS operator,
+    coalesce(d.durations, '{}')::bigint[] AS durations
 FROM reservations r
 LEFT JOIN executions e ON e.id = r.execution_id
+LEFT JOIN nodes n ON n.execution_id = r.execution_id AND n.node_index = r.node_index
+LEFT JOIN operator_durations d ON d.workflow_id = e.workflow_id AND d.operator = n.name
 ORDER BY r.execution_id, r.node_index;
 
 -- name: InsertReservations :execrows
