@@ -19,17 +19,22 @@ type Project struct {
 type Projects struct {
 	Current  Project   // zero for somebody without any
 	Visiting bool      // the page is of a project that is not the chosen one
-	Choices  []Project // the first of them
+	Choices  []Project // the current one, and the first of the others
 	All      int       // how many there are
 }
 
 // ChooseProjects returns the switcher of a reader who has all, and looks at a page
 // of the one that is Current.
 func ChooseProjects(all []Project, visiting bool) Projects {
-	p := Projects{Visiting: visiting, All: len(all), Choices: all[:min(len(all), maxProjectChoices)]}
+	p := Projects{Visiting: visiting, All: len(all)}
 	for _, one := range all {
 		if one.Current {
-			p.Current = one
+			p.Current, p.Choices = one, []Project{one}
+		}
+	}
+	for _, one := range all {
+		if !one.Current && len(p.Choices) < maxProjectChoices {
+			p.Choices = append(p.Choices, one)
 		}
 	}
 	return p
