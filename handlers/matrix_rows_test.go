@@ -9,7 +9,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), changeRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), leavingRows())
 }
 
 // openRows are for everybody.

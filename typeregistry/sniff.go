@@ -87,7 +87,7 @@ func plausibleShort(media string, head []byte) bool {
 
 // text is head without byte order mark and leading space; "" when it is no text.
 func text(head []byte) string {
-	if bytes.IndexByte(head, 0) >= 0 {
+	if bytes.ContainsFunc(head, binaryRune) {
 		return ""
 	}
 	for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head); i++ {
@@ -97,6 +97,11 @@ func text(head []byte) string {
 		return ""
 	}
 	return strings.TrimSpace(strings.TrimPrefix(string(head), "\ufeff"))
+}
+
+// binaryRune reports whether no text has r: control characters but space and escape.
+func binaryRune(r rune) bool {
+	return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) || r == 0x7f
 }
 
 func looksSVG(head []byte) bool {
