@@ -73,6 +73,7 @@ func (s samples) sites() map[string]string {
 		"node": "/executions/" + s.digits + "/nodes/train", "node-failed": "/executions/" + s.failed + "/nodes/breaks", "node-flaky": "/executions/" + s.fanout + "/nodes/flaky",
 		"logs": "/executions/" + s.digits + "/logs", "artifacts": "/artifacts", "artifacts-none": "/artifacts?type=Secret",
 		"types": "/types", "type": "/types/Dataset", "type-union": "/types/Union", "search": "/search?q=digits", "docs": "/docs", "gallery": "/dev/gallery",
+		"quotas": "/admin/quotas", "quotas-edit": "/admin/quotas?edit=" + localTeam, "quotas-compute": "/admin/quotas?show=other&only=1", "team": "/teams/mine",
 		"login": "/login", "not-found": "/nothing/here", "no-execution": "/executions/0192aaaa-0000-7000-8000-000000000000",
 	}
 	for name, id := range s.artifacts {
