@@ -72,20 +72,10 @@ type Scheduler struct {
 	mu       sync.Mutex
 	state    *state
 	machines []Machine
-	released map[Key]released // lately, for Undo and Refresh
-	changes  int              // grows with every change, for what is cached
+	lately   departed // for Undo and Refresh
+	changes  int      // grows with every change, for what is cached
 	places   lineup
 }
-
-// released is a reservation that ended here.
-type released struct {
-	Held
-
-	at time.Time
-}
-
-// remember is how long a released reservation can be taken back.
-const remember = 5 * time.Minute
 
 // NewScheduler returns a Scheduler of which everything is free.
 func NewScheduler(c Config) *Scheduler {
@@ -93,7 +83,7 @@ func NewScheduler(c Config) *Scheduler {
 	now := c.Now()
 	levels := len(c.Tree.levels)
 	return &Scheduler{
-		config: c, released: map[Key]released{},
+		config: c, lately: departed{young: map[Key]released{}, turned: now},
 		state: &state{
 			patience: c.Patience, offerTTL: c.OfferTTL, now: now,
 			book: NewBook(c.Tree), empty: NewBook(c.Tree), queue: newQueue(),
@@ -168,7 +158,7 @@ func (s *Scheduler) Refresh(asOf time.Time, held []Held) {
 		known := make(map[Key]struct{}, len(held))
 		for _, h := range held {
 			known[h.Key] = struct{}{}
-			if r, ok := s.released[h.Key]; ok && newer(r.at) && !h.Granted.After(r.at) {
+			if r, ok := s.lately.find(h.Key); ok && newer(r.at) && !h.Granted.After(r.at) {
 				continue
 			}
 			if now := st.held[h.Execution][h.Node]; now == nil || !newer(now.Granted) {
@@ -195,7 +185,7 @@ func (s *Scheduler) Admit(execution uuid.UUID, release []int, want []Request) (g
 	st.tick(s.config.Now())
 	for _, node := range release {
 		if h := st.unhold(Key{execution, node}); h != nil {
-			s.released[h.Key] = released{h.Held, st.now}
+			s.lately.young[h.Key] = released{h.Held, st.now}
 		}
 	}
 	st.heard(execution)
@@ -223,8 +213,8 @@ func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
 		}
 		for _, node := range release {
 			key := Key{execution, node}
-			if r, ok := s.released[key]; ok {
-				delete(s.released, key)
+			if r, ok := s.lately.find(key); ok {
+				s.lately.forget(key)
 				st.hold(r.Held)
 			}
 		}
@@ -258,11 +248,7 @@ func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
 func (s *Scheduler) Sweep() {
 	s.update(uuid.Nil, func(st *state) {
 		st.expire()
-		for key, r := range s.released {
-			if st.now.Sub(r.at) > remember {
-				delete(s.released, key)
-			}
-		}
+		s.lately.turn(st.now)
 	})
 }
 

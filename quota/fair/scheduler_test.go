@@ -172,6 +172,49 @@ func TestUndoAndWithdraw(t *testing.T) {
 	require.Zero(t, b.used(Memory))
 }
 
+// TestReleasesAreForgotten: a release can be taken back for two minutes, and not
+// for ever.
+func TestReleasesAreForgotten(t *testing.T) {
+	t.Parallel()
+	b, e := one(t), uuid.New()
+	b.ask("a/t/p", e, Amount{CPUMillis: 1000}, 0)
+	b.release(e, 0)
+	b.clock.pass(remember)
+	b.Sweep()
+	b.Undo(e, []int{0}, nil)
+	require.Equal(t, int64(1000), b.used(CPU))
+	b.release(e, 0)
+	for range 2 {
+		b.clock.pass(remember)
+		b.Sweep()
+	}
+	b.Undo(e, []int{0}, nil)
+	require.Zero(t, b.used(CPU))
+}
+
+// TestMissedOfferComesBack: who does not take an offer stands back and is
+// offered room again, at the latest when another offer would have ended.
+func TestMissedOfferComesBack(t *testing.T) {
+	t.Parallel()
+	b, holder, e := one(t), uuid.New(), uuid.New()
+	all := Amount{CPUMillis: 4000}
+	b.ask("a/t/p", holder, all, 0)
+	b.ask("a/t/p", e, all, 0)
+	b.release(holder, 0)
+	b.clock.pass(11 * time.Second)
+	b.Sweep()
+	reason, ok := b.Why(Key{e, 0})
+	require.True(t, ok)
+	require.Contains(t, reason.Message, "not taken in time")
+	require.Equal(t, []uuid.UUID{e}, b.woken)
+	b.clock.pass(10 * time.Second)
+	b.Sweep()
+	require.Equal(t, []uuid.UUID{e, e}, b.woken)
+	b.clock.pass(11 * time.Second)
+	b.Sweep()
+	require.Equal(t, []int{0}, b.release(e), "or as soon as its execution is heard of")
+}
+
 func TestWithdrawnOfferGoesToTheNext(t *testing.T) {
 	t.Parallel()
 	b, a, next, last := one(t), uuid.New(), uuid.New(), uuid.New()

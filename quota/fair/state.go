@@ -16,6 +16,7 @@ type state struct {
 	now     time.Time // of the present call
 	book    *Book     // of what is held, offered, and used beside that
 	empty   *Book     // of the same tree, with nothing in it
+	real    *Book     // while victims are looked for: book without what began meanwhile
 	queue   queue
 	floor   floor
 	history history

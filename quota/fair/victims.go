@@ -84,6 +84,7 @@ func (s *state) mark(victims []Victim) {
 // returns who else has to end for those within their guarantee. It changes s.
 func (s *state) reclaim() (victims []Victim) {
 	s.settle()
+	s.real = s.book.clone()
 	hopeless := map[*line]bool{}
 	for range maxReclaims {
 		for {
@@ -98,6 +99,7 @@ func (s *state) reclaim() (victims []Victim) {
 			return victims
 		}
 		for _, h := range c.victims {
+			s.real.add(h.level, h.ask, -1)
 			s.unhold(h.Key)
 			victims = append(victims, s.victim(h, c))
 		}
@@ -208,7 +210,7 @@ func (s *state) findVictims(c *candidate) *entitled {
 			if !s.mayLose(h, a, contest) {
 				continue
 			}
-			s.leave(h)
+			s.takeOut(h)
 			taken = append(taken, h)
 			if f := s.tryOn(c.line); !f.blocked {
 				taken = s.spare(c, taken)
@@ -220,9 +222,15 @@ func (s *state) findVictims(c *candidate) *entitled {
 	return nil
 }
 
+func (s *state) takeOut(h *holding) {
+	s.leave(h)
+	s.real.add(h.level, h.ask, -1)
+}
+
 func (s *state) putBack(h *holding) {
 	s.book.add(h.level, h.ask, 1)
 	s.floor.take(h.Placement, 1)
+	s.real.add(h.level, h.ask, 1)
 }
 
 // spare puts back those of taken without whom c fits too, the last chosen first,
@@ -231,7 +239,7 @@ func (s *state) spare(c *candidate, taken []*holding) []*holding {
 	for i := len(taken) - 1; i >= 0 && len(taken) > 1; i-- {
 		s.putBack(taken[i])
 		if f := s.tryOn(c.line); f.blocked {
-			s.leave(taken[i])
+			s.takeOut(taken[i])
 		} else {
 			taken = slices.Delete(taken, i, i+1)
 		}
@@ -308,7 +316,8 @@ func byExpendability(x, y *holding) int {
 }
 
 // mayLose reports whether every level on the path of h below a that has a limit
-// holds at least that without h, on the contested axes that h holds.
+// holds at least that without h, on the contested axes that h holds. What has
+// only begun in this game does not count as held.
 func (s *state) mayLose(h *holding, a int, contest contest) bool {
 	levels := s.tree().levels
 	for _, axis := range contest.rules {
@@ -317,7 +326,7 @@ func (s *state) mayLose(h *holding, a int, contest contest) bool {
 			continue
 		}
 		for l := h.level; l != a; l = levels[l].parent {
-			if limit := levels[l].limitOn(axis); limit != noLimit && s.book.used[l].at(axis)-n < limit {
+			if limit := levels[l].limitOn(axis); limit != noLimit && s.real.used[l].at(axis)-n < limit {
 				return false
 			}
 		}
