@@ -437,8 +437,8 @@ func (q *Queries) MarkAttemptStarted(ctx context.Context, arg MarkAttemptStarted
 }
 
 const markPreempted = `-- name: MarkPreempted :execrows
-UPDATE reservations SET preempted_at = $1::timestamptz, preempted_for = $2
-WHERE execution_id = $3 AND node_index = $4 AND attempt = $5 AND preempted_at IS NULL AND preemptible
+UPDATE reservations SET preempted_at = coalesce(preempted_at, $1::timestamptz), preempted_for = coalesce(preempted_for, $2)
+WHERE execution_id = $3 AND node_index = $4 AND attempt = $5 AND preemptible
 `
 
 type MarkPreemptedParams struct {

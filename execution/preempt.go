@@ -30,14 +30,14 @@ func (s *Service) preempt(ctx context.Context) {
 			return s.requestDrive(ctx, tx, q, v.Execution)
 		})
 		if err != nil {
-			s.quota.Spare([]fair.Key{v.Key})
 			s.config.Logger.Warn("preempt an attempt", "execution", v.Execution, "node", v.Node, "error", err)
+		}
+		if err != nil || !marked { // it is not committed yet, or gone: the next look decides anew
+			s.quota.Spare([]fair.Key{v.Key})
 			continue
 		}
 		s.config.Crash("preempt.marked")
-		if marked {
-			s.live.post(v.Execution, message{reports: true})
-		}
+		s.live.post(v.Execution, message{reports: true})
 	}
 }
 

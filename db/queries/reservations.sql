@@ -47,8 +47,8 @@ RETURNING r.*;
 
 -- name: MarkPreempted :execrows
 -- The wish that an attempt makes room; the loop that drives it carries it out.
-UPDATE reservations SET preempted_at = @at::timestamptz, preempted_for = @reason
-WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt AND preempted_at IS NULL AND preemptible;
+UPDATE reservations SET preempted_at = coalesce(preempted_at, @at::timestamptz), preempted_for = coalesce(preempted_for, @reason)
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt AND preemptible;
 
 -- name: PreemptedOf :many
 SELECT node_index, attempt, preempted_for FROM reservations
