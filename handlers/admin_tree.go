@@ -170,7 +170,7 @@ func newNodeForm(r *http.Request, open openForm, b tenancy.Branch, back string) 
 		Hidden: []ui.Option{{Name: "parent", Value: b.ID.String()}, {Name: "kind", Value: string(kind)}, {Name: "key", Value: open.value("key", uuid.NewString())}},
 		Fields: []views.AdminField{
 			open.field("new", views.AdminField{Name: "name", Label: "Name of the " + string(kind), Help: help}, ""),
-			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true, Long: true}, ""),
+			open.field("new", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true}, ""),
 		},
 		Buttons: []views.AdminButton{{Text: "Create the " + string(kind), Primary: true}},
 	}
@@ -182,7 +182,7 @@ func editNodeForm(open openForm, b tenancy.Branch, back string) *views.AdminForm
 		Hidden: []ui.Option{{Name: "revision", Value: open.value("revision", b.Revision)}},
 		Fields: []views.AdminField{
 			open.field("edit", views.AdminField{Name: "name", Label: "Name", Help: "Links and the namespace stay when it changes."}, b.Name),
-			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true, Long: true}, b.Description),
+			open.field("edit", views.AdminField{Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true}, b.Description),
 		},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}},
 	}

@@ -52,7 +52,6 @@ type AdminProblems struct {
 type AdminField struct {
 	ID, Name, Label, Help, Value, Error string
 	Optional                            bool
-	Long                                bool        // several lines
 	Email                               bool        // of an e-mail address
 	Options                             []ui.Option // makes it a select
 	List                                []string    // offered beside free text

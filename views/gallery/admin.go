@@ -75,7 +75,7 @@ func adminTaken(f views.Page) views.AdminTree {
 		ID: "edit", Label: "New project in Vision", Action: views.AdminNodesURL(), CancelURL: "#", Hidden: []ui.Option{{Name: "kind", Value: "project"}},
 		Fields: []views.AdminField{
 			{ID: "new-name", Name: "name", Label: "Name of the project", Help: "It gets a Kubernetes namespace of its own.", Value: "segmentation", Error: "This name is taken beside it. Choose another one."},
-			{ID: "new-description", Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true, Long: true},
+			{ID: "new-description", Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true},
 		},
 		Buttons: []views.AdminButton{{Text: "Create the project", Primary: true}},
 	}
