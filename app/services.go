@@ -204,6 +204,7 @@ func (a *App) handler(p *parts, onSocket bool) http.Handler {
 		Checks: []handlers.Check{
 			{Name: "postgres", Required: true, Ready: p.pool.Ping},
 			{Name: "clickhouse", Ready: p.telemetry.Ready},
+			{Name: "quotas", Ready: p.quotas.Ready},
 		},
 	})
 }

@@ -44,6 +44,20 @@ func (s *Service) Drift(ctx context.Context) (Drift, error) {
 	return s.drift, nil
 }
 
+// alarmFor is how long drift keeps Ready from being content.
+const alarmFor = time.Hour
+
+// Ready returns an error when counters were off within the last hour: nothing
+// is broken then, and somebody should look into the log. It asks for no right.
+func (s *Service) Ready(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drift.FoundAt.IsZero() || s.now().Sub(s.drift.FoundAt) > alarmFor {
+		return nil
+	}
+	return fmt.Errorf("%d quota counters were off at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
+}
+
 // Maintain is what Run does every minute: it gives back what nobody holds any
 // more, compares counters with reservations, corrects the image in memory and
 // keeps samples.

@@ -145,6 +145,7 @@ func TestDriftIsAnAlarmAndCorrected(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Levels, 1)
 	require.Equal(t, project, d.Levels[0].Level)
+	require.ErrorContains(t, b.Ready(b.ctx), "1 quota counters were off")
 	require.Equal(t, b.clock.Now(), d.FoundAt)
 	require.Equal(t, fair.Vector{fair.CPU: 1000, fair.GPU: 1, fair.OfType("A100"): 1}, b.used(project))
 	_, err = b.Drift(auth.WithSubject(b.ctx, auth.Subject{Role: auth.RoleUser}))
