@@ -66,6 +66,7 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 		return Execution{}, err
 	}
 	e := fromRow(row)
+	hideOthers(ctx, e.Reason)
 	if e.Counts.Queued+e.Counts.Running > 0 {
 		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
 			return Execution{}, err
@@ -133,7 +134,9 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 		page.Next = rows[limit-1].ID.String()
 	}
 	for _, row := range rows {
-		page.Executions = append(page.Executions, fromRow(row))
+		e := fromRow(row)
+		hideOthers(ctx, e.Reason)
+		page.Executions = append(page.Executions, e)
 	}
 	return page, nil
 }

@@ -104,6 +104,7 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 			w.Since = r.ReadyAt.UTC()
 		}
 		if reason := decodeInto[Reason](r.Reason); reason != nil {
+			hideOthers(ctx, reason)
 			w.Reason = *reason
 		} else {
 			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
