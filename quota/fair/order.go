@@ -121,7 +121,8 @@ func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 	var kept []protection
 	var rooms []string
 	defer func() {
-		for _, p := range kept {
+		// In the opposite order: what one changes depends on those before it.
+		for _, p := range slices.Backward(kept) {
 			s.keep(p, -1)
 		}
 	}()

@@ -270,6 +270,8 @@ func (c *chaos) check() {
 	for i := range st.tree().levels {
 		for a := range st.book.axes.count() {
 			require.Equal(c.r, sum.used[i].at(a), st.book.used[i].at(a), "offered and held is what is used")
+			require.Equal(c.r, sum.unlent[i].at(a), st.book.unlent[i].at(a))
+			require.Equal(c.r, sum.unused[i].at(a), st.book.unused[i].at(a))
 			n := &st.tree().levels[i]
 			if limit := n.limitOn(a); limit != noLimit && !c.lowered {
 				require.LessOrEqual(c.r, st.book.used[i].at(a), limit+n.borrowOn(a), "%s above its ceiling", n.Ref())
@@ -300,8 +302,11 @@ func (c *chaos) finish() {
 			c.admit(e, nil, nil)
 		}
 		keys := c.sorted()
-		if len(keys) == 0 {
+		if len(keys) == 0 && len(c.state.offers)+len(c.state.missed) == 0 {
 			break
+		}
+		if len(keys) == 0 {
+			continue // somebody who was asked before has an offer by now
 		}
 		delete(c.held, keys[0])
 		c.clock.pass(time.Minute)
