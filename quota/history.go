@@ -92,9 +92,9 @@ func limitsOver(now fair.Limits, changes []Change, resource fair.Resource) func(
 }
 
 // Changes returns the latest changes of limits that the subject may read, newest
-// first. It asks for quota.read in the current project.
+// first. It asks for quota.read anywhere in the tree.
 func (s *Service) Changes(ctx context.Context, limit int) ([]Change, error) {
-	subject, err := auth.Authorize(ctx, auth.QuotaRead)
+	subject, err := s.reader(ctx, auth.QuotaRead, uuid.Nil)
 	if err != nil {
 		return nil, err
 	}
