@@ -38,6 +38,15 @@ func (l LevelRef) String() string {
 	return l.Kind + " " + l.Name
 }
 
+// toRelatives names the level in what its siblings and their children read:
+// tenants learn nothing of each other.
+func (l LevelRef) toRelatives() string {
+	if l.Kind == "tenant" {
+		return "another tenant"
+	}
+	return l.String()
+}
+
 // Reason says why something waits, in plain words and as numbers in Unit.
 type Reason struct {
 	Code     string    `json:"code"`

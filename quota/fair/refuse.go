@@ -156,7 +156,7 @@ func (s *state) behind(l *line) Reason {
 		return reason
 	}
 	i, j := s.tree().fork(l.level, first.line.level)
-	mine, other := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
+	mine, other := s.tree().levels[i].Ref(), s.tree().levels[j].Ref().toRelatives()
 	depth := s.tree().levels[i].depth - 1
 	me := s.candidate(l, fit{})
 	switch {

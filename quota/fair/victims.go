@@ -347,14 +347,10 @@ func (s *state) victim(h *holding, e *entitled) Victim {
 	i, j := s.tree().fork(h.level, e.line.level)
 	owner, lender := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
 	v := Victim{Held: h.Held, For: e.head.Key, Level: owner, Resource: r}
-	name := lender.String()
-	if lender.Kind == "tenant" { // tenants learn nothing of each other
-		name = "another tenant"
-	}
 	v.Reason = Reason{
 		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Missing: h.ask.on(axis), Level: &owner,
 		Message: fmt.Sprintf("Was stopped because %s had borrowed %s of %s, which needs its guarantee back. It starts again when there is room.",
-			owner, r.Format(h.ask.on(axis)), name),
+			owner, r.Format(h.ask.on(axis)), lender.toRelatives()),
 	}
 	return v
 }
