@@ -63,6 +63,9 @@ func (l *LoginLinks) Redeem(token string) (Subject, error) {
 	return Local(), nil
 }
 
+// LocalCredential is the Subject.Credential of who came by the LocalToken.
+const LocalCredential = "token"
+
 // LocalToken is the token of the local administrator: whoever can read its file
 // in the data directory.
 type LocalToken struct{ hash [sha256.Size]byte }
@@ -77,7 +80,7 @@ func (t LocalToken) Verify(_ context.Context, token string) (Subject, error) {
 		return Subject{}, ErrOtherToken
 	}
 	s := Local()
-	s.Credential = "token"
+	s.Credential = LocalCredential
 	return s, nil
 }
 

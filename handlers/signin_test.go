@@ -255,3 +255,14 @@ func TestSessionsOnTheAccountPage(t *testing.T) {
 	b.later.Store(int64(auth.DefaultSessionLimits().Idle))
 	require.Equal(t, http.StatusSeeOther, desk.status(t, "/account"), "idle for too long")
 }
+
+// TestLinksBesideProviders: administrators who signed in do not become the local
+// one; who has the machine does.
+func TestLinksBesideProviders(t *testing.T) {
+	t.Parallel()
+	b := setupSignIn(t)
+	c := b.browser()
+	b.enter(t, c, grace("ml-admins"), "/")
+	require.Equal(t, http.StatusForbidden, c.do(t, http.MethodPost, "/api/v1/login-links", "").StatusCode)
+	b.bearer(adminToken).post(t, "/api/v1/login-links", "").object(t, http.StatusOK)
+}

@@ -264,11 +264,16 @@ func (s *Service) LocalSignIn(ctx context.Context, subject auth.Subject) (auth.L
 	return auth.Login{UserID: subject.ID}, err
 }
 
-// RecordLink notes in the audit log that a login link was made.
+// RecordLink notes in the audit log that a login link of the local administrator
+// is made. With sign-in providers that is for the token of the data directory
+// alone: administrators who signed in act under their own names.
 func (s *Service) RecordLink(ctx context.Context) error {
 	subject, err := auth.Authorize(ctx, auth.Administer)
 	if err != nil {
 		return err
+	}
+	if len(s.cfg.Providers) > 0 && subject.Credential != auth.LocalCredential {
+		return apperr.New(apperr.Forbidden, "With sign-in providers, login links are made on the server's machine alone: run `flowforge login` there.")
 	}
 	return db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		return recordUser(ctx, q, subject.ID, subject.Name, "login_link.create", nil, nil)

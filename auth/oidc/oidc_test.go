@@ -266,6 +266,19 @@ func TestGroupsFromUserInfo(t *testing.T) {
 	}
 }
 
+// TestWordsOfAProvider: what nothing shows is left out, and what is endless is cut.
+func TestWordsOfAProvider(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Ada Lovelace", clean(" Ada\x00 Love\u0007lace\n", maxName))
+	require.Equal(t, maxName, len([]rune(clean(strings.Repeat("é", 5000), maxName))))
+	require.Equal(t, "sub-1", claims{Name: "\x00", Username: " "}.label("sub-1"))
+	groups, told := groupsOf(map[string]any{"groups": []any{"b", "a\x00", 7, "", "b", strings.Repeat("x", 300), "a"}}, "groups")
+	require.True(t, told)
+	require.Equal(t, []string{"a", "b"}, groups)
+	_, told = groupsOf(map[string]any{}, "groups")
+	require.False(t, told)
+}
+
 // TestProviderAway: a provider that does not answer is asked again, and nothing
 // waits for it meanwhile.
 func TestProviderAway(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -152,11 +154,11 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 		groups, _ = groupsOf(all, p.cfg.GroupsClaim)
 	}
 	id := Identity{
-		Provider: p.cfg.ID, Issuer: verified.Issuer, Subject: verified.Subject, Name: who.label(verified.Subject), Groups: groups,
+		Provider: p.cfg.ID, Issuer: verified.Issuer, Subject: verified.Subject, Name: clean(who.label(verified.Subject), maxName), Groups: groups,
 		Mapped: len(p.cfg.AdminGroups) > 0, IDToken: raw,
 	}
 	if who.Verified == nil || *who.Verified {
-		id.Email = who.Email
+		id.Email = clean(who.Email, maxEmail)
 	}
 	id.Admin = slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(p.cfg.AdminGroups, g) })
 	return id, nil
@@ -178,7 +180,7 @@ func (c claims) or(more claims) claims {
 
 func (c claims) label(subject string) string {
 	for _, name := range []string{c.Name, c.Username, c.Email} {
-		if name != "" {
+		if clean(name, maxName) != "" {
 			return name
 		}
 	}
@@ -194,11 +196,29 @@ func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
 		groups = append(groups, v)
 	case []any:
 		for _, item := range v {
-			if name, ok := item.(string); ok && name != "" {
-				groups = append(groups, name)
-			}
+			name, _ := item.(string)
+			groups = append(groups, name)
 		}
 	}
+	groups = slices.DeleteFunc(groups, func(g string) bool { return g == "" || g != clean(g, maxGroup) })
 	slices.Sort(groups)
 	return slices.Compact(groups), told
+}
+
+// What we keep of a provider's words, in characters.
+const (
+	maxName  = 200
+	maxEmail = 320
+	maxGroup = 255
+)
+
+// clean returns at most n characters of text, without those that nothing shows.
+func clean(text string, n int) string {
+	runes := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, text)))
+	return string(runes[:min(len(runes), n)])
 }
