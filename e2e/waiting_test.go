@@ -41,7 +41,7 @@ func TestWhyTheSecondLaunchWaits(t *testing.T) {
 	list := page.Locator("#waiting-list")
 	visible(t, list.Locator("tbody tr").First())
 	visible(t, list.Locator("a[href*='"+second+"']").First())
-	s.api(t, http.MethodPost, "/api/v1/executions/"+first+"/cancel", map[string]any{}, &struct{}{})
+	s.api(t, http.MethodPost, "/executions/"+first+"/cancel", map[string]any{}, &struct{}{})
 	visit(t, page, "/executions/"+second)
 	visible(t, headState(page, "SUCCEEDED"))
 	counts(t, page.Locator("#execution-head .wait"), 0)
