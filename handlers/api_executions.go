@@ -53,6 +53,7 @@ type executionBody struct {
 	EstimatedCompletion *time.Time         `json:"estimated_completion,omitempty"`
 	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
 	Progress            progressBody       `json:"progress"`
+	Reason              *execution.Reason  `json:"reason,omitempty" doc:"Why it is still PENDING, when a limit holds it back"`
 	Error               *execution.Failure `json:"error,omitempty"`
 	Inputs              map[string]any     `json:"inputs,omitempty"`
 	Outputs             map[string]any     `json:"outputs,omitempty"`
@@ -313,7 +314,7 @@ func toExecutionBody(e execution.Execution) executionBody {
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
 		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf,
-		Progress: p, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
+		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
 }
 
