@@ -148,6 +148,9 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	if err != nil || !fresh {
 		return err
 	}
+	if err := holdProject(ctx, q, l.subject.ProjectID); err != nil {
+		return err
+	}
 	plan := l.version.Plan
 	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
 	rows := nodeRowsOf(l)
@@ -173,6 +176,19 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 		return err
 	}
 	return s.enqueueDrive(ctx, tx, l.id, 0)
+}
+
+// holdProject keeps the project in use until the transaction ends, so that nobody
+// archives it between the launch and its commit.
+func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
+	_, err := q.LockActiveProject(ctx, project)
+	if db.IsNoRows(err) {
+		return apperr.New(apperr.Conflict, "The project is archived: nothing can be launched in it.")
+	}
+	if err != nil {
+		return fmt.Errorf("hold project %s: %w", project, err)
+	}
+	return nil
 }
 
 // entry is the launch in the audit log. The inputs are in the execution.
