@@ -143,6 +143,29 @@ func TestSmallOnesPassForAWhileOnly(t *testing.T) {
 	require.Equal(t, []int{1, 3}, b.release(e, 0))
 }
 
+// TestKeepingRoomLeavesNoTrace: room kept on some levels for one and on all for
+// another is given back to the last unit.
+func TestKeepingRoomLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	b := grow(Vector{CPU: 12, GPU: 4, Memory: 10}).
+		tenant("a", Limits{Limit: Vector{CPU: 8, GPU: 2}, Lend: Vector{CPU: 0}}).project("a/p", Limits{}).
+		tenant("b", Limits{}).project("b/p", Limits{}).schedule(t)
+	b.ask("a/p", uuid.New(), Amount{CPUMillis: 1, GPUs: 1}, 0)
+	b.ask("b/p", uuid.New(), Amount{CPUMillis: 1, MemoryMiB: 4}, 0)
+	b.ask("a/p", uuid.New(), Amount{CPUMillis: 5, GPUs: 2}, 0)
+	b.ask("a/p", uuid.New(), Amount{CPUMillis: 7, MemoryMiB: 10}, 0)
+	b.clock.pass(time.Minute)
+	granted, _ := b.ask("a/p", uuid.New(), Amount{MemoryMiB: 1}, 0)
+	require.Empty(t, granted, "room is kept for two others")
+	fresh := NewBook(b.Tree())
+	for _, h := range b.HeldBy(uuid.Nil) {
+		fresh.Add(h.Project, h.Amount.Vector())
+	}
+	require.Equal(t, fresh.unlent, b.state.book.unlent)
+	require.Equal(t, fresh.unused, b.state.book.unused)
+	require.Equal(t, fresh.used, b.state.book.used)
+}
+
 // TestOneThatNeverFitsHoldsNobodyUp: no room is kept for what cannot start, as
 // after a limit was lowered.
 func TestOneThatNeverFitsHoldsNobodyUp(t *testing.T) {
