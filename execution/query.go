@@ -67,6 +67,7 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 	}
 	e := fromRow(row)
 	hideOthers(ctx, e.Reason)
+	hideOthers(ctx, e.Reason)
 	if e.Counts.Queued+e.Counts.Running > 0 {
 		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
 			return Execution{}, err
@@ -135,6 +136,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	for _, row := range rows {
 		e := fromRow(row)
+		hideOthers(ctx, e.Reason)
 		hideOthers(ctx, e.Reason)
 		page.Executions = append(page.Executions, e)
 	}
