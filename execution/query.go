@@ -137,7 +137,6 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	for _, row := range rows {
 		e := fromRow(row)
 		hideOthers(ctx, e.Reason)
-		hideOthers(ctx, e.Reason)
 		page.Executions = append(page.Executions, e)
 	}
 	return page, nil
