@@ -54,6 +54,13 @@ func TestAPIPlaces(t *testing.T) {
 
 	require.NotNil(t, b.admin.post(t, "/api/v1/projects/"+project+"/archive", `{"reason": "over"}`).object(t, http.StatusOK)["archived_at"])
 	require.Empty(t, b.admin.get(t, "/api/v1/projects?below="+team).object(t, http.StatusOK)["items"])
+	_, err := b.pool.Exec(t.Context(), "UPDATE tenancy_nodes SET archived_at = now() WHERE id = $1", auth.LocalProject)
+	require.NoError(t, err)
+	b.register(t, matrixDocument("late"))
+	refused := b.admin.post(t, "/api/v1/executions", `{"workflow": "late"}`).problem(t, http.StatusConflict)
+	require.Contains(t, refused.Detail, "archived", "even an administrator launches nothing there")
+	_, err = b.pool.Exec(t.Context(), "UPDATE tenancy_nodes SET archived_at = NULL WHERE id = $1", auth.LocalProject)
+	require.NoError(t, err)
 	require.Len(t, b.admin.get(t, "/api/v1/projects?archived=true&below="+team).object(t, http.StatusOK)["items"], 1)
 	require.Nil(t, b.admin.post(t, "/api/v1/projects/"+project+"/restore", "").object(t, http.StatusOK)["archived_at"])
 
