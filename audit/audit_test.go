@@ -32,7 +32,7 @@ func setup(t *testing.T) testBundle {
 	return testBundle{pool: pool, log: audit.NewLog(pool), admin: admin}
 }
 
-func (b testBundle) record(t *testing.T, ctx context.Context, e audit.Entry) {
+func (b testBundle) record(ctx context.Context, t *testing.T, e audit.Entry) {
 	t.Helper()
 	require.NoError(t, db.Tx(ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error { return audit.Record(ctx, q, e) }))
 }
@@ -60,7 +60,7 @@ func TestRecordKeepsWhoWhatAndWhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	began := time.Now().Add(-time.Second)
-	b.record(t, b.admin, audit.Entry{
+	b.record(b.admin, t, audit.Entry{
 		Action: "quota.update", Kind: "team", ID: auth.LocalTeam.String(), Name: "local", TenantID: auth.LocalTenant,
 		Old: map[string]int{"cpu": 1}, New: map[string]int{"cpu": 2}, Reason: "more people",
 	})
@@ -95,10 +95,10 @@ func TestListShowsWhatTheReaderMayRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	rival := uuid.New()
-	b.record(t, b.admin, audit.Entry{Action: "user.disable", Kind: "user", ID: "1"})
-	b.record(t, b.admin, audit.Entry{Action: "project.create", Kind: "project", ID: auth.LocalProject.String(), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject})
-	b.record(t, b.admin, audit.Entry{Action: "team.update", Kind: "team", ID: auth.LocalTeam.String(), TenantID: auth.LocalTenant})
-	b.record(t, b.admin, audit.Entry{Action: "tenant.update", Kind: "tenant", ID: rival.String(), TenantID: rival})
+	b.record(b.admin, t, audit.Entry{Action: "user.disable", Kind: "user", ID: "1"})
+	b.record(b.admin, t, audit.Entry{Action: "project.create", Kind: "project", ID: auth.LocalProject.String(), TenantID: auth.LocalTenant, ProjectID: auth.LocalProject})
+	b.record(b.admin, t, audit.Entry{Action: "team.update", Kind: "team", ID: auth.LocalTeam.String(), TenantID: auth.LocalTenant})
+	b.record(b.admin, t, audit.Entry{Action: "tenant.update", Kind: "tenant", ID: rival.String(), TenantID: rival})
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context
@@ -128,9 +128,9 @@ func TestListFilters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	mia := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Name: "Mia_100%", Role: auth.RoleUser})
-	b.record(t, b.admin, audit.Entry{Action: "team.create", Kind: "team", ID: "t1", Name: "Vision", TenantID: auth.LocalTenant})
-	b.record(t, mia, audit.Entry{Action: "teams.merge", Kind: "team", ID: "t2", Name: "Speech"})
-	b.record(t, mia, audit.Entry{Action: "quota.update", Kind: "project", ID: "p1", Name: "vision-x", TenantID: auth.LocalTenant, ProjectID: auth.LocalProject})
+	b.record(b.admin, t, audit.Entry{Action: "team.create", Kind: "team", ID: "t1", Name: "Vision", TenantID: auth.LocalTenant})
+	b.record(mia, t, audit.Entry{Action: "teams.merge", Kind: "team", ID: "t2", Name: "Speech"})
+	b.record(mia, t, audit.Entry{Action: "quota.update", Kind: "project", ID: "p1", Name: "vision-x", TenantID: auth.LocalTenant, ProjectID: auth.LocalProject})
 	subject, _ := auth.SubjectOf(mia)
 	hour := time.Hour
 	for name, tt := range map[string]struct {

@@ -202,7 +202,7 @@ func floor(t time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(t.UnixMilli(), 0)
 	for i := range 6 {
-		id[i] = byte(ms >> (8 * (5 - i)))
+		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of six
 	}
 	return id
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -111,6 +112,6 @@ func (u *Users) InProject(s Subject, name string) (Subject, error) {
 
 // named reports whether name is the end of p's path, such as team/project.
 func (p Place) named(name string) bool {
-	full := "/" + strings.Join(append(p.Path[:len(p.Path):len(p.Path)], p.Name), "/")
+	full := "/" + strings.Join(append(slices.Clip(p.Path), p.Name), "/")
 	return strings.Contains(name, "/") && strings.HasSuffix(full, "/"+name)
 }

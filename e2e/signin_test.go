@@ -130,7 +130,7 @@ func makeTeam(t *testing.T, s *server, tenant, project, group string) {
 
 // People of a provider come in by their groups, see what is theirs, and are out
 // when they or an administrator say so.
-func TestSignInByProvider(t *testing.T) {
+func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts go on from one another
 	t.Parallel()
 	s := sharedByTeams(t)
 	makeTeam(t, s, "meridian", "digits", "data-science")

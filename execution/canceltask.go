@@ -164,7 +164,7 @@ type task struct {
 
 // task loads what t names.
 func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
-	row, err := s.row(ctx, auth.ExecutionRead, t.Execution)
+	row, err := s.row(ctx, t.Execution)
 	if err != nil {
 		return task{}, err
 	}

@@ -19,9 +19,9 @@ const (
 	currentNodes = 10 // active nodes that Get names
 )
 
-// row returns the execution when the caller may do a with it; what is not there,
-// and what the caller may not even read, is absent alike.
-func (s *Service) row(ctx context.Context, a auth.Action, id uuid.UUID) (db.Execution, error) {
+// row returns the execution when the caller may read it; what is not there, and
+// what the caller may not read, is absent alike.
+func (s *Service) row(ctx context.Context, id uuid.UUID) (db.Execution, error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return db.Execution{}, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) row(ctx context.Context, a auth.Action, id uuid.UUID) (db.Exec
 	if err != nil {
 		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
 	}
-	if _, err := auth.AuthorizeIn(ctx, a, row.ProjectID, absent(id)); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
 		return db.Execution{}, err
 	}
 	return row, nil
@@ -61,7 +61,7 @@ func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is n
 // Get returns an execution with the names of some active nodes and, from
 // earlier executions, when it will probably end.
 func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
-	row, err := s.row(ctx, auth.ExecutionRead, id)
+	row, err := s.row(ctx, id)
 	if err != nil {
 		return Execution{}, err
 	}

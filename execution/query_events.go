@@ -20,7 +20,7 @@ const (
 
 // Events returns the events after afterSeq, the oldest first.
 func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
-	row, err := s.row(ctx, auth.ExecutionRead, id)
+	row, err := s.row(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limi
 
 // LatestEvents returns the events before beforeSeq (0: all), the newest first.
 func (s *Service) LatestEvents(ctx context.Context, id uuid.UUID, beforeSeq int64, limit int) ([]Event, error) {
-	row, err := s.row(ctx, auth.ExecutionRead, id)
+	row, err := s.row(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -149,13 +149,11 @@ func (h *Handlers) adminChangeUser(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	did := ""
-	switch change := pathValue(r, "change"); change {
+	change := pathValue(r, "change")
+	switch change {
 	case "disable", "enable":
-		did = change + "d"
 		_, err = h.Tenancy.SetUserDisabled(r.Context(), id, change == "disable")
 	case "promote", "demote":
-		did = change + "d"
 		_, err = h.Tenancy.SetUserAdmin(r.Context(), id, change == "promote")
 	default:
 		return apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
@@ -166,5 +164,5 @@ func (h *Handlers) adminChangeUser(w http.ResponseWriter, r *http.Request) error
 		}
 		return h.showUser(w, r, id, err)
 	}
-	return seeOther(w, r, views.AdminUserURL(id.String())+"?did="+did)
+	return seeOther(w, r, views.AdminUserURL(id.String())+"?did="+change+"d")
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -258,9 +259,7 @@ func toQuotaBody(n *quota.Node, limits fair.Limits) quotaBody {
 		from fair.Vector
 		to   quotaAmounts
 	}{{limits.Limit, b.Limit}, {limits.Borrow, b.Borrow}, {limits.Lend, b.Lend}} {
-		for r, v := range part.from {
-			part.to[r] = v
-		}
+		maps.Copy(part.to, part.from)
 	}
 	for r, s := range n.Resources {
 		use := quotaUse{Used: s.Used, Borrowed: s.Borrowed, Lent: s.Lent, Free: s.Free, Waiting: s.Waiting}

@@ -163,6 +163,14 @@ func (b *testBundle) start(t *testing.T) {
 	})
 }
 
+// actIn makes b.ctx that of the administrator in a project.
+func (b *testBundle) actIn(t *testing.T, tenant, project uuid.UUID) {
+	t.Helper()
+	subject := auth.Local()
+	subject.TenantID, subject.ProjectID = tenant, project
+	b.ctx = auth.WithSubject(t.Context(), subject)
+}
+
 // register registers a definition and returns its version.
 func (b *testBundle) register(t *testing.T, document string) workflow.Version {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -91,9 +92,7 @@ func leakSides(t *testing.T, b *testBundle) [2]leakSide {
 	other, project := b.tenant(t, "elsewhere")
 	var sides [2]leakSide
 	for i, place := range [2][2]uuid.UUID{{auth.LocalTenant, auth.LocalProject}, {other, project}} {
-		subject := auth.Local()
-		subject.TenantID, subject.ProjectID = place[0], place[1]
-		b.ctx = auth.WithSubject(b.ctx, subject)
+		b.actIn(t, place[0], place[1])
 		name := [2]string{"mine", "theirs"}[i]
 		pairs := matrixObjects(t, b, name)
 		b.register(t, asksDocument)
@@ -141,9 +140,7 @@ func (p probe) answer(site http.Handler, c *caller, objects map[string]string) s
 	}
 	fill := strings.NewReplacer(pairs...)
 	r := httptest.NewRequest(p.method, fill.Replace(p.path), strings.NewReader(fill.Replace(p.body)))
-	for name, values := range c.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, c.header)
 	if p.media != "" {
 		r.Header.Set("Content-Type", p.media)
 	}

@@ -222,7 +222,7 @@ func assertSecure(t *testing.T, place string, h http.Header) {
 	policy := h.Get("Content-Security-Policy")
 	assert.Contains(t, policy, "default-src 'none'", place)
 	assert.NotContains(t, policy, "'unsafe-eval'", place)
-	for _, directive := range strings.Split(policy, ";") {
+	for directive := range strings.SplitSeq(policy, ";") {
 		if strings.Contains(directive, "script-src") {
 			assert.NotContains(t, directive, "'unsafe-inline'", place)
 		}

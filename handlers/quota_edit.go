@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,7 +38,7 @@ func (h *Handlers) saveQuota(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		q := page.selection.values()
 		q.Set("saved", form.node.ID.String())
-		http.Redirect(w, r, views.QuotasURL(q)+"#q-"+shortNode(form.node.ID), http.StatusSeeOther)
+		http.Redirect(w, r, views.QuotasURL(q)+"#q-"+shortNode(form.node.ID), http.StatusSeeOther) //nolint:gosec // a path of ours with escaped values
 		return nil
 	case apperr.Conflict:
 		if form, err = page.conflicting(r.Context(), form); err != nil {
@@ -155,9 +156,7 @@ func (p *quotaPage) conflicting(ctx context.Context, was *quotaForm) (*quotaForm
 	}
 	p.overview = o
 	typed := url.Values{}
-	for name, values := range was.typed {
-		typed[name] = values
-	}
+	maps.Copy(typed, was.typed)
 	typed.Del("version")
 	form, err := p.form(ctx, was.node.ID, typed)
 	if err != nil {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -54,7 +55,6 @@ type quotaForm struct {
 	limits   fair.Limits // as typed, over what is saved
 	problems []apperr.Field
 	conflict *views.QuotaConflict
-	confirm  bool // somebody is stopped, and that has to be confirmed
 }
 
 // form begins the form of a node.
@@ -81,9 +81,7 @@ func (f *quotaForm) read() {
 	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
 	for _, name := range quotaParts() {
 		to := part(f.limits, name)
-		for r, v := range part(f.saved.Limits, name) {
-			to[r] = v
-		}
+		maps.Copy(to, part(f.saved.Limits, name))
 		for _, r := range f.group.resources {
 			values, ok := f.typed[name+"."+string(r)]
 			if !ok {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -66,9 +67,7 @@ func (s quotaSelection) url(change func(*quotaSelection)) string {
 // editURL is the page with the form of a node, filled with what is in typed.
 func (s quotaSelection) editURL(id uuid.UUID, typed url.Values) string {
 	q := s.values()
-	for name, values := range typed {
-		q[name] = values
-	}
+	maps.Copy(q, typed)
 	q.Set("edit", id.String())
 	return views.QuotasURL(q) + "#edit"
 }

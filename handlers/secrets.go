@@ -62,7 +62,7 @@ func (h *Handlers) addSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.SecretURL(s.Name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, views.SecretURL(s.Name), http.StatusSeeOther)
 	return nil
 }
 

@@ -267,7 +267,7 @@ func (h *Handlers) archiveWorkflow(w http.ResponseWriter, r *http.Request) error
 	if err := change(r.Context(), name); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.WorkflowURL(workflowRef(r.Context(), flow.Name, flow.ID)), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	http.Redirect(w, r, views.WorkflowURL(workflowRef(r.Context(), flow.Name, flow.ID)), http.StatusSeeOther)
 	return nil
 }
 

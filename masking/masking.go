@@ -135,7 +135,7 @@ func jsonForms(piece string) []string {
 	var plain strings.Builder
 	encoder := json.NewEncoder(&plain)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(piece) != nil {
+	if err := encoder.Encode(piece); err != nil {
 		return nil
 	}
 	once := unquoted(strings.TrimSpace(plain.String()))

@@ -108,7 +108,7 @@ func (s *Service) foresee(level fair.Level, limits fair.Limits) (fair.Preview, e
 	}
 	p, err := s.fair.Preview([]fair.Edit{{Level: level.ID, Limits: limits}})
 	if err != nil {
-		return fair.Preview{}, s.faults(level, limits, err)
+		return fair.Preview{}, s.faults(level, err)
 	}
 	return p, nil
 }
@@ -129,7 +129,7 @@ func withinCapacity(limits fair.Limits, capacity fair.Vector) error {
 
 // faults turns the faults of a tree into those of the limits of one level: what a
 // level below has too much of is the fault of a limit that was lowered.
-func (s *Service) faults(level fair.Level, limits fair.Limits, err error) error {
+func (s *Service) faults(level fair.Level, err error) error {
 	fields := apperr.FieldsOf(err)
 	if len(fields) == 0 {
 		return err

@@ -29,7 +29,7 @@ func (s *taskServer) GetSecrets(_ context.Context, req *connect.Request[flowforg
 	for _, g := range req.Msg.Grants {
 		value, ok := s.secrets[g.Name]
 		if !ok || string(g.Mac) != "good" {
-			return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("There is no secret called %q.", g.Name)) //nolint:staticcheck // a sentence for people
+			return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("There is no secret called %q.", g.Name))
 		}
 		resp.Values = append(resp.Values, value)
 	}

@@ -47,7 +47,7 @@ func (s *Service) Users(ctx context.Context, f UserFilter) (Page[User], error) {
 		return Page[User]{}, err
 	}
 	limit := pageSize(f.Limit)
-	rows, err := db.New(s.pool).ListUsers(ctx, db.ListUsersParams{Now: s.moment(), After: after, Pattern: pattern(f.Text), Status: f.Status, RowLimit: int32(limit + 1)})
+	rows, err := db.New(s.pool).ListUsers(ctx, db.ListUsersParams{Now: s.moment(), After: after, Pattern: pattern(f.Text), Status: f.Status, RowLimit: int32(limit + 1)}) //nolint:gosec // bounded by pageSize
 	if err != nil {
 		return Page[User]{}, fmt.Errorf("list users: %w", err)
 	}

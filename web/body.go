@@ -83,7 +83,7 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.body.Read(p)
 	b.read += int64(n)
-	if err == io.EOF { //nolint:errorlint // compared as io does
+	if err == io.EOF {
 		b.free()
 	} else if err != nil {
 		b.failed = true

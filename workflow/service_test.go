@@ -288,8 +288,11 @@ func TestAuthorisation(t *testing.T) {
 		}
 	}
 	ids := map[string]func(context.Context) error{
-		"get with id":     func(ctx context.Context) error { _, err := b.service.Get(ctx, v.WorkflowID.String()); return err },
-		"version with id": func(ctx context.Context) error { _, err := b.service.Version(ctx, v.WorkflowID.String(), ""); return err },
+		"get with id": func(ctx context.Context) error { _, err := b.service.Get(ctx, v.WorkflowID.String()); return err },
+		"version with id": func(ctx context.Context) error {
+			_, err := b.service.Version(ctx, v.WorkflowID.String(), "")
+			return err
+		},
 		"archive with id": func(ctx context.Context) error { return b.service.Archive(ctx, v.WorkflowID.String()) },
 	}
 	maps.Copy(ids, calls)

@@ -88,9 +88,9 @@ func storeLogin(cmd *cobra.Command) error {
 func readToken(cmd *cobra.Command) (string, error) {
 	var b []byte
 	var err error
-	if file, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // a file descriptor fits
+	if file, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		fmt.Fprint(cmd.ErrOrStderr(), "API key: ")
-		b, err = term.ReadPassword(int(file.Fd())) //nolint:gosec // a file descriptor fits
+		b, err = term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(cmd.ErrOrStderr())
 	} else {
 		b, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64<<10))

@@ -69,7 +69,7 @@ func providersFromEnvironment() ([]oidc.Config, error) {
 	if path == "" {
 		return providers, nil
 	}
-	document, err := os.ReadFile(path)
+	document, err := os.ReadFile(path) //nolint:gosec // the file that the administrator names
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_OIDC_FILE: %w", err)
 	}

@@ -84,8 +84,9 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 	require.ErrorContains(t, err, "their own ancestors")
 	f := sound().project("a/p", Limits{Limit: Vector{GPU: 9, CPU: -1}})
 	_, err = NewTree(f.levels)
-	require.Len(t, err.(*apperr.Error).Fields, 2)
-	require.Equal(t, f.ids["a/p"].String()+".limit.cpu", err.(*apperr.Error).Fields[0].Path)
+	fields := apperr.FieldsOf(err)
+	require.Len(t, fields, 2)
+	require.Equal(t, f.ids["a/p"].String()+".limit.cpu", fields[0].Path)
 }
 
 func TestEffectiveLimit(t *testing.T) {

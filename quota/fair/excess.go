@@ -68,8 +68,8 @@ func (s *state) tooMuch(i, axis int) []*holding {
 			break
 		}
 	}
-	for k := len(list) - 1; k >= 0; k-- {
-		if n := list[k].ask.on(axis); sum-n >= over {
+	for k, l := range slices.Backward(list) {
+		if n := l.ask.on(axis); sum-n >= over {
 			sum -= n
 			list = slices.Delete(list, k, k+1)
 		}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -142,8 +143,8 @@ func (p plot) area(part []Sample, low, high func(Sample) float64) string {
 	top, bottom := p.corners(part, high), p.corners(part, low)
 	var b strings.Builder
 	b.WriteString("M" + strings.Join(top, "L"))
-	for i := len(bottom) - 1; i >= 0; i-- {
-		b.WriteString("L" + bottom[i])
+	for _, corner := range slices.Backward(bottom) {
+		b.WriteString("L" + corner)
 	}
 	return b.String() + "Z"
 }

@@ -12,7 +12,7 @@ import (
 // control that names secrets.
 const (
 	SecretName  = "$secret_name"
-	SecretValue = "$secret_value" //nolint:gosec // the name of a control
+	SecretValue = "$secret_value"
 )
 
 // NewSecret is a secret that was typed into a form.
