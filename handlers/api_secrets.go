@@ -47,7 +47,7 @@ func (h *Handlers) secretsAPI(api huma.API) {
 	put := huma.Operation{
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{name}", Tags: []string{"Secrets"},
 		Summary: "Keep a secret, in place of an older value", MaxBodyBytes: maxSecretForm,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity},
 	}
 	operation(h, api, put, h.apiPutSecret)
 	remove := huma.Operation{

@@ -311,7 +311,7 @@ func TestFilesSurviveAMessage(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, res.StatusCode, text)
 
 	res, _, _ = b.postFiles(t, launchPath, values, part{"inputs.labels", "labels.csv", strings.Repeat("x", 101)})
-	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode, "larger than the type allows")
+	require.Equal(t, http.StatusRequestEntityTooLarge, res.StatusCode, "larger than the type allows")
 
 	res, doc, text = b.postFiles(t, "/uploads?"+url.Values{"type": {"File"}, "name": {"inputs.labels"}}.Encode(), nil, part{"file", "x.csv", "1,2"})
 	require.Equal(t, http.StatusCreated, res.StatusCode, text)

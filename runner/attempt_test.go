@@ -105,6 +105,7 @@ func TestEnvironmentOfATask(t *testing.T) {
 		"FLOWFORGE_AUTH_TOKEN": "token-e.1.2", "FLOWFORGE_HEARTBEAT_INTERVAL": "5",
 		"FLOWFORGE_INPUTS": filepath.Join(base, "inputs.json"), "FLOWFORGE_OUTPUTS": filepath.Join(base, "outputs"),
 		"FLOWFORGE_CHECKPOINTS": filepath.Join(base, "checkpoints"),
+		"FLOWFORGE_PREEMPTED":   filepath.Join(base, "preempted"),
 		"FLOWFORGE_SPOOL":       filepath.Join(base, "spool"),
 		"FLOWFORGE_PARAM_NAME":  "a b", "FLOWFORGE_PARAM_LEARNING_RATE": "0.1", "FLOWFORGE_PARAM_ON": "true",
 	}

@@ -94,7 +94,7 @@ func (t *Tree) arrange(levels []Level) error {
 		}
 	}
 	t.add(children[uuid.Nil][0], -1)
-	for i := range len(t.levels) {
+	for i := 0; i < len(t.levels); i++ { //nolint:intrange // the list grows meanwhile
 		below := children[t.levels[i].ID]
 		slices.SortFunc(below, func(a, b Level) int { return cmp.Or(cmp.Compare(a.Name, b.Name), bytes.Compare(a.ID[:], b.ID[:])) })
 		for _, l := range below {
