@@ -93,7 +93,7 @@ func TestFormWithScript(t *testing.T) {
 
 	require.NoError(t, page.Locator(`[id="f-labels"]`).SetInputFiles([]playwright.InputFile{{Name: "labels.csv", MimeType: "text/csv", Buffer: []byte("a,b\n")}}))
 	holds(t, page.Locator("[data-stored]"), "labels.csv")
-	holds(t, page.Locator("#launch-status"), "Ready to launch")
+	accepted(t, page)
 
 	id := launchNow(t, page)
 	got := shared.server.inputsOf(t, id)

@@ -49,6 +49,13 @@ func holds(t *testing.T, l playwright.Locator, text string) {
 	require.NoError(t, expect().Locator(l).ToContainText(text))
 }
 
+// accepted waits until the launch form has nothing to ask for: it says when it would
+// start, which depends on what the other stories run.
+func accepted(t *testing.T, page playwright.Page) {
+	t.Helper()
+	require.NoError(t, expect().Locator(page.Locator("#launch-status")).ToContainText(regexp.MustCompile("Fits now|Would wait")))
+}
+
 func hasValue(t *testing.T, l playwright.Locator, value string) {
 	t.Helper()
 	require.NoError(t, expect().Locator(l).ToHaveValue(value))

@@ -21,7 +21,7 @@ func TestReadmePictures(t *testing.T) {
 	require.NoError(t, page.SetViewportSize(1280, 1000))
 	visit(t, page, "/workflows/digits.train/launch")
 	fill(t, input(page, "epochs"), "40")
-	holds(t, page.Locator("#launch-status"), "Ready to launch")
+	accepted(t, page)
 	require.NoError(t, page.Locator("h1").Click()) // no focus ring in the picture
 	take(t, page, "launch.png")
 	fill(t, page.GetByLabel("Name"), "Forty epochs, hidden layer")

@@ -31,7 +31,7 @@ func TestWidgetsOfTheTour(t *testing.T) {
 	fill(t, input(page, "hyperparameters.dropout"), "0.4")
 	fill(t, input(page, "data"), "uci")
 	click(t, page.Locator(".listbox").GetByRole("option", playwright.LocatorGetByRoleOptions{Name: "uci-digits@1"}).First())
-	holds(t, page.Locator("#launch-status"), "Ready to launch")
+	accepted(t, page)
 
 	id := launchNow(t, page)
 	got := shared.server.inputsOf(t, id)
