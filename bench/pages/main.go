@@ -75,7 +75,7 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 	fmt.Printf("%d executions, %d requests a page\n\n| page | p50 | p95 | most | size |\n|---|--:|--:|--:|--:|\n", executions, requests)
 	for _, path := range []string{
 		"/", "/executions", "/executions?state=FAILED", "/executions?state=SUCCEEDED&workflow=tour.fanout", "/executions?q=nothing-is-called-so",
-		"/executions/" + id, "/workflows", "/workflows/tour.fanout", "/workflows/digits.train/launch", "/artifacts", "/types",
+		"/executions/" + id, "/workflows", "/workflows/tour.fanout", "/workflows/digits.train/launch", "/artifacts", "/types", "/admin/quotas", "/teams/mine", "/waiting", "/admin", "/admin/audit",
 	} {
 		if err := s.measure(ctx, path, requests); err != nil {
 			return err
