@@ -209,6 +209,8 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	l.batch.finished = true
 	if l.admitted {
 		l.batch.release[fair.ExecutionItself] = oneExecution()
+	} else {
+		l.service.quota.Withdraw(l.id, nil) // an offer must not begin what has ended
 	}
 	text := ""
 	if l.failure != nil {

@@ -6,12 +6,14 @@ package identity
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/auth/oidc"
 	"github.com/flowforge/flowforge/db"
@@ -61,13 +63,31 @@ func (s *Service) provider(id string) *oidc.Provider {
 	return nil
 }
 
-// change runs f in a transaction and takes over what it changed of the policies.
+// change runs f in a transaction, after every other change of roles, and takes
+// over what it changed of the policies. When that fails, their own round finds
+// the change half a second later.
 func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error {
-	err := db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error { return f(q) })
+	err := db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockTenancy(ctx); err != nil {
+			return fmt.Errorf("lock the tenancy: %w", err)
+		}
+		return f(q)
+	})
 	if err != nil {
 		return err //nolint:wrapcheck // says enough
 	}
-	return s.cfg.Policies.Reload(ctx)
+	_ = s.cfg.Policies.Reload(context.WithoutCancel(ctx))
+	return nil
+}
+
+// account returns whom ctx acts for, for what is about the account as a whole: an
+// API key, which may be narrowed to a project or to reading, does not reach it.
+func account(ctx context.Context) (auth.Subject, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err == nil && strings.HasPrefix(subject.Credential, "key:") {
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "An API key does not reach the sessions and keys of an account. Sign in for that.")
+	}
+	return subject, err
 }
 
 // Profile is who somebody is and what they may do where.

@@ -44,7 +44,7 @@ type Account struct {
 // Keys returns the keys of whoever ctx acts for, and those of the service
 // accounts of projects where they may change the members.
 func (s *Service) Keys(ctx context.Context) ([]Key, error) {
-	subject, err := auth.SignedIn(ctx)
+	subject, err := account(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // Sessions returns the sessions of whoever ctx acts for, the one used last first.
 func (s *Service) Sessions(ctx context.Context) ([]auth.Session, error) {
-	subject, err := auth.SignedIn(ctx)
+	subject, err := account(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (s *Service) Sessions(ctx context.Context) ([]auth.Session, error) {
 // EndSession ends one of the subject's own sessions, at its very next request. It
 // fails with apperr.NotFound for one that is not theirs.
 func (s *Service) EndSession(ctx context.Context, id uuid.UUID) error {
-	subject, err := auth.SignedIn(ctx)
+	subject, err := account(ctx)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *Service) EndSession(ctx context.Context, id uuid.UUID) error {
 
 // EndAllSessions signs the subject out everywhere, here too.
 func (s *Service) EndAllSessions(ctx context.Context) error {
-	subject, err := auth.SignedIn(ctx)
+	subject, err := account(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,19 +32,21 @@ type locked struct {
 // lock locks the counters of the path of project with q. Everybody locks the
 // root first, so whoever holds the lock sees use and limits that nobody changes.
 func (s *Service) lock(ctx context.Context, q *db.Queries, project uuid.UUID) (*locked, error) {
-	l := &locked{queries: q, project: project, tree: s.fair.Tree()}
+	tree, revision := s.treeInForce()
+	l := &locked{queries: q, project: project, tree: tree}
 	ids := l.tree.Path(project)
 	if ids == nil { // younger than the last look at the tree
-		tree, err := s.loadTree(ctx, q)
-		if err != nil {
+		var err error
+		if l.tree, err = s.loadTree(ctx, q); err != nil {
 			return nil, err
 		}
-		if l.tree, ids = tree, tree.Path(project); ids == nil {
+		revision = -1 // read again under the lock
+		if ids = l.tree.Path(project); ids == nil {
 			return nil, apperr.New(apperr.NotFound, "There is no project %s.", project)
 		}
 	}
 	root, err := l.take(ctx, ids)
-	if err != nil || root == s.treeRevision() {
+	if err != nil || root == revision {
 		return l, err
 	}
 	// The limits or the tree have changed since: the lock keeps what is read now.

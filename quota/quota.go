@@ -83,8 +83,10 @@ type Service struct {
 
 	stale atomic.Bool // memory believed in room that the rows do not have
 
+	trees    sync.Mutex // held while the scheduler's tree and its revision change
+	revision int64      // of the tree in use
+
 	mu       sync.Mutex
-	revision int64                   // of the tree in use
 	stored   map[uuid.UUID]int64     // bytes of artifacts at or below each level
 	projects map[uuid.UUID]int64     // of which these are the projects'
 	full     map[uuid.UUID]uuid.UUID // executions that wait for storage, with their project

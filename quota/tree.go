@@ -25,7 +25,7 @@ func (s *Service) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for changed limits: %w", err)
 	}
-	if revision == s.treeRevision() {
+	if _, known := s.treeInForce(); revision == known {
 		return nil
 	}
 	return s.Reload(ctx)
@@ -46,10 +46,23 @@ func (s *Service) meet(ctx context.Context, q *db.Queries, project uuid.UUID) {
 	}
 }
 
-func (s *Service) treeRevision() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.revision
+// treeInForce returns the tree in use and its revision, which belong together.
+func (s *Service) treeInForce() (*fair.Tree, int64) {
+	s.trees.Lock()
+	defer s.trees.Unlock()
+	return s.fair.Tree(), s.revision
+}
+
+// putInForce makes tree the one in use, unless a newer one is.
+func (s *Service) putInForce(tree *fair.Tree, revision int64) bool {
+	s.trees.Lock()
+	defer s.trees.Unlock()
+	if revision < s.revision {
+		return false
+	}
+	s.fair.SetTree(tree)
+	s.revision = revision
+	return true
 }
 
 // loadTree reads the tree with q and puts it in force, unless a newer one is.
@@ -73,14 +86,7 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 	if err != nil {
 		return nil, fmt.Errorf("the limits: %w", err)
 	}
-	s.mu.Lock()
-	newer := revision >= s.revision
-	if newer {
-		s.revision = revision
-	}
-	s.mu.Unlock()
-	if newer {
-		s.fair.SetTree(tree)
+	if s.putInForce(tree, revision) {
 		s.wakeStored()
 	}
 	return tree, nil

@@ -170,6 +170,9 @@ func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (U
 				return "", nil, nil, err
 			}
 		}
+		if _, err := q.EndSessionsOfUser(ctx, id); err != nil {
+			return "", nil, nil, fmt.Errorf("end sessions of %s: %w", id, err)
+		}
 		row.InstallationAdmin = admin
 		action := "user.make_admin"
 		if !admin {

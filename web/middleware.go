@@ -153,15 +153,15 @@ func (s *Site) subject(w http.ResponseWriter, r *http.Request) (auth.Subject, bo
 	if header == "" {
 		return s.cfg.Sessions.Subject(r)
 	}
-	if err := s.LoginAllowed(w, r); err != nil {
-		return auth.Subject{}, false, err
-	}
 	token, ok := strings.CutPrefix(header, "Bearer ")
 	if !ok {
 		return auth.Subject{}, false, apperr.New(apperr.Unauthenticated, "Send the API token as \"Authorization: Bearer …\".")
 	}
 	subject, err := s.cfg.Tokens.Verify(r.Context(), token)
 	if apperr.Is(err, apperr.Unauthenticated) {
+		if limited := s.LoginAllowed(w, r); limited != nil {
+			return auth.Subject{}, false, limited
+		}
 		s.LoginFailed(w, r)
 	}
 	return subject, err == nil, err
