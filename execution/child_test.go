@@ -160,13 +160,16 @@ func childLaunches(ctx context.Context, engine *execution.Service) error {
 }
 
 func cancelWhenRunning(ctx context.Context, engine *execution.Service, e execution.Execution) {
-	hints, err := engine.Watch(ctx, e.ID)
-	for err == nil && ctx.Err() == nil && !e.Status.Ended() {
-		if e, err = engine.Get(ctx, e.ID); err == nil && e.Counts.Running > 0 {
-			_ = engine.Cancel(ctx, e.ID, "the test asks")
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for ctx.Err() == nil && !e.Status.Ended() {
+		if now, err := engine.Get(ctx, e.ID); err == nil {
+			e = now
+		}
+		if e.Counts.Running > 0 && engine.Cancel(ctx, e.ID, "the test asks") == nil {
 			return
 		}
-		<-hints
+		<-look.C
 	}
 }
 

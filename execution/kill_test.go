@@ -294,7 +294,7 @@ func (b *killBundle) crashAt(point string, env ...string) {
 	select {
 	case <-done:
 		require.Equal(b.t, crashCode, cmd.ProcessState.ExitCode(), "the server did not crash on purpose")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		<-done
 		b.t.Fatalf("the server never came to %s", point)
@@ -321,7 +321,7 @@ operators:
   - {name: after, type: noop, depends_on: [long]}
 `)
 			b.crashAt(point, envCancel+"=1")
-			b.waitAll(1, 20*time.Second)
+			b.waitAll(1, time.Minute)
 			b.checkAll("CANCELLED", nil)
 		})
 	}
