@@ -36,7 +36,7 @@ operators:
 			require.True(t, b.eventually("SELECT count(*) FROM nodes WHERE state = 'READY' AND reason->>'code' = 'PREEMPTED'"), "its node waits and says for whom")
 			b.limitCPU(4000)
 			touch(t, b.dir+"/stop")
-			b.waitAll(1, 30*time.Second)
+			b.waitAll(1, time.Minute)
 			b.checkAll("SUCCEEDED", map[string]int{"long": 2})
 		})
 	}

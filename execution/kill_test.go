@@ -225,7 +225,7 @@ func TestKillPoints(t *testing.T) {
 			b := setupKill(t)
 			b.register(killDoc(b.dir))
 			b.crashAt(point)
-			b.waitAll(1, 20*time.Second)
+			b.waitAll(1, time.Minute)
 			b.checkAll("SUCCEEDED", killAttempts())
 		})
 	}
@@ -247,7 +247,7 @@ operators:
   - {name: after, type: noop, depends_on: [slow]}
 `, b.dir))
 			b.crashAt(point)
-			b.waitAll(1, 30*time.Second)
+			b.waitAll(1, time.Minute)
 			b.checkAll("SUCCEEDED", map[string]int{"slow": 1})
 		})
 	}
@@ -277,7 +277,7 @@ func TestGracefulStop(t *testing.T) {
 		_ = last.Process.Kill()
 		_ = last.Wait()
 	})
-	b.waitAll(10, 40*time.Second)
+	b.waitAll(10, time.Minute)
 	b.checkAll("SUCCEEDED", killAttempts())
 }
 
