@@ -67,7 +67,6 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 	}
 	e := fromRow(row)
 	hideOthers(ctx, e.Reason)
-	hideOthers(ctx, e.Reason)
 	if e.Counts.Queued+e.Counts.Running > 0 {
 		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
 			return Execution{}, err

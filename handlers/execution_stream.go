@@ -112,12 +112,16 @@ func (p *executionPush) send(ctx context.Context) error {
 			return err
 		}
 	}
+	return p.endWhen(ended, len(u.Lines))
+}
+
+// endWhen ends the stream of what has ended. Lines are taken up before the end of
+// their node is: once the history is out, a few looks without lines are enough.
+func (p *executionPush) endWhen(ended bool, lines int) error {
 	if !ended {
 		return nil
 	}
-	// Lines are taken up before the end of their node is: once the history is out,
-	// a few silent looks are enough.
-	if len(u.Lines) > 0 || !p.caughtUp {
+	if lines > 0 || !p.caughtUp {
 		p.quiet = 0
 		return nil
 	}

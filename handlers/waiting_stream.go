@@ -69,20 +69,7 @@ func (p *nodePush) send(ctx context.Context) error {
 			return err
 		}
 	}
-	if !d.State.Ended() {
-		return nil
-	}
-	if len(u.Lines) > 0 || !p.caughtUp {
-		p.quiet = 0
-		return nil
-	}
-	if p.quiet++; p.quiet < 3 {
-		return nil
-	}
-	if err := p.stream.Send("end", "", nil); err != nil {
-		return err
-	}
-	return errStreamDone
+	return p.endWhen(d.State.Ended(), len(u.Lines))
 }
 
 func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.NodeUpdate, error) {
