@@ -62,6 +62,13 @@ type Attempt struct {
 	CpuSeconds   *float64
 	PeakRssBytes *int64
 	Outputs      json.RawMessage
+	Class        string
+	Namespace    string
+	Pod          string
+	Machine      string
+	MemoryMib    int32
+	Gpus         int32
+	GpuType      string
 }
 
 type AuditLog struct {
@@ -195,6 +202,14 @@ type GroupRole struct {
 	CreatedBy *uuid.UUID
 }
 
+type Lease struct {
+	Name      string
+	Holder    string
+	Term      int64
+	Address   string
+	ExpiresAt time.Time
+}
+
 type Membership struct {
 	ID        uuid.UUID
 	UserID    uuid.UUID
@@ -247,6 +262,18 @@ type OperatorDuration struct {
 	Operator   string
 	Durations  []int64
 	UpdatedAt  time.Time
+}
+
+type PodEvent struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	EventID     string
+	At          time.Time
+	Warning     bool
+	Reason      string
+	Message     string
+	Count       int32
 }
 
 type ProjectBlob struct {

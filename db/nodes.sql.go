@@ -80,7 +80,7 @@ func (q *Queries) AttemptOutputs(ctx context.Context, executionID uuid.UUID, nod
 }
 
 const attemptsOfNodes = `-- name: AttemptsOfNodes :many
-SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs FROM attempts
+SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type FROM attempts
 WHERE execution_id = $1 AND (cardinality($2::int[]) = 0 OR node_index = ANY ($2::int[]))
 ORDER BY node_index, attempt
 LIMIT $3
@@ -111,6 +111,13 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 			&i.CpuSeconds,
 			&i.PeakRssBytes,
 			&i.Outputs,
+			&i.Class,
+			&i.Namespace,
+			&i.Pod,
+			&i.Machine,
+			&i.MemoryMib,
+			&i.Gpus,
+			&i.GpuType,
 		); err != nil {
 			return nil, err
 		}
@@ -251,7 +258,7 @@ func (q *Queries) ListActiveNodes(ctx context.Context, executionID uuid.UUID, ma
 }
 
 const listAttempts = `-- name: ListAttempts :many
-SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs FROM attempts
+SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type FROM attempts
 WHERE execution_id = $1 AND node_index = $2
 ORDER BY attempt
 `
@@ -281,6 +288,13 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 			&i.CpuSeconds,
 			&i.PeakRssBytes,
 			&i.Outputs,
+			&i.Class,
+			&i.Namespace,
+			&i.Pod,
+			&i.Machine,
+			&i.MemoryMib,
+			&i.Gpus,
+			&i.GpuType,
 		); err != nil {
 			return nil, err
 		}

@@ -543,6 +543,15 @@ type AttemptSpec struct {
 	Requirements   []string           `protobuf:"bytes,20,rep,name=requirements,proto3" json:"requirements,omitempty"`                        // Python requirements of a cached virtual environment
 	MemoryLimitMib int64              `protobuf:"varint,21,opt,name=memory_limit_mib,json=memoryLimitMib,proto3" json:"memory_limit_mib,omitempty"`
 	PreemptGraceMs int64              `protobuf:"varint,22,opt,name=preempt_grace_ms,json=preemptGraceMs,proto3" json:"preempt_grace_ms,omitempty"` // from SIGTERM to SIGKILL when the attempt has to make room
+	// What a launcher that places attempts itself needs; the local one passes them over.
+	Resources        *Resources `protobuf:"bytes,23,opt,name=resources,proto3" json:"resources,omitempty"`            // of each pod
+	Image            string     `protobuf:"bytes,24,opt,name=image,proto3" json:"image,omitempty"`                    // container image of the command; empty: the installation's
+	PodJson          string     `protobuf:"bytes,25,opt,name=pod_json,json=podJson,proto3" json:"pod_json,omitempty"` // the operator's pod fields, a JSON object; empty: none
+	Pods             int32      `protobuf:"varint,26,opt,name=pods,proto3" json:"pods,omitempty"`                     // that run the attempt together (a gang); 0 means 1
+	Resident         bool       `protobuf:"varint,27,opt,name=resident,proto3" json:"resident,omitempty"`             // may run in a pod that is kept warm for its project and image
+	WorkflowId       string     `protobuf:"bytes,28,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"`
+	CheckpointSha256 string     `protobuf:"bytes,29,opt,name=checkpoint_sha256,json=checkpointSha256,proto3" json:"checkpoint_sha256,omitempty"` // manifest of the folder that earlier attempts saved; empty: none
+	Traceparent      string     `protobuf:"bytes,31,opt,name=traceparent,proto3" json:"traceparent,omitempty"`                                   // W3C trace context of the attempt; empty: not traced
 	// Marks {"$secret": …} in inputs_json whose values the runner fetches: a spec never holds one.
 	Secrets       []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -744,6 +753,62 @@ func (x *AttemptSpec) GetPreemptGraceMs() int64 {
 	return 0
 }
 
+func (x *AttemptSpec) GetResources() *Resources {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetPodJson() string {
+	if x != nil {
+		return x.PodJson
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetPods() int32 {
+	if x != nil {
+		return x.Pods
+	}
+	return 0
+}
+
+func (x *AttemptSpec) GetResident() bool {
+	if x != nil {
+		return x.Resident
+	}
+	return false
+}
+
+func (x *AttemptSpec) GetWorkflowId() string {
+	if x != nil {
+		return x.WorkflowId
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetCheckpointSha256() string {
+	if x != nil {
+		return x.CheckpointSha256
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
+}
+
 func (x *AttemptSpec) GetSecrets() []*InputSecret {
 	if x != nil {
 		return x.Secrets
@@ -820,6 +885,83 @@ func (x *InputSecret) GetPointer() string {
 	return ""
 }
 
+// Resources are what one attempt asks for, of each of its pods.
+type Resources struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CpuMillis     int32                  `protobuf:"varint,1,opt,name=cpu_millis,json=cpuMillis,proto3" json:"cpu_millis,omitempty"`
+	MemoryMib     int64                  `protobuf:"varint,2,opt,name=memory_mib,json=memoryMib,proto3" json:"memory_mib,omitempty"`
+	Gpus          int32                  `protobuf:"varint,3,opt,name=gpus,proto3" json:"gpus,omitempty"`
+	GpuType       string                 `protobuf:"bytes,4,opt,name=gpu_type,json=gpuType,proto3" json:"gpu_type,omitempty"`
+	StorageMib    int64                  `protobuf:"varint,5,opt,name=storage_mib,json=storageMib,proto3" json:"storage_mib,omitempty"` // of scratch space on disk
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Resources) Reset() {
+	*x = Resources{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Resources) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Resources) ProtoMessage() {}
+
+func (x *Resources) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Resources.ProtoReflect.Descriptor instead.
+func (*Resources) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Resources) GetCpuMillis() int32 {
+	if x != nil {
+		return x.CpuMillis
+	}
+	return 0
+}
+
+func (x *Resources) GetMemoryMib() int64 {
+	if x != nil {
+		return x.MemoryMib
+	}
+	return 0
+}
+
+func (x *Resources) GetGpus() int32 {
+	if x != nil {
+		return x.Gpus
+	}
+	return 0
+}
+
+func (x *Resources) GetGpuType() string {
+	if x != nil {
+		return x.GpuType
+	}
+	return ""
+}
+
+func (x *Resources) GetStorageMib() int64 {
+	if x != nil {
+		return x.StorageMib
+	}
+	return 0
+}
+
 type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Command       []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
@@ -831,7 +973,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +985,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +998,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Process) GetCommand() []string {
@@ -893,7 +1035,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1047,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1060,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Http) GetMethod() string {
@@ -971,7 +1113,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1125,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1138,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1053,7 +1195,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1207,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1220,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1121,7 +1263,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1275,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1288,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1174,7 +1316,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1328,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1341,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1237,7 +1379,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1391,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1404,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1320,7 +1462,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\x8c\a\n" +
+	"\x10ShutdownResponse\"\x94\t\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1347,7 +1489,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x0epackage_sha256\x18\x13 \x01(\tR\rpackageSha256\x12\"\n" +
 	"\frequirements\x18\x14 \x03(\tR\frequirements\x12(\n" +
 	"\x10memory_limit_mib\x18\x15 \x01(\x03R\x0ememoryLimitMib\x12(\n" +
-	"\x10preempt_grace_ms\x18\x16 \x01(\x03R\x0epreemptGraceMs\x123\n" +
+	"\x10preempt_grace_ms\x18\x16 \x01(\x03R\x0epreemptGraceMs\x125\n" +
+	"\tresources\x18\x17 \x01(\v2\x17.flowforge.v1.ResourcesR\tresources\x12\x14\n" +
+	"\x05image\x18\x18 \x01(\tR\x05image\x12\x19\n" +
+	"\bpod_json\x18\x19 \x01(\tR\apodJson\x12\x12\n" +
+	"\x04pods\x18\x1a \x01(\x05R\x04pods\x12\x1a\n" +
+	"\bresident\x18\x1b \x01(\bR\bresident\x12\x1f\n" +
+	"\vworkflow_id\x18\x1c \x01(\tR\n" +
+	"workflowId\x12+\n" +
+	"\x11checkpoint_sha256\x18\x1d \x01(\tR\x10checkpointSha256\x12 \n" +
+	"\vtraceparent\x18\x1f \x01(\tR\vtraceparent\x123\n" +
 	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1355,7 +1506,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04work\"X\n" +
 	"\vInputSecret\x12/\n" +
 	"\x05grant\x18\x01 \x01(\v2\x19.flowforge.v1.SecretGrantR\x05grant\x12\x18\n" +
-	"\apointer\x18\x02 \x01(\tR\apointer\"]\n" +
+	"\apointer\x18\x02 \x01(\tR\apointer\"\x99\x01\n" +
+	"\tResources\x12\x1d\n" +
+	"\n" +
+	"cpu_millis\x18\x01 \x01(\x05R\tcpuMillis\x12\x1d\n" +
+	"\n" +
+	"memory_mib\x18\x02 \x01(\x03R\tmemoryMib\x12\x12\n" +
+	"\x04gpus\x18\x03 \x01(\x05R\x04gpus\x12\x19\n" +
+	"\bgpu_type\x18\x04 \x01(\tR\agpuType\x12\x1f\n" +
+	"\vstorage_mib\x18\x05 \x01(\x03R\n" +
+	"storageMib\"]\n" +
 	"\aProcess\x12\x18\n" +
 	"\acommand\x18\x01 \x03(\tR\acommand\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\tR\x06script\x12 \n" +
@@ -1415,7 +1575,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1430,48 +1590,50 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*ShutdownResponse)(nil), // 10: flowforge.v1.ShutdownResponse
 	(*AttemptSpec)(nil),      // 11: flowforge.v1.AttemptSpec
 	(*InputSecret)(nil),      // 12: flowforge.v1.InputSecret
-	(*Process)(nil),          // 13: flowforge.v1.Process
-	(*Http)(nil),             // 14: flowforge.v1.Http
-	(*InputFile)(nil),        // 15: flowforge.v1.InputFile
-	(*OutputSpec)(nil),       // 16: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 17: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 18: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 19: flowforge.v1.SpooledLog
-	nil,                      // 20: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 21: flowforge.v1.Http.HeadersEntry
-	(*SecretGrant)(nil),      // 22: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 23: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 24: flowforge.v1.LogEntry
+	(*Resources)(nil),        // 13: flowforge.v1.Resources
+	(*Process)(nil),          // 14: flowforge.v1.Process
+	(*Http)(nil),             // 15: flowforge.v1.Http
+	(*InputFile)(nil),        // 16: flowforge.v1.InputFile
+	(*OutputSpec)(nil),       // 17: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 18: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 19: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 20: flowforge.v1.SpooledLog
+	nil,                      // 21: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 22: flowforge.v1.Http.HeadersEntry
+	(*SecretGrant)(nil),      // 23: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 24: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 25: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	13, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	14, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	20, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	15, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	16, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	12, // 7: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	22, // 8: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	21, // 9: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	23, // 10: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	18, // 11: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	24, // 12: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 13: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 14: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 15: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 16: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 17: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 18: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 19: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 20: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 21: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 22: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	18, // [18:23] is the sub-list for method output_type
-	13, // [13:18] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	15, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	21, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	16, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	17, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	13, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	12, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	23, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	22, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	24, // 11: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	19, // 12: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	25, // 13: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 14: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 15: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 16: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 17: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 18: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 19: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 20: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 21: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 22: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 23: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	19, // [19:24] is the sub-list for method output_type
+	14, // [14:19] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1490,7 +1652,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

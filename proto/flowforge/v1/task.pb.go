@@ -1545,6 +1545,7 @@ type Finished struct {
 	Outputs       []*Output              `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	CpuSeconds    float64                `protobuf:"fixed64,7,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	PeakRssBytes  int64                  `protobuf:"varint,8,opt,name=peak_rss_bytes,json=peakRssBytes,proto3" json:"peak_rss_bytes,omitempty"`
+	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"` // finer than the outcome, such as "out_of_memory"; empty: nothing to add
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1633,6 +1634,13 @@ func (x *Finished) GetPeakRssBytes() int64 {
 		return x.PeakRssBytes
 	}
 	return 0
+}
+
+func (x *Finished) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
 }
 
 // Output is a value (small JSON) or a blob that has been uploaded.
@@ -1904,7 +1912,7 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"l\n" +
 	"\tTelemetry\x12*\n" +
 	"\x04logs\x18\x01 \x03(\v2\x16.flowforge.v1.LogEntryR\x04logs\x123\n" +
-	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"\xa9\x02\n" +
+	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"\xbf\x02\n" +
 	"\bFinished\x12\x1d\n" +
 	"\n" +
 	"started_at\x18\x01 \x01(\x03R\tstartedAt\x12\x1f\n" +
@@ -1916,7 +1924,8 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\aoutputs\x18\x06 \x03(\v2\x14.flowforge.v1.OutputR\aoutputs\x12\x1f\n" +
 	"\vcpu_seconds\x18\a \x01(\x01R\n" +
 	"cpuSeconds\x12$\n" +
-	"\x0epeak_rss_bytes\x18\b \x01(\x03R\fpeakRssBytes\"\x85\x01\n" +
+	"\x0epeak_rss_bytes\x18\b \x01(\x03R\fpeakRssBytes\x12\x14\n" +
+	"\x05class\x18\t \x01(\tR\x05class\"\x85\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\tH\x00R\x05value\x12(\n" +
