@@ -60,6 +60,8 @@ type operatorJSON struct {
 	DependsOn   []string          `json:"depends_on,omitempty"`
 	Preemptible *bool             `json:"preemptible,omitempty"`
 	GracePeriod string            `json:"grace_period,omitempty"`
+	Resident    bool              `json:"resident,omitempty"`
+	Pod         json.RawMessage   `json:"pod,omitempty"`
 }
 
 type resourcesJSON struct {
@@ -71,6 +73,7 @@ type resourcesJSON struct {
 	Network string `json:"network_bandwidth,omitempty"`
 	Pods    int    `json:"pods,omitempty"`
 	Spread  bool   `json:"spread,omitempty"`
+	Shm     string `json:"shm,omitempty"`
 }
 
 type codeJSON struct {
@@ -98,6 +101,13 @@ type retryJSON struct {
 	MaxDelay     string  `json:"max_delay"`
 	Jitter       float64 `json:"jitter"`
 	FailFast     bool    `json:"fail_fast"`
+
+	Memory *memoryGrowthJSON `json:"memory,omitempty"`
+}
+
+type memoryGrowthJSON struct {
+	Factor float64 `json:"factor"`
+	Limit  string  `json:"limit"`
 }
 
 // MarshalJSON writes the canonical form, which Parse reads back.
@@ -132,7 +142,7 @@ func (d *Definition) Canonical() ([]byte, [sha256.Size]byte, error) {
 func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
-		Environment: o.Environment, DependsOn: o.DependsOn,
+		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())
@@ -163,8 +173,15 @@ func (o *Operator) wire() operatorJSON {
 		out.GracePeriod = writeDuration(o.GracePeriod)
 	}
 	if o.Retry != defaultRetry() {
-		r := o.Retry
-		out.Retry = &retryJSON{r.Limit, writeDuration(r.InitialDelay), r.Factor, writeDuration(r.MaxDelay), r.Jitter, r.FailFast}
+		out.Retry = o.Retry.wire()
+	}
+	return out
+}
+
+func (r Retry) wire() *retryJSON {
+	out := &retryJSON{r.Limit, writeDuration(r.InitialDelay), r.Factor, writeDuration(r.MaxDelay), r.Jitter, r.FailFast, nil}
+	if r.Memory.Factor > 0 {
+		out.Memory = &memoryGrowthJSON{r.Memory.Factor, writeMiB(r.Memory.LimitMiB)}
 	}
 	return out
 }
@@ -187,13 +204,16 @@ func (r Resources) wire() *resourcesJSON {
 	if r.CPUMillis > 0 {
 		out.CPU = strconv.Itoa(r.CPUMillis) + "m"
 	}
-	if r.MemoryMiB > 0 {
-		out.Memory = strconv.Itoa(r.MemoryMiB) + "Mi"
-	}
-	if r.StorageMiB > 0 {
-		out.Storage = strconv.Itoa(r.StorageMiB) + "Mi"
-	}
+	out.Memory, out.Storage, out.Shm = writeMiB(r.MemoryMiB), writeMiB(r.StorageMiB), writeMiB(r.ShmMiB)
 	return out
+}
+
+// writeMiB writes an amount of memory; "" for none.
+func writeMiB(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n) + "Mi"
 }
 
 // writeDuration writes "10m" rather than "10m0s".

@@ -4,6 +4,8 @@
 package workflow
 
 import (
+	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -69,6 +71,12 @@ type Operator struct {
 	// GracePeriod is how long a preempted attempt has to save a checkpoint, from
 	// SIGTERM to SIGKILL; 0 means DefaultGracePeriod.
 	GracePeriod time.Duration
+	// Resident lets attempts run in pods that are kept warm for their project and
+	// image, many after one another.
+	Resident bool
+	// Pod holds the fields of the operator's pods under the names that Kubernetes
+	// gives them, as canonical JSON; nil for none. Launchers without pods pass it over.
+	Pod json.RawMessage
 }
 
 // DefaultGracePeriod is how long a preempted attempt may take to end by itself.
@@ -139,6 +147,7 @@ type Resources struct {
 	Network    string // a wish such as "high"
 	Pods       int    // that run one attempt together, each with these resources; 0 means 1
 	Spread     bool   // GPUs may stand on several machines when no machine has enough
+	ShmMiB     int    // of shared memory (/dev/shm) in each pod; 0 leaves the choice to the launcher
 }
 
 // Code is what a process operator runs.
@@ -176,6 +185,22 @@ type Retry struct {
 	MaxDelay     time.Duration
 	Jitter       float64 // 0 to 1, the share of the delay
 	FailFast     bool    // the final failure skips what depends on the operator and stops the rest
+	Memory       MemoryGrowth
+}
+
+// MemoryGrowth lets the attempt after one that ran out of memory ask for more:
+// Factor times as much, up to LimitMiB. The zero value asks for the same again.
+type MemoryGrowth struct {
+	Factor   float64
+	LimitMiB int
+}
+
+// After returns what to ask for once memoryMiB did not suffice.
+func (g MemoryGrowth) After(memoryMiB int) int {
+	if g.Factor <= 1 || memoryMiB <= 0 {
+		return memoryMiB
+	}
+	return max(memoryMiB, int(min(math.Ceil(float64(memoryMiB)*g.Factor), float64(g.LimitMiB))))
 }
 
 // defaultRetry holds for whatever a retry section leaves out.

@@ -62,11 +62,14 @@ func (p *parser) operator(v any, path string) Operator {
 		Retry:       p.retry(o),
 		DependsOn:   o.texts(MaxPorts, "depends_on"),
 		GracePeriod: o.duration(0, "grace_period"),
+		Resident:    o.boolean(false, "resident"),
+		Pod:         o.pod(),
 	}
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {
 		o.add(o.at("grace_period"), "A preempted task has at most %s to end.", writeDuration(maxGracePeriod))
 	}
+	o.checkPods(&op)
 	if op.Name == "inputs" {
 		o.add(o.at("name"), `The name "inputs" stands for the inputs of the workflow.`)
 	}
@@ -281,7 +284,7 @@ func (p *parser) resources(parent *object) Resources {
 	if r.Pods == 1 {
 		r.Pods = 0
 	}
-	r.MemoryMiB = max(o.size(0, "memory"), o.size(1024, "memory_gb"))
+	r.MemoryMiB, r.ShmMiB = max(o.size(0, "memory"), o.size(1024, "memory_gb")), o.size(0, "shm")
 	r.StorageMiB = max(o.size(0, "storage"), o.size(1024, "storage_gb"))
 	if r.GPUType != "" && r.GPUs == 0 {
 		o.add(o.at("gpu_type"), "A GPU type without a number of GPUs has no effect; add gpu: 1.")
@@ -374,24 +377,4 @@ func (p *parser) environment(o *object) map[string]string {
 		}
 	}
 	return env
-}
-
-func (p *parser) retry(parent *object) Retry {
-	r := defaultRetry()
-	v, at, _ := parent.get("retry", "retry_policy")
-	o := p.object(v, at)
-	if o == nil {
-		return r
-	}
-	defer o.finish()
-	r.Limit = o.whole(r.Limit, 0, maxRetries, "limit", "max_retries")
-	r.InitialDelay = o.duration(r.InitialDelay, "initial_delay")
-	r.Factor = o.fraction(r.Factor, 1, 100, "factor")
-	r.MaxDelay = o.duration(max(r.MaxDelay, r.InitialDelay), "max_delay")
-	r.Jitter = o.fraction(r.Jitter, 0, 1, "jitter")
-	r.FailFast = o.boolean(r.FailFast, "fail_fast")
-	if r.MaxDelay < r.InitialDelay {
-		o.add(o.at("max_delay"), "The longest delay is shorter than the first.")
-	}
-	return r
 }

@@ -39,6 +39,7 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 	if problems, err = s.checkPackages(ctx, d); err != nil {
 		return Version{}, false, err
 	}
+	problems = append(problems, s.checkPods(d)...)
 	plan, more := d.Compile()
 	if problems = append(problems, more...); len(problems) > 0 {
 		return Version{}, false, invalid(problems)
@@ -91,6 +92,29 @@ func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Fi
 		}
 	}
 	return p.fields(), nil
+}
+
+// checkPods says what is wrong with the pod fields of the operators.
+func (s *Service) checkPods(d *Definition) []apperr.Field {
+	p := &problems{}
+	for i := range d.Operators {
+		if s.checkPod == nil || len(d.Operators[i].Pod) == 0 {
+			continue
+		}
+		err := s.checkPod(d.Operators[i].Pod)
+		if err == nil {
+			continue
+		}
+		path := fmt.Sprintf("operators[%d].pod", i)
+		fields := apperr.FieldsOf(err)
+		for _, f := range fields {
+			p.add(strings.TrimSuffix(path+"."+f.Path, "."), "%s", f.Message)
+		}
+		if len(fields) == 0 {
+			p.add(path, "%s", sentence(err.Error()))
+		}
+	}
+	return p.fields()
 }
 
 // registration is one attempt to store a version.

@@ -36,12 +36,19 @@ type Service struct {
 	packages Packages
 	now      func() time.Time
 	cache    *versionCache
+	checkPod func(fields []byte) error // nil: pod fields are not looked into
 }
 
 // NewService returns a service. A nil packages leaves code packages unchecked.
 func NewService(pool *pgxpool.Pool, types TypeSource, packages Packages, now func() time.Time) *Service {
 	return &Service{pool: pool, types: types, packages: packages, now: now, cache: newVersionCache(maxCachedVersions, maxCachedNodes)}
 }
+
+// CheckPodsWith makes Register hold the pod fields of operators, a JSON object,
+// against check. What check finds is a fault of the definition: an error of package
+// apperr with the paths of the fields at fault, or else a sentence. Call it before
+// anything else.
+func (s *Service) CheckPodsWith(check func(fields []byte) error) { s.checkPod = check }
 
 // Status says whether a workflow may be launched.
 type Status string

@@ -1,0 +1,46 @@
+package workflow
+
+import (
+	"encoding/json"
+)
+
+// maxPodBytes bounds the pod fields of one operator.
+const maxPodBytes = 64 << 10
+
+// pod reads the fields of the operator's pods as canonical JSON: names are in
+// order, and what is empty is nothing. What they mean is the launcher's (see
+// Service.CheckPodsWith).
+func (o *object) pod() json.RawMessage {
+	fields := o.mapping("pod")
+	if len(fields) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		o.add(o.at("pod"), "This cannot be written as JSON.")
+		return nil
+	}
+	if len(raw) > maxPodBytes {
+		o.add(o.at("pod"), "The fields of the pod take %d KiB, at most %d are allowed.", len(raw)>>10, maxPodBytes>>10)
+		return nil
+	}
+	return raw
+}
+
+// checkPods holds what an operator says of its pods against each other.
+func (o *object) checkPods(op *Operator) {
+	growth, memory := op.Retry.Memory, op.Resources.MemoryMiB
+	switch {
+	case growth.Factor == 0:
+	case memory == 0:
+		o.add(o.at("retry.memory"), "Only memory that is asked for can grow; add resources: {memory: 4Gi}.")
+	case growth.LimitMiB > 0 && growth.LimitMiB < memory:
+		o.add(o.at("retry.memory.limit"), "This is less than the %dMi that the first attempt asks for.", memory)
+	}
+	if op.Resident && op.Resources.Pods > 1 {
+		o.add(o.at("resident"), "Several pods together cannot run in a warm pod.")
+	}
+	if op.Resident && op.Type == TypeNoop {
+		o.add(o.at("resident"), "An operator of type noop runs nowhere.")
+	}
+}
