@@ -90,6 +90,58 @@ func (Outcome) EnumDescriptor() ([]byte, []int) {
 	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{0}
 }
 
+type MemberState int32
+
+const (
+	MemberState_MEMBER_STATE_UNSPECIFIED MemberState = 0
+	MemberState_MEMBER_STATE_READY       MemberState = 1 // its inputs are there; it waits for the others
+	MemberState_MEMBER_STATE_SUCCEEDED   MemberState = 2
+	MemberState_MEMBER_STATE_FAILED      MemberState = 3
+)
+
+// Enum value maps for MemberState.
+var (
+	MemberState_name = map[int32]string{
+		0: "MEMBER_STATE_UNSPECIFIED",
+		1: "MEMBER_STATE_READY",
+		2: "MEMBER_STATE_SUCCEEDED",
+		3: "MEMBER_STATE_FAILED",
+	}
+	MemberState_value = map[string]int32{
+		"MEMBER_STATE_UNSPECIFIED": 0,
+		"MEMBER_STATE_READY":       1,
+		"MEMBER_STATE_SUCCEEDED":   2,
+		"MEMBER_STATE_FAILED":      3,
+	}
+)
+
+func (x MemberState) Enum() *MemberState {
+	p := new(MemberState)
+	*p = x
+	return p
+}
+
+func (x MemberState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MemberState) Descriptor() protoreflect.EnumDescriptor {
+	return file_flowforge_v1_task_proto_enumTypes[1].Descriptor()
+}
+
+func (MemberState) Type() protoreflect.EnumType {
+	return &file_flowforge_v1_task_proto_enumTypes[1]
+}
+
+func (x MemberState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MemberState.Descriptor instead.
+func (MemberState) EnumDescriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{1}
+}
+
 type UpdateStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -1171,6 +1223,7 @@ type ReportResult struct {
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	Cancel        bool                   `protobuf:"varint,3,opt,name=cancel,proto3" json:"cancel,omitempty"`   // the attempt is to stop: cancelled, or given up by the server
 	Preempt       bool                   `protobuf:"varint,4,opt,name=preempt,proto3" json:"preempt,omitempty"` // the attempt is to save a checkpoint and make room; it runs again
+	Refused       bool                   `protobuf:"varint,5,opt,name=refused,proto3" json:"refused,omitempty"` // the token is not good: it has expired, or was never the attempt's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1229,6 +1282,13 @@ func (x *ReportResult) GetCancel() bool {
 func (x *ReportResult) GetPreempt() bool {
 	if x != nil {
 		return x.Preempt
+	}
+	return false
+}
+
+func (x *ReportResult) GetRefused() bool {
+	if x != nil {
+		return x.Refused
 	}
 	return false
 }
@@ -1802,6 +1862,476 @@ func (x *Blob) GetMediaType() string {
 	return ""
 }
 
+type SaveFolderRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Sha256        string                 `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"` // of the manifest of the folder
+	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`    // of all its files, in bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveFolderRequest) Reset() {
+	*x = SaveFolderRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveFolderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveFolderRequest) ProtoMessage() {}
+
+func (x *SaveFolderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveFolderRequest.ProtoReflect.Descriptor instead.
+func (*SaveFolderRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *SaveFolderRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *SaveFolderRequest) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *SaveFolderRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+type SaveFolderResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveFolderResponse) Reset() {
+	*x = SaveFolderResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveFolderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveFolderResponse) ProtoMessage() {}
+
+func (x *SaveFolderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveFolderResponse.ProtoReflect.Descriptor instead.
+func (*SaveFolderResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{27}
+}
+
+// MeetRequest tells how one rank of a gang stands.
+type MeetRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Rank          int32                  `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	Pods          int32                  `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`      // of the gang
+	Address       string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"` // of the rank's pod
+	State         MemberState            `protobuf:"varint,5,opt,name=state,proto3,enum=flowforge.v1.MemberState" json:"state,omitempty"`
+	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"` // a sentence for people when it has failed
+	ExitCode      int32                  `protobuf:"varint,7,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
+	Class         string                 `protobuf:"bytes,8,opt,name=class,proto3" json:"class,omitempty"`
+	Seen          int64                  `protobuf:"varint,9,opt,name=seen,proto3" json:"seen,omitempty"` // version of the last answer; 0: none
+	WaitMs        int64                  `protobuf:"varint,10,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MeetRequest) Reset() {
+	*x = MeetRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MeetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MeetRequest) ProtoMessage() {}
+
+func (x *MeetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MeetRequest.ProtoReflect.Descriptor instead.
+func (*MeetRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *MeetRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *MeetRequest) GetRank() int32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *MeetRequest) GetPods() int32 {
+	if x != nil {
+		return x.Pods
+	}
+	return 0
+}
+
+func (x *MeetRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *MeetRequest) GetState() MemberState {
+	if x != nil {
+		return x.State
+	}
+	return MemberState_MEMBER_STATE_UNSPECIFIED
+}
+
+func (x *MeetRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *MeetRequest) GetExitCode() int32 {
+	if x != nil {
+		return x.ExitCode
+	}
+	return 0
+}
+
+func (x *MeetRequest) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *MeetRequest) GetSeen() int64 {
+	if x != nil {
+		return x.Seen
+	}
+	return 0
+}
+
+func (x *MeetRequest) GetWaitMs() int64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+// MeetResponse tells how the gang stands; members are in the order of their ranks.
+type MeetResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // grows with every change
+	Members       []*Member              `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MeetResponse) Reset() {
+	*x = MeetResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MeetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MeetResponse) ProtoMessage() {}
+
+func (x *MeetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MeetResponse.ProtoReflect.Descriptor instead.
+func (*MeetResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *MeetResponse) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *MeetResponse) GetMembers() []*Member {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+type Member struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
+	Address       string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	State         MemberState            `protobuf:"varint,3,opt,name=state,proto3,enum=flowforge.v1.MemberState" json:"state,omitempty"`
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	ExitCode      int32                  `protobuf:"varint,5,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
+	Class         string                 `protobuf:"bytes,6,opt,name=class,proto3" json:"class,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Member) Reset() {
+	*x = Member{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Member) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Member) ProtoMessage() {}
+
+func (x *Member) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Member.ProtoReflect.Descriptor instead.
+func (*Member) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Member) GetRank() int32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *Member) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Member) GetState() MemberState {
+	if x != nil {
+		return x.State
+	}
+	return MemberState_MEMBER_STATE_UNSPECIFIED
+}
+
+func (x *Member) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Member) GetExitCode() int32 {
+	if x != nil {
+		return x.ExitCode
+	}
+	return 0
+}
+
+func (x *Member) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+type TakeWorkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`                // names the pod
+	Finished      string                 `protobuf:"bytes,2,opt,name=finished,proto3" json:"finished,omitempty"`            // task id of the attempt that the worker has ended; empty: none
+	WaitMs        int64                  `protobuf:"varint,3,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"` // how long the answer may wait for work
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeWorkRequest) Reset() {
+	*x = TakeWorkRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeWorkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeWorkRequest) ProtoMessage() {}
+
+func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeWorkRequest.ProtoReflect.Descriptor instead.
+func (*TakeWorkRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TakeWorkRequest) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+func (x *TakeWorkRequest) GetFinished() string {
+	if x != nil {
+		return x.Finished
+	}
+	return ""
+}
+
+func (x *TakeWorkRequest) GetWaitMs() int64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+type TakeWorkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Spec          []byte                 `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`    // an AttemptSpec; empty: there is no work
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`  // of the pool, for the calls that follow
+	Leave         bool                   `protobuf:"varint,3,opt,name=leave,proto3" json:"leave,omitempty"` // the worker is not needed any more
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeWorkResponse) Reset() {
+	*x = TakeWorkResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeWorkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeWorkResponse) ProtoMessage() {}
+
+func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeWorkResponse.ProtoReflect.Descriptor instead.
+func (*TakeWorkResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *TakeWorkResponse) GetSpec() []byte {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *TakeWorkResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *TakeWorkResponse) GetLeave() bool {
+	if x != nil {
+		return x.Leave
+	}
+	return false
+}
+
 var File_flowforge_v1_task_proto protoreflect.FileDescriptor
 
 const file_flowforge_v1_task_proto_rawDesc = "" +
@@ -1887,12 +2417,13 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x0eDeliverRequest\x125\n" +
 	"\areports\x18\x01 \x03(\v2\x1b.flowforge.v1.AttemptReportR\areports\"G\n" +
 	"\x0fDeliverResponse\x124\n" +
-	"\aresults\x18\x01 \x03(\v2\x1a.flowforge.v1.ReportResultR\aresults\"t\n" +
+	"\aresults\x18\x01 \x03(\v2\x1a.flowforge.v1.ReportResultR\aresults\"\x8e\x01\n" +
 	"\fReportResult\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06cancel\x18\x03 \x01(\bR\x06cancel\x12\x18\n" +
-	"\apreempt\x18\x04 \x01(\bR\apreempt\"\xa3\x02\n" +
+	"\apreempt\x18\x04 \x01(\bR\apreempt\x12\x18\n" +
+	"\arefused\x18\x05 \x01(\bR\arefused\"\xa3\x02\n" +
 	"\rAttemptReport\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x121\n" +
@@ -1936,7 +2467,42 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1d\n" +
 	"\n" +
-	"media_type\x18\x03 \x01(\tR\tmediaType*\xe0\x01\n" +
+	"media_type\x18\x03 \x01(\tR\tmediaType\"X\n" +
+	"\x11SaveFolderRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
+	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"\x14\n" +
+	"\x12SaveFolderResponse\"\x93\x02\n" +
+	"\vMeetRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
+	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x12\n" +
+	"\x04pods\x18\x03 \x01(\x05R\x04pods\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x12/\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x19.flowforge.v1.MemberStateR\x05state\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\x12\x1b\n" +
+	"\texit_code\x18\a \x01(\x05R\bexitCode\x12\x14\n" +
+	"\x05class\x18\b \x01(\tR\x05class\x12\x12\n" +
+	"\x04seen\x18\t \x01(\x03R\x04seen\x12\x17\n" +
+	"\await_ms\x18\n" +
+	" \x01(\x03R\x06waitMs\"X\n" +
+	"\fMeetResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x03R\aversion\x12.\n" +
+	"\amembers\x18\x02 \x03(\v2\x14.flowforge.v1.MemberR\amembers\"\xb4\x01\n" +
+	"\x06Member\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12/\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x19.flowforge.v1.MemberStateR\x05state\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1b\n" +
+	"\texit_code\x18\x05 \x01(\x05R\bexitCode\x12\x14\n" +
+	"\x05class\x18\x06 \x01(\tR\x05class\"^\n" +
+	"\x0fTakeWorkRequest\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1a\n" +
+	"\bfinished\x18\x02 \x01(\tR\bfinished\x12\x17\n" +
+	"\await_ms\x18\x03 \x01(\x03R\x06waitMs\"R\n" +
+	"\x10TakeWorkResponse\x12\x12\n" +
+	"\x04spec\x18\x01 \x01(\fR\x04spec\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x12\x14\n" +
+	"\x05leave\x18\x03 \x01(\bR\x05leave*\xe0\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_SUCCEEDED\x10\x01\x12\x12\n" +
@@ -1946,7 +2512,12 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x14OUTCOME_START_FAILED\x10\x05\x12\x17\n" +
 	"\x13OUTCOME_INTERRUPTED\x10\x06\x12\x19\n" +
 	"\x15OUTCOME_OUTPUT_FAILED\x10\a\x12\x15\n" +
-	"\x11OUTCOME_PREEMPTED\x10\b2\x8b\x05\n" +
+	"\x11OUTCOME_PREEMPTED\x10\b*x\n" +
+	"\vMemberState\x12\x1c\n" +
+	"\x18MEMBER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12MEMBER_STATE_READY\x10\x01\x12\x1a\n" +
+	"\x16MEMBER_STATE_SUCCEEDED\x10\x02\x12\x17\n" +
+	"\x13MEMBER_STATE_FAILED\x10\x032\xe6\x06\n" +
 	"\vTaskService\x12U\n" +
 	"\fUpdateStatus\x12!.flowforge.v1.UpdateStatusRequest\x1a\".flowforge.v1.UpdateStatusResponse\x12L\n" +
 	"\tSetOutput\x12\x1e.flowforge.v1.SetOutputRequest\x1a\x1f.flowforge.v1.SetOutputResponse\x12[\n" +
@@ -1957,7 +2528,11 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\n" +
 	"StreamLogs\x12\x16.flowforge.v1.LogEntry\x1a .flowforge.v1.StreamLogsResponse(\x01\x12=\n" +
 	"\x04Send\x12\x19.flowforge.v1.SendRequest\x1a\x1a.flowforge.v1.SendResponse\x12F\n" +
-	"\aDeliver\x12\x1c.flowforge.v1.DeliverRequest\x1a\x1d.flowforge.v1.DeliverResponseB?Z=github.com/flowforge/flowforge/proto/flowforge/v1;flowforgev1b\x06proto3"
+	"\aDeliver\x12\x1c.flowforge.v1.DeliverRequest\x1a\x1d.flowforge.v1.DeliverResponse\x12O\n" +
+	"\n" +
+	"SaveFolder\x12\x1f.flowforge.v1.SaveFolderRequest\x1a .flowforge.v1.SaveFolderResponse\x12=\n" +
+	"\x04Meet\x12\x19.flowforge.v1.MeetRequest\x1a\x1a.flowforge.v1.MeetResponse\x12I\n" +
+	"\bTakeWork\x12\x1d.flowforge.v1.TakeWorkRequest\x1a\x1e.flowforge.v1.TakeWorkResponseB?Z=github.com/flowforge/flowforge/proto/flowforge/v1;flowforgev1b\x06proto3"
 
 var (
 	file_flowforge_v1_task_proto_rawDescOnce sync.Once
@@ -1971,75 +2546,92 @@ func file_flowforge_v1_task_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_task_proto_rawDescData
 }
 
-var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_flowforge_v1_task_proto_goTypes = []any{
 	(Outcome)(0),                   // 0: flowforge.v1.Outcome
-	(*UpdateStatusRequest)(nil),    // 1: flowforge.v1.UpdateStatusRequest
-	(*UpdateStatusResponse)(nil),   // 2: flowforge.v1.UpdateStatusResponse
-	(*SetOutputRequest)(nil),       // 3: flowforge.v1.SetOutputRequest
-	(*SetOutputResponse)(nil),      // 4: flowforge.v1.SetOutputResponse
-	(*SaveCheckpointRequest)(nil),  // 5: flowforge.v1.SaveCheckpointRequest
-	(*SaveCheckpointResponse)(nil), // 6: flowforge.v1.SaveCheckpointResponse
-	(*GetCheckpointRequest)(nil),   // 7: flowforge.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),  // 8: flowforge.v1.GetCheckpointResponse
-	(*SecretGrant)(nil),            // 9: flowforge.v1.SecretGrant
-	(*GetSecretsRequest)(nil),      // 10: flowforge.v1.GetSecretsRequest
-	(*GetSecretsResponse)(nil),     // 11: flowforge.v1.GetSecretsResponse
-	(*LogEntry)(nil),               // 12: flowforge.v1.LogEntry
-	(*StreamLogsResponse)(nil),     // 13: flowforge.v1.StreamLogsResponse
-	(*MetricPoint)(nil),            // 14: flowforge.v1.MetricPoint
-	(*SendRequest)(nil),            // 15: flowforge.v1.SendRequest
-	(*SendResponse)(nil),           // 16: flowforge.v1.SendResponse
-	(*DeliverRequest)(nil),         // 17: flowforge.v1.DeliverRequest
-	(*DeliverResponse)(nil),        // 18: flowforge.v1.DeliverResponse
-	(*ReportResult)(nil),           // 19: flowforge.v1.ReportResult
-	(*AttemptReport)(nil),          // 20: flowforge.v1.AttemptReport
-	(*Started)(nil),                // 21: flowforge.v1.Started
-	(*Heartbeat)(nil),              // 22: flowforge.v1.Heartbeat
-	(*Telemetry)(nil),              // 23: flowforge.v1.Telemetry
-	(*Finished)(nil),               // 24: flowforge.v1.Finished
-	(*Output)(nil),                 // 25: flowforge.v1.Output
-	(*Blob)(nil),                   // 26: flowforge.v1.Blob
-	nil,                            // 27: flowforge.v1.MetricPoint.TagsEntry
+	(MemberState)(0),               // 1: flowforge.v1.MemberState
+	(*UpdateStatusRequest)(nil),    // 2: flowforge.v1.UpdateStatusRequest
+	(*UpdateStatusResponse)(nil),   // 3: flowforge.v1.UpdateStatusResponse
+	(*SetOutputRequest)(nil),       // 4: flowforge.v1.SetOutputRequest
+	(*SetOutputResponse)(nil),      // 5: flowforge.v1.SetOutputResponse
+	(*SaveCheckpointRequest)(nil),  // 6: flowforge.v1.SaveCheckpointRequest
+	(*SaveCheckpointResponse)(nil), // 7: flowforge.v1.SaveCheckpointResponse
+	(*GetCheckpointRequest)(nil),   // 8: flowforge.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),  // 9: flowforge.v1.GetCheckpointResponse
+	(*SecretGrant)(nil),            // 10: flowforge.v1.SecretGrant
+	(*GetSecretsRequest)(nil),      // 11: flowforge.v1.GetSecretsRequest
+	(*GetSecretsResponse)(nil),     // 12: flowforge.v1.GetSecretsResponse
+	(*LogEntry)(nil),               // 13: flowforge.v1.LogEntry
+	(*StreamLogsResponse)(nil),     // 14: flowforge.v1.StreamLogsResponse
+	(*MetricPoint)(nil),            // 15: flowforge.v1.MetricPoint
+	(*SendRequest)(nil),            // 16: flowforge.v1.SendRequest
+	(*SendResponse)(nil),           // 17: flowforge.v1.SendResponse
+	(*DeliverRequest)(nil),         // 18: flowforge.v1.DeliverRequest
+	(*DeliverResponse)(nil),        // 19: flowforge.v1.DeliverResponse
+	(*ReportResult)(nil),           // 20: flowforge.v1.ReportResult
+	(*AttemptReport)(nil),          // 21: flowforge.v1.AttemptReport
+	(*Started)(nil),                // 22: flowforge.v1.Started
+	(*Heartbeat)(nil),              // 23: flowforge.v1.Heartbeat
+	(*Telemetry)(nil),              // 24: flowforge.v1.Telemetry
+	(*Finished)(nil),               // 25: flowforge.v1.Finished
+	(*Output)(nil),                 // 26: flowforge.v1.Output
+	(*Blob)(nil),                   // 27: flowforge.v1.Blob
+	(*SaveFolderRequest)(nil),      // 28: flowforge.v1.SaveFolderRequest
+	(*SaveFolderResponse)(nil),     // 29: flowforge.v1.SaveFolderResponse
+	(*MeetRequest)(nil),            // 30: flowforge.v1.MeetRequest
+	(*MeetResponse)(nil),           // 31: flowforge.v1.MeetResponse
+	(*Member)(nil),                 // 32: flowforge.v1.Member
+	(*TakeWorkRequest)(nil),        // 33: flowforge.v1.TakeWorkRequest
+	(*TakeWorkResponse)(nil),       // 34: flowforge.v1.TakeWorkResponse
+	nil,                            // 35: flowforge.v1.MetricPoint.TagsEntry
 }
 var file_flowforge_v1_task_proto_depIdxs = []int32{
-	9,  // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
-	27, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
-	12, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
-	14, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
-	20, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
-	19, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
-	21, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
-	22, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
-	24, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
-	23, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
-	12, // 10: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
-	14, // 11: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
+	10, // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
+	35, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
+	13, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
+	15, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
+	21, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
+	20, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
+	22, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
+	23, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
+	25, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
+	24, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
+	13, // 10: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
+	15, // 11: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
 	0,  // 12: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
-	25, // 13: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
-	26, // 14: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
-	1,  // 15: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
-	3,  // 16: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
-	5,  // 17: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
-	7,  // 18: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
-	10, // 19: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
-	12, // 20: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
-	15, // 21: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
-	17, // 22: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
-	2,  // 23: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
-	4,  // 24: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
-	6,  // 25: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
-	8,  // 26: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
-	11, // 27: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
-	13, // 28: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
-	16, // 29: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
-	18, // 30: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
-	23, // [23:31] is the sub-list for method output_type
-	15, // [15:23] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	26, // 13: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
+	27, // 14: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
+	1,  // 15: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
+	32, // 16: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
+	1,  // 17: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
+	2,  // 18: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
+	4,  // 19: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
+	6,  // 20: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
+	8,  // 21: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
+	11, // 22: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
+	13, // 23: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
+	16, // 24: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
+	18, // 25: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
+	28, // 26: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
+	30, // 27: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
+	33, // 28: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
+	3,  // 29: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
+	5,  // 30: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
+	7,  // 31: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
+	9,  // 32: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
+	12, // 33: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
+	14, // 34: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
+	17, // 35: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
+	19, // 36: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
+	29, // 37: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
+	31, // 38: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
+	34, // 39: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
+	29, // [29:40] is the sub-list for method output_type
+	18, // [18:29] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_task_proto_init() }
@@ -2064,8 +2656,8 @@ func file_flowforge_v1_task_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_task_proto_rawDesc), len(file_flowforge_v1_task_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   27,
+			NumEnums:      2,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -53,6 +53,12 @@ const (
 	TaskServiceSendProcedure = "/flowforge.v1.TaskService/Send"
 	// TaskServiceDeliverProcedure is the fully-qualified name of the TaskService's Deliver RPC.
 	TaskServiceDeliverProcedure = "/flowforge.v1.TaskService/Deliver"
+	// TaskServiceSaveFolderProcedure is the fully-qualified name of the TaskService's SaveFolder RPC.
+	TaskServiceSaveFolderProcedure = "/flowforge.v1.TaskService/SaveFolder"
+	// TaskServiceMeetProcedure is the fully-qualified name of the TaskService's Meet RPC.
+	TaskServiceMeetProcedure = "/flowforge.v1.TaskService/Meet"
+	// TaskServiceTakeWorkProcedure is the fully-qualified name of the TaskService's TakeWork RPC.
+	TaskServiceTakeWorkProcedure = "/flowforge.v1.TaskService/TakeWork"
 )
 
 // TaskServiceClient is a client for the flowforge.v1.TaskService service.
@@ -69,6 +75,15 @@ type TaskServiceClient interface {
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)
 	// Deliver takes the reports of any number of attempts (the runner's way).
 	Deliver(context.Context, *connect.Request[v1.DeliverRequest]) (*connect.Response[v1.DeliverResponse], error)
+	// SaveFolder records what an attempt keeps in its folder of checkpoints; the next
+	// attempt of the node begins with it. The blobs of the manifest are uploaded before.
+	SaveFolder(context.Context, *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error)
+	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
+	// it stands, and is answered when the others have changed, at the latest after wait_ms.
+	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
+	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
+	// attempt's. A worker that asks again before it has ended gets the same attempt.
+	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
 }
 
 // NewTaskServiceClient constructs a client for the flowforge.v1.TaskService service. By default, it
@@ -130,6 +145,24 @@ func NewTaskServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(taskServiceMethods.ByName("Deliver")),
 			connect.WithClientOptions(opts...),
 		),
+		saveFolder: connect.NewClient[v1.SaveFolderRequest, v1.SaveFolderResponse](
+			httpClient,
+			baseURL+TaskServiceSaveFolderProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("SaveFolder")),
+			connect.WithClientOptions(opts...),
+		),
+		meet: connect.NewClient[v1.MeetRequest, v1.MeetResponse](
+			httpClient,
+			baseURL+TaskServiceMeetProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("Meet")),
+			connect.WithClientOptions(opts...),
+		),
+		takeWork: connect.NewClient[v1.TakeWorkRequest, v1.TakeWorkResponse](
+			httpClient,
+			baseURL+TaskServiceTakeWorkProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("TakeWork")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -143,6 +176,9 @@ type taskServiceClient struct {
 	streamLogs     *connect.Client[v1.LogEntry, v1.StreamLogsResponse]
 	send           *connect.Client[v1.SendRequest, v1.SendResponse]
 	deliver        *connect.Client[v1.DeliverRequest, v1.DeliverResponse]
+	saveFolder     *connect.Client[v1.SaveFolderRequest, v1.SaveFolderResponse]
+	meet           *connect.Client[v1.MeetRequest, v1.MeetResponse]
+	takeWork       *connect.Client[v1.TakeWorkRequest, v1.TakeWorkResponse]
 }
 
 // UpdateStatus calls flowforge.v1.TaskService.UpdateStatus.
@@ -185,6 +221,21 @@ func (c *taskServiceClient) Deliver(ctx context.Context, req *connect.Request[v1
 	return c.deliver.CallUnary(ctx, req)
 }
 
+// SaveFolder calls flowforge.v1.TaskService.SaveFolder.
+func (c *taskServiceClient) SaveFolder(ctx context.Context, req *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error) {
+	return c.saveFolder.CallUnary(ctx, req)
+}
+
+// Meet calls flowforge.v1.TaskService.Meet.
+func (c *taskServiceClient) Meet(ctx context.Context, req *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error) {
+	return c.meet.CallUnary(ctx, req)
+}
+
+// TakeWork calls flowforge.v1.TaskService.TakeWork.
+func (c *taskServiceClient) TakeWork(ctx context.Context, req *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error) {
+	return c.takeWork.CallUnary(ctx, req)
+}
+
 // TaskServiceHandler is an implementation of the flowforge.v1.TaskService service.
 type TaskServiceHandler interface {
 	UpdateStatus(context.Context, *connect.Request[v1.UpdateStatusRequest]) (*connect.Response[v1.UpdateStatusResponse], error)
@@ -199,6 +250,15 @@ type TaskServiceHandler interface {
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)
 	// Deliver takes the reports of any number of attempts (the runner's way).
 	Deliver(context.Context, *connect.Request[v1.DeliverRequest]) (*connect.Response[v1.DeliverResponse], error)
+	// SaveFolder records what an attempt keeps in its folder of checkpoints; the next
+	// attempt of the node begins with it. The blobs of the manifest are uploaded before.
+	SaveFolder(context.Context, *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error)
+	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
+	// it stands, and is answered when the others have changed, at the latest after wait_ms.
+	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
+	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
+	// attempt's. A worker that asks again before it has ended gets the same attempt.
+	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
 }
 
 // NewTaskServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -256,6 +316,24 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(taskServiceMethods.ByName("Deliver")),
 		connect.WithHandlerOptions(opts...),
 	)
+	taskServiceSaveFolderHandler := connect.NewUnaryHandler(
+		TaskServiceSaveFolderProcedure,
+		svc.SaveFolder,
+		connect.WithSchema(taskServiceMethods.ByName("SaveFolder")),
+		connect.WithHandlerOptions(opts...),
+	)
+	taskServiceMeetHandler := connect.NewUnaryHandler(
+		TaskServiceMeetProcedure,
+		svc.Meet,
+		connect.WithSchema(taskServiceMethods.ByName("Meet")),
+		connect.WithHandlerOptions(opts...),
+	)
+	taskServiceTakeWorkHandler := connect.NewUnaryHandler(
+		TaskServiceTakeWorkProcedure,
+		svc.TakeWork,
+		connect.WithSchema(taskServiceMethods.ByName("TakeWork")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flowforge.v1.TaskService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TaskServiceUpdateStatusProcedure:
@@ -274,6 +352,12 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 			taskServiceSendHandler.ServeHTTP(w, r)
 		case TaskServiceDeliverProcedure:
 			taskServiceDeliverHandler.ServeHTTP(w, r)
+		case TaskServiceSaveFolderProcedure:
+			taskServiceSaveFolderHandler.ServeHTTP(w, r)
+		case TaskServiceMeetProcedure:
+			taskServiceMeetHandler.ServeHTTP(w, r)
+		case TaskServiceTakeWorkProcedure:
+			taskServiceTakeWorkHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -313,4 +397,16 @@ func (UnimplementedTaskServiceHandler) Send(context.Context, *connect.Request[v1
 
 func (UnimplementedTaskServiceHandler) Deliver(context.Context, *connect.Request[v1.DeliverRequest]) (*connect.Response[v1.DeliverResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.Deliver is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) SaveFolder(context.Context, *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.SaveFolder is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.Meet is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.TakeWork is not implemented"))
 }
