@@ -1,0 +1,86 @@
+package kube
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// userAgent names this program in the cluster's audit log.
+const userAgent = "flowforge"
+
+// Client starts, stops and lists attempts. It is safe for concurrent use.
+type Client struct {
+	config  Config
+	api     kubernetes.Interface
+	dynamic dynamic.Interface
+}
+
+// New returns a client of the cluster that config names. No request is made.
+func New(config Config) (*Client, error) {
+	config = config.withDefaults()
+	rc, err := RESTConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	api, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("client of the cluster: %w", err)
+	}
+	// Custom resources have no protobuf.
+	rc = rest.CopyConfig(rc)
+	rc.ContentType, rc.AcceptContentTypes = "", ""
+	dyn, err := dynamic.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("client of the cluster: %w", err)
+	}
+	return NewFor(config, api, dyn), nil
+}
+
+// NewFor returns a client that speaks to the cluster through api and dyn; of
+// config, the address and the throttling do not count then.
+func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
+	return &Client{config: config.withDefaults(), api: api, dynamic: dyn}
+}
+
+// API is the client that is throttled by the configuration.
+func (c *Client) API() kubernetes.Interface { return c.api }
+
+// Config is the configuration with its defaults.
+func (c *Client) Config() Config { return c.config }
+
+// RESTConfig finds the cluster: the kubeconfig that is named, the cluster that
+// this process runs in, or what KUBECONFIG and ~/.kube/config say.
+func RESTConfig(config Config) (*rest.Config, error) {
+	config = config.withDefaults()
+	rc, err := findCluster(config)
+	if err != nil {
+		return nil, err
+	}
+	rc.QPS, rc.Burst = config.QPS, config.Burst
+	rc.UserAgent = userAgent
+	rc.ContentType = "application/vnd.kubernetes.protobuf"
+	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return rc, nil
+}
+
+func findCluster(config Config) (*rest.Config, error) {
+	if config.Kubeconfig == "" && config.Context == "" && os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("find the cluster that this process runs in: %w", err)
+		}
+		return rc, nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = config.Kubeconfig
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: config.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster (FLOWFORGE_KUBE_CONFIG, KUBECONFIG): %w", err)
+	}
+	return rc, nil
+}

@@ -1,0 +1,43 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Fields are what an operator, or an installation for all of them, says of pods,
+// by Kubernetes' own names.
+type Fields struct {
+	Labels                        map[string]string                 `json:"labels,omitempty"`
+	Annotations                   map[string]string                 `json:"annotations,omitempty"`
+	NodeSelector                  map[string]string                 `json:"nodeSelector,omitempty"`
+	Tolerations                   []corev1.Toleration               `json:"tolerations,omitempty"`
+	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
+	TopologySpreadConstraints     []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	PriorityClassName             string                            `json:"priorityClassName,omitempty"`
+	SchedulerName                 string                            `json:"schedulerName,omitempty"`
+	RuntimeClassName              *string                           `json:"runtimeClassName,omitempty"`
+	ServiceAccountName            string                            `json:"serviceAccountName,omitempty"`
+	AutomountServiceAccountToken  *bool                             `json:"automountServiceAccountToken,omitempty"`
+	ImagePullSecrets              []corev1.LocalObjectReference     `json:"imagePullSecrets,omitempty"`
+	ImagePullPolicy               corev1.PullPolicy                 `json:"imagePullPolicy,omitempty"`
+	SecurityContext               *corev1.PodSecurityContext        `json:"securityContext,omitempty"`
+	ContainerSecurityContext      *corev1.SecurityContext           `json:"containerSecurityContext,omitempty"`
+	Volumes                       []corev1.Volume                   `json:"volumes,omitempty"`
+	VolumeMounts                  []corev1.VolumeMount              `json:"volumeMounts,omitempty"`
+	EnvFrom                       []corev1.EnvFromSource            `json:"envFrom,omitempty"`
+	Ports                         []corev1.ContainerPort            `json:"ports,omitempty"`
+	InitContainers                []corev1.Container                `json:"initContainers,omitempty"`
+	Sidecars                      []corev1.Container                `json:"sidecars,omitempty"`
+	HostAliases                   []corev1.HostAlias                `json:"hostAliases,omitempty"`
+	DNSPolicy                     corev1.DNSPolicy                  `json:"dnsPolicy,omitempty"`
+	DNSConfig                     *corev1.PodDNSConfig              `json:"dnsConfig,omitempty"`
+	ActiveDeadlineSeconds         *int64                            `json:"activeDeadlineSeconds,omitempty"`
+	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
+	ShmSize                       *resource.Quantity                `json:"shmSize,omitempty"` // of /dev/shm
+	// PodSpecPatch is applied to the finished spec of the pod as a strategic
+	// merge patch: a text of YAML or JSON.
+	PodSpecPatch string `json:"podSpecPatch,omitempty"`
+
+	patches []string // more of them, applied in order before PodSpecPatch
+}
