@@ -18,12 +18,19 @@ UPDATE executions SET
     owner = $1, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+    AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
 RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason
 `
 
-// Takes the execution when nobody drives it. The epoch fences the former owner.
-func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds float64, iD uuid.UUID) (Execution, error) {
-	row := q.db.QueryRow(ctx, acquireLease, owner, leaseSeconds, iD)
+// Takes the execution when nobody drives it. The epoch fences the former owner, and
+// the term a leader whose time is over; term 0 is a server without a lease.
+func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds float64, iD uuid.UUID, term int64) (Execution, error) {
+	row := q.db.QueryRow(ctx, acquireLease,
+		owner,
+		leaseSeconds,
+		iD,
+		term,
+	)
 	var i Execution
 	err := row.Scan(
 		&i.ID,
@@ -232,9 +239,9 @@ WITH fence AS (
     WHERE n.execution_id = $19 AND n.node_index = ANY ($22::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
-    INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
-    SELECT f.id, c.i, c.attempt, $24, c.at
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz)
+    INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
+    SELECT f.id, c.i, c.attempt, $24, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
@@ -246,11 +253,11 @@ WITH fence AS (
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
-        outcome = d.outcome, exit_code = d.exit_code, message = d.message,
+        outcome = d.outcome, class = coalesce(d.class, ''), exit_code = d.exit_code, message = d.message,
         host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
         cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
     FROM fence, jsonb_to_recordset($27::jsonb) AS d(
-        i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
+        i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
     WHERE a.execution_id = $19 AND a.node_index = ANY ($26::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (
@@ -890,7 +897,7 @@ WHERE e.id = ANY ($2::uuid[]) AND e.owner = $3 AND e.lease_until IS NOT NULL
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
     (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
         OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken)
-        OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has_reports
+        OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has_reports
 `
 
 type RenewLeasesRow struct {
@@ -962,6 +969,21 @@ func (q *Queries) RequestDrive(ctx context.Context, id uuid.UUID) (int64, error)
 	var owner_epoch int64
 	err := row.Scan(&owner_epoch)
 	return owner_epoch, err
+}
+
+const takeOverLeases = `-- name: TakeOverLeases :execrows
+UPDATE executions SET owner_epoch = owner_epoch + 1, lease_until = now() - interval '1 second', drive_requested_at = NULL
+WHERE status IN ('PENDING', 'RUNNING') AND ((lease_until IS NOT NULL AND owner <> $1::text) OR drive_requested_at IS NOT NULL)
+`
+
+// For the one server that drives: whoever drove before is fenced at once, and what
+// had been asked of it is asked anew.
+func (q *Queries) TakeOverLeases(ctx context.Context, owner string) (int64, error) {
+	result, err := q.db.Exec(ctx, takeOverLeases, owner)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const usersNamed = `-- name: UsersNamed :many

@@ -122,6 +122,26 @@ type Checkpoint struct {
 	SavedAt     time.Time
 }
 
+type CheckpointFolder struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Sha256      []byte
+	Size        int64
+	SavedAt     time.Time
+}
+
+type ClusterCapacity struct {
+	Single   bool
+	Capacity json.RawMessage
+}
+
+type ClusterSnapshot struct {
+	Single   bool
+	Snapshot json.RawMessage
+	SeenAt   time.Time
+}
+
 type CustomType struct {
 	TenantID   uuid.UUID
 	Name       string
@@ -190,6 +210,19 @@ type ExecutionIdempotencyKey struct {
 	ExecutionID uuid.UUID
 	RequestHash []byte
 	CreatedAt   time.Time
+}
+
+type GangMember struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Rank        int32
+	Address     string
+	State       int16
+	Message     string
+	ExitCode    int32
+	Class       string
+	ChangedAt   time.Time
 }
 
 type GroupRole struct {
@@ -320,27 +353,39 @@ type Report struct {
 }
 
 type Reservation struct {
-	ExecutionID  uuid.UUID
-	NodeIndex    int32
-	Attempt      int32
-	ProjectID    uuid.UUID
-	Launcher     string
-	CpuMillis    int32
-	MemoryMib    int32
-	Priority     int32
-	CreatedAt    time.Time
-	ExpiresAt    time.Time
-	DeadlineAt   *time.Time
-	StopSentAt   *time.Time
-	Gpus         int32
-	GpuType      string
-	Pods         int32
-	Executions   int32
-	Machine      string
-	Devices      []int32
-	Preemptible  bool
-	PreemptedAt  *time.Time
-	PreemptedFor json.RawMessage
+	ExecutionID    uuid.UUID
+	NodeIndex      int32
+	Attempt        int32
+	ProjectID      uuid.UUID
+	Launcher       string
+	CpuMillis      int32
+	MemoryMib      int32
+	Priority       int32
+	CreatedAt      time.Time
+	ExpiresAt      time.Time
+	DeadlineAt     *time.Time
+	StopSentAt     *time.Time
+	Gpus           int32
+	GpuType        string
+	Pods           int32
+	Executions     int32
+	Machine        string
+	Devices        []int32
+	Preemptible    bool
+	PreemptedAt    *time.Time
+	PreemptedFor   json.RawMessage
+	PreemptTakenAt *time.Time
+}
+
+type ResidentWork struct {
+	TaskID    string
+	Pool      string
+	TenantID  uuid.UUID
+	ProjectID uuid.UUID
+	Spec      []byte
+	Worker    string
+	QueuedAt  time.Time
+	TakenAt   *time.Time
 }
 
 type ResourceHour struct {

@@ -21,13 +21,24 @@ const connectTimeout = 5 * time.Second
 // Open returns a pool for url and checks that the server answers. Every session
 // works in UTC. It returns apperr.Unavailable when the server cannot be reached.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	return OpenNamed(ctx, url, "flowforge")
+}
+
+// idleInTransaction is when the server ends a session that sits in a transaction: its
+// process is frozen or cut off, and its locks are in the way of others.
+const idleInTransaction = "10s"
+
+// OpenNamed is Open with sessions that say whose they are: application is at most 63
+// bytes.
+func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The database address cannot be read.")
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	setDefault(config, "timezone", "UTC")
-	setDefault(config, "application_name", "flowforge")
+	config.ConnConfig.RuntimeParams["application_name"] = application
+	setDefault(config, "idle_in_transaction_session_timeout", idleInTransaction)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)

@@ -33,7 +33,7 @@ WHERE (r.execution_id, r.node_index, r.attempt) IN (
         OR EXISTS (SELECT 1 FROM executions done WHERE done.id = x.execution_id AND done.finished_at < $1::timestamptz))
     LIMIT $2
     FOR UPDATE OF x SKIP LOCKED)
-RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for
+RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, r.preempt_taken_at
 `
 
 // What nobody will ever give back: the lease of an attempt that no live execution
@@ -69,6 +69,7 @@ func (q *Queries) DeleteAbandoned(ctx context.Context, now time.Time, maxRows in
 			&i.Preemptible,
 			&i.PreemptedAt,
 			&i.PreemptedFor,
+			&i.PreemptTakenAt,
 		); err != nil {
 			return nil, err
 		}
@@ -102,7 +103,7 @@ const deleteReservations = `-- name: DeleteReservations :many
 DELETE FROM reservations r
 USING jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
-RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for
+RETURNING r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, r.preempt_taken_at
 `
 
 // Answers what was really there: only that is given back.
@@ -137,6 +138,7 @@ func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) 
 			&i.Preemptible,
 			&i.PreemptedAt,
 			&i.PreemptedFor,
+			&i.PreemptTakenAt,
 		); err != nil {
 			return nil, err
 		}
@@ -151,7 +153,7 @@ func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) 
 const hasReports = `-- name: HasReports :one
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = $1)
     OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = $1 AND NOT o.taken)
-    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = $1 AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has
+    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = $1 AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has
 `
 
 // Reports that nobody has applied, orders about nodes that nobody has taken up, or
@@ -225,7 +227,7 @@ func (q *Queries) ListExpired(ctx context.Context, now time.Time, maxRows int32)
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS operator,
+SELECT r.execution_id, r.node_index, r.attempt, r.project_id, r.launcher, r.cpu_millis, r.memory_mib, r.priority, r.created_at, r.expires_at, r.deadline_at, r.stop_sent_at, r.gpus, r.gpu_type, r.pods, r.executions, r.machine, r.devices, r.preemptible, r.preempted_at, r.preempted_for, r.preempt_taken_at, coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS operator,
     coalesce(d.durations, '{}')::bigint[] AS durations
 FROM reservations r
 LEFT JOIN executions e ON e.id = r.execution_id
@@ -235,30 +237,31 @@ ORDER BY r.execution_id, r.node_index
 `
 
 type ListReservationsRow struct {
-	ExecutionID  uuid.UUID
-	NodeIndex    int32
-	Attempt      int32
-	ProjectID    uuid.UUID
-	Launcher     string
-	CpuMillis    int32
-	MemoryMib    int32
-	Priority     int32
-	CreatedAt    time.Time
-	ExpiresAt    time.Time
-	DeadlineAt   *time.Time
-	StopSentAt   *time.Time
-	Gpus         int32
-	GpuType      string
-	Pods         int32
-	Executions   int32
-	Machine      string
-	Devices      []int32
-	Preemptible  bool
-	PreemptedAt  *time.Time
-	PreemptedFor json.RawMessage
-	WorkflowName string
-	Operator     string
-	Durations    []int64
+	ExecutionID    uuid.UUID
+	NodeIndex      int32
+	Attempt        int32
+	ProjectID      uuid.UUID
+	Launcher       string
+	CpuMillis      int32
+	MemoryMib      int32
+	Priority       int32
+	CreatedAt      time.Time
+	ExpiresAt      time.Time
+	DeadlineAt     *time.Time
+	StopSentAt     *time.Time
+	Gpus           int32
+	GpuType        string
+	Pods           int32
+	Executions     int32
+	Machine        string
+	Devices        []int32
+	Preemptible    bool
+	PreemptedAt    *time.Time
+	PreemptedFor   json.RawMessage
+	PreemptTakenAt *time.Time
+	WorkflowName   string
+	Operator       string
+	Durations      []int64
 }
 
 // Everything that is held, whoever started it, with how long the like took before.
@@ -293,6 +296,7 @@ func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, 
 			&i.Preemptible,
 			&i.PreemptedAt,
 			&i.PreemptedFor,
+			&i.PreemptTakenAt,
 			&i.WorkflowName,
 			&i.Operator,
 			&i.Durations,
@@ -343,6 +347,55 @@ func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) 
 	return items, nil
 }
 
+const listSilent = `-- name: ListSilent :many
+SELECT r.execution_id, r.node_index, r.attempt, (r.deadline_at IS NOT NULL AND r.deadline_at < $1::timestamptz)::bool AS overdue
+FROM reservations r
+JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
+WHERE r.launcher = $2 AND r.node_index >= 0
+    AND (r.deadline_at < $1::timestamptz OR (r.expires_at < $3::timestamptz AND a.started_at IS NOT NULL))
+ORDER BY r.expires_at
+LIMIT $4
+`
+
+type ListSilentRow struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Overdue     bool
+}
+
+// Attempts of a launcher that outlived their deadline, or that have begun and gave
+// no sign of life since silent_since.
+func (q *Queries) ListSilent(ctx context.Context, now time.Time, launcher string, silentSince time.Time, maxRows int32) ([]ListSilentRow, error) {
+	rows, err := q.db.Query(ctx, listSilent,
+		now,
+		launcher,
+		silentSince,
+		maxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSilentRow
+	for rows.Next() {
+		var i ListSilentRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Overdue,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const loadReports = `-- name: LoadReports :many
 SELECT node_index, attempt, report FROM reports WHERE execution_id = $1 ORDER BY received_at
 `
@@ -374,7 +427,7 @@ func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID) ([]Loa
 }
 
 const lockReservation = `-- name: LockReservation :one
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for FROM reservations WHERE execution_id = $1 AND node_index = $2 AND attempt = $3 FOR UPDATE
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for, preempt_taken_at FROM reservations WHERE execution_id = $1 AND node_index = $2 AND attempt = $3 FOR UPDATE
 `
 
 func (q *Queries) LockReservation(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) (Reservation, error) {
@@ -402,6 +455,7 @@ func (q *Queries) LockReservation(ctx context.Context, executionID uuid.UUID, no
 		&i.Preemptible,
 		&i.PreemptedAt,
 		&i.PreemptedFor,
+		&i.PreemptTakenAt,
 	)
 	return i, err
 }
@@ -506,7 +560,7 @@ func (q *Queries) PreemptedOf(ctx context.Context, executionID uuid.UUID) ([]Pre
 }
 
 const reservationsOf = `-- name: ReservationsOf :many
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for FROM reservations WHERE execution_id = $1 ORDER BY node_index
+SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for, preempt_taken_at FROM reservations WHERE execution_id = $1 ORDER BY node_index
 `
 
 func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]Reservation, error) {
@@ -540,6 +594,7 @@ func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]
 			&i.Preemptible,
 			&i.PreemptedAt,
 			&i.PreemptedFor,
+			&i.PreemptTakenAt,
 		); err != nil {
 			return nil, err
 		}
@@ -665,6 +720,18 @@ func (q *Queries) StoreReports(ctx context.Context, arg StoreReportsParams) ([]i
 		return nil, err
 	}
 	return items, nil
+}
+
+const takePreempted = `-- name: TakePreempted :exec
+UPDATE reservations r SET preempt_taken_at = $1::timestamptz
+FROM jsonb_to_recordset($3::jsonb) AS k(i int, attempt int)
+WHERE r.execution_id = $2 AND r.node_index = k.i AND r.attempt = k.attempt
+`
+
+// Notes that the loop follows the wish that attempts make room.
+func (q *Queries) TakePreempted(ctx context.Context, at time.Time, executionID uuid.UUID, keys json.RawMessage) error {
+	_, err := q.db.Exec(ctx, takePreempted, at, executionID, keys)
+	return err
 }
 
 const touchReservations = `-- name: TouchReservations :many

@@ -49,11 +49,13 @@ SELECT id FROM users WHERE name = @name;
 SELECT id FROM workflows WHERE project_id = @project_id AND name ILIKE @pattern;
 
 -- name: AcquireLease :one
--- Takes the execution when nobody drives it. The epoch fences the former owner.
+-- Takes the execution when nobody drives it. The epoch fences the former owner, and
+-- the term a leader whose time is over; term 0 is a server without a lease.
 UPDATE executions SET
     owner = @owner, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => @lease_seconds::float8)
 WHERE id = @id AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+    AND (@term::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = @term::bigint))
 RETURNING *;
 
 -- name: RenewLeases :many
@@ -62,7 +64,7 @@ WHERE e.id = ANY (@ids::uuid[]) AND e.owner = @owner AND e.lease_until IS NOT NU
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
     (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
         OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken)
-        OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has_reports;
+        OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has_reports;
 
 -- name: LockExecution :one
 SELECT owner, owner_epoch, status, cancel_requested_at,
@@ -82,6 +84,12 @@ UPDATE executions SET
     drive_requested_at = drive_requested_at - interval '1 day'
 WHERE status IN ('PENDING', 'RUNNING')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
+
+-- name: TakeOverLeases :execrows
+-- For the one server that drives: whoever drove before is fenced at once, and what
+-- had been asked of it is asked anew.
+UPDATE executions SET owner_epoch = owner_epoch + 1, lease_until = now() - interval '1 second', drive_requested_at = NULL
+WHERE status IN ('PENDING', 'RUNNING') AND ((lease_until IS NOT NULL AND owner <> @owner::text) OR drive_requested_at IS NOT NULL);
 
 -- name: ListUndriven :many
 -- Executions that need somebody: the owner died, the job got lost, a timer is
@@ -149,9 +157,9 @@ WITH fence AS (
     WHERE n.execution_id = @id AND n.node_index = ANY (@moved::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
-    INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at)
-    SELECT f.id, c.i, c.attempt, @launcher, c.at
-    FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(i int, attempt int, at timestamptz)
+    INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
+    SELECT f.id, c.i, c.attempt, @launcher, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset(@claims::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
@@ -163,11 +171,11 @@ WITH fence AS (
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
     UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
-        outcome = d.outcome, exit_code = d.exit_code, message = d.message,
+        outcome = d.outcome, class = coalesce(d.class, ''), exit_code = d.exit_code, message = d.message,
         host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
         cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
     FROM fence, jsonb_to_recordset(@ended::jsonb) AS d(
-        i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, exit_code int,
+        i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
     WHERE a.execution_id = @id AND a.node_index = ANY (@stopped::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (

@@ -54,6 +54,12 @@ WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @a
 SELECT node_index, attempt, preempted_for FROM reservations
 WHERE execution_id = @execution_id AND preempted_at IS NOT NULL;
 
+-- name: TakePreempted :exec
+-- Notes that the loop follows the wish that attempts make room.
+UPDATE reservations r SET preempt_taken_at = @at::timestamptz
+FROM jsonb_to_recordset(@keys::jsonb) AS k(i int, attempt int)
+WHERE r.execution_id = @execution_id AND r.node_index = k.i AND r.attempt = k.attempt;
+
 -- name: CountLosses :one
 SELECT count(*)::int AS losses FROM attempts WHERE execution_id = @execution_id AND node_index = @node_index AND outcome = 'LOST';
 
@@ -92,7 +98,7 @@ DELETE FROM reports WHERE execution_id = @execution_id;
 -- attempts that have to make room.
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = @execution_id)
     OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken)
-    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = @execution_id AND v.preempted_at IS NOT NULL AND v.stop_sent_at IS NULL))::bool AS has;
+    OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = @execution_id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has;
 
 -- name: TouchReservations :many
 -- Signs of life. Answers the attempts that are known, and whether they are to stop.
@@ -116,6 +122,17 @@ SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
 FROM reservations r
 JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
 WHERE r.execution_id = @execution_id AND a.started_at IS NOT NULL;
+
+-- name: ListSilent :many
+-- Attempts of a launcher that outlived their deadline, or that have begun and gave
+-- no sign of life since silent_since.
+SELECT r.execution_id, r.node_index, r.attempt, (r.deadline_at IS NOT NULL AND r.deadline_at < @now::timestamptz)::bool AS overdue
+FROM reservations r
+JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
+WHERE r.launcher = @launcher AND r.node_index >= 0
+    AND (r.deadline_at < @now::timestamptz OR (r.expires_at < @silent_since::timestamptz AND a.started_at IS NOT NULL))
+ORDER BY r.expires_at
+LIMIT @max_rows;
 
 -- name: ListExpired :many
 -- Attempts that gave no sign of life in time, or that outlived their deadline.

@@ -1,0 +1,110 @@
+-- name: PlaceAttempts :many
+-- Where attempts run. Answers the executions of which something changed.
+UPDATE attempts a SET namespace = p.namespace, pod = p.pod, machine = coalesce(nullif(p.machine, ''), a.machine)
+FROM jsonb_to_recordset(@places::jsonb) AS p(execution_id uuid, i int, attempt int, namespace text, pod text, machine text)
+WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.attempt
+    AND (a.namespace, a.pod, a.machine) IS DISTINCT FROM (p.namespace, p.pod, coalesce(nullif(p.machine, ''), a.machine))
+RETURNING a.execution_id;
+
+-- name: SetWaiting :one
+-- Why attempts have not begun, as the reason of their nodes; none takes a reason
+-- with one of codes away. Other reasons stay. Answers how many nodes changed. There
+-- is an event for each new code, and none for a new sentence.
+WITH changed AS (
+    SELECT n.node_index, n.attempt, nullif(w.value->'reason', 'null'::jsonb) AS reason,
+        coalesce(n.reason->>'code', '') <> (w.value->'reason'->>'code') AS told,
+        row_number() OVER (ORDER BY n.node_index) AS ord
+    FROM nodes n, jsonb_array_elements(@waiting::jsonb) AS w(value)
+    WHERE n.execution_id = @execution_id AND n.node_index = ANY (@indexes::int[]) AND n.node_index = (w.value->>'i')::int
+        AND n.attempt = (w.value->>'attempt')::int AND n.state = 'QUEUED' AND n.reason IS DISTINCT FROM nullif(w.value->'reason', 'null'::jsonb)
+        AND (n.reason IS NULL OR n.reason->>'code' = ANY (@codes::text[]))
+), counted AS (
+    UPDATE executions e SET event_seq = e.event_seq + c.n
+    FROM (SELECT count(*) AS n FROM changed) c
+    WHERE e.id = @execution_id AND c.n > 0
+    RETURNING e.id, e.event_seq, e.event_seq - c.n AS base
+), logged AS (
+    INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
+    SELECT c.id, c.base + x.ord, @at::timestamptz, 'node.pod_waiting', x.node_index, x.attempt, x.reason->>'message', jsonb_build_object('code', x.reason->>'code')
+    FROM changed x, counted c WHERE x.told
+), written AS (
+    UPDATE nodes n SET reason = x.reason, changed_seq = c.event_seq
+    FROM changed x, counted c
+    WHERE n.execution_id = @execution_id AND n.node_index = ANY (@indexes::int[]) AND n.node_index = x.node_index AND n.attempt = x.attempt AND n.state = 'QUEUED'
+    RETURNING n.node_index
+)
+SELECT count(*)::int AS changed FROM written;
+
+-- name: KeepPodEvents :exec
+-- Events of the pods of attempts; one seen again counts up.
+INSERT INTO pod_events AS e (execution_id, node_index, attempt, event_id, at, warning, reason, message, count)
+SELECT p.execution_id, p.i, p.attempt, p.id, p.at, p.warning, p.reason, p.message, p.count
+FROM jsonb_to_recordset(@events::jsonb) AS p(execution_id uuid, i int, attempt int, id text, at timestamptz, warning bool, reason text, message text, count int)
+ON CONFLICT ON CONSTRAINT pod_events_pkey DO UPDATE SET at = EXCLUDED.at, message = EXCLUDED.message, count = EXCLUDED.count
+WHERE EXCLUDED.count > e.count OR EXCLUDED.at > e.at;
+
+-- name: PodEvents :many
+SELECT attempt, at, warning, reason, message, count FROM pod_events
+WHERE execution_id = @execution_id AND node_index = @node_index AND (@attempt::int = 0 OR attempt = @attempt::int)
+ORDER BY at, event_id
+LIMIT @max_rows;
+
+-- name: ClassifyAttempt :execrows
+-- Adds what kind of end an attempt came to that its own report did not name.
+UPDATE attempts SET class = @class, message = CASE WHEN message = '' THEN @message ELSE message END
+WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt
+    AND class = '' AND finished_at IS NOT NULL AND outcome IN ('FAILED', 'INTERRUPTED', 'LOST', 'START_FAILED');
+
+-- name: OutOfMemory :many
+-- The most memory with which an attempt of each node did not get by.
+SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
+WHERE execution_id = @execution_id AND class = 'out_of_memory'
+GROUP BY node_index;
+
+-- name: HoursOfExecutions :many
+-- The GPU-hours of ended and live attempts of several executions.
+WITH span AS (
+    SELECT @now::timestamptz AS until
+), spans AS (
+    SELECT h.execution_id, h.gpus, h.seconds FROM resource_hours h WHERE h.execution_id = ANY (@ids::uuid[]) AND h.gpus > 0
+    UNION ALL
+    SELECT r.execution_id, r.gpus, greatest(0, extract(epoch FROM span.until - a.started_at))
+    FROM span
+    CROSS JOIN reservations r
+    JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
+    WHERE r.execution_id = ANY (@ids::uuid[]) AND r.gpus > 0 AND a.started_at IS NOT NULL
+)
+SELECT execution_id, (sum(gpus * seconds) / 3600)::float8 AS gpu_hours FROM spans GROUP BY execution_id;
+
+-- name: BegunQueued :many
+-- Attempts of queued nodes that are known to have begun.
+SELECT a.node_index, a.attempt, a.started_at, a.host, a.pid
+FROM nodes n
+JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
+WHERE n.execution_id = @execution_id AND n.state = 'QUEUED' AND a.started_at IS NOT NULL;
+
+-- name: NotifyDriver :exec
+-- Hints to whoever drives the executions, wherever, that something was written for it.
+SELECT pg_notify('flowforge_driver', id::text || ' ' || @sender::text) FROM unnest(@ids::uuid[]) AS id;
+
+-- name: SetClusterCapacity :execrows
+INSERT INTO cluster_capacity AS c (capacity) VALUES (@capacity)
+ON CONFLICT ON CONSTRAINT cluster_capacity_pkey DO UPDATE SET capacity = EXCLUDED.capacity
+WHERE c.capacity IS DISTINCT FROM EXCLUDED.capacity;
+
+-- name: GetClusterCapacity :one
+SELECT capacity FROM cluster_capacity;
+
+-- name: SetClusterSnapshot :exec
+INSERT INTO cluster_snapshots (snapshot, seen_at) VALUES (@snapshot, @at::timestamptz)
+ON CONFLICT ON CONSTRAINT cluster_snapshots_pkey DO UPDATE SET snapshot = EXCLUDED.snapshot, seen_at = EXCLUDED.seen_at;
+
+-- name: GetClusterSnapshot :one
+SELECT snapshot, seen_at FROM cluster_snapshots;
+
+-- name: DrivenElsewhere :many
+-- Of the executions given, those that have ended or that a server other than this
+-- instance drove last.
+SELECT w.id::uuid AS id FROM unnest(@ids::uuid[]) AS w(id)
+LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING')
+WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::text));
