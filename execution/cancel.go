@@ -58,7 +58,7 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 		}
 		return err
 	}
-	s.live.post(id, message{cancel: &reason})
+	s.tell(id, message{cancel: &reason})
 	s.changed(id)
 	return nil
 }

@@ -221,7 +221,7 @@ func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNo
 	if err != nil {
 		return err
 	}
-	s.live.post(k.row.ID, message{reports: true})
+	s.tell(k.row.ID, message{reports: true})
 	s.changed(k.row.ID)
 	return nil
 }

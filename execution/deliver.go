@@ -125,6 +125,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
 		}
 		s.wake(scope.ExecutionID)
+		s.hints.add(scope.ExecutionID)
 	}
 	return nil
 }
@@ -224,6 +225,9 @@ func (s *Service) storeEnding(ctx context.Context, scope auth.TaskScope, end end
 	}
 	if err != nil {
 		return false, fmt.Errorf("store the report of %s: %w", TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt), err)
+	}
+	if known {
+		s.hints.add(scope.ExecutionID)
 	}
 	s.config.Crash("deliver.stored")
 	return known, nil

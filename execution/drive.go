@@ -28,7 +28,7 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.nudge(id) {
 		return nil
 	}
-	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id)
+	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -87,7 +87,7 @@ const releaseTimeout = 2 * time.Second
 // process kept when nobody else drove it since, or a fresh one from the rows.
 func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 	if l, ok := s.live.unpark(row.ID); ok && l.epoch+1 == row.OwnerEpoch {
-		l.epoch = row.OwnerEpoch
+		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
 		l.cancelled = row.CancelRequestedAt != nil
 		l.cancelReason = row.CancelReason
 		l.batch = newBatch()
@@ -264,6 +264,20 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	}
 	l.uncertain = slices.DeleteFunc(l.uncertain, func(i int) bool { return foreign[i] })
 	return nil
+}
+
+// loadNews applies what others have stored for this loop.
+func (l *loop) loadNews(ctx context.Context) error {
+	if l.progress.Count(dag.Queued) > 0 {
+		begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+		if err != nil {
+			return fmt.Errorf("load attempts: %w", err)
+		}
+		for _, a := range begun {
+			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		}
+	}
+	return l.loadReports(ctx)
 }
 
 // loadReports applies the ends of attempts that arrived while nobody drove.

@@ -49,7 +49,8 @@ type loop struct {
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
-	fenced  chan struct{} // gets a value when the lease was found lost
+	drained <-chan struct{} // closes when every loop of this process has to end
+	fenced  chan struct{}   // gets a value when the lease was found lost
 	inbox   []message
 	orders  map[int]db.NodeOrder // what people ordered about nodes
 	starter *starter
@@ -61,6 +62,7 @@ type nodeState struct {
 	retries    int
 	stopSent   bool
 	cancelled  *Reason // it was cancelled alone
+	memory     int // MiB of each pod that its next attempt asks for at least, after one that ran out of it
 	held       fair.Amount
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
@@ -92,7 +94,7 @@ func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
 		inputs: decodeObject(row.Inputs), nodes: make([]nodeState, len(version.Plan.Nodes)),
 		status: State(row.Status), outputs: map[int]map[string]any{}, batch: newBatch(), all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
-		signal: make(chan struct{}, 1), fenced: make(chan struct{}, 1),
+		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
 }
 
@@ -190,7 +192,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return false, errFenced
 	case <-ctx.Done():
 		return l.restForced(ctx)
-	case <-l.service.live.drained:
+	case <-l.drained:
 		return l.restForced(ctx)
 	case <-linger.C:
 	}
@@ -260,7 +262,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 		case m.cancel != nil:
 			l.cancelled, l.cancelReason = true, *m.cancel
 		case m.reports:
-			if err := l.loadReports(ctx); err != nil {
+			if err := l.loadNews(ctx); err != nil {
 				return err
 			}
 		default:

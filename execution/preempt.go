@@ -24,6 +24,9 @@ func (s *Service) preempt(ctx context.Context) {
 				return err
 			}
 			var err error
+			if err = s.holdsTerm(ctx, q); err != nil {
+				return err
+			}
 			if marked, err = s.quota.MarkPreempted(ctx, q, v); err != nil || !marked {
 				return err
 			}

@@ -43,7 +43,11 @@ func (s *Service) renewLeases(ctx context.Context) error {
 }
 
 func (s *Service) renewOnce(ctx context.Context) error {
-	leases := s.live.all()
+	return s.renew(ctx, s.live.all())
+}
+
+// renew keeps the leases of loops, and passes on what their rows say.
+func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 	if len(leases) == 0 {
 		return nil
 	}

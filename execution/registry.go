@@ -131,6 +131,22 @@ func (r *registry) drain() {
 	close(r.drained)
 }
 
+// reopen ends what drain began: loops may begin again.
+func (r *registry) reopen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		r.draining, r.drained = false, make(chan struct{})
+	}
+}
+
+// drainedSignal closes when the loops of now have to come to their end.
+func (r *registry) drainedSignal() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.drained
+}
+
 func (r *registry) isDraining() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,8 +20,8 @@ import (
 )
 
 // Service is the engine. Its exported methods authorise the caller first, except
-// those for the process that composes it and its jobs: Prepare, Run, Drain, Drive,
-// Finished and EnsurePartitions.
+// those for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver,
+// Lead, Drain, Drive, Finished and EnsurePartitions.
 type Service struct {
 	config    Config
 	pool      *pgxpool.Pool
@@ -32,6 +33,8 @@ type Service struct {
 	owner     string
 	live      *registry
 	hub       *hub
+	hints     *hints
+	term      atomic.Int64 // of the scheduler's lease; 0 without one
 	inputs    inputSets
 	wakes     chan uuid.UUID
 	estimates estimateCache
@@ -54,6 +57,7 @@ func New(c Config) (*Service, error) {
 		owner:     c.Instance + "/" + uuid.NewString(),
 		live:      newRegistry(),
 		hub:       newHub(),
+		hints:     newHints(),
 		wakes:     make(chan uuid.UUID, wakeBacklog),
 	}
 	s.quota = c.Quotas
@@ -96,18 +100,14 @@ func (s *Service) Prepare(ctx context.Context) error {
 // partitionMonths is how many months ahead partitions exist.
 const partitionMonths = 2
 
-// Run renews leases, reconciles and passes on notifications until ctx ends. The
-// drive jobs run elsewhere (package jobs); stop them first, then Run.
+// Run follows and leads until ctx ends, for the only server on a database. The drive
+// jobs run elsewhere (package jobs); stop them first, then Run.
 func (s *Service) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.config.Quotas == nil {
 		group.Go(func() error { return s.quota.Run(ctx) })
 	}
-	group.Go(func() error { return s.renewLeases(ctx) })
-	group.Go(func() error { return s.reconcileForever(ctx) })
-	group.Go(func() error { return s.wakeForever(ctx) })
-	group.Go(func() error { return s.announceForever(ctx) })
-	group.Go(func() error { return s.listenForever(ctx) })
-	group.Go(func() error { return s.pollForever(ctx) })
+	group.Go(func() error { return s.Follow(ctx) })
+	group.Go(func() error { return s.Lead(ctx) })
 	return group.Wait()
 }

@@ -163,10 +163,10 @@ func (s *Service) announceForever(ctx context.Context) error {
 	}
 }
 
-// listenForever takes the hints of other processes.
-func (s *Service) listenForever(ctx context.Context) error {
+// listenForever takes what other processes say on a channel.
+func (s *Service) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
 	for ctx.Err() == nil {
-		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
+		if err := s.listen(ctx, channel, heard); err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("listen for changes", "error", err)
 		}
 		select {
@@ -177,14 +177,14 @@ func (s *Service) listenForever(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) listen(ctx context.Context) error {
+func (s *Service) listen(ctx context.Context, channel string, heard func(payload string)) error {
 	pooled, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	conn := pooled.Hijack() // a listening session is of no use to anybody else
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+channelName); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
 	for {
@@ -192,11 +192,16 @@ func (s *Service) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		text, sender, _ := strings.Cut(n.Payload, " ")
-		id, err := uuid.Parse(text)
-		if err == nil && sender != s.owner {
-			s.hub.hint(id)
-		}
+		heard(n.Payload)
+	}
+}
+
+// heardChange passes on that an execution has changed in another process.
+func (s *Service) heardChange(payload string) {
+	text, sender, _ := strings.Cut(payload, " ")
+	id, err := uuid.Parse(text)
+	if err == nil && sender != s.owner {
+		s.hub.hint(id)
 	}
 }
 

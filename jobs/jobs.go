@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,10 +36,19 @@ const (
 type Client struct {
 	river      *river.Client[pgx.Tx]
 	executions *execution.Service
+	drives     bool
 }
 
-// NewClient returns a client that works nothing before Start.
-func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger) (*Client, error) {
+// NewClient returns a client of the queues named, or of all, that works nothing before
+// Start.
+func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger, queues ...string) (*Client, error) {
+	if len(queues) == 0 {
+		queues = slices.Concat(DriveQueues(), WorkQueues())
+	}
+	worked := map[string]river.QueueConfig{}
+	for _, name := range queues {
+		worked[name] = river.QueueConfig{MaxWorkers: workersOf(name)}
+	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &driveWorker{executions: executions})
 	river.AddWorker(workers, &finishedWorker{executions: executions})
@@ -49,12 +59,7 @@ func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logg
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepFailed, DiscardedJobRetentionPeriod: keepFailed,
 		RetryPolicy: quickRetry{},
-		Queues: map[string]river.QueueConfig{
-			execution.QueueAdvance:     {MaxWorkers: driveWorkers},
-			execution.QueueLaunch:      {MaxWorkers: launchWorkers},
-			execution.QueueNotify:      {MaxWorkers: notifyWorkers},
-			execution.QueueMaintenance: {MaxWorkers: maintenanceWorkers},
-		},
+		Queues:      worked,
 		PeriodicJobs: []*river.PeriodicJob{
 			river.NewPeriodicJob(river.PeriodicInterval(24*time.Hour), func() (river.JobArgs, *river.InsertOpts) {
 				return execution.PartitionArgs{}, nil
@@ -64,7 +69,29 @@ func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("make the job client: %w", err)
 	}
-	return &Client{river: client, executions: executions}, nil
+	return &Client{river: client, executions: executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
+}
+
+// DriveQueues are the queues of whoever drives executions: one process at a time.
+func DriveQueues() []string { return []string{execution.QueueAdvance} }
+
+// WorkQueues are the queues that any number of processes may work.
+func WorkQueues() []string {
+	return []string{execution.QueueLaunch, execution.QueueNotify, execution.QueueMaintenance}
+}
+
+// workersOf is how many jobs of a queue one process works at a time.
+func workersOf(queue string) int {
+	switch queue {
+	case execution.QueueAdvance:
+		return driveWorkers
+	case execution.QueueMaintenance:
+		return maintenanceWorkers
+	case execution.QueueLaunch:
+		return launchWorkers
+	default:
+		return notifyWorkers
+	}
 }
 
 // Start begins to work; it goes on after ctx until Stop.
@@ -73,7 +100,9 @@ func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
 // Stop lets the drive loops write what they have and give their leases back,
 // and returns when all jobs have ended or ctx has.
 func (c *Client) Stop(ctx context.Context) error {
-	c.executions.Drain()
+	if c.drives {
+		c.executions.Drain()
+	}
 	soft, cancel := context.WithTimeout(ctx, softStop)
 	defer cancel()
 	if err := c.river.Stop(soft); err == nil {

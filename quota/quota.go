@@ -81,7 +81,8 @@ type Service struct {
 	// is locked.
 	order sync.Mutex
 
-	stale atomic.Bool // memory believed in room that the rows do not have
+	follower atomic.Bool // another process decides
+	stale    atomic.Bool // memory believed in room that the rows do not have
 
 	trees    sync.Mutex // held while the scheduler's tree and its revision change
 	revision int64      // of the tree in use
@@ -158,7 +159,7 @@ func (s *Service) Run(ctx context.Context) error {
 				err = errors.Join(err, s.refresh(ctx))
 			}
 		case <-minute.C:
-			err = s.Maintain(ctx)
+			err = s.maintain(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("quotas", "error", err)

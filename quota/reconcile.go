@@ -58,7 +58,7 @@ func (s *Service) Ready(context.Context) error {
 	return fmt.Errorf("%d quota counters were off at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
 }
 
-// Maintain is what Run does every minute: it gives back what nobody holds any
+// Maintain is what Run does every minute in the process that decides: it gives back what nobody holds any
 // more, compares counters with reservations, corrects the image in memory and
 // keeps samples.
 func (s *Service) Maintain(ctx context.Context) error {

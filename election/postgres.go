@@ -1,0 +1,227 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	retryPause   = 200 * time.Millisecond // after a failure
+	queryLimit   = 3 * time.Second        // of a query that is not a renewal
+	leaseChannel = "flowforge_leases"
+)
+
+// Postgres is an Elector on the database. The lease is an advisory lock of a session
+// of its own, which Postgres drops at once when the holder's process dies, and a row
+// with the term and an expiry, by which the sessions of a holder that is frozen or
+// cut off are ended.
+type Postgres struct {
+	config Config
+}
+
+// NewPostgres returns an Elector that does nothing before Run.
+func NewPostgres(c Config) *Postgres { return &Postgres{config: c.WithDefaults()} }
+
+// Run is Elector's.
+func (p *Postgres) Run(ctx context.Context, lead Lead) error {
+	failing := false
+	for ctx.Err() == nil {
+		err := p.session(ctx, lead)
+		if err != nil && ctx.Err() == nil {
+			if !failing {
+				p.config.Logger.Warn("a lease cannot be held; trying again", "lease", p.config.Name, "error", err)
+			}
+			pause(ctx, retryPause)
+		}
+		failing = err != nil
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// session is the life of one session with the database: it ends with an error, or
+// after one time of leading.
+func (p *Postgres) session(ctx context.Context, lead Lead) error {
+	config := p.config.Pool.Config().ConnConfig.Copy()
+	config.RuntimeParams["application_name"] = ApplicationName(p.config.Holder)
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if err := p.listen(ctx, conn); err != nil {
+		return err
+	}
+	for {
+		began := time.Now()
+		row, err := p.try(ctx, conn)
+		switch {
+		case err == nil:
+			return p.hold(ctx, conn, began, row, lead)
+		case !db.IsNoRows(err):
+			return fmt.Errorf("take: %w", err)
+		}
+		p.config.OnOther()
+		ended, err := p.evictExpired(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if ended > 0 {
+			continue
+		}
+		if err := await(ctx, conn, p.config.Timing.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *Postgres) listen(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, queryLimit)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "LISTEN "+leaseChannel); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	return nil
+}
+
+func (p *Postgres) try(ctx context.Context, conn *pgx.Conn) (db.TakeLeaseRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryLimit)
+	defer cancel()
+	return db.New(conn).TakeLease(ctx, p.config.Name, p.config.Holder, p.config.Address, p.config.Timing.TTL.Seconds())
+}
+
+// evictExpired ends the sessions of a holder whose time is over and who has the lock
+// all the same. It answers how many there were.
+func (p *Postgres) evictExpired(ctx context.Context, conn *pgx.Conn) (int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryLimit)
+	defer cancel()
+	ended, err := db.New(conn).EvictExpired(ctx, p.config.Name, p.config.Holder)
+	if err != nil {
+		return 0, fmt.Errorf("end the sessions of a frozen holder: %w", err)
+	}
+	if ended > 0 {
+		p.config.Logger.Warn("the holder of a lease did not renew it; its sessions are ended", "lease", p.config.Name, "sessions", ended)
+	}
+	return ended, nil
+}
+
+// await waits for a lease that is given back, at most d. It fails when the session
+// has ended.
+func await(ctx context.Context, conn *pgx.Conn, d time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	_, err := conn.WaitForNotification(waiting)
+	if err == nil || pgconn.Timeout(err) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// hold leads until lead returns or the lease is lost.
+func (p *Postgres) hold(ctx context.Context, conn *pgx.Conn, began time.Time, row db.TakeLeaseRow, lead Lead) error {
+	term := Term{Name: p.config.Name, Number: row.Term, Holder: p.config.Holder}
+	leading, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	// Timers go on while the process is frozen, and fire before it writes much.
+	watchdog := time.AfterFunc(time.Until(began.Add(p.lifetime())), func() { lose(errLost) })
+	defer watchdog.Stop()
+	result := make(chan error, 1)
+	over, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	go func() {
+		defer done()
+		if err := p.evictFormer(leading, row.Former); err != nil {
+			result <- err
+			return
+		}
+		p.config.Logger.Info("took a lease", "lease", term.Name, "term", term.Number)
+		result <- lead(leading, term)
+	}()
+	err := p.renew(over, conn, term, watchdog)
+	if err != nil {
+		lose(errLost)
+		_ = conn.Close(over) // nobody waits for us while lead comes to its end
+		p.config.Logger.Warn("a lease is lost", "lease", term.Name, "term", term.Number, "error", err)
+	}
+	if failed := <-result; failed != nil && !errors.Is(failed, context.Canceled) {
+		return fmt.Errorf("lead: %w", failed)
+	}
+	if err != nil || context.Cause(leading) == errLost { //nolint:errorlint // it is never wrapped
+		return errLost
+	}
+	return p.giveBack(ctx, conn, term)
+}
+
+// lifetime is how long a holder leads without a renewal.
+func (p *Postgres) lifetime() time.Duration { return p.config.Timing.TTL - p.config.Timing.Margin() }
+
+// evictFormer ends what the former holder has left, over the pool: the session of the
+// lease has to go on renewing.
+func (p *Postgres) evictFormer(ctx context.Context, former string) error {
+	if former == "" || former == p.config.Holder {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryLimit)
+	defer cancel()
+	if _, err := db.New(p.config.Pool).EndSessions(ctx, former); err != nil {
+		return fmt.Errorf("end the sessions of the former holder: %w", err)
+	}
+	return nil
+}
+
+// renew keeps the lease until ctx ends; an error says that it is lost. Between two
+// renewals it waits on the session, so that its end is noticed at once.
+func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdog *time.Timer) error {
+	for {
+		if err := await(ctx, conn, p.config.Timing.Renew()); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("the session of the lease ended: %w", err)
+		}
+		began := time.Now()
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.lifetime()-p.config.Timing.Renew())
+		n, err := db.New(conn).RenewLease(limited, p.config.Timing.TTL.Seconds(), term.Name, term.Holder, term.Number)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("renew: %w", err)
+		}
+		if n == 0 || !watchdog.Reset(time.Until(began.Add(p.lifetime()))) {
+			return errLost
+		}
+	}
+}
+
+// giveBack ends the lease, so that the next candidate need not wait for anything.
+func (p *Postgres) giveBack(ctx context.Context, conn *pgx.Conn, term Term) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryLimit)
+	defer cancel()
+	q := db.New(conn)
+	if err := q.EndLease(ctx, term.Name, term.Holder, term.Number); err != nil {
+		return fmt.Errorf("give back: %w", err)
+	}
+	if err := q.FreeLeaseLock(ctx, term.Name); err != nil {
+		return fmt.Errorf("give back: %w", err)
+	}
+	p.config.Logger.Info("gave a lease back", "lease", term.Name, "term", term.Number)
+	return nil
+}
