@@ -19,8 +19,9 @@ type Attempt = *flowforgev1.AttemptSpec
 // room for others: it may take the grace period of its spec to save a checkpoint,
 // and runs again.
 type Ref struct {
-	TaskID  string
-	Preempt bool
+	TaskID    string
+	ProjectID string // of its execution
+	Preempt   bool
 }
 
 // Status tells of an attempt that a launcher knows. One that it does not list

@@ -12,6 +12,7 @@ var ErrAway = errors.New("the cluster does not answer")
 // Start again.
 type StartError struct {
 	Refused map[string]End
+	Waiting map[string]Waiting // why the cluster does not admit attempts yet, of those not started
 	Err     error
 }
 
