@@ -1,0 +1,34 @@
+{{/* What would start and not work is refused here, with the setting that mends it. */}}
+{{- define "flowforge.check" -}}
+{{- $v := .Values -}}
+{{- if and (eq $v.topology "roles") (not (include "flowforge.signIn" .)) -}}
+{{- fail "oidc.issuer is not set: without sign-in the server is reached by nobody but its own pod. Set oidc, or topology=single for a trial." -}}
+{{- end -}}
+{{- if and (include "flowforge.signIn" .) (not $v.publicURL) -}}
+{{- fail "publicURL is not set: sign-in needs the address that people use, such as https://forge.example.com" -}}
+{{- end -}}
+{{- if and (eq $v.topology "single") (gt (int $v.single.replicas) 1) (not (include "flowforge.signIn" .)) -}}
+{{- fail "single.replicas is more than 1: without sign-in there is one pod" -}}
+{{- end -}}
+{{- if and $v.oidc.issuer (not $v.oidc.clientID) -}}
+{{- fail "oidc.clientID is not set" -}}
+{{- end -}}
+{{- if and (not $v.kube.enabled) (ne $v.topology "single") -}}
+{{- fail "kube.enabled=false runs tasks inside the pod, which topology=single alone can" -}}
+{{- end -}}
+{{- range $name := list "postgres" "clickhouse" -}}
+{{- $db := get $v $name -}}
+{{- if and (not $db.enabled) (not $db.url) (not $db.existingSecret) -}}
+{{- fail (printf "%s.url or %s.existingSecret is needed when %s.enabled is false" $name $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $v.topology "roles") (not $v.artifacts.s3.bucket) (not $v.artifacts.existingClaim) -}}
+{{- fail "artifacts.s3.bucket or artifacts.existingClaim is needed: replicas share the files of tasks" -}}
+{{- end -}}
+{{- if and $v.task.tls.enabled (not $v.task.tls.existingSecret) -}}
+{{- fail "task.tls.existingSecret is needed with task.tls.enabled (keys tls.crt, tls.key, ca.crt)" -}}
+{{- end -}}
+{{- if and $v.ingress.enabled (not $v.publicURL) (not $v.ingress.host) -}}
+{{- fail "ingress.host or publicURL is needed with ingress.enabled" -}}
+{{- end -}}
+{{- end -}}

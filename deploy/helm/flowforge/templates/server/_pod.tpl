@@ -1,0 +1,119 @@
+{{/* The pod of a server: (dict "root" $ "name" "web" "roles" "web"). */}}
+{{- define "flowforge.pod" -}}
+{{- $v := .root.Values -}}
+{{- $role := get $v .name -}}
+{{- $full := include "flowforge.fullname" .root -}}
+{{- $starts := and $v.kube.enabled (or (contains "scheduler" .roles) (contains "launcher" .roles)) -}}
+metadata:
+  labels:
+    {{- include "flowforge.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .name }}
+    flowforge.io/server: "true"
+    {{- with $v.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    # A change of what is read at the start alone begins new pods.
+    checksum/secrets: {{ list $v.postgres.url $v.postgres.password $v.clickhouse.url $v.clickhouse.password $v.oidc.clientSecret | toJson | sha256sum }}
+    {{- with $role.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- with $v.imagePullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  serviceAccountName: {{ if $starts }}{{ include "flowforge.engineAccount" .root }}{{ else }}default{{ end }}
+  automountServiceAccountToken: {{ $starts }}
+  enableServiceLinks: false
+  securityContext: {{- toYaml $v.podSecurityContext | nindent 4 }}
+  terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds }}
+  {{- with $v.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with $role.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $role.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $role.affinity }}
+  affinity: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "flowforge.selector" .root | nindent 10 }}
+          app.kubernetes.io/component: {{ .name }}
+  containers:
+    - name: flowforge
+      image: {{ include "flowforge.serverImage" .root | quote }}
+      imagePullPolicy: {{ $v.image.pullPolicy }}
+      args: [serve]
+      env: {{- include "flowforge.env" . | nindent 8 }}
+      {{- with $v.extraEnvFrom }}
+      envFrom: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        - {name: http, containerPort: 8080}
+        {{- if $v.kube.enabled }}
+        - {name: task, containerPort: {{ $v.task.port }}}
+        {{- end }}
+        - {name: metrics, containerPort: {{ $v.metrics.port }}}
+      {{- include "flowforge.probes" . | nindent 6 }}
+      resources: {{- toYaml $role.resources | nindent 8 }}
+      securityContext: {{- toYaml $v.securityContext | nindent 8 }}
+      volumeMounts:
+        - {name: data, mountPath: /var/lib/flowforge}
+        - {name: tmp, mountPath: /tmp}
+        - {name: keys, mountPath: /etc/flowforge/keys, readOnly: true}
+        {{- if $v.artifacts.existingClaim }}
+        - {name: artifacts, mountPath: /var/lib/flowforge/artifacts}
+        {{- end }}
+        {{- if $v.oidc.existingFileSecret }}
+        - {name: oidc, mountPath: /etc/flowforge/oidc, readOnly: true}
+        {{- end }}
+        {{- if $v.task.tls.enabled }}
+        - {name: task-tls, mountPath: /etc/flowforge/task-tls, readOnly: true}
+        {{- end }}
+  volumes:
+    - name: data
+      emptyDir: {sizeLimit: {{ printf "%dMi" (add (int $v.spool.maxMiB) 1024) }}}
+    - {name: tmp, emptyDir: {sizeLimit: 2Gi}}
+    - name: keys
+      secret: {secretName: {{ include "flowforge.keysSecret" .root }}, defaultMode: 0440}
+    {{- with $v.artifacts.existingClaim }}
+    - {name: artifacts, persistentVolumeClaim: {claimName: {{ . }}}}
+    {{- end }}
+    {{- with $v.oidc.existingFileSecret }}
+    - {name: oidc, secret: {secretName: {{ . }}, defaultMode: 0440}}
+    {{- end }}
+    {{- if $v.task.tls.enabled }}
+    - {name: task-tls, secret: {secretName: {{ $v.task.tls.existingSecret }}, defaultMode: 0440}}
+    {{- end }}
+{{- end -}}
+
+{{/* Without sign-in the pages are on the pod's loopback, where port-forward reaches and
+the kubelet does not: then the port of the metrics answers for them. */}}
+{{- define "flowforge.probes" -}}
+{{- $port := ternary "http" "metrics" (not (empty (include "flowforge.signIn" .root))) -}}
+startupProbe:
+  httpGet: {path: /healthz, port: {{ $port }}}
+  periodSeconds: 2
+  failureThreshold: 90
+livenessProbe:
+  httpGet: {path: /healthz, port: {{ $port }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: {{ $port }}}
+  periodSeconds: 5
+  timeoutSeconds: 4
+  failureThreshold: 2
+lifecycle:
+  # The Service's endpoints are told before the listener closes.
+  preStop: {sleep: {seconds: 5}}
+{{- end -}}

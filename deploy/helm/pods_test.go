@@ -1,0 +1,209 @@
+package helm_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// podOf returns the pod that o makes, or nil.
+func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
+	t.Helper()
+	content := o.Object
+	if o.GetKind() != "Pod" {
+		var found bool
+		content, found, _ = unstructured.NestedMap(o.Object, "spec", "template")
+		if !found {
+			return nil
+		}
+	}
+	p := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(map[string]any{"metadata": content["metadata"], "spec": content["spec"]}, p, true); err != nil {
+		t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
+	}
+	return p
+}
+
+// TestPodsAreRestricted: every pod of the chart passes the restricted standard, says
+// what it needs, and has no token of the API server unless it starts pods.
+func TestPodsAreRestricted(t *testing.T) {
+	t.Parallel()
+	for _, file := range valuesFiles(t) {
+		for _, o := range render(t, "forge-system", "--values", file) {
+			p := podOf(t, o)
+			if p == nil {
+				continue
+			}
+			name := filepath.Base(file) + " " + o.GetKind() + "/" + o.GetName()
+			checkPod(t, name, p)
+			starts := strings.HasSuffix(o.GetName(), "-scheduler") || strings.HasSuffix(o.GetName(), "-launcher") ||
+				strings.HasSuffix(o.GetName(), "-single") && filepath.Base(file) != "local-tasks.yaml"
+			if p.Spec.AutomountServiceAccountToken == nil || *p.Spec.AutomountServiceAccountToken != starts {
+				t.Errorf("%s: automountServiceAccountToken is not %v", name, starts)
+			}
+		}
+	}
+}
+
+func checkPod(t *testing.T, name string, p *corev1.PodTemplateSpec) {
+	t.Helper()
+	s := p.Spec.SecurityContext
+	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("%s may run as root, or without seccomp", name)
+	}
+	for _, c := range p.Spec.Containers {
+		s := c.SecurityContext
+		if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem || s.Capabilities == nil || !slices.Contains(s.Capabilities.Drop, "ALL") {
+			t.Errorf("%s: container %s is not restricted", name, c.Name)
+		}
+		if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+			t.Errorf("%s: container %s says not what it needs", name, c.Name)
+		}
+		if c.Image == "" || strings.HasSuffix(c.Image, ":") {
+			t.Errorf("%s: container %s has the image %q", name, c.Name, c.Image)
+		}
+		for _, m := range c.VolumeMounts {
+			named := func(v corev1.Volume) bool { return v.Name == m.Name }
+			if !slices.ContainsFunc(p.Spec.Volumes, named) && m.Name != "data" { // of a StatefulSet's claims
+				t.Errorf("%s: container %s mounts %s, which is no volume", name, c.Name, m.Name)
+			}
+		}
+	}
+}
+
+// settings are the variables that the program reads: the strings in its code that
+// are, or begin, such a name.
+func settings(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var names []string
+	for _, dir := range []string{"cmd/flowforge", "app", "secret", "observability"} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					if s, err := strconv.Unquote(l.Value); err == nil && settingName(s) {
+						names = append(names, s)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return names
+}
+
+func settingName(s string) bool {
+	rest, ok := strings.CutPrefix(s, "FLOWFORGE_")
+	return ok && rest != "" && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// reads reports whether the program reads the variable: under its name, or as one of
+// a family, such as FLOWFORGE_SECRET_….
+func reads(names []string, variable string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return n == variable || strings.HasSuffix(n, "_") && strings.Count(n, "_") > 1 && strings.HasPrefix(variable, n)
+	})
+}
+
+// TestVariablesExist: what the chart sets, the server reads.
+func TestVariablesExist(t *testing.T) {
+	t.Parallel()
+	names := settings(t)
+	if len(names) < 20 || reads(names, "FLOWFORGE_NO_SUCH_SETTING") {
+		t.Fatalf("the settings of the server are not found: %q", names)
+	}
+	unknown := map[string]string{}
+	for _, file := range valuesFiles(t) {
+		for _, o := range render(t, "forge-system", "--values", file) {
+			p := podOf(t, o)
+			if p == nil {
+				continue
+			}
+			for _, c := range p.Spec.Containers {
+				for _, e := range c.Env {
+					if strings.HasPrefix(e.Name, "FLOWFORGE_") && !reads(names, e.Name) {
+						unknown[e.Name] = o.GetName()
+					}
+				}
+			}
+		}
+	}
+	for name, where := range unknown {
+		t.Errorf("%s sets %s, which the server does not read", where, name)
+	}
+}
+
+// TestVariablesAreUnique: no variable is set twice, where the last would win silently.
+func TestVariablesAreUnique(t *testing.T) {
+	t.Parallel()
+	for _, file := range valuesFiles(t) {
+		for _, o := range render(t, "forge-system", "--values", file) {
+			p := podOf(t, o)
+			if p == nil {
+				continue
+			}
+			for _, c := range p.Spec.Containers {
+				seen := map[string]bool{}
+				for _, e := range c.Env {
+					if seen[e.Name] {
+						t.Errorf("%s: %s sets %s twice", file, o.GetName(), e.Name)
+					}
+					seen[e.Name] = true
+				}
+			}
+		}
+	}
+}
+
+// TestValuesAreUsed: every top value of values.yaml is read by some template.
+func TestValuesAreUsed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var templates strings.Builder
+	err = filepath.WalkDir(filepath.Join(chart, "templates"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path) //nolint:gosec // a template of the chart
+		templates.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := []string{"web", "worker", "scheduler", "launcher", "single"} // read by name
+	for line := range strings.Lines(string(text)) {
+		name, _, ok := strings.Cut(line, ":")
+		if !ok || strings.HasPrefix(name, " ") || strings.HasPrefix(name, "#") || slices.Contains(roles, name) {
+			continue
+		}
+		if !strings.Contains(templates.String(), "Values."+name) && !strings.Contains(templates.String(), "$v."+name) {
+			t.Errorf("values.yaml has %s, which no template reads", name)
+		}
+	}
+}

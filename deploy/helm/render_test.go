@@ -1,0 +1,117 @@
+package helm_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+const (
+	chart = "flowforge"
+	// kubeVersion is what the chart is rendered for when no cluster is asked.
+	kubeVersion = "1.36.0"
+)
+
+// helm runs Helm and returns what it printed, of both kinds.
+func helm(t *testing.T, environ []string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	binary := os.Getenv("FLOWFORGE_TEST_HELM")
+	if binary == "" {
+		if testing.Short() {
+			t.Skip("FLOWFORGE_TEST_HELM is not set")
+		}
+		t.Fatal("FLOWFORGE_TEST_HELM is not set: run this by scripts/environment, after `scripts/setup helm`")
+	}
+	command := exec.CommandContext(t.Context(), binary, args...)
+	home := t.TempDir() // nothing of the developer's own Helm
+	command.Env = append(os.Environ(), "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
+	command.Env = append(command.Env, environ...)
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err = command.Run()
+	return out.String(), errs.String(), err
+}
+
+// render returns the manifests of the chart with the arguments of `helm template`.
+func render(t *testing.T, namespace string, args ...string) []*unstructured.Unstructured {
+	t.Helper()
+	out, errs, err := helm(t, nil, append([]string{"template", "forge", chart, "--namespace", namespace, "--kube-version", kubeVersion}, args...)...)
+	if err != nil {
+		t.Fatalf("helm template: %v\n%s", err, errs)
+	}
+	return decode(t, out)
+}
+
+func decode(t *testing.T, manifests string) (objects []*unstructured.Unstructured) {
+	t.Helper()
+	for dec := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), 4096); ; {
+		o := &unstructured.Unstructured{}
+		err := dec.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) > 0 {
+			objects = append(objects, o)
+		}
+	}
+}
+
+// valuesFiles are the installations that the tests render.
+func valuesFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chart, "ci", "*.yaml"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("values files %q, %v", files, err)
+	}
+	return files
+}
+
+func TestLint(t *testing.T) {
+	t.Parallel()
+	for _, file := range valuesFiles(t) {
+		if out, errs, err := helm(t, nil, "lint", "--strict", "--kube-version", kubeVersion, chart, "--values", file); err != nil {
+			t.Errorf("%s: %v\n%s%s", file, err, out, errs)
+		}
+	}
+}
+
+// TestRefusals: what could not work is refused, with the setting that mends it.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	signIn := "publicURL=https://forge.example.com,oidc.issuer=https://sso.example.com,oidc.clientID=forge,"
+	for _, c := range []struct{ set, want string }{
+		{"", "oidc.issuer is not set"},
+		{"oidc.issuer=https://sso.example.com", "publicURL is not set"},
+		{"oidc.issuer=https://sso.example.com,publicURL=https://forge.example.com", "oidc.clientID is not set"},
+		{signIn, "artifacts.s3.bucket or artifacts.existingClaim"},
+		{signIn + "kube.enabled=false,artifacts.s3.bucket=b", "topology=single alone"},
+		{signIn + "artifacts.s3.bucket=b,postgres.enabled=false", "postgres.url or postgres.existingSecret"},
+		{signIn + "artifacts.s3.bucket=b,clickhouse.enabled=false", "clickhouse.url or clickhouse.existingSecret"},
+		{signIn + "artifacts.s3.bucket=b,task.tls.enabled=true", "task.tls.existingSecret"},
+		{"topology=single,single.replicas=2", "single.replicas"},
+		{"topology=both", "'/topology'"},
+		{"topology=single,webb.replicas=2", "webb"},
+		{"topology=single,kube.imageTimeout=soon", "imageTimeout"},
+		{"topology=single,kube.namespacePrefix=ff", "namespacePrefix"},
+		{"topology=single,publicURL=https://forge.example.com/path", "publicURL"},
+		{"topology=single,image.digest=sha256:12", "digest"},
+	} {
+		out, errs, err := helm(t, nil, "template", "forge", chart, "--kube-version", kubeVersion, "--set", c.set)
+		if err == nil {
+			t.Errorf("%s: rendered\n%.200s", c.set, out)
+		} else if !strings.Contains(errs, c.want) {
+			t.Errorf("%s: %s, want %s", c.set, errs, c.want)
+		}
+	}
+}
