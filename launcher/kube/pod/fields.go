@@ -39,5 +39,5 @@ type Fields struct {
 	// merge patch: a text of YAML or JSON.
 	PodSpecPatch string `json:"podSpecPatch,omitempty"`
 
-	patches []string // more of them, applied in order before PodSpecPatch
+	patches []string // of the installation and the operator, in order
 }

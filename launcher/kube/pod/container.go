@@ -1,0 +1,164 @@
+package pod
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// privateSize bounds what stands in memory beside the task, and counts as its memory.
+const privateSize = "64Mi"
+
+// container is the one that runs the attempt.
+func (b *builder) container() corev1.Container {
+	return corev1.Container{
+		Name:                     Container,
+		Image:                    b.image(),
+		ImagePullPolicy:          b.fields.ImagePullPolicy,
+		Command:                  []string{HomeDir + "/flowforge", "task", "--spec", path.Join(TaskDir, b.key), "--dir", HomeDir + "/run"},
+		Env:                      b.env(),
+		EnvFrom:                  b.fields.EnvFrom,
+		Ports:                    b.fields.Ports,
+		Resources:                b.resources(true),
+		VolumeMounts:             b.mounts(),
+		SecurityContext:          containerSecurity(b.fields.ContainerSecurityContext),
+		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+	}
+}
+
+func (b *builder) image() string {
+	return cmp.Or(b.spec.GetImage(), b.o.TaskImage)
+}
+
+func (b *builder) env() []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		fromField("FLOWFORGE_POD", "metadata.name"),
+		fromField("FLOWFORGE_NAMESPACE", "metadata.namespace"),
+		fromField("FLOWFORGE_MACHINE", "spec.nodeName"),
+		{Name: "FLOWFORGE_PRIVATE_DIR", Value: PrivateDir},
+		{Name: "PYTHONPATH", Value: HomeDir + "/python"},
+	}
+	if b.spec.GetResources().GetGpus() == 0 {
+		// Images of CUDA ask for all GPUs by this variable; without any it has to say so.
+		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
+	}
+	return env
+}
+
+func fromField(name, field string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}}}
+}
+
+// resources are what the attempt may use: requests and limits are the same, so
+// that a pod gets what its quota counts and is the last to be evicted.
+func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
+	r := b.spec.GetResources()
+	memory := r.GetMemoryMib()
+	if memory == 0 {
+		memory = b.spec.GetMemoryLimitMib()
+	}
+	amounts := corev1.ResourceList{}
+	if n := r.GetCpuMillis(); n > 0 {
+		amounts[corev1.ResourceCPU] = *resource.NewMilliQuantity(int64(n), resource.DecimalSI)
+	}
+	if memory > 0 {
+		amounts[corev1.ResourceMemory] = *resource.NewQuantity(memory<<20, resource.BinarySI)
+	}
+	if n := r.GetStorageMib(); n > 0 {
+		amounts[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(n<<20, resource.BinarySI)
+	}
+	if n := r.GetGpus(); n > 0 && withGPUs {
+		amounts[corev1.ResourceName(b.o.GPUResource)] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+	if len(amounts) == 0 {
+		return corev1.ResourceRequirements{}
+	}
+	return corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()}
+}
+
+func (b *builder) mounts() []corev1.VolumeMount {
+	mounts := []corev1.VolumeMount{
+		{Name: homeVolume, MountPath: HomeDir},
+		{Name: taskVolume, MountPath: TaskDir, ReadOnly: true},
+		{Name: privateVolume, MountPath: PrivateDir},
+	}
+	if b.shm() {
+		mounts = append(mounts, corev1.VolumeMount{Name: shmVolume, MountPath: "/dev/shm"})
+	}
+	return append(mounts, b.fields.VolumeMounts...)
+}
+
+// shm reports whether the pod has a /dev/shm of its own. The container runtime's
+// has 64 MiB, too little for the workers of a data loader beside a GPU.
+func (b *builder) shm() bool {
+	taken := slices.ContainsFunc(b.fields.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return path.Clean(m.MountPath) == "/dev/shm"
+	})
+	return !taken && (b.fields.ShmSize != nil || b.spec.GetResources().GetGpus() > 0 || Gang(b.spec) > 1)
+}
+
+func (b *builder) volumes() []corev1.Volume {
+	secretMode := int32(0o440)
+	private := resource.MustParse(privateSize)
+	volumes := []corev1.Volume{
+		{Name: homeVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: taskVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: b.name, DefaultMode: &secretMode}}},
+		{Name: privateVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &private}}},
+	}
+	if b.shm() {
+		volumes = append(volumes, corev1.Volume{Name: shmVolume, VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: b.fields.ShmSize},
+		}})
+	}
+	return append(volumes, b.fields.Volumes...)
+}
+
+// initContainers are FlowForge's own, the operator's, and the sidecars, which
+// start last and end with the task.
+func (b *builder) initContainers() []corev1.Container {
+	always := corev1.ContainerRestartPolicyAlways
+	all := []corev1.Container{{
+		Name:                     InitContainer,
+		Image:                    b.o.Image,
+		ImagePullPolicy:          b.o.Defaults.ImagePullPolicy,
+		Command:                  []string{b.o.Binary, "install", HomeDir},
+		Resources:                b.resources(false),
+		VolumeMounts:             []corev1.VolumeMount{{Name: homeVolume, MountPath: HomeDir}},
+		SecurityContext:          containerSecurity(nil),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}}
+	for _, c := range b.fields.InitContainers {
+		c.SecurityContext = containerSecurity(c.SecurityContext)
+		all = append(all, c)
+	}
+	for _, c := range b.fields.Sidecars {
+		c.SecurityContext = containerSecurity(c.SecurityContext)
+		c.RestartPolicy = &always
+		all = append(all, c)
+	}
+	return all
+}
+
+// gangEnv is what torch.distributed and torchrun read. One process runs in each
+// pod unless the command is a launcher such as torchrun, which reads PET_* and
+// sets the rest anew for the processes that it starts.
+func (b *builder) gangEnv(rank corev1.EnvVar, master string) []corev1.EnvVar {
+	pods, port := strconv.Itoa(Gang(b.spec)), strconv.Itoa(MasterPort)
+	perPod := strconv.Itoa(max(1, int(b.spec.GetResources().GetGpus())))
+	value := func(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+	ranked := func(name string) corev1.EnvVar {
+		return corev1.EnvVar{Name: name, Value: rank.Value, ValueFrom: rank.ValueFrom.DeepCopy()}
+	}
+	return []corev1.EnvVar{
+		value("MASTER_ADDR", master), value("MASTER_PORT", port),
+		value("WORLD_SIZE", pods), ranked("RANK"), value("LOCAL_RANK", "0"), value("LOCAL_WORLD_SIZE", "1"),
+		value("NNODES", pods), ranked("NODE_RANK"),
+		value("PET_MASTER_ADDR", master), value("PET_MASTER_PORT", port),
+		value("PET_NNODES", pods), ranked("PET_NODE_RANK"), value("PET_NPROC_PER_NODE", perPod),
+		value("FLOWFORGE_PODS", pods), ranked("FLOWFORGE_RANK"),
+	}
+}
