@@ -52,7 +52,7 @@ func Of(p Pod, c Config, now time.Time) Verdict {
 	j := judge{pod: p, config: c, now: now, task: status(p.Object.Status.ContainerStatuses, c.container())}
 	j.said = readReport(j.task)
 	if j.said != nil && j.said.Reported && !p.Overdue {
-		v.End = j.interrupted()
+		v.End = j.interruption()
 		return v
 	}
 	for _, look := range []func(*Verdict) bool{
@@ -93,7 +93,7 @@ type judge struct {
 	config Config
 	now    time.Time
 	task   *corev1.ContainerStatus // of the task's container; nil before there is one
-	said   *report                 // what its runner left; nil: nothing
+	said   *launcher.Termination   // what its runner left; nil: nothing
 }
 
 func placeOf(pod *corev1.Pod) *launcher.Place {

@@ -1,42 +1,30 @@
 package outcome
 
 import (
-	"encoding/json"
+	"github.com/flowforge/flowforge/launcher"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/flowforge/flowforge/launcher"
 )
 
-// report is what a runner leaves as its container's termination message.
-type report struct {
-	Reported bool           `json:"reported"` // the server has taken the result
-	ExitCode *int           `json:"exit_code"`
-	Outcome  string         `json:"outcome"`
-	Class    launcher.Class `json:"class"`
-	Message  string         `json:"message"`
-}
+const interrupted = "interrupted"
 
-// readReport returns nil where no runner has spoken: a command may leave a
-// termination message of its own.
-func readReport(task *corev1.ContainerStatus) *report {
+// readReport returns what a runner left as its container's termination message;
+// nil where none has spoken: a command may leave a message of its own.
+func readReport(task *corev1.ContainerStatus) *launcher.Termination {
 	if task == nil || task.State.Terminated == nil {
 		return nil
 	}
-	var r report
-	if err := json.Unmarshal([]byte(task.State.Terminated.Message), &r); err != nil {
+	said, ok := launcher.ParseTermination(task.State.Terminated.Message)
+	if !ok {
 		return nil
 	}
-	if !r.Reported && r.Class == "" && r.Message == "" && r.Outcome == "" {
-		return nil
-	}
-	return &r
+	return &said
 }
 
-// interrupted adds to a result that a runner reported what it cannot know: on
+// interruption adds to a result that a runner reported what it cannot know: on
 // whose account the pod was taken from it.
-func (j *judge) interrupted() *launcher.End {
-	if j.said.Outcome != "INTERRUPTED" {
+func (j *judge) interruption() *launcher.End {
+	if j.said.Outcome != interrupted {
 		return nil
 	}
 	var v Verdict
@@ -55,12 +43,10 @@ func (j *judge) spoken(v *Verdict) bool {
 	if j.said == nil || j.said.Reported || j.said.Class == "" {
 		return false
 	}
-	message := j.said.Message
-	if message == "" {
-		message = "The task ended, and its runner could not report the result."
-	}
-	v.End = &launcher.End{
-		Class: j.said.Class, Message: message, ExitCode: j.said.ExitCode, FinishedAt: j.ended().FinishedAt.Time,
+	end(v, j.said.Class, words(j.said.Message, "The task ended, and its runner could not report the result."))
+	v.End.FinishedAt = j.ended().FinishedAt.Time
+	if code := j.said.ExitCode; code >= 0 {
+		v.End.ExitCode = &code
 	}
 	return true
 }

@@ -1,0 +1,187 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flowforge/flowforge/launcher/kube/pod"
+)
+
+// Capacity is what a cluster has for the pods of an installation: of machines
+// that are ready and take pods, without what the pods of others request.
+type Capacity struct {
+	CPUMillis, MemoryMiB, StorageMiB, Pods int64
+	GPUs                                   map[string]int // by type; "" of machines that do not say
+	Machines                               int
+}
+
+// Total is how many GPUs there are of all types.
+func (c Capacity) Total() int {
+	n := 0
+	for _, count := range c.GPUs {
+		n += count
+	}
+	return n
+}
+
+func (c Capacity) equal(other Capacity) bool {
+	same := maps.Equal(c.GPUs, other.GPUs)
+	c.GPUs, other.GPUs = nil, nil
+	return same && c.CPUMillis == other.CPUMillis && c.MemoryMiB == other.MemoryMiB &&
+		c.StorageMiB == other.StorageMiB && c.Pods == other.Pods && c.Machines == other.Machines
+}
+
+// countForever tells the capacity of the cluster whenever it changes.
+func (c *Controller) countForever(ctx context.Context) {
+	if c.config.Capacity == nil {
+		return
+	}
+	others := map[string]corev1.ResourceList{}
+	next := c.now()
+	every(ctx, c.config.Timing.Probe, func(ctx context.Context) {
+		if now := c.now(); !now.Before(next) {
+			next = now.Add(c.config.Timing.Capacity)
+			taken, err := c.taken(ctx)
+			if err != nil {
+				if ctx.Err() == nil {
+					c.logger.Warn("What other pods request cannot be read.", "error", err)
+				}
+			} else {
+				others = taken
+			}
+		}
+		if c.health.awayReason() != "" {
+			return // what it had is the best guess
+		}
+		capacity := c.count(others)
+		c.mu.Lock()
+		changed := !capacity.equal(c.capacity)
+		c.capacity = capacity
+		c.mu.Unlock()
+		if changed {
+			c.config.Capacity(capacity)
+		}
+	})
+}
+
+// taken returns what pods that are not ours request, by machine.
+func (c *Controller) taken(ctx context.Context) (map[string]corev1.ResourceList, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	list, err := c.api.CoreV1().Pods("").List(ctx, metav1.ListOptions{
+		LabelSelector:   pod.LabelInstallation + "!=" + c.config.Installation,
+		FieldSelector:   "status.phase!=Succeeded,status.phase!=Failed",
+		ResourceVersion: "0",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the pods of others: %w", err)
+	}
+	taken := map[string]corev1.ResourceList{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		if taken[p.Spec.NodeName] == nil {
+			taken[p.Spec.NodeName] = corev1.ResourceList{}
+		}
+		addTo(taken[p.Spec.NodeName], requests(&p.Spec))
+		addTo(taken[p.Spec.NodeName], corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)})
+	}
+	return taken, nil
+}
+
+// requests is what a machine sets aside for a pod: its containers together, or
+// its most demanding init container if that is more.
+func requests(spec *corev1.PodSpec) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	for i := range spec.Containers {
+		addTo(sum, spec.Containers[i].Resources.Requests)
+	}
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			addTo(sum, c.Resources.Requests)
+			continue
+		}
+		for name, q := range c.Resources.Requests {
+			if have := sum[name]; q.Cmp(have) > 0 {
+				sum[name] = q
+			}
+		}
+	}
+	addTo(sum, spec.Overhead)
+	return sum
+}
+
+func addTo(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		have := sum[name]
+		have.Add(q)
+		sum[name] = have
+	}
+}
+
+// count adds up the machines that take pods.
+func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
+	total := Capacity{GPUs: map[string]int{}}
+	for _, obj := range c.machines.GetStore().List() {
+		n, ok := obj.(*corev1.Node)
+		if !ok || !usable(n) || c.health.lostReason(n.Name) != "" {
+			continue
+		}
+		total.Machines++
+		left := func(name corev1.ResourceName) resource.Quantity {
+			q := n.Status.Allocatable[name].DeepCopy()
+			q.Sub(others[n.Name][name])
+			if q.Sign() < 0 {
+				return resource.Quantity{}
+			}
+			return q
+		}
+		cpu, memory, storage, pods := left(corev1.ResourceCPU), left(corev1.ResourceMemory), left(corev1.ResourceEphemeralStorage), left(corev1.ResourcePods)
+		total.CPUMillis += cpu.MilliValue()
+		total.MemoryMiB += memory.Value() >> mib
+		total.StorageMiB += storage.Value() >> mib
+		total.Pods += pods.Value()
+		gpus := left(corev1.ResourceName(c.config.GPUResource))
+		if gpus.Value() > 0 {
+			total.GPUs[n.Labels[c.config.GPULabel]] += int(gpus.Value())
+		}
+	}
+	return total
+}
+
+const mib = 20 // as a power of two
+
+// usable reports whether a machine is ready and takes pods. Taints that operators
+// may tolerate, such as those of machines with GPUs, do not count against it.
+func usable(n *corev1.Node) bool {
+	if n.Spec.Unschedulable || n.DeletionTimestamp != nil || !ready(n) {
+		return false
+	}
+	for _, t := range n.Spec.Taints {
+		if t.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		if strings.HasPrefix(t.Key, "node.kubernetes.io/") || t.Key == "node-role.kubernetes.io/control-plane" || t.Key == "node-role.kubernetes.io/master" {
+			return false
+		}
+	}
+	return true
+}
+
+func ready(n *corev1.Node) bool {
+	for _, cond := range n.Status.Conditions {
+		if cond.Type == corev1.NodeReady {
+			return cond.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

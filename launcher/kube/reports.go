@@ -1,0 +1,172 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/launcher/kube/outcome"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
+)
+
+const (
+	reportBatch  = 500
+	reportTries  = 200 * time.Millisecond // the pause after a refusal; it doubles
+	reportRepeat = 5 * time.Second
+)
+
+// reports are the observations that are still to be told, merged by attempt.
+type reports struct {
+	mu      sync.Mutex
+	pending map[string]*launcher.Observation
+	order   []string
+	said    map[types.UID]string // what was last said of each pod
+	wake    chan struct{}
+}
+
+func newReports() *reports {
+	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, wake: make(chan struct{}, 1)}
+}
+
+// put tells what a pod says, if it did not say the same before.
+func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
+	rank := p.Labels[pod.LabelRank]
+	if rank != "" && rank != "0" {
+		v.Place = nil // an attempt is where its first pod is
+	}
+	if rank != "" && v.End != nil {
+		v.End.Message = "Pod " + rank + " of the gang: " + v.End.Message
+	}
+	print := fingerprint(v)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said[p.UID] == print {
+		return
+	}
+	r.said[p.UID] = print
+	o := r.of(taskOf(p))
+	if v.Place != nil {
+		o.Place = v.Place
+	}
+	o.Waiting = v.Waiting
+	if o.End == nil {
+		o.End = v.End
+	}
+}
+
+// events tells of events of an attempt's pod.
+func (r *reports) events(task string, events []launcher.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o := r.of(task)
+	o.Events = append(o.Events, events...)
+}
+
+// of returns the observation that is pending for an attempt; the lock is held.
+func (r *reports) of(task string) *launcher.Observation {
+	o := r.pending[task]
+	if o == nil {
+		o = &launcher.Observation{TaskID: task}
+		r.pending[task] = o
+		r.order = append(r.order, task)
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+	return o
+}
+
+func (r *reports) forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.said, uid)
+}
+
+// fingerprint is the same for verdicts that say the same. When an end was noticed
+// says nothing: it may be a moment of looking.
+func fingerprint(v outcome.Verdict) string {
+	var place launcher.Place
+	var waiting launcher.Waiting
+	class, message := launcher.Class(""), ""
+	if v.Place != nil {
+		place = *v.Place
+	}
+	if v.Waiting != nil {
+		waiting = *v.Waiting
+	}
+	if v.End != nil {
+		class, message = v.End.Class, v.End.Message
+	}
+	return fmt.Sprintf("%q", []string{place.Namespace, place.Pod, place.Machine, waiting.Code, waiting.Message, string(class), message})
+}
+
+// flush hands what is pending to observe until ctx ends: at once when idle, in
+// batches when much happens, again after an error.
+func (r *reports) flush(ctx context.Context, observe func(context.Context, []launcher.Observation) error, logger *slog.Logger) {
+	pause := reportTries
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		}
+		for batch := r.take(); len(batch) > 0; batch = r.take() {
+			err := observe(ctx, batch)
+			if err == nil {
+				pause = reportTries
+				continue
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			logger.Warn("What was seen of pods cannot be stored yet.", "observations", len(batch), "error", err)
+			r.putBack(batch)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, reportRepeat)
+		}
+	}
+}
+
+func (r *reports) take() []launcher.Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.order), reportBatch)
+	batch := make([]launcher.Observation, 0, n)
+	for _, task := range r.order[:n] {
+		batch = append(batch, *r.pending[task])
+		delete(r.pending, task)
+	}
+	r.order = append([]string(nil), r.order[n:]...)
+	return batch
+}
+
+// putBack keeps a batch for the next try, below what was seen since.
+func (r *reports) putBack(batch []launcher.Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, old := range batch {
+		_, newer := r.pending[old.TaskID]
+		o := r.of(old.TaskID)
+		if o.Place == nil {
+			o.Place = old.Place
+		}
+		if !newer {
+			o.Waiting = old.Waiting
+		}
+		if old.End != nil {
+			o.End = old.End
+		}
+		o.Events = append(old.Events, o.Events...)
+	}
+}
