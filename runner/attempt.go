@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,6 +22,7 @@ const (
 	errCancelled   stopError = "The attempt was cancelled."
 	errInterrupted stopError = "The runner was shut down; the attempt can run again."
 	errPreempted   stopError = "The attempt made room for others; it runs again."
+	errToken       stopError = "The server does not take the attempt's token any more; nothing that it does could be told."
 )
 
 // timeoutError stops an attempt that runs longer than it may.
@@ -56,17 +56,25 @@ type attempt struct {
 	spec  *flowforgev1.AttemptSpec
 	paths paths // set once, when the work begins
 	box   *outbox
-	begin time.Time // of the command, or of the attempt while there is none
+	begin time.Time    // of the command, or of the attempt while there is none
+	gang  *gang        // nil: it runs in one place
+	saver *folderSaver // nil: checkpoints stay on this machine
+	kills int64        // of the control group by lack of memory, before the command began
 
 	ctx    context.Context // ends when the attempt is to stop, with the reason as cause
 	cancel context.CancelCauseFunc
 
 	masker    atomic.Pointer[masking.Masker] // of the secrets that it was given
+	over      atomic.Bool                    // the command has ended, or never ran
 	ended     atomic.Bool                    // nothing runs any more
+	refusals  int                            // of its token, in a row; the courier's
+	lostToken atomic.Bool                    // the server did not take the last report for its token
 	delivered chan struct{}
 
 	peakRSS   atomic.Int64 // sampled, bytes
 	systemSeq atomic.Int64
+	points    int64     // metric points told; of the watch
+	lastCPU   cpuSample // of the watch
 
 	mu        sync.Mutex
 	child     *child
@@ -90,6 +98,25 @@ func (a *attempt) stop(cause error, grace time.Duration) {
 		a.killTimer = time.AfterFunc(grace, a.kill)
 	}
 	a.cancel(cause)
+}
+
+// tokenRefusals is how many reports in a row have to be refused for their token
+// before the attempt is given up: one server of several may be set up wrongly.
+const tokenRefusals = 3
+
+// answered counts the refusals of the token, and remembers whether the end was told.
+func (a *attempt) answered(refused, last bool) {
+	if last {
+		a.lostToken.Store(refused)
+	}
+	if !refused {
+		a.refusals = 0
+		return
+	}
+	if a.refusals++; a.refusals == tokenRefusals {
+		a.s.logger.Error("The server does not take the token of an attempt.", "task", a.spec.TaskId)
+		a.stop(errToken, a.grace())
+	}
 }
 
 // kill ends the process group at once.
@@ -116,19 +143,8 @@ func (a *attempt) checkpointKey() string {
 // file stands where FLOWFORGE_PREEMPTED points before the signal comes, so that
 // a program can tell this end from a cancellation.
 func (a *attempt) preempt() {
-	a.mu.Lock()
-	marker := a.paths.preempted
-	a.mu.Unlock()
-	if marker != "" && context.Cause(a.ctx) == nil {
-		if err := os.WriteFile(marker, nil, 0o600); err != nil {
-			a.system(levelWarn, "The task cannot be told that it is preempted: "+err.Error()+".")
-		}
-	}
-	grace := a.grace()
-	if a.spec.PreemptGraceMs > 0 {
-		grace = time.Duration(a.spec.PreemptGraceMs) * time.Millisecond
-	}
-	a.stop(errPreempted, grace)
+	a.mark()
+	a.stop(errPreempted, a.s.config.Pod.commandGrace(a.roomGrace()))
 }
 
 func (a *attempt) grace() time.Duration {
@@ -141,6 +157,7 @@ func (a *attempt) grace() time.Duration {
 // ending is how the work of an attempt came out.
 type ending struct {
 	outcome flowforgev1.Outcome
+	class   string
 	message string
 	code    int
 	status  exit
@@ -148,7 +165,7 @@ type ending struct {
 }
 
 func startFailed(message string) ending {
-	return ending{outcome: flowforgev1.Outcome_OUTCOME_START_FAILED, message: message, code: -1}
+	return ending{outcome: flowforgev1.Outcome_OUTCOME_START_FAILED, class: classStart, message: message, code: -1}
 }
 
 // stopped is the ending of an attempt that was stopped because of cause.
@@ -156,11 +173,16 @@ func stopped(cause error, code int) ending {
 	e := ending{outcome: flowforgev1.Outcome_OUTCOME_CANCELLED, message: cause.Error(), code: code}
 	_, timeout := errors.AsType[timeoutError](cause)
 	_, memory := errors.AsType[memoryError](cause)
+	broken, gang := errors.AsType[*gangError](cause)
 	switch {
+	case gang:
+		e.outcome, e.class, e.code = broken.outcome, broken.class, broken.code
 	case timeout:
-		e.outcome = flowforgev1.Outcome_OUTCOME_TIMED_OUT
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_TIMED_OUT, classTimeout
 	case memory:
-		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classMemory
+	case errors.Is(cause, errToken):
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_INTERRUPTED, classToken
 	case errors.Is(cause, errPreempted):
 		e.outcome = flowforgev1.Outcome_OUTCOME_PREEMPTED
 	case !errors.Is(cause, errCancelled):
@@ -173,7 +195,9 @@ func stopped(cause error, code int) ending {
 func (a *attempt) run() {
 	a.begin = time.Now()
 	e := a.work()
-	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	a.over.Store(true)
+	e = a.gang.settle(a, e)
+	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED && a.gang.reports() {
 		a.collect(&e)
 	}
 	for _, note := range e.found.notes {
@@ -185,7 +209,9 @@ func (a *attempt) run() {
 	if lost := a.box.log.lost(); lost > 0 {
 		a.system(levelWarn, fmt.Sprintf("%d log lines are lost: the disk of the runner is full.", lost))
 	}
-	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	if a.saver != nil {
+		a.saver.finish(e.outcome)
+	} else if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		if err := a.s.slots.saveCheckpoints(a.paths, a.checkpointKey()); err != nil {
 			a.system(levelWarn, "The checkpoints could not be kept: "+err.Error()+".")
 		}
@@ -197,6 +223,9 @@ func (a *attempt) run() {
 // begun tells that the command runs now, after everything has been prepared.
 func (a *attempt) begun(pid int) {
 	a.begin = time.Now()
+	if !a.gang.reports() {
+		return
+	}
 	a.s.courier.update(a.box, func() {
 		a.box.startedDue = a.begin.Add(startedHold)
 		a.box.started = &flowforgev1.Started{
@@ -215,6 +244,9 @@ func (a *attempt) work() ending {
 	a.mu.Lock()
 	a.paths = p
 	a.mu.Unlock()
+	if a.s.config.Pod != nil && key != "" {
+		a.saver = newFolderSaver(a)
+	}
 	a.box.log.at(p.log)
 	switch work := a.spec.Work.(type) {
 	case *flowforgev1.AttemptSpec_Process:
@@ -246,6 +278,7 @@ func (a *attempt) conclude(e ending) {
 		Outputs:      e.found.outputs,
 		CpuSeconds:   e.status.cpu.Seconds(),
 		PeakRssBytes: max(e.status.peakRSS, a.peakRSS.Load()),
+		Class:        e.class,
 	}
 	a.maskResult(finished)
 	a.mu.Lock()
@@ -268,7 +301,7 @@ func (a *attempt) conclude(e ending) {
 
 // system writes a line of the runner itself into the attempt's log.
 func (a *attempt) system(level, line string) {
-	a.box.log.append([]*flowforgev1.LogEntry{
-		newEntry("system", a.systemSeq.Add(1), level, a.mask(line), time.Now()),
-	})
+	entry := newEntry("system", a.gang.sequence(a.systemSeq.Add(1)), level, a.mask(line), time.Now())
+	entry.Extra = a.gang.fields()
+	a.box.log.append([]*flowforgev1.LogEntry{entry})
 }

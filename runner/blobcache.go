@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +88,7 @@ func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error
 }
 
 func (c *blobCache) download(ctx context.Context, token, sha, path string) error {
-	resp, err := c.server.blobRequest(ctx, http.MethodGet, sha, token, nil, 0)
+	resp, err := c.server.getBlob(ctx, sha, token)
 	if err != nil {
 		return err
 	}
@@ -157,6 +156,27 @@ func placeFile(from, to string, mode fs.FileMode) error {
 			return err
 		}
 		defer target.Close()
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		return err
+	}
+	return target.Close()
+}
+
+// copyFile makes to a file of its own with the bytes of from.
+func copyFile(from, to string, mode fs.FileMode) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode.Perm()|0o600)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	if unix.IoctlFileClone(int(target.Fd()), int(source.Fd())) == nil {
+		return nil
 	}
 	if _, err := io.Copy(target, source); err != nil {
 		return err

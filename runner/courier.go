@@ -184,6 +184,9 @@ func (c *courier) settle(p parcel, results []*flowforgev1.ReportResult) {
 	if slices.ContainsFunc(results, (*flowforgev1.ReportResult).GetPreempt) {
 		p.box.preempt()
 	}
+	if len(results) > 0 && p.box.answered != nil {
+		p.box.answered(slices.ContainsFunc(results, (*flowforgev1.ReportResult).GetRefused), p.last)
+	}
 	if p.last {
 		p.box.delivered()
 	}

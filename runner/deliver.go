@@ -37,8 +37,11 @@ func (a *attempt) deliver() {
 	}
 	a.mu.Unlock()
 	a.s.courier.update(a.box, func() {
-		a.box.telemetry = telemetry
-		a.box.finished, a.box.last = finished, true
+		a.box.telemetry = append(a.box.telemetry, telemetry...)
+		if a.gang.reports() {
+			a.box.finished = finished
+		}
+		a.box.last = true
 	})
 	tidy := time.NewTimer(tidyAfter)
 	defer tidy.Stop()

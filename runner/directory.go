@@ -37,18 +37,46 @@ type manifestEntry struct {
 
 // placeDirectory makes the folder to of the manifest with hash sha.
 func (c *blobCache) placeDirectory(ctx context.Context, token, sha, to string) error {
-	from, err := c.fetch(ctx, token, sha)
+	m, err := c.manifest(ctx, token, sha)
 	if err != nil {
 		return err
+	}
+	return c.placeEntries(ctx, token, sha, to, m, c.place)
+}
+
+// restoreDirectory is placeDirectory for a folder that goes on being written: no
+// file shares its bytes with the cache.
+func (c *blobCache) restoreDirectory(ctx context.Context, token, sha, to string) (manifest, error) {
+	m, err := c.manifest(ctx, token, sha)
+	if err != nil {
+		return m, err
+	}
+	return m, c.placeEntries(ctx, token, sha, to, m, func(ctx context.Context, token, sha, to string, mode fs.FileMode) error {
+		from, err := c.fetch(ctx, token, sha)
+		if err != nil {
+			return err
+		}
+		return copyFile(from, to, mode)
+	})
+}
+
+// manifest fetches the manifest with hash sha.
+func (c *blobCache) manifest(ctx context.Context, token, sha string) (m manifest, err error) {
+	from, err := c.fetch(ctx, token, sha)
+	if err != nil {
+		return m, err
 	}
 	data, err := readLimited(from, maxManifest)
 	if err != nil {
-		return err
+		return m, err
 	}
-	var m manifest
 	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("folder manifest %.12s: %w", sha, err)
+		return m, fmt.Errorf("folder manifest %.12s: %w", sha, err)
 	}
+	return m, nil
+}
+
+func (c *blobCache) placeEntries(ctx context.Context, token, sha, to string, m manifest, place func(ctx context.Context, token, sha, to string, mode fs.FileMode) error) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -61,7 +89,7 @@ func (c *blobCache) placeDirectory(ctx context.Context, token, sha, to string) e
 		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return err
 		}
-		if err := c.place(ctx, token, e.SHA256, target, e.Mode.Perm()); err != nil {
+		if err := place(ctx, token, e.SHA256, target, e.Mode.Perm()); err != nil {
 			return fmt.Errorf("file %s: %w", e.Path, err)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/unixsocket"
@@ -21,20 +23,34 @@ var errResultCount = errors.New("the server answered another number of results t
 type Endpoint struct {
 	Socket string
 	URL    string // http://host:port; not used with Socket
+	// Client reaches URL, with certificates of its own; nil: a plain one.
+	Client *http.Client
 }
 
 // server is the client of one endpoint.
 type server struct {
 	base  string
 	http  *http.Client
-	tasks flowforgev1connect.TaskServiceClient
+	store *http.Client // for addresses of the store that the server hands out
+	// through says that files go through the server: it has said so, or it is on
+	// this machine.
+	through atomic.Bool
+	tasks   flowforgev1connect.TaskServiceClient
 }
 
 func (e Endpoint) connect() *server {
-	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: &http.Client{}}
+	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: &http.Client{}, store: &http.Client{}}
+	if e.Client != nil {
+		s.http = e.Client
+	}
 	if e.Socket != "" {
 		s.base, s.http = "http://flowforge", unixsocket.Client(e.Socket)
+		s.through.Store(true)
 	}
+	// An answer that points to the store is followed without the attempt's token.
+	direct := *s.http
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.http = &direct
 	s.tasks = flowforgev1connect.NewTaskServiceClient(s.http, s.base)
 	return s
 }
@@ -63,11 +79,35 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.message }
 
+// rpcError tells what asking again will not change from a server that is away.
+// what begins the sentence of the latter.
+func rpcError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*connect.Error](err); ok {
+		switch e.Code() {
+		case connect.CodeUnauthenticated:
+			return &refusedError{status: http.StatusUnauthorized, message: e.Message()}
+		case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodePermissionDenied,
+			connect.CodeFailedPrecondition, connect.CodeUnimplemented, connect.CodeResourceExhausted:
+			return &refusedError{message: e.Message()}
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// tokenRefused reports whether err says that the server does not take the token.
+func tokenRefused(err error) bool {
+	refused, ok := errors.AsType[*refusedError](err)
+	return ok && refused.status == http.StatusUnauthorized
+}
+
 // blobURL is where the blob with the hex hash sha is.
 func (s *server) blobURL(sha string) string { return s.base + "/api/v1/task/blobs/" + sha }
 
-// blobRequest sends one request for a blob and returns an answer of status 2xx.
-// notFound tells a 404 apart from other refusals.
+// blobRequest sends one request for a blob and returns an answer of status 2xx,
+// or one that says where the store has it.
 func (s *server) blobRequest(ctx context.Context, method, sha, token string, body io.Reader, size int64) (resp *http.Response, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.blobURL(sha), body)
 	if err != nil {
@@ -82,41 +122,21 @@ func (s *server) blobRequest(ctx context.Context, method, sha, token string, bod
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode < 300 {
+	if resp.StatusCode < 300 || resp.StatusCode == http.StatusTemporaryRedirect {
 		return resp, nil
 	}
+	return nil, answerError(method, sha, resp)
+}
+
+// answerError reads why the blob was not given or taken, and closes the answer.
+func answerError(method, sha string, resp *http.Response) error {
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	message := fmt.Sprintf("%s blob %.12s: %s %s", method, sha, resp.Status, strings.TrimSpace(string(text)))
 	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusRequestTimeout {
-		return nil, errors.New(message)
+		return errors.New(message)
 	}
-	return nil, &refusedError{status: resp.StatusCode, message: message}
-}
-
-// upload sends the file at path unless the server has the blob already. It
-// repeats until the server takes or refuses it, or ctx ends; failed is called
-// once after the first try that found no server.
-func (s *server) upload(ctx context.Context, token, sha, path string, size int64, failed func()) error {
-	return s.persistently(ctx, failed, func() error {
-		resp, err := s.blobRequest(ctx, http.MethodHead, sha, token, nil, 0)
-		if err == nil {
-			return resp.Body.Close()
-		}
-		if refused, ok := errors.AsType[*refusedError](err); !ok || refused.status != http.StatusNotFound {
-			return err
-		}
-		file, err := os.Open(path)
-		if err != nil {
-			return &refusedError{message: fmt.Sprintf("read output: %v", err)}
-		}
-		defer file.Close()
-		resp, err = s.blobRequest(ctx, http.MethodPut, sha, token, file, size)
-		if err != nil {
-			return err
-		}
-		return resp.Body.Close()
-	})
+	return &refusedError{status: resp.StatusCode, message: message}
 }
 
 // persistently repeats try until it succeeds, is refused, or ctx ends.

@@ -105,6 +105,9 @@ func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string,
 	env["FLOWFORGE_CHECKPOINTS"] = p.checkpoints
 	env["FLOWFORGE_SPOOL"] = p.spool
 	env["FLOWFORGE_PREEMPTED"] = p.preempted
+	if spec.Traceparent != "" {
+		env["TRACEPARENT"] = spec.Traceparent
+	}
 	return env
 }
 

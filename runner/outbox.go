@@ -14,6 +14,9 @@ type outbox struct {
 	cancel        func() // the server wants the attempt stopped
 	preempt       func() // the server wants it to make room
 	delivered     func() // everything is taken; called once
+	// answered is called with whether the server took the token of the last
+	// reports, and whether the end was among them.
+	answered func(refused, last bool)
 
 	started   *flowforgev1.Started
 	heartbeat *flowforgev1.Heartbeat

@@ -36,7 +36,7 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 		req.Header().Set("Authorization", "Bearer "+a.spec.Token)
 		resp, err := a.s.server.tasks.GetSecrets(ctx, req)
 		if err != nil {
-			return secretsError(err)
+			return rpcError("secrets", err)
 		}
 		if len(resp.Msg.Values) != len(message.Grants) {
 			return &refusedError{message: "secrets: the server answered another number of values"}
@@ -48,18 +48,6 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 		a.masker.Store(masking.New(values...))
 	}
 	return values, err
-}
-
-// secretsError tells what asking again will not change from a server that is away.
-func secretsError(err error) error {
-	if e, ok := errors.AsType[*connect.Error](err); ok {
-		switch e.Code() {
-		case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodePermissionDenied, connect.CodeUnauthenticated,
-			connect.CodeFailedPrecondition, connect.CodeUnimplemented:
-			return &refusedError{message: e.Message()}
-		}
-	}
-	return fmt.Errorf("secrets: %w", err)
 }
 
 // placeSecrets puts the values into the inputs, where their marks stand.

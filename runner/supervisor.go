@@ -37,6 +37,10 @@ type Config struct {
 	Python     string   // the interpreter; "": python3 on PATH
 	Executable string   // what the command "flowforge" of a task means
 	Heartbeat  time.Duration
+	SDK        string        // folder with the Python package; "": the runner unpacks its own
+	Pod        *Pod          // nil: the machine is shared with others, and stays
+	SaveEvery  time.Duration // between two looks at a folder of checkpoints, in pods
+	SampleUse  time.Duration // between two points of the metrics of resource use
 	// OwnProcess says that this process is the runner's alone: it adopts and
 	// reaps whatever escapes from its tasks.
 	OwnProcess bool
@@ -60,6 +64,8 @@ type Supervisor struct {
 	base         environ
 	slots        *slots
 	buffers      sync.Pool
+	cgroup       cgroup
+	devices      *gpuWatch
 
 	ctx    context.Context // ends when nothing is delivered any more
 	cancel context.CancelFunc
@@ -77,6 +83,12 @@ type Supervisor struct {
 func New(config Config) (*Supervisor, error) {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = defaultHeartbeat
+	}
+	if config.SaveEvery == 0 {
+		config.SaveEvery = defaultSaveEvery
+	}
+	if config.SampleUse == 0 {
+		config.SampleUse = defaultSampleUse
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -103,7 +115,12 @@ func New(config Config) (*Supervisor, error) {
 		base:      baseEnvironment(config.Environ),
 		attempts:  make(map[string]*attempt),
 		changed:   make(chan struct{}),
+		cgroup:    readCgroup(),
 	}
+	if config.Pod != nil {
+		s.base = podEnvironment(config.Environ, config.Pod.Scratch)
+	}
+	s.devices = newGPUWatch(s)
 	s.buffers.New = func() any { return new([readBuffer]byte) }
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.courier = newCourier(s.server.tasks, s.logger, s.persistAll)
@@ -114,10 +131,12 @@ func New(config Config) (*Supervisor, error) {
 		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ),
 		python: config.Python, run: s.runTool, busy: make(map[string]chan struct{}),
 	}
-	python, err := unpackSDK(cache)
-	if err != nil {
-		s.forker.close()
-		return nil, err
+	python := config.SDK
+	if python == "" {
+		if python, err = UnpackSDK(filepath.Join(cache, "sdk")); err != nil {
+			s.forker.close()
+			return nil, err
+		}
 	}
 	s.slots = newSlots(dir, python)
 	if config.OwnProcess {
@@ -134,9 +153,8 @@ func New(config Config) (*Supervisor, error) {
 	return s, nil
 }
 
-// unpackSDK puts the Python package where tasks find it and returns the folder.
-func unpackSDK(cache string) (string, error) {
-	dir := filepath.Join(cache, "sdk")
+// UnpackSDK puts the Python package into dir, which it replaces, and returns dir.
+func UnpackSDK(dir string) (string, error) {
 	source, err := fs.Sub(sdk.Python, "python")
 	if err != nil {
 		return "", fmt.Errorf("python sdk: %w", err)
@@ -183,7 +201,9 @@ func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
 	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.courier.away.Load, func() { s.courier.logged(a.box) })
 	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
 	a.box.preempt = a.preempt
+	a.box.answered = a.answered
 	a.box.delivered = func() { s.forget(a) }
+	a.gang = newGang(s.config.Pod, spec)
 	return a
 }
 

@@ -46,7 +46,7 @@ func TestTaskRunsOneAttempt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, finished, failed)
+	wantOutcome(t, finished.Finished, failed)
 	if diff := cmp.Diff([]string{"hello"}, server.lines("pod", "stdout")); diff != "" {
 		t.Error(diff)
 	}
@@ -68,6 +68,6 @@ func TestTaskIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, finished, interrupted)
+	wantOutcome(t, finished.Finished, interrupted)
 	wantOutcome(t, server.awaitFinished(t, "evicted"), interrupted)
 }

@@ -49,9 +49,9 @@ func (r *recentIDs) add(id string) {
 
 // watch samples memory, sends heartbeats and keeps the caches small.
 func (s *Supervisor) watch() {
-	ticker := time.NewTicker(min(sampleEvery, s.config.Heartbeat))
+	ticker := time.NewTicker(min(sampleEvery, s.config.Heartbeat, s.config.SampleUse))
 	defer ticker.Stop()
-	beat := time.Now()
+	beat, used := time.Now(), time.Now()
 	var pruned time.Time
 	for {
 		select {
@@ -62,7 +62,11 @@ func (s *Supervisor) watch() {
 			if beating {
 				beat = now
 			}
-			s.sample(now, beating)
+			measuring := now.Sub(used) >= s.config.SampleUse
+			if measuring {
+				used = now
+			}
+			s.sample(now, beating, measuring)
 			if s.config.OwnProcess {
 				s.forker.sweepOrphans(func(string) bool { return false })
 			}
@@ -74,8 +78,9 @@ func (s *Supervisor) watch() {
 	}
 }
 
-// sample measures the running attempts, and tells of them when beating.
-func (s *Supervisor) sample(now time.Time, beating bool) {
+// sample measures the running attempts, and tells of them when beating, and of
+// what they use when measuring.
+func (s *Supervisor) sample(now time.Time, beating, measuring bool) {
 	var running []*attempt
 	for _, a := range s.all() {
 		if !a.ended.Load() {
@@ -98,7 +103,10 @@ func (s *Supervisor) sample(now time.Time, beating bool) {
 				a.stop(memoryError{used.rss, limit}, 0)
 			}
 		}
-		if beating {
+		if child != nil && measuring && !a.over.Load() {
+			s.recordUse(a, used, now)
+		}
+		if beating && a.gang.reports() {
 			s.courier.update(a.box, func() {
 				a.box.heartbeat = &flowforgev1.Heartbeat{
 					Timestamp: now.UnixMilli(), CpuSeconds: used.cpu.Seconds(), RssBytes: used.rss,

@@ -22,7 +22,17 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 		return stopped(cause, -1)
 	}
 	if err != nil {
-		return startFailed("The attempt could not be prepared: " + err.Error() + ".")
+		e := startFailed("The attempt could not be prepared: " + err.Error() + ".")
+		if tokenRefused(err) {
+			e.class = classToken
+		}
+		return e
+	}
+	if err := a.gang.meet(a, env); err != nil {
+		if context.Cause(a.ctx) == nil {
+			a.cancel(err)
+		}
+		return stopped(context.Cause(a.ctx), -1)
 	}
 	return a.execute(c, env)
 }
@@ -38,6 +48,11 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	inputs, err := placeInputs(a.ctx, s.blobs, spec, a.paths.files)
 	if err != nil {
 		return nil, command{}, err
+	}
+	if a.saver != nil {
+		if err := a.saver.restore(a.ctx); err != nil {
+			return nil, command{}, err
+		}
 	}
 	secrets, err := a.fetchSecrets(a.ctx)
 	if err != nil {
@@ -65,6 +80,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 // execute runs the command and waits for its end.
 func (a *attempt) execute(c command, env environ) ending {
 	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
+	a.kills = a.s.cgroup.kills()
 	child, err := a.s.forker.startChild(c, env, a.paths.work, &a.s.buffers, stdout.take, stderr.take)
 	if err != nil {
 		return startFailed(startFailure(c, err))
@@ -73,6 +89,10 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.child = child
 	a.mu.Unlock()
 	a.begun(child.pid)
+	if a.saver != nil {
+		a.saver.begin()
+	}
+	a.gang.watch(a)
 	if a.spec.TimeoutMs > 0 {
 		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
 		timer := time.AfterFunc(limit, func() { a.stop(timeoutError{limit}, a.grace()) })
@@ -107,20 +127,46 @@ func (a *attempt) judge(status exit, lastWords string) ending {
 		e.status = status
 	case status.code == 0:
 		e.outcome = flowforgev1.Outcome_OUTCOME_SUCCEEDED
+	case a.outOfMemory(status):
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classMemory
+		e.message = a.memoryMessage()
 	case status.signal == syscall.SIGKILL:
-		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
 		e.message = "The command was killed (SIGKILL); the machine may have run out of memory."
 	case status.signal != 0:
-		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
 		e.message = fmt.Sprintf("The command was ended by signal %d (%s).", int(status.signal), status.signal)
 	default:
-		e.outcome = flowforgev1.Outcome_OUTCOME_FAILED
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
 		e.message = fmt.Sprintf("The command ended with exit code %d.", status.code)
 		if lastWords != "" {
 			e.message = fmt.Sprintf("The command ended with exit code %d: %s", status.code, lastWords)
 		}
 	}
 	return e
+}
+
+// outOfMemory reports whether the kernel ended the command, or a process of it,
+// because memory ran out. A control group that is shared with others counts their
+// processes as well, so there only the command's own end by SIGKILL is believed.
+func (a *attempt) outOfMemory(status exit) bool {
+	if status.code == 0 || a.s.cgroup.kills() <= a.kills {
+		return false
+	}
+	return a.s.config.Pod != nil || status.code == 128+int(syscall.SIGKILL)
+}
+
+func (a *attempt) memoryMessage() string {
+	limit := a.spec.MemoryLimitMib << 20
+	if a.s.config.Pod != nil {
+		if own := a.s.cgroup.limit(); own > 0 {
+			limit = own
+		}
+	}
+	if limit <= 0 {
+		return "The command was killed because memory ran out."
+	}
+	return fmt.Sprintf("The command was killed because memory ran out; its limit is %d MiB.", limit>>20)
 }
 
 // runHTTP makes the request of an http operator.
@@ -139,7 +185,7 @@ func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 	}
 	if err != nil {
 		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
-		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: message, code: 1}
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: message, code: 1}
 	}
 	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
 }
@@ -152,6 +198,7 @@ type logStream struct {
 	splitter lineSplitter
 	guess    levelGuess
 	sequence int64
+	extra    string // JSON object
 	now      time.Time
 	entries  []*flowforgev1.LogEntry
 
@@ -160,7 +207,7 @@ type logStream struct {
 }
 
 func (a *attempt) newStream(name string) *logStream {
-	s := &logStream{name: name, box: a.box, masker: a.masker.Load()}
+	s := &logStream{name: name, box: a.box, masker: a.masker.Load(), sequence: a.gang.sequence(0), extra: a.gang.fields()}
 	s.splitter.emit = s.line
 	if !s.masker.Empty() {
 		s.splitter.cut = s.masker.Cut
@@ -185,7 +232,9 @@ func (s *logStream) close() {
 func (s *logStream) line(text string) {
 	text = s.masker.Text(text)
 	s.sequence++
-	s.entries = append(s.entries, newEntry(s.name, s.sequence, s.guess.level(text), text, s.now))
+	entry := newEntry(s.name, s.sequence, s.guess.level(text), text, s.now)
+	entry.Extra = s.extra
+	s.entries = append(s.entries, entry)
 	if strings.TrimSpace(text) != "" {
 		s.mu.Lock()
 		s.last = text

@@ -58,7 +58,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		newServeCommand(), newMigrateCommand(), newLoginCommand(),
 		newApplyCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newWhyCommand(), newQuotaCommand(),
-		newRunnerCommand(), newTaskCommand(), newClickHouseEngineCommand(),
+		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newClickHouseEngineCommand(),
 	)
 	return root
 }

@@ -1,8 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -11,44 +20,166 @@ import (
 	"github.com/flowforge/flowforge/runner"
 )
 
-// failedTask is the status of `flowforge task` when an attempt that never ran failed.
-const failedTask = 125
+const (
+	// failedTask is the status of `flowforge task` when an attempt that never ran failed.
+	failedTask = 125
+	// maxSpec bounds an attempt's spec, in bytes.
+	maxSpec = 64 << 20
+	// maxTermination is how much a container's termination message may hold, with
+	// room for the marks that JSON needs.
+	maxTerminationText = 1500
+)
+
+// taskFlags are the settings of `flowforge task`.
+type taskFlags struct {
+	spec, resident, dir, termination string
+}
 
 func newTaskCommand() *cobra.Command {
-	var specFile, dir string
+	var flags taskFlags
 	command := &cobra.Command{
 		Use:   "task",
 		Short: "Run one attempt and report it to the server, as inside a pod",
 		Long: "Run one attempt and report it to the server, as inside a pod. The attempt is an\n" +
-			"AttemptSpec in JSON; its api_endpoint is where the reports go. The exit status is\n" +
-			"the command's own, or 125 when it could not be started.",
+			"AttemptSpec in JSON, which may be gzipped; its api_endpoint is where the reports go.\n" +
+			"The exit status is the command's own, or 125 when it could not be started. With\n" +
+			"--resident, run what the server gives, one attempt after the other, until it has\n" +
+			"none for a while.",
 		Hidden: true,
 		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := os.ReadFile(specFile)
-			if err != nil {
-				return fmt.Errorf("--spec: %w", err)
+			if (flags.spec == "") == (flags.resident == "") {
+				return errors.New("one of --spec and --resident is required")
 			}
-			var spec flowforgev1.AttemptSpec
-			if err := protojson.Unmarshal(data, &spec); err != nil {
-				return fmt.Errorf("--spec %s: %w", specFile, err)
+			if flags.resident != "" {
+				return runResident(cmd.Context(), flags)
 			}
-			config, err := runnerConfig(dir)
-			if err != nil {
-				return err
-			}
-			config.Server = runner.Endpoint{URL: spec.GetApiEndpoint()}
-			finished, err := runner.Task(cmd.Context(), config, &spec)
-			if err != nil {
-				return err
-			}
-			return taskResult(finished)
+			return runTask(cmd.Context(), flags)
 		},
 	}
-	command.Flags().StringVar(&specFile, "spec", "", "file with the attempt")
-	command.Flags().StringVar(&dir, "dir", "/var/lib/flowforge/runner", "folder for the attempt's files")
-	_ = command.MarkFlagRequired("spec")
+	command.Flags().StringVar(&flags.spec, "spec", "", "file with the attempt")
+	command.Flags().StringVar(&flags.resident, "resident", "", "file with the pool whose attempts are to be run")
+	command.Flags().StringVar(&flags.dir, "dir", "/var/lib/flowforge/runner", "folder for the attempt's files")
+	command.Flags().StringVar(&flags.termination, "termination-log", "/dev/termination-log", "file that tells the cluster of the end, where it exists")
 	return command
+}
+
+func runTask(ctx context.Context, flags taskFlags) error {
+	var spec flowforgev1.AttemptSpec
+	if err := readSpec(flags.spec, &spec); err != nil {
+		return terminated(flags.termination, fmt.Errorf("--spec %s: %w", flags.spec, err))
+	}
+	config, err := podConfig(flags.dir)
+	if err != nil {
+		return terminated(flags.termination, err)
+	}
+	config.Server.URL = spec.GetApiEndpoint()
+	end, err := runner.Task(ctx, config, &spec)
+	if err != nil {
+		return terminated(flags.termination, err)
+	}
+	writeTermination(flags.termination, termination{
+		Class: end.GetClass(), Outcome: runner.Word(end.GetOutcome()), Message: end.GetMessage(),
+		ExitCode: int(end.GetExitCode()), Reported: end.Reported && !end.Pending,
+	})
+	return taskResult(end.Finished)
+}
+
+// readSpec reads an attempt in JSON, gzipped or plain.
+func readSpec(path string, spec *flowforgev1.AttemptSpec) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		if data, err = io.ReadAll(io.LimitReader(unzipped, maxSpec)); err != nil {
+			return err
+		}
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, spec)
+}
+
+// podConfig reads what a runner in a pod takes from its environment.
+func podConfig(dir string) (runner.Config, error) {
+	config, err := runnerConfig(dir)
+	if err != nil {
+		return config, err
+	}
+	rank, err := runner.Rank(os.Getenv)
+	if err != nil {
+		return config, err
+	}
+	config.Pod = &runner.Pod{
+		Rank: rank, Address: os.Getenv("FLOWFORGE_POD_IP"), Scratch: filepath.Join(config.Dir, "scratch"),
+	}
+	if config.Pod.Grace, err = seconds("FLOWFORGE_TERMINATION_GRACE"); err != nil {
+		return config, err
+	}
+	if text := os.Getenv("FLOWFORGE_GANG_TIMEOUT"); text != "" {
+		if config.Pod.GangTimeout, err = time.ParseDuration(text); err != nil {
+			return config, fmt.Errorf("FLOWFORGE_GANG_TIMEOUT: %w", err)
+		}
+	}
+	if text := os.Getenv("FLOWFORGE_CHECKPOINT_INTERVAL"); text != "" {
+		if config.SaveEvery, err = time.ParseDuration(text); err != nil {
+			return config, fmt.Errorf("FLOWFORGE_CHECKPOINT_INTERVAL: %w", err)
+		}
+	}
+	beside := filepath.Join(filepath.Dir(config.Executable), sdkFolder)
+	if _, err := os.Stat(beside); err == nil {
+		config.SDK = beside
+	}
+	config.Server.Client, err = taskClient()
+	return config, err
+}
+
+func seconds(name string) (time.Duration, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: %q is no number of seconds", name, text)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// termination is launcher.Termination, which the launcher reads.
+type termination struct {
+	Class    string `json:"class"`
+	Outcome  string `json:"outcome"`
+	Message  string `json:"message"`
+	ExitCode int    `json:"exit_code"`
+	Reported bool   `json:"reported"`
+}
+
+// terminated leaves err as the reason why the task was not even begun.
+func terminated(path string, err error) error {
+	writeTermination(path, termination{Class: "start_failed", Outcome: "start_failed", Message: err.Error(), ExitCode: -1})
+	return &exitError{code: failedTask, message: err.Error()}
+}
+
+// writeTermination writes t where the cluster looks for it; elsewhere there is no
+// such file, and nothing to tell.
+func writeTermination(path string, t termination) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if text := []rune(t.Message); len(text) > maxTerminationText {
+		t.Message = string(text[:maxTerminationText]) + "…"
+	}
+	data, err := json.Marshal(t)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "flowforge: the termination message could not be written: "+err.Error())
+	}
 }
 
 // taskResult gives the attempt's end as the status of this program.
