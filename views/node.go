@@ -11,6 +11,7 @@ type Node struct {
 	Wait            WaitPanel // why it waits, while it does
 	Facts           []ui.Fact
 	Attempts        []AttemptLine
+	Pods            AttemptPods
 	Command         string // as it is run, or the script
 	CommandKind     string // "command", "script", "request"
 	Environment     []ui.Fact

@@ -25,6 +25,7 @@ const (
 	SectionQuotas     Section = "quotas"
 	SectionAdmin      Section = "admin"
 	SectionAudit      Section = "audit"
+	SectionCluster    Section = "cluster"
 	SectionSecrets    Section = "secrets"
 	SectionNone       Section = ""
 )
@@ -56,6 +57,7 @@ type Nav struct {
 	Quotas  bool
 	Tenancy bool // tenants, departments, teams, projects and their members
 	Audit   bool
+	Cluster bool // machines, namespaces and leases of the installation
 }
 
 type navEntry struct {
@@ -96,8 +98,9 @@ func (p Page) navGroups() []navGroup {
 	}
 	add("Cluster", []bool{p.Nav.Team, p.Nav.Waiting},
 		navEntry{SectionTeam, "Team limits", "team", MyTeamURL()}, navEntry{SectionWaiting, "Waiting", "clock", "/waiting"})
-	add("Admin", []bool{p.Nav.Quotas, p.Nav.Tenancy, p.Nav.Audit},
+	add("Admin", []bool{p.Nav.Quotas, p.Nav.Tenancy, p.Nav.Cluster, p.Nav.Audit},
 		navEntry{SectionQuotas, "Quotas", "quota", QuotasURL(nil)}, navEntry{SectionAdmin, "Teams and people", "user", "/admin"},
+		navEntry{SectionCluster, "Cluster", "cpu", ClusterURL()},
 		navEntry{SectionAudit, "Audit log", "log", "/admin/audit"})
 	return groups
 }

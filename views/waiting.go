@@ -115,12 +115,14 @@ type NodeUpdate struct {
 	Wait     *WaitPanel
 	Attempts []AttemptLine
 	Moved    bool // Attempts changed
+	Pods     *AttemptPods
+	Metrics  *Metrics
 	Lines    []LogLine
 }
 
 // Empty reports whether nothing changed.
 func (u NodeUpdate) Empty() bool {
-	return u.Head == nil && u.Wait == nil && !u.Moved && len(u.Lines) == 0
+	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && len(u.Lines) == 0
 }
 
 // WaitingPage lists what waits, in the order of admission.

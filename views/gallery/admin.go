@@ -27,14 +27,14 @@ func adminEntries() []Entry {
 
 func adminFrame(f views.Page, title string, section views.Section, crumbs ...views.Crumb) views.Page {
 	p := frame(f, title, section, crumbs...)
-	p.Nav = views.Nav{Team: true, Waiting: true, Quotas: true, Tenancy: true, Audit: true}
+	p.Nav = views.Nav{Team: true, Waiting: true, Quotas: true, Tenancy: true, Audit: true, Cluster: true}
 	return p
 }
 
 func adminTabs(current int) []ui.Tab {
 	tabs := []ui.Tab{
 		{Name: "Tenants and teams", URL: views.AdminURL(), Icon: "team"}, {Name: "People", URL: views.AdminUsersURL(), Icon: "user"},
-		{Name: "Audit log", URL: views.AuditURL(), Icon: "log"},
+		{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu"}, {Name: "Audit log", URL: views.AuditURL(), Icon: "log"},
 	}
 	tabs[current].Current = true
 	return tabs
@@ -229,7 +229,7 @@ func auditLog(f views.Page) views.AuditPage {
 		}
 	}
 	return views.AuditPage{
-		Page: adminFrame(f, "Audit log", views.SectionAudit), Tabs: adminTabs(2), Zone: "UTC", CSVURL: "#", JSONURL: "#",
+		Page: adminFrame(f, "Audit log", views.SectionAudit), Tabs: adminTabs(3), Zone: "UTC", CSVURL: "#", JSONURL: "#",
 		Actions: []ui.Option{{Name: "All actions", Selected: true}, {Value: "member", Name: "Members: all"}, {Value: "member.add", Name: "– member.add"}, {Value: "quota.update", Name: "– quota.update"}},
 		Tenants: []ui.Option{{Name: "All tenants", Selected: true}, {Value: "1", Name: "Meridian"}, {Value: "2", Name: "Northwind"}},
 		Rows: []views.AuditRow{
