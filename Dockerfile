@@ -2,16 +2,20 @@
 # ClickHouse are addresses here (FLOWFORGE_DATABASE_URL, FLOWFORGE_CLICKHOUSE_URL).
 # While no sign-in is configured the server serves on loopback alone, so run it
 # with the host's network, or beside a proxy with sign-in in one network namespace.
-FROM golang:1.26-bookworm AS build
+ARG GO_IMAGE=golang:1.26-bookworm
+ARG PYTHON_IMAGE=python:3.13-slim-bookworm
+
+FROM ${GO_IMAGE} AS build
+ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 # nochdb leaves the embedded engine out: only without it is the binary static, so
 # that it also starts inside task images of any kind.
-RUN CGO_ENABLED=0 go build -tags nochdb -trimpath -ldflags="-s -w" -o /out/flowforge ./cmd/flowforge
+RUN CGO_ENABLED=0 go build -tags nochdb -trimpath -buildvcs=false -ldflags="-s -w" -o /out/flowforge ./cmd/flowforge
 
-FROM python:3.13-slim-bookworm
+FROM ${PYTHON_IMAGE}
 RUN useradd --uid 10001 --user-group --create-home flowforge \
     && install -d -m 0700 -o flowforge -g flowforge /var/lib/flowforge
 COPY --from=build /out/flowforge /usr/local/bin/flowforge

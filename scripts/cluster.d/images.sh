@@ -1,0 +1,33 @@
+# FlowForge's images without a registry: the Dockerfile on a base made by debootstrap,
+# built by buildah inside a chroot. Sourced by scripts/cluster.
+
+bud() { buildah --root "$cache/cluster/storage" --runroot "$cache/cluster/storage.run" "$@"; }
+
+# build_images builds what pods run. Go and its caches are this machine's: the
+# Dockerfile finds them where the image that it names otherwise has them.
+build_images() {
+	say "building FlowForge's images …"
+	mkdir -p "$images" "$cache/cluster/empty"
+	log=$cache/cluster/images.log
+	(
+		cd "$root"
+		go mod download
+		bud bud -q --isolation chroot --pull-never --layers=false -t localhost/flowforge:test \
+			--build-arg GO_IMAGE=localhost/base:test --build-arg PYTHON_IMAGE=localhost/base:test \
+			-v "$(go env GOROOT):/usr/local/go:ro" -v "$(go env GOMODCACHE):/root/go/pkg/mod" \
+			-v "$(go env GOCACHE):/root/.cache/go-build" .
+	) >"$log" 2>&1 || { tail -n 15 "$log" >&2; fail "the Dockerfile does not build"; }
+	for image in flowforge task pause; do
+		save_image "$image" >>"$log" 2>&1 || { tail -n 15 "$log" >&2; fail "the image $image cannot be saved"; }
+	done
+}
+
+save_image() { # NAME
+	name=$1
+	[ "$name" != task ] || name=base # an image of Debian and Python is what tasks run in
+	[ "$1" = flowforge ] || [ ! -e "$images/$1.tar" ] || return 0
+	rm -f "$images/.$1.tar" &&
+		bud tag "localhost/$name:test" "localhost/$1:test" &&
+		bud push -q "localhost/$1:test" "docker-archive:$images/.$1.tar:localhost/$1:test" &&
+		mv "$images/.$1.tar" "$images/$1.tar"
+}

@@ -1,0 +1,57 @@
+# Processes of a cluster: started in sessions of their own, known by files of their
+# ids below $state/pid, with their output below $state/log. Sourced by scripts/cluster.
+
+# alive ID: a process that has ended and that nobody has waited for is not alive.
+alive() { grep -q '^State:[[:space:]]*[A-Y]' "/proc/$1/status" 2>/dev/null; }
+
+running() { [ -e "$state/pid/$1" ] && alive "$(cat "$state/pid/$1")"; }
+
+# launch NAME COMMAND…: it outlives this script. As root it goes before what tests
+# compute: a node that is starved for seconds is lost to the cluster.
+launch() {
+	launched=$1
+	shift
+	mkdir -p "$state/pid" "$state/log"
+	setsid "$@" >"$state/log/$launched.log" 2>&1 </dev/null 9>&- &
+	echo "$!" >"$state/pid/$launched"
+	renice -n -5 -p "$!" >/dev/null 2>&1 || true
+}
+
+# await SECONDS WHAT COMMAND…: until the command succeeds.
+await() {
+	seconds=$1 what=$2
+	shift 2
+	patience=$(($(date +%s) + seconds))
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$patience" ] || {
+			tail -n 5 "$state"/log/*.log >&2
+			fail "$what is not there after $seconds s; logs are in $state/log"
+		}
+		sleep 0.2
+	done
+}
+
+# finish NAME SECONDS: ends a process, by force when the seconds are over.
+finish() {
+	[ -e "$state/pid/$1" ] || return 0
+	finishing=$(cat "$state/pid/$1")
+	patience=$(($(date +%s) + $2))
+	kill "$finishing" 2>/dev/null || true
+	while alive "$finishing"; do
+		[ "$(date +%s)" -lt "$patience" ] || kill -9 "$finishing" 2>/dev/null || true
+		sleep 0.1
+	done
+	rm -f "$state/pid/$1"
+}
+
+status() {
+	found=no
+	for file in "$state"/pid/*; do
+		[ -e "$file" ] || continue
+		found=yes
+		alive "$(cat "$file")" && word=running || word=ended
+		printf '%-26s %s\n' "$(basename "$file")" "$word"
+	done
+	[ "$found" = yes ] || { say "no cluster in $state"; return 1; }
+	kubectl get nodes
+}
