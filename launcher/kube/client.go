@@ -1,8 +1,9 @@
 package kube
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -15,9 +16,14 @@ const userAgent = "flowforge"
 
 // Client starts, stops and lists attempts. It is safe for concurrent use.
 type Client struct {
-	config  Config
-	api     kubernetes.Interface
-	dynamic dynamic.Interface
+	config   Config
+	api      kubernetes.Interface
+	dynamic  dynamic.Interface
+	places   chan struct{} // as many as calls may be under way
+	projects *projects
+	recent   *recent
+	jobSets  jobSets
+	prepare  func(context.Context, Project) error
 }
 
 // New returns a client of the cluster that config names. No request is made.
@@ -44,8 +50,17 @@ func New(config Config) (*Client, error) {
 // NewFor returns a client that speaks to the cluster through api and dyn; of
 // config, the address and the throttling do not count then.
 func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
-	return &Client{config: config.withDefaults(), api: api, dynamic: dyn}
+	config = config.withDefaults()
+	return &Client{
+		config: config, api: api, dynamic: dyn, places: make(chan struct{}, config.Concurrency),
+		projects: &projects{load: config.Projects, now: config.Now}, recent: &recent{now: config.Now},
+	}
 }
+
+// PrepareWith sets what makes the namespace of a project when the first pod finds
+// that there is none. Without it such pods wait for the controller. To be called
+// before the client is used.
+func (c *Client) PrepareWith(prepare func(context.Context, Project) error) { c.prepare = prepare }
 
 // API is the client that is throttled by the configuration.
 func (c *Client) API() kubernetes.Interface { return c.api }
@@ -69,12 +84,14 @@ func RESTConfig(config Config) (*rest.Config, error) {
 }
 
 func findCluster(config Config) (*rest.Config, error) {
-	if config.Kubeconfig == "" && config.Context == "" && os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+	if config.Kubeconfig == "" && config.Context == "" {
 		rc, err := rest.InClusterConfig()
-		if err != nil {
+		if err == nil {
+			return rc, nil
+		}
+		if !errors.Is(err, rest.ErrNotInCluster) {
 			return nil, fmt.Errorf("find the cluster that this process runs in: %w", err)
 		}
-		return rc, nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = config.Kubeconfig

@@ -20,7 +20,7 @@ import (
 
 // DeliveryGrace is what a pod gets beyond its attempt's own grace period, so that
 // its runner can deliver the end.
-const DeliveryGrace = 10 * time.Second
+const DeliveryGrace = 15 * time.Second
 
 // Objects are what runs one attempt. Either Pods are set, one of them or as many
 // as the gang has, by rank; or JobSet is, which makes them.
@@ -41,7 +41,8 @@ type builder struct {
 }
 
 // Build returns the objects that run spec. Errors are Invalid and name the pod
-// field at fault, or say what the attempt is too large for.
+// field at fault or say what the attempt is too large for, or Forbidden for a pod
+// that the namespace's Pod Security level does not let in.
 func Build(spec *flowforgev1.AttemptSpec, o Options) (*Objects, error) {
 	fields, err := ParseFields([]byte(spec.GetPodJson()))
 	if err != nil {
@@ -97,7 +98,20 @@ func (b *builder) pod(name string, member func(*corev1.Pod)) (*corev1.Pod, error
 	if err := b.verify(pod); err != nil {
 		return nil, err
 	}
+	tellGrace(&pod.Spec)
 	return pod, admissible(pod, b.o.PodSecurity)
+}
+
+// tellGrace tells the runner how long its pod may take to end, as the patches left it.
+func tellGrace(spec *corev1.PodSpec) {
+	if spec.TerminationGracePeriodSeconds == nil {
+		return
+	}
+	for i := range spec.Containers {
+		if c := &spec.Containers[i]; c.Name == Container {
+			c.Env = append(c.Env, corev1.EnvVar{Name: "FLOWFORGE_TERMINATION_GRACE", Value: strconv.FormatInt(*spec.TerminationGracePeriodSeconds, 10)})
+		}
+	}
 }
 
 func (b *builder) annotations() map[string]string {

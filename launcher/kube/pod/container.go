@@ -159,6 +159,6 @@ func (b *builder) gangEnv(rank corev1.EnvVar, master string) []corev1.EnvVar {
 		value("NNODES", pods), ranked("NODE_RANK"),
 		value("PET_MASTER_ADDR", master), value("PET_MASTER_PORT", port),
 		value("PET_NNODES", pods), ranked("PET_NODE_RANK"), value("PET_NPROC_PER_NODE", perPod),
-		value("FLOWFORGE_PODS", pods), ranked("FLOWFORGE_RANK"),
+		value("FLOWFORGE_PODS", pods), ranked("FLOWFORGE_RANK"), fromField("FLOWFORGE_POD_IP", "status.podIP"),
 	}
 }

@@ -60,5 +60,5 @@ func admissible(pod *corev1.Pod, level string) error {
 		return nil
 	}
 	refused := policy.AggregateCheckResults(results)
-	return apperr.New(apperr.Invalid, "The project's namespace has the Pod Security level %s, which does not let the pod in: %s.", level, refused.ForbiddenDetail())
+	return apperr.New(apperr.Forbidden, "The project's namespace has the Pod Security level %s, which does not let the pod in: %s.", level, refused.ForbiddenDetail())
 }
