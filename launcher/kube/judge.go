@@ -83,6 +83,9 @@ func (c *Controller) find(ctx context.Context, key string) (*corev1.Pod, bool, e
 		if !ok {
 			return nil, false, nil
 		}
+		c.mu.Lock()
+		delete(c.departed, key) // made again under its name: that one speaks now
+		c.mu.Unlock()
 		return pod, false, nil
 	}
 	c.mu.Lock()

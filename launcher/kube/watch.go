@@ -26,8 +26,7 @@ func (c *Controller) open() error {
 	err := errors.Join(
 		c.pods.SetTransform(slimPod), c.machines.SetTransform(slimMachine), c.namespaces.SetTransform(slimNamespace),
 		c.pods.AddIndexers(cache.Indexers{
-			byMachine:            func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }, //nolint:forcetypeassert // the informer holds pods alone
-			cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
+			byMachine: func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }, //nolint:forcetypeassert // the informer holds pods alone
 		}),
 	)
 	_, errPods := c.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
