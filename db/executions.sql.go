@@ -971,21 +971,6 @@ func (q *Queries) RequestDrive(ctx context.Context, id uuid.UUID) (int64, error)
 	return owner_epoch, err
 }
 
-const takeOverLeases = `-- name: TakeOverLeases :execrows
-UPDATE executions SET owner_epoch = owner_epoch + 1, lease_until = now() - interval '1 second', drive_requested_at = NULL
-WHERE status IN ('PENDING', 'RUNNING') AND ((lease_until IS NOT NULL AND owner <> $1::text) OR drive_requested_at IS NOT NULL)
-`
-
-// For the one server that drives: whoever drove before is fenced at once, and what
-// had been asked of it is asked anew.
-func (q *Queries) TakeOverLeases(ctx context.Context, owner string) (int64, error) {
-	result, err := q.db.Exec(ctx, takeOverLeases, owner)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const usersNamed = `-- name: UsersNamed :many
 SELECT id FROM users WHERE name = $1
 `

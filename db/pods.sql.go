@@ -194,16 +194,6 @@ func (q *Queries) KeepPodEvents(ctx context.Context, events json.RawMessage) err
 	return err
 }
 
-const notifyDriver = `-- name: NotifyDriver :exec
-SELECT pg_notify('flowforge_driver', id::text || ' ' || $1::text) FROM unnest($2::uuid[]) AS id
-`
-
-// Hints to whoever drives the executions, wherever, that something was written for it.
-func (q *Queries) NotifyDriver(ctx context.Context, sender string, ids []uuid.UUID) error {
-	_, err := q.db.Exec(ctx, notifyDriver, sender, ids)
-	return err
-}
-
 const outOfMemory = `-- name: OutOfMemory :many
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
 WHERE execution_id = $1 AND class = 'out_of_memory'

@@ -348,7 +348,7 @@ func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) 
 }
 
 const listSilent = `-- name: ListSilent :many
-SELECT r.execution_id, r.node_index, r.attempt, (r.deadline_at IS NOT NULL AND r.deadline_at < $1::timestamptz)::bool AS overdue
+SELECT r.execution_id, r.node_index, r.attempt, r.project_id, (r.deadline_at IS NOT NULL AND r.deadline_at < $1::timestamptz)::bool AS overdue
 FROM reservations r
 JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
 WHERE r.launcher = $2 AND r.node_index >= 0
@@ -361,6 +361,7 @@ type ListSilentRow struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
 	Attempt     int32
+	ProjectID   uuid.UUID
 	Overdue     bool
 }
 
@@ -384,6 +385,7 @@ func (q *Queries) ListSilent(ctx context.Context, now time.Time, launcher string
 			&i.ExecutionID,
 			&i.NodeIndex,
 			&i.Attempt,
+			&i.ProjectID,
 			&i.Overdue,
 		); err != nil {
 			return nil, err

@@ -135,5 +135,9 @@ func (l *loop) claim(g fair.Grant, now time.Time) {
 		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
 	})
 	l.batch.starts = append(l.batch.starts, i)
-	l.nodeEvent(i, now, "node.queued", "", nil)
+	text := ""
+	if declared := l.operator(i).Resources.MemoryMiB; n.memory > declared {
+		text = fmt.Sprintf("It has %s of memory after running out of it; its definition says %s.", memoryText(n.memory), memoryText(declared))
+	}
+	l.nodeEvent(i, now, "node.queued", text, nil)
 }

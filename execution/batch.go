@@ -24,6 +24,7 @@ type batch struct {
 	consumed  []attemptKey // stored reports that were applied or are stale
 	finished  bool         // the execution has ended
 	orders    []int64      // orders about nodes that were taken up
+	yielding  []attemptKey // attempts whose wish to make room was taken up
 	offers    bool         // capacity may have been set aside for this execution
 
 	starts   []int // attempts to start after the commit
@@ -105,6 +106,7 @@ type endedRow struct {
 	StartedAt    *time.Time `json:"started_at,omitempty"`
 	FinishedAt   time.Time  `json:"finished_at"`
 	Outcome      outcome    `json:"outcome"`
+	Class        string     `json:"class,omitempty"`
 	ExitCode     *int       `json:"exit_code,omitempty"`
 	Message      string     `json:"message"`
 	Host         string     `json:"host,omitempty"`
@@ -120,13 +122,13 @@ func newBatch() *batch {
 // empty reports whether there is nothing to write.
 func (b *batch) empty() bool {
 	return len(b.nodes) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && !b.finished && !b.offers
+		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 
 // onlyBegun reports whether the batch says no more than that attempts have begun.
 func (b *batch) onlyBegun() bool {
 	return len(b.begun) > 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && !b.finished && !b.offers
+		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 
 // full reports whether the batch should be written before it grows further.

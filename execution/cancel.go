@@ -70,7 +70,7 @@ func (l *loop) stopAttempts(ctx context.Context, nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
 		indexes[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
-		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt)}
+		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), ProjectID: l.row.ProjectID.String()}
 	}
 	if err := l.service.queries.MarkStopSent(ctx, l.service.now(), l.id, indexes); err != nil {
 		l.service.config.Logger.Warn("mark attempts as stopping", "execution", l.id, "error", err)

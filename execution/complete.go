@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/flowforge/flowforge/dag"
@@ -25,6 +26,9 @@ func (l *loop) applyBegun(m message) {
 	}
 	n := l.move(m.node, dag.Running)
 	n.startedAt = &m.begun.At
+	if n.reason != nil && slices.Contains(waitCodes(), n.reason.Code) {
+		n.reason = nil
+	}
 	row := *m.begun
 	row.attemptKey = attemptKey{m.node, m.attempt}
 	if timeout := l.operator(m.node).Timeout; timeout > 0 {
@@ -50,7 +54,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if e.StartedAt == nil {
 		e.StartedAt = l.nodes[i].startedAt
 	}
-	if e.Outcome == lost && l.progress.State(i) == dag.Queued {
+	if e.Outcome == lost && l.progress.State(i) == dag.Queued && e.StartedAt == nil {
 		e.Outcome = interrupted // it never began, so no retry is spent
 	}
 	var values map[string]any
@@ -61,6 +65,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if room {
 		e.Outcome = preempted
 	}
+	growth := l.growMemory(i, e)
 	l.endAttempt(i, e)
 	n := &l.nodes[i]
 	failure := e.failure(l.version.Plan.Nodes[i].Name, n.attempt)
@@ -82,7 +87,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 		n.failure = failure
 		l.repeat(i, e.FinishedAt, delay, &Reason{
 			Code:    ReasonBackoff,
-			Message: fmt.Sprintf("%s Retry %d of %d follows.", failure.Message, n.retries, l.operator(i).Retry.Limit),
+			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
 		})
 	default:
 		l.fail(i, e, failure)
@@ -107,7 +112,7 @@ func (l *loop) endAttempt(i int, e ending) {
 	n := &l.nodes[i]
 	l.touch(i)
 	row := endedRow{
-		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome,
+		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
 	}
 	// One statement changes a row once: the end takes the begin of its batch in.

@@ -62,6 +62,13 @@ type Config struct {
 	// Instance names this server among all on the database, and outlives a
 	// restart: whoever starts with it knows that its former process is gone.
 	Instance string
+	// LauncherName is who answers for attempts that Launcher started: all servers
+	// that share a launcher, as those of a cluster do, give it the same name. Without
+	// it that is Instance.
+	LauncherName string
+	// Cluster says that attempts run as pods: the cluster places them, Observe tells
+	// what happens to them, and the launcher's List is asked seldom.
+	Cluster bool
 	// DataDir is this server's folder: its disk is what tasks fill. Without it
 	// storage is not checked.
 	DataDir string
@@ -89,6 +96,9 @@ type Timing struct {
 	StopGrace      time.Duration // between SIGTERM and SIGKILL
 	DeadlineGrace  time.Duration // beyond a node's timeout, before the engine gives up on the runner
 	Poll           time.Duration // of watchers, the guarantee behind the notifications
+	ReportGrace    time.Duration // that the report of a runner has once its pod was seen to end
+	Missing        time.Duration // between two looks for attempts that a cluster lost without a sign
+	Silence        time.Duration // without a sign of life for so long, an attempt in a cluster is given up
 }
 
 func (t Timing) withDefaults() Timing {
@@ -99,6 +109,9 @@ func (t Timing) withDefaults() Timing {
 	setDefault(&t.StopGrace, 10*time.Second)
 	setDefault(&t.DeadlineGrace, 30*time.Second)
 	setDefault(&t.Poll, 2*time.Second)
+	setDefault(&t.ReportGrace, 3*time.Second)
+	setDefault(&t.Missing, 20*time.Second)
+	setDefault(&t.Silence, 15*time.Minute)
 	return t
 }
 
@@ -111,6 +124,9 @@ func setDefault(d *time.Duration, value time.Duration) {
 func (c Config) withDefaults() Config {
 	if c.Instance == "" {
 		c.Instance = uuid.NewString()
+	}
+	if c.LauncherName == "" {
+		c.LauncherName = c.Instance
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -34,7 +34,7 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 			err = errForeignToken
 		}
 		if err != nil {
-			results[i] = &flowforgev1.ReportResult{Reason: "the token is not good for this attempt"}
+			results[i] = &flowforgev1.ReportResult{Reason: "the token is not good for this attempt", Refused: true}
 			continue
 		}
 		scopes[i] = scope

@@ -14,7 +14,6 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/quota/fair"
 )
 
@@ -97,7 +96,10 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 			case dag.Ready:
 				l.ask(i)
 			case dag.Queued:
-				l.uncertain = append(l.uncertain, i)
+				// What was handed to a cluster is there, whoever looks away meanwhile.
+				if !s.config.Cluster || !l.calm {
+					l.uncertain = append(l.uncertain, i)
+				}
 			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 			}
 		}
@@ -137,6 +139,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		l.batch.offers = true
 		return l, nil
 	}
+	if err := l.loadMemory(ctx); err != nil {
+		return nil, err
+	}
 	for i, state := range states {
 		l.remember(i, state)
 	}
@@ -162,39 +167,6 @@ func (l *loop) catchUp(ctx context.Context) error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return l.loadReports(ctx)
-}
-
-// startAgain starts the attempts of queued nodes that may not have been started.
-func (l *loop) startAgain(ctx context.Context) error {
-	var specs []launcher.Attempt
-	for _, i := range l.uncertain {
-		if l.progress.State(i) != dag.Queued {
-			continue
-		}
-		if spec, ok := l.spec(ctx, i); ok {
-			specs = append(specs, spec)
-		}
-	}
-	if len(specs) == 0 {
-		l.certain()
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	l.service.config.Crash("start.again")
-	if err := l.service.config.Launcher.Start(ctx, specs); err != nil {
-		l.startRetry = min(max(2*l.startRetry, firstStartRetry), lastStartRetry)
-		l.startAt = l.service.now().Add(l.startRetry)
-		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
-		return nil
-	}
-	l.certain()
-	return nil
-}
-
-func (l *loop) certain() {
-	l.uncertain, l.startRetry = nil, 0
-	l.unsure.Store(false)
 }
 
 func nodeOf(r db.LoadNodesRow) nodeState {
@@ -252,7 +224,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		for k, d := range r.Devices {
 			n.devices[k] = int(d)
 		}
-		foreign[i] = r.Launcher != l.service.config.Instance
+		foreign[i] = r.Launcher != l.service.config.LauncherName
 	}
 	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
 	if err != nil {
@@ -294,6 +266,9 @@ func (l *loop) loadReports(ctx context.Context) error {
 		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
 		l.applyEnding(ctx, m)
 		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
+	}
+	if err := l.loadBegun(ctx); err != nil {
+		return err
 	}
 	if err := l.loadOrders(ctx); err != nil {
 		return err

@@ -1,9 +1,11 @@
 package execution
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/flowforge/flowforge/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -31,6 +33,7 @@ func (o outcome) outside() bool {
 // ending is the end of an attempt, as it is kept until a loop applies it.
 type ending struct {
 	Outcome      outcome    `json:"outcome"`
+	Class        string     `json:"class,omitempty"` // one of package launcher's, or ""
 	ExitCode     *int       `json:"exit_code,omitempty"`
 	Message      string     `json:"message,omitempty"`
 	StartedAt    *time.Time `json:"started_at,omitempty"`
@@ -54,6 +57,7 @@ type output struct {
 func endingOf(f *flowforgev1.Finished, now time.Time) ending {
 	e := ending{
 		Outcome:      outcomeOf(f.GetOutcome()),
+		Class:        classOf(f.GetClass()),
 		Message:      clean(f.GetMessage(), maxMessage),
 		FinishedAt:   now,
 		CPUSeconds:   f.GetCpuSeconds(),
@@ -132,6 +136,9 @@ func (e ending) failure(node string, attempt int) *Failure {
 		f.Code, fallback = "preempted", "The task made room for others."
 	case lost:
 		f.Code, fallback = "lost", "The task gave no sign of life any more."
+	}
+	if e.Class != "" && e.Class != string(launcher.ClassError) {
+		f.Code, fallback = e.Class, cmp.Or(classText(launcher.Class(e.Class)), fallback)
 	}
 	if f.Message == "" {
 		f.Message = fallback

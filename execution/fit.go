@@ -70,6 +70,9 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field
 				Path: fmt.Sprintf("operators.%s.resources.%s", op.Name, field), Message: fmt.Sprintf("Operator %s: %s", op.Name, r.Message),
 			})
 		}
+		if s.config.Cluster {
+			continue
+		}
 		if op.Resources.Pods > 1 {
 			refuse(op, "resources.pods", "runs as %d pods together, but this server runs tasks as local processes.", op.Resources.Pods)
 		}

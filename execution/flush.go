@@ -92,6 +92,11 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if err := l.writeOrders(ctx, q); err != nil {
 		return err
 	}
+	if len(b.yielding) > 0 {
+		if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(b.yielding)); err != nil {
+			return fmt.Errorf("note what makes room: %w", err)
+		}
+	}
 	return l.writeBegun(ctx, q)
 }
 
@@ -122,7 +127,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most workflow.MaxOperators
 	params := db.FlushExecutionParams{
 		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
-		Launcher: l.service.config.Instance,
+		Launcher: l.service.config.LauncherName,
 		Status:   string(l.status), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),

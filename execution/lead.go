@@ -18,6 +18,7 @@ func (s *Service) Follow(ctx context.Context) error {
 	group.Go(func() error { return s.announceForever(ctx) })
 	group.Go(func() error { return s.listenForever(ctx, channelName, s.heardChange) })
 	group.Go(func() error { return s.pollForever(ctx) })
+	group.Go(func() error { return s.endObserved(ctx) })
 	return group.Wait()
 }
 
@@ -39,6 +40,9 @@ func (s *Service) Lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.renewLeases(ctx) })
 	group.Go(func() error { return s.reconcileForever(ctx) })
+	if s.config.Cluster {
+		group.Go(func() error { return s.missingForever(ctx) })
+	}
 	group.Go(func() error { return s.listenForever(ctx, driveChannel, s.heardHint(ctx)) })
 	return group.Wait()
 }

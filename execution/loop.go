@@ -43,9 +43,12 @@ type loop struct {
 	unqueued []int               // nodes that were refused and do not stand in the queue
 
 	uncertain  []int // queued nodes whose attempt may not have been started
+	unready    []int // nodes of which what their attempt needs could not be read just now
 	startAt    time.Time
 	startRetry time.Duration
 	unsure     atomic.Bool // uncertain is not empty, or not known yet
+	away       bool        // the cluster did not answer when attempts were handed to it last
+	calm       bool        // it rests, and all that is queued was started
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
@@ -62,7 +65,7 @@ type nodeState struct {
 	retries    int
 	stopSent   bool
 	cancelled  *Reason // it was cancelled alone
-	memory     int // MiB of each pod that its next attempt asks for at least, after one that ran out of it
+	memory     int     // MiB of each pod that its next attempt asks for at least, after one that ran out of it
 	held       fair.Amount
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
@@ -85,6 +88,7 @@ type message struct {
 	cancel  *string
 	reports bool  // stored reports wait
 	retry   []int // nodes whose start failed, perhaps
+	away    bool  // because the cluster does not answer
 	done    chan<- verdict
 }
 
@@ -205,7 +209,10 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 	if l.starter.busy() || len(l.uncertain) > 0 {
 		return false, nil
 	}
-	return l.rest(ctx)
+	l.calm = true
+	rested, err := l.rest(ctx)
+	l.calm = l.calm && rested
+	return rested, err
 }
 
 // restForced rests although things might still move; whoever drives next goes on.
@@ -256,9 +263,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 		case m.begun != nil:
 			l.applyBegun(m)
 		case len(m.retry) > 0:
-			l.unsure.Store(true)
-			l.uncertain = append(l.uncertain, m.retry...)
-			l.startAt = l.service.now().Add(firstStartRetry)
+			l.notStarted(m.retry, m.away)
 		case m.cancel != nil:
 			l.cancelled, l.cancelReason = true, *m.cancel
 		case m.reports:
@@ -309,6 +314,7 @@ func (l *loop) effects(ctx context.Context) {
 			}
 		}
 		b.starts = nil
+		l.waitForStore()
 		l.starter.ring()
 	}
 	if len(b.stops) > 0 {

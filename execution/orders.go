@@ -29,6 +29,9 @@ func (l *loop) loadOrders(ctx context.Context) error {
 		if i < 0 || i >= len(l.nodes) {
 			continue
 		}
+		if known, ok := l.orders[i]; ok && known.Seq == o.Seq {
+			continue // it is followed already
+		}
 		if !o.Taken {
 			l.batch.orders = append(l.batch.orders, o.Seq)
 			if !o.Cancel {

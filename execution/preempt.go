@@ -68,6 +68,7 @@ func (l *loop) loadPreempted(ctx context.Context) error {
 		grace := l.operator(i).Grace()
 		n.reason = &Reason{Code: fair.Preempted, Message: fmt.Sprintf("Has %s to save a checkpoint and end. %s", grace, n.preempted.Message)}
 		l.batch.preempts = append(l.batch.preempts, i)
+		l.batch.yielding = append(l.batch.yielding, attemptKey{i, n.attempt})
 		l.nodeEvent(i, now, "node.preempting", n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
 	}
 	return nil
@@ -78,7 +79,7 @@ func (l *loop) loadPreempted(ctx context.Context) error {
 func (l *loop) preemptAttempts(nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
-		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), Preempt: true}
+		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), ProjectID: l.row.ProjectID.String(), Preempt: true}
 	}
 	l.service.config.Crash("preempt.begin")
 	l.starter.stop(refs)

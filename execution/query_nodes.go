@@ -242,6 +242,8 @@ func attemptFromRow(r db.Attempt) Attempt {
 	a := Attempt{
 		Number: int(r.Attempt), QueuedAt: r.QueuedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt),
 		Message: r.Message, Host: r.Host, CPUSeconds: r.CpuSeconds, PeakRSSBytes: r.PeakRssBytes,
+		Class: r.Class, Namespace: r.Namespace, Pod: r.Pod, Machine: r.Machine,
+		MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType,
 	}
 	if r.Outcome != nil {
 		a.Outcome = *r.Outcome

@@ -82,6 +82,7 @@ func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 func (s *Service) reconcileForever(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.Timing.Reconcile)
 	defer ticker.Stop()
+	s.since.Store(new(s.now()))
 	misses := map[attemptID]int{}
 	// Attempts are judged only after a while: what ended while this server was
 	// away is still being delivered.
@@ -106,7 +107,57 @@ func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[a
 	if !attempts {
 		return err
 	}
+	if s.config.Cluster {
+		return errors.Join(err, s.findSilent(ctx))
+	}
 	return errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
+}
+
+// missingForever looks for attempts whose pods are gone and whose end nobody saw:
+// that takes a list of all of them, so it is done seldom.
+func (s *Service) missingForever(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Missing)
+	defer ticker.Stop()
+	misses := map[attemptID]int{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.findMissing(ctx, misses); err != nil && ctx.Err() == nil {
+			clear(misses) // nothing is missing from a list that nobody has
+			s.config.Logger.Warn("look for lost attempts", "error", err)
+		}
+	}
+}
+
+// findSilent ends attempts in a cluster that outlived their timeout, and those that
+// have begun and gave no sign of life for very long although their pods are there:
+// neither they nor their results can be reached.
+func (s *Service) findSilent(ctx context.Context) error {
+	now := s.now()
+	since := now.Add(-s.config.Timing.Silence)
+	rows, err := s.queries.ListSilent(ctx, now, s.config.LauncherName, since, expiredBatch)
+	if err != nil {
+		return fmt.Errorf("list silent attempts: %w", err)
+	}
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		end := ending{Outcome: timedOut, Class: string(launcher.ClassDeadline), FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."}
+		if !r.Overdue {
+			if now.Sub(s.leading()) < s.config.Timing.Silence {
+				continue // its signs of life may have gone to nobody
+			}
+			end = ending{Outcome: lost, FinishedAt: now, Message: fmt.Sprintf("The task gave no sign of life for %s.", s.config.Timing.Silence)}
+		}
+		ref := launcher.Ref{TaskID: TaskID(r.ExecutionID, id.Node, id.Attempt), ProjectID: r.ProjectID.String()}
+		if err := s.config.Launcher.Stop(ctx, []launcher.Ref{ref}, 0); err != nil {
+			s.config.Logger.Warn("stop an attempt that cannot be reached", "task", ref.TaskID, "error", err)
+		}
+		s.lose(ctx, id, end)
+	}
+	return nil
 }
 
 // driveUndriven enqueues a drive for every execution that needs one.
@@ -142,7 +193,7 @@ type attemptID struct {
 // The reservations are read before the launcher is asked: an attempt whose end
 // was taken in between has no reservation any more when its loss is applied.
 func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
-	rows, err := s.queries.ListSettledReservations(ctx, s.config.Instance)
+	rows, err := s.queries.ListSettledReservations(ctx, s.config.LauncherName)
 	if err != nil {
 		return fmt.Errorf("list reservations: %w", err)
 	}
@@ -162,12 +213,28 @@ func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) err
 		}
 		seen[id] = misses[id] + 1
 		if seen[id] >= missesUntilLost {
-			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."})
+			s.lose(ctx, id, s.missingEnd())
 		}
 	}
 	clear(misses)
 	maps.Copy(misses, seen)
 	return nil
+}
+
+// missingEnd is the end of an attempt that the launcher does not know any more.
+func (s *Service) missingEnd() ending {
+	if s.config.Cluster {
+		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod is gone, and nobody saw it end."}
+	}
+	return ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."}
+}
+
+// leading is since when this process reconciles.
+func (s *Service) leading() time.Time {
+	if at := s.since.Load(); at != nil {
+		return *at
+	}
+	return s.now()
 }
 
 // known returns the attempts that the launcher answers for, by task id.
@@ -207,7 +274,7 @@ func (s *Service) findExpired(ctx context.Context) error {
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
 		task := TaskID(r.ExecutionID, id.Node, id.Attempt)
-		mine := r.Launcher == s.config.Instance
+		mine := r.Launcher == s.config.LauncherName
 		status, listed := known[task]
 		switch {
 		case status.Finished: // its result is on the way

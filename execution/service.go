@@ -34,6 +34,8 @@ type Service struct {
 	live      *registry
 	hub       *hub
 	hints     *hints
+	ends      *observedEnds
+	since     atomic.Pointer[time.Time] // when this process began to reconcile
 	term      atomic.Int64 // of the scheduler's lease; 0 without one
 	inputs    inputSets
 	wakes     chan uuid.UUID
@@ -58,6 +60,7 @@ func New(c Config) (*Service, error) {
 		live:      newRegistry(),
 		hub:       newHub(),
 		hints:     newHints(),
+		ends:      newObservedEnds(),
 		wakes:     make(chan uuid.UUID, wakeBacklog),
 	}
 	s.quota = c.Quotas

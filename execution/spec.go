@@ -31,6 +31,13 @@ func TaskID(execution uuid.UUID, node, attempt int) string {
 // When that cannot be put together the attempt fails as not started.
 func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	inputs, err := l.attemptInputs(ctx, i)
+	var saved string
+	if err == nil && l.nodes[i].attempt > 1 {
+		saved, err = l.service.savedFolder(ctx, l.id, i)
+	}
+	if err != nil && l.unreadySpec(i, err) {
+		return nil, false
+	}
 	if err != nil {
 		now := l.service.now()
 		l.service.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
@@ -41,28 +48,35 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
 	scope := l.scope(i)
 	spec := &flowforgev1.AttemptSpec{
-		TaskId:         TaskID(l.id, i, attempt),
-		Name:           fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
-		Token:          config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
-		ExecutionId:    l.id.String(),
-		Node:           op.Name,
-		Attempt:        int32(attempt), //nolint:gosec // a small count
-		TenantId:       l.row.TenantID.String(),
-		ProjectId:      l.row.ProjectID.String(),
-		InputsJson:     string(mustJSON(inputs.values)),
-		Env:            l.environment(i),
-		Files:          inputs.files,
-		Secrets:        inputs.secrets,
-		Outputs:        outputSpecs(op),
-		TimeoutMs:      op.Timeout.Milliseconds(),
-		GraceMs:        config.Timing.StopGrace.Milliseconds(),
-		PreemptGraceMs: op.Grace().Milliseconds(),
-		ApiEndpoint:    config.Endpoint,
-		CheckpointKey:  fmt.Sprintf("%s.%d", l.id, i),
-		PackageSha256:  strings.TrimPrefix(op.Code.Package, "sha256:"),
-		Requirements:   op.Code.Requirements,
-		MemoryLimitMib: int64(op.Resources.MemoryMiB),
+		TaskId:           TaskID(l.id, i, attempt),
+		Name:             fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
+		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
+		ExecutionId:      l.id.String(),
+		Node:             op.Name,
+		Attempt:          int32(attempt), //nolint:gosec // a small count
+		TenantId:         l.row.TenantID.String(),
+		ProjectId:        l.row.ProjectID.String(),
+		InputsJson:       string(mustJSON(inputs.values)),
+		Env:              l.environment(i),
+		Files:            inputs.files,
+		Secrets:          inputs.secrets,
+		Outputs:          outputSpecs(op),
+		TimeoutMs:        op.Timeout.Milliseconds(),
+		GraceMs:          config.Timing.StopGrace.Milliseconds(),
+		PreemptGraceMs:   op.Grace().Milliseconds(),
+		ApiEndpoint:      config.Endpoint,
+		CheckpointKey:    fmt.Sprintf("%s.%d", l.id, i),
+		CheckpointSha256: saved,
+		PackageSha256:    strings.TrimPrefix(op.Code.Package, "sha256:"),
+		Requirements:     op.Code.Requirements,
+		Image:            op.Code.Image,
+		Pods:             int32(op.Resources.Pods), //nolint:gosec // at most a thousand
+		PodJson:          podJSON(op),
+		Resident:         op.Resident,
+		WorkflowId:       l.row.WorkflowID.String(),
+		Resources:        l.resources(i),
 	}
+	spec.MemoryLimitMib = spec.Resources.MemoryMib
 	setWork(spec, op)
 	return spec, true
 }
@@ -76,7 +90,7 @@ func (l *loop) scope(i int) auth.TaskScope {
 // them the attempt may use: those that it holds, and no others.
 func (l *loop) environment(i int) map[string]string {
 	env := l.operator(i).Environment
-	if len(l.service.quota.Capacity().GPUs) == 0 {
+	if l.service.config.Cluster || len(l.service.quota.Capacity().GPUs) == 0 {
 		return env
 	}
 	devices := make([]string, len(l.nodes[i].devices))
@@ -90,6 +104,31 @@ func (l *loop) environment(i int) map[string]string {
 	env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")
 	env["NVIDIA_VISIBLE_DEVICES"] = cmp.Or(strings.Join(devices, ","), "void")
 	return env
+}
+
+// resources are what each pod of the present attempt of node i may use: what it
+// holds, where people ordered less than the definition asks for, or memory grew.
+func (l *loop) resources(i int) *flowforgev1.Resources {
+	held, pods := l.nodes[i].held, max(l.nodes[i].held.Pods, 1)
+	return &flowforgev1.Resources{
+		CpuMillis: int32(held.CPUMillis / pods), MemoryMib: int64(held.MemoryMiB / pods), //nolint:gosec // amounts of a definition
+		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(l.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition
+	}
+}
+
+// podJSON is the pod fields of op, with the size of its shared memory among them.
+func podJSON(op *workflow.Operator) string {
+	if op.Resources.ShmMiB == 0 {
+		return string(op.Pod)
+	}
+	fields := decodeObject(op.Pod)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	if _, own := fields["shmSize"]; !own {
+		fields["shmSize"] = strconv.Itoa(op.Resources.ShmMiB) + "Mi"
+	}
+	return string(mustJSON(fields))
 }
 
 // setWork says what is run: a process or a request.

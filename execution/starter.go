@@ -31,7 +31,6 @@ type starter struct {
 const (
 	firstStartRetry = 20 * time.Millisecond
 	lastStartRetry  = time.Second
-	startTimeout    = 5 * time.Second
 )
 
 func newStarter(s *Service, execution uuid.UUID) *starter {
@@ -49,13 +48,43 @@ func (st *starter) start(node int, attempt launcher.Attempt) {
 	st.pending = append(st.pending, attempt)
 }
 
-// stop takes attempts that are to end; those that still wait to be started are
-// started first, so that every attempt has an end to report.
+// stop takes attempts that are to end. Those that still wait to be started are
+// started first, so that every attempt has an end to report; those that still wait
+// to be given to a cluster end at once.
 func (st *starter) stop(refs []launcher.Ref) {
 	st.mu.Lock()
+	never := st.withdraw(refs)
 	st.stops = append(st.stops, refs...)
 	st.mu.Unlock()
+	for _, a := range never {
+		if id, ok := parseTaskID(a.GetTaskId()); ok {
+			st.service.neverStarted(id)
+		}
+	}
 	st.ring()
+}
+
+// withdraw takes out what refs name and a cluster was not given yet: pods are not
+// made to be deleted. The lock is held.
+func (st *starter) withdraw(refs []launcher.Ref) (never []launcher.Attempt) {
+	if !st.service.config.Cluster || len(st.pending) == 0 {
+		return nil
+	}
+	stopped := make(map[string]bool, len(refs))
+	for _, r := range refs {
+		stopped[r.TaskID] = true
+	}
+	var nodes []int
+	var pending []launcher.Attempt
+	for k, a := range st.pending {
+		if stopped[a.GetTaskId()] {
+			never = append(never, a)
+			continue
+		}
+		nodes, pending = append(nodes, st.nodes[k]), append(pending, a)
+	}
+	st.nodes, st.pending = nodes, pending
+	return never
 }
 
 func (st *starter) ring() {
@@ -75,8 +104,12 @@ func (st *starter) busy() bool {
 func (st *starter) take() (nodes []int, attempts []launcher.Attempt, stops []launcher.Ref) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	nodes, attempts, stops = st.nodes, st.pending, st.stops
-	st.nodes, st.pending, st.stops = nil, nil, nil
+	n := len(st.pending)
+	if st.service.config.Cluster {
+		n = min(n, startChunk)
+	}
+	nodes, attempts, stops = st.nodes[:n:n], st.pending[:n:n], st.stops
+	st.nodes, st.pending, st.stops = st.nodes[n:], st.pending[n:], nil
 	st.working = len(attempts) > 0 || len(stops) > 0
 	return nodes, attempts, stops
 }
@@ -113,15 +146,13 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 		return
 	}
 	config := st.service.config
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	config.Crash("start.begin")
-	if err := config.Launcher.Start(ctx, attempts); err != nil {
+	if err := st.service.handOver(ctx, st.execution, attempts); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
 		}
 		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
-		st.service.live.post(st.execution, message{retry: nodes})
+		st.service.live.post(st.execution, message{retry: nodes, away: errors.Is(err, launcher.ErrAway)})
 		return
 	}
 	config.Crash("start.done")

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -91,7 +92,15 @@ func (s *Service) inputBlobs(ctx context.Context, scope auth.TaskScope) (map[str
 		return nil, err
 	}
 	set := map[string]struct{}{strings.TrimPrefix(l.operator(scope.NodeIndex).Code.Package, "sha256:"): {}}
-	for _, f := range in.files {
+	saved, err := s.savedFolder(ctx, scope.ExecutionID, scope.NodeIndex)
+	if err != nil {
+		return nil, err
+	}
+	all := in.files
+	if saved != "" {
+		all = append(all, &flowforgev1.InputFile{Sha256: saved, MediaType: artifact.DirectoryMediaType})
+	}
+	for _, f := range all {
 		set[f.Sha256] = struct{}{}
 		if f.MediaType != artifact.DirectoryMediaType {
 			continue

@@ -140,7 +140,9 @@ func (l *loop) request(i int) fair.Request {
 	r.Key = fair.Key{Execution: l.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
 	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
-	return l.ordered(r)
+	r = l.ordered(r)
+	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*l.nodes[i].memory)
+	return r
 }
 
 // requestOf is what an attempt of op asks for in a project.

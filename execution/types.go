@@ -190,12 +190,29 @@ type Attempt struct {
 	StartedAt    *time.Time
 	FinishedAt   *time.Time
 	Outcome      string
+	Class        string // what kind of end, one of package launcher's classes; "": nothing to add to Outcome
 	ExitCode     *int
 	Message      string
 	Host         string
 	PID          *int
 	CPUSeconds   *float64
 	PeakRSSBytes *int64
+	Namespace    string // these three are where its pod is, in a cluster
+	Pod          string
+	Machine      string
+	MemoryMiB    int // these two are what each of its pods has
+	GPUs         int
+	GPUType      string
+}
+
+// PodEvent is an event of the pod of an attempt, such as the cluster keeps for an hour.
+type PodEvent struct {
+	Attempt int
+	At      time.Time
+	Warning bool
+	Reason  string // such as "FailedScheduling"
+	Message string
+	Count   int
 }
 
 // NodeDetail is a node with its operator, its attempts and the inputs that its

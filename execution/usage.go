@@ -117,10 +117,10 @@ func (l *loop) writeHours(ctx context.Context, q *db.Queries) error {
 		if e.StartedAt == nil || e.FinishedAt.Sub(*e.StartedAt) < leastHeld {
 			continue
 		}
-		held, asked := l.batch.release[e.Node], l.operator(e.Node).Resources
+		held := l.batch.release[e.Node]
 		rows = append(rows, usedRow{
 			attemptKey: e.attemptKey, EndedAt: e.FinishedAt, Seconds: e.FinishedAt.Sub(*e.StartedAt).Seconds(),
-			CPU: held.CPUMillis, Memory: held.MemoryMiB, GPUs: asked.GPUs, GPUType: asked.GPUType,
+			CPU: held.CPUMillis, Memory: held.MemoryMiB, GPUs: held.GPUs, GPUType: held.GPUType,
 		})
 	}
 	if len(rows) == 0 {

@@ -85,12 +85,6 @@ UPDATE executions SET
 WHERE status IN ('PENDING', 'RUNNING')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
 
--- name: TakeOverLeases :execrows
--- For the one server that drives: whoever drove before is fenced at once, and what
--- had been asked of it is asked anew.
-UPDATE executions SET owner_epoch = owner_epoch + 1, lease_until = now() - interval '1 second', drive_requested_at = NULL
-WHERE status IN ('PENDING', 'RUNNING') AND ((lease_until IS NOT NULL AND owner <> @owner::text) OR drive_requested_at IS NOT NULL);
-
 -- name: ListUndriven :many
 -- Executions that need somebody: the owner died, the job got lost, a timer is
 -- due, or a report waits. Marked as requested, so that one tick enqueues once.

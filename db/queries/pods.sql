@@ -83,10 +83,6 @@ FROM nodes n
 JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
 WHERE n.execution_id = @execution_id AND n.state = 'QUEUED' AND a.started_at IS NOT NULL;
 
--- name: NotifyDriver :exec
--- Hints to whoever drives the executions, wherever, that something was written for it.
-SELECT pg_notify('flowforge_driver', id::text || ' ' || @sender::text) FROM unnest(@ids::uuid[]) AS id;
-
 -- name: SetClusterCapacity :execrows
 INSERT INTO cluster_capacity AS c (capacity) VALUES (@capacity)
 ON CONFLICT ON CONSTRAINT cluster_capacity_pkey DO UPDATE SET capacity = EXCLUDED.capacity

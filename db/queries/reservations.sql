@@ -126,7 +126,7 @@ WHERE r.execution_id = @execution_id AND a.started_at IS NOT NULL;
 -- name: ListSilent :many
 -- Attempts of a launcher that outlived their deadline, or that have begun and gave
 -- no sign of life since silent_since.
-SELECT r.execution_id, r.node_index, r.attempt, (r.deadline_at IS NOT NULL AND r.deadline_at < @now::timestamptz)::bool AS overdue
+SELECT r.execution_id, r.node_index, r.attempt, r.project_id, (r.deadline_at IS NOT NULL AND r.deadline_at < @now::timestamptz)::bool AS overdue
 FROM reservations r
 JOIN attempts a ON a.execution_id = r.execution_id AND a.node_index = r.node_index AND a.attempt = r.attempt
 WHERE r.launcher = @launcher AND r.node_index >= 0
