@@ -24,7 +24,7 @@ type rule struct {
 	not      string // packages of anybody
 }
 
-const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution schedule metaflow"
+const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution resident schedule metaflow"
 
 func table() []rule {
 	return []rule{
@@ -47,6 +47,7 @@ func table() []rule {
 		{packages: "identity", may: "db apperr auth/... audit"},
 		{packages: "quota/fair", may: "apperr"},
 		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair"},
+		{packages: "resident", may: "db apperr auth proto/..."},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
 		{packages: "workflow", may: "dag typeregistry expression auth audit db apperr"},

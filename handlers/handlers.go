@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/resident"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -41,10 +42,13 @@ type Deps struct {
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
 	Quotas     *quota.Service
+	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer // of task tokens
 	Bodies     web.Bodies  // bounds of request bodies; zero takes the defaults
 	Checks     []Check     // what /readyz asks
-	PublicURL  string      // where people reach this server; "" is where the request says
+	// ToLeader is nil in a process that always leads.
+	ToLeader  ToLeader
+	PublicURL string // where people reach this server; "" is where the request says
 }
 
 // Check is one dependency that /readyz asks.

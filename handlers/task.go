@@ -224,7 +224,7 @@ func (t *taskAPI) Deliver(ctx context.Context, req *connect.Request[flowforgev1.
 		return nil, t.connectError(err)
 	}
 	for i, reason := range refused {
-		results[i] = &flowforgev1.ReportResult{Reason: reason}
+		results[i] = &flowforgev1.ReportResult{Reason: reason, Refused: results[i].GetRefused()}
 	}
 	return connect.NewResponse(&flowforgev1.DeliverResponse{Results: results}), nil
 }

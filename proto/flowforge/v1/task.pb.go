@@ -2078,7 +2078,7 @@ func (x *MeetRequest) GetWaitMs() int64 {
 // MeetResponse tells how the gang stands; members are in the order of their ranks.
 type MeetResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // grows with every change
+	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // differs after every change
 	Members       []*Member              `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
