@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -160,7 +162,7 @@ func logLines(clock ui.Clock, execution string, lines []telemetry.LogLine, f log
 		at := clock.Exactly(l.Time)
 		line := views.LogLine{
 			ID: lineID(l), Time: at.Text, Exact: at.Exact, Level: l.Level, Node: l.Node,
-			Parts: views.LogParts(l.Message, f.text), Stderr: l.Stream == "stderr",
+			Parts: views.LogParts(l.Message, f.text), Stderr: l.Stream == "stderr", Rank: rankOf(l),
 		}
 		if f.node == "" {
 			line.NodeURL = views.NodeURL(execution, l.Node)
@@ -172,6 +174,20 @@ func logLines(clock ui.Clock, execution string, lines []telemetry.LogLine, f log
 		out = append(out, line)
 	}
 	return out
+}
+
+// rankOf is the rank of the pod that wrote a line, "" outside a gang.
+func rankOf(l telemetry.LogLine) string {
+	if !bytes.Contains(l.Fields, []byte(`"rank"`)) {
+		return ""
+	}
+	var fields struct {
+		Rank *int `json:"rank"`
+	}
+	if json.Unmarshal(l.Fields, &fields) != nil || fields.Rank == nil {
+		return ""
+	}
+	return strconv.Itoa(*fields.Rank)
 }
 
 // lineID names a line within the log of its execution.

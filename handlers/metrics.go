@@ -24,7 +24,7 @@ const (
 
 // metrics draws the metrics of the whole execution, or of the selected node.
 func (x *executionView) metrics(ctx context.Context) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), MaxPoints: chartPoints},
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask, MaxPoints: chartPoints},
 		x.query, views.ExecutionURL(x.ID.String()), !x.Status.Ended())
 }
 

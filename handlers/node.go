@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -46,7 +47,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Facts = append(m.Facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(v.Plan.Levels))})
 	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)
-	m.Metrics = h.metricsOf(ctx, clock, telemetry.MetricQuery{ExecutionID: e.ID, Node: d.Name, MaxPoints: chartPoints}, r.URL.Query(), views.NodeURL(id, d.Name), !d.State.Ended())
+	m.Metrics, m.Usage = x.nodeMetrics(ctx, d), x.usage(ctx, d)
 	f := logFilter{node: d.Name}
 	if m.Wait, err = x.wait(ctx, d); err != nil {
 		return err
@@ -61,6 +62,12 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 		m.StreamURL = views.NodeStreamURL(id, d.Name, x.streamQuery(m.Logs.Cursor))
 	}
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
+}
+
+// nodeMetrics draws what the node's task reports.
+func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail) views.Metrics {
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask, MaxPoints: chartPoints},
+		x.query, views.NodeURL(x.ID.String(), d.Name), !d.State.Ended())
 }
 
 // nodeHead is the head of the page.

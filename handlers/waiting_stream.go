@@ -94,6 +94,16 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if p.sent.changed("wait", stillWait(wait)) {
 		u.Wait = &wait
 	}
+	if p.x.clock.Now.Sub(p.slow) < slowInterval && !d.State.Ended() {
+		return u, nil
+	}
+	p.slow = p.x.clock.Now
+	if m := p.x.nodeMetrics(ctx, d); p.sent.changed("metrics", m) {
+		u.Metrics = &m
+	}
+	if m := p.x.usage(ctx, d); p.sent.changed("usage", m) {
+		u.Usage = &m
+	}
 	return u, nil
 }
 

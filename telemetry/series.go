@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,7 +20,25 @@ type MetricQuery struct {
 	Node        string
 	Attempt     *int
 	Names       []string
+	Source      Source
 	MaxPoints   int // of one series; 0 is 500
+}
+
+// Source says who reports the metrics that are asked for.
+type Source string
+
+// The sources of metrics: the runner reports under names that begin with "system."
+// what an attempt uses of its machine, and the task whatever else there is.
+const (
+	FromAll     Source = ""
+	FromTask    Source = "task"
+	FromMachine Source = "machine"
+)
+
+const machinePrefix = "system."
+
+func (s Source) wants(name string) bool {
+	return s == FromAll || strings.HasPrefix(name, machinePrefix) == (s == FromMachine)
 }
 
 // Series is one curve: a metric of one attempt with one set of tags.
@@ -162,7 +181,8 @@ func (r *seriesReader) readSpool() error {
 
 func (r *seriesReader) wants(p *point) bool {
 	return (r.project == nil || p.ProjectID == *r.project) && (r.q.Node == "" || p.Node == r.q.Node) &&
-		(r.q.Attempt == nil || p.Attempt == *r.q.Attempt) && (len(r.q.Names) == 0 || slices.Contains(r.q.Names, p.Name))
+		(r.q.Attempt == nil || p.Attempt == *r.q.Attempt) && (len(r.q.Names) == 0 || slices.Contains(r.q.Names, p.Name)) &&
+		r.q.Source.wants(p.Name)
 }
 
 // series returns the finished curves.

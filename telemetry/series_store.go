@@ -33,6 +33,9 @@ func (r *seriesReader) where() *conditions {
 		c.add("attempt = ?", *r.q.Attempt)
 	}
 	c.in("name", r.q.Names)
+	if r.q.Source != FromAll {
+		c.add("startsWith(name, ?) = ?", machinePrefix, r.q.Source == FromMachine)
+	}
 	c.add("NOT (writer = ? AND position > ?)", r.s.spool.Writer(), r.committed)
 	return &c
 }

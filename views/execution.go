@@ -120,6 +120,13 @@ type Metrics struct {
 	Explains string      // shown while there are none
 }
 
+// Usage is what the attempts of a node use of their machines.
+type Usage struct {
+	Charts   []MetricChart
+	Problem  string // it cannot be read right now
+	Explains string // shown while there is nothing
+}
+
 // MetricChart is one metric with a curve per node and attempt.
 type MetricChart struct {
 	Name, Label string
@@ -165,6 +172,7 @@ const (
 	panelID     = "node"
 	timelineID  = "timeline-body"
 	metricsID   = "metrics-body"
+	usageID     = "usage-body"
 	outputsID   = "outputs-body"
 	artifactsID = "artifacts-body"
 	eventsID    = "events-body"

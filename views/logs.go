@@ -44,6 +44,7 @@ type LogLine struct {
 	NodeURL string
 	Parts   []LogPart
 	Cut     string // shown before the line: "attempt 2 of train"
+	Rank    string // in a gang: which of its pods wrote it
 	Stderr  bool
 }
 

@@ -20,6 +20,7 @@ type Node struct {
 	Inputs, Outputs []Value
 	Before, After   []Tag // neighbours in the plan
 	Metrics         Metrics
+	Usage           Usage
 	Logs            Logs
 	StreamURL       string
 }

@@ -117,12 +117,13 @@ type NodeUpdate struct {
 	Moved    bool // Attempts changed
 	Pods     *AttemptPods
 	Metrics  *Metrics
+	Usage    *Usage
 	Lines    []LogLine
 }
 
 // Empty reports whether nothing changed.
 func (u NodeUpdate) Empty() bool {
-	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && len(u.Lines) == 0
+	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && u.Usage == nil && len(u.Lines) == 0
 }
 
 // WaitingPage lists what waits, in the order of admission.

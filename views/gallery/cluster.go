@@ -108,6 +108,7 @@ func podFacts(machine string, memory string) []ui.Fact {
 
 func nodePod(f views.Page) views.Node {
 	m := node(f)
+	m.Usage = usage()
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{
 		{Attempt: "2", State: "RUNNING", Facts: podFacts("gpu-a100-1", "64 GiB"), Events: podEvents()},
 		{
@@ -120,6 +121,7 @@ func nodePod(f views.Page) views.Node {
 
 func nodePodWaiting(f views.Page) views.Node {
 	m := node(f)
+	m.Usage.Explains = "What it uses of its machine is measured every 10 s while it runs."
 	m.Head.State, m.Head.Summary = "QUEUED", "No machine of the cluster has room for it: 4 Insufficient nvidia.com/gpu."
 	m.Attempts = m.Attempts[:1]
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{{
@@ -131,6 +133,10 @@ func nodePodWaiting(f views.Page) views.Node {
 
 func nodeGang(f views.Page) views.Node {
 	m := node(f)
+	m.Usage.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
+	for i := range m.Logs.Lines {
+		m.Logs.Lines[i].Rank = fmt.Sprint(i % 4)
+	}
 	facts := podFacts("gpu-a100-3", "256 GiB")
 	facts[0] = ui.Fact{Name: "Pods", Value: "4", Note: "ff-01975a2e-5-2-0 to ff-01975a2e-5-2-3"}
 	m.Pods = views.AttemptPods{More: "2 earlier ones are not shown", Pods: []views.AttemptPod{{
@@ -138,4 +144,14 @@ func nodeGang(f views.Page) views.Node {
 		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Text: "The machine gpu-a100-3 has been silent for 10 s.", Hint: "It is tried again on another machine, and costs no retry.", Outside: true},
 	}}}
 	return m
+}
+
+// usage is what a node with four GPUs uses.
+func usage() views.Usage {
+	m := metrics()
+	u := views.Usage{Charts: m.Charts[:min(len(m.Charts), 2)]}
+	for i := range u.Charts {
+		u.Charts[i].Name = []string{"CPU, cores", "Memory, GiB"}[i]
+	}
+	return u
 }
