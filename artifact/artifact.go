@@ -69,14 +69,16 @@ func NewID() (uuid.UUID, error) {
 // Service reads and publishes artifacts.
 type Service struct {
 	pool  *pgxpool.Pool
-	store *Store
+	store Store
 	now   func() time.Time
 
-	account Account // nil: nobody counts
+	account  Account // nil: nobody counts
+	direct   Direct  // nil: all bytes pass through the server
+	browsers bool    // downloads of people are direct too
 }
 
 // NewService returns a Service over pool and store on the clock now.
-func NewService(pool *pgxpool.Pool, store *Store, now func() time.Time) *Service {
+func NewService(pool *pgxpool.Pool, store Store, now func() time.Time) *Service {
 	return &Service{pool: pool, store: store, now: now}
 }
 
@@ -96,7 +98,7 @@ func (s *Service) count(ctx context.Context, q *db.Queries, project uuid.UUID, b
 
 // Store returns the content-addressed store. It knows of no projects: what a
 // request or a task names by its hash goes through Blob, OpenBlob and Has.
-func (s *Service) Store() *Store { return s.store }
+func (s *Service) Store() Store { return s.store }
 
 // Publish writes the rows of items with q, so that they appear together with
 // whatever else the transaction of q does. It is for the engine, in the name of
@@ -273,7 +275,7 @@ func (s *Service) Open(ctx context.Context, a Artifact) (*Reader, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return nil, err
 	}
-	return s.store.Open(a.SHA256)
+	return s.store.Open(ctx, a.SHA256)
 }
 
 func fromRows(rows []db.Artifact) ([]Artifact, error) {

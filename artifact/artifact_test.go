@@ -18,9 +18,19 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 )
 
-func setup(t *testing.T) *Service {
+// everywhere runs a test over each kind of store.
+func everywhere(t *testing.T, test func(t *testing.T, s *Service)) {
 	t.Helper()
-	return NewService(dbtest.New(t), newStore(t), func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) })
+	stores := map[string]func(t *testing.T) Store{
+		"disk": func(t *testing.T) Store { t.Helper(); return newDisk(t) },
+		"s3":   func(t *testing.T) Store { t.Helper(); store, _ := newS3(t); return store },
+	}
+	for name, store := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, NewService(dbtest.New(t), store(t), func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }))
+		})
+	}
 }
 
 func publish(t *testing.T, s *Service, items ...New) []uuid.UUID {
@@ -40,7 +50,11 @@ func publish(t *testing.T, s *Service, items ...New) []uuid.UUID {
 
 func TestPublishListGet(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkPublishListGet)
+}
+
+func checkPublishListGet(t *testing.T, s *Service) {
+	t.Helper()
 	ctx := auth.WithSubject(t.Context(), auth.Local())
 	blob, err := s.Upload(ctx, strings.NewReader("hello"))
 	require.NoError(t, err)
@@ -92,7 +106,11 @@ func TestPublishListGet(t *testing.T) {
 
 func TestOtherProjectsSeeNothing(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkOtherProjectsSeeNothing)
+}
+
+func checkOtherProjectsSeeNothing(t *testing.T, s *Service) {
+	t.Helper()
 	ids := publish(t, s, New{ExecutionID: uuid.New(), Node: "n", Attempt: 1, Name: "x", Kind: "File", Type: "File", SHA256: helloHash, Size: 5})
 	ctx := auth.WithSubject(t.Context(), memberOf(uuid.New()))
 	_, err := s.Get(ctx, ids[0])
@@ -111,7 +129,11 @@ func TestOtherProjectsSeeNothing(t *testing.T) {
 
 func TestWriteZip(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkWriteZip)
+}
+
+func checkWriteZip(t *testing.T, s *Service) {
+	t.Helper()
 	ctx := auth.WithSubject(t.Context(), auth.Local())
 	blob, err := s.Upload(ctx, strings.NewReader("hello"))
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	if err != nil {
 		return Blob{}, err
 	}
-	blob, err := s.store.Put(ctx, r)
+	blob, err := s.store.Put(ctx, r, "")
 	if err != nil {
 		return Blob{}, err
 	}
@@ -50,7 +50,10 @@ func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blo
 	if err != nil {
 		return Blob{}, err
 	}
-	blob, err := s.store.PutExpected(ctx, r, hash)
+	if err := checkHash(hash); err != nil {
+		return Blob{}, err
+	}
+	blob, err := s.store.Put(ctx, r, hash)
 	if err != nil {
 		return Blob{}, err
 	}
@@ -92,7 +95,7 @@ func (s *Service) Blob(ctx context.Context, project uuid.UUID, hash, mediaType s
 	if err != nil || mediaType != DirectoryMediaType {
 		return blob, err
 	}
-	files, err := s.filesOf(hash)
+	files, err := s.filesOf(ctx, hash)
 	if err != nil {
 		return Blob{}, err
 	}
@@ -107,7 +110,7 @@ func (s *Service) OpenBlob(ctx context.Context, project uuid.UUID, hash string) 
 	if _, err := s.blobOf(ctx, project, hash); err != nil {
 		return nil, err
 	}
-	return s.store.Open(hash)
+	return s.store.Open(ctx, hash)
 }
 
 // Files returns the hashes of the files of a folder that project has.
@@ -118,7 +121,7 @@ func (s *Service) Files(ctx context.Context, project uuid.UUID, hash string) ([]
 	if _, err := s.blobOf(ctx, project, hash); err != nil {
 		return nil, err
 	}
-	return s.filesOf(hash)
+	return s.filesOf(ctx, hash)
 }
 
 // Has reports whether the current project has the bytes under hash.
@@ -159,12 +162,12 @@ func (s *Service) blobOf(ctx context.Context, project uuid.UUID, hash string) (B
 	if len(rows) == 0 {
 		return Blob{}, noBlob(hash)
 	}
-	return s.store.Stat(hash)
+	return Blob{SHA256: hash, Size: rows[0].Size}, nil
 }
 
 // filesOf reads the hashes of the files of a folder.
-func (s *Service) filesOf(hash string) ([]string, error) {
-	manifest, err := s.store.Open(hash)
+func (s *Service) filesOf(ctx context.Context, hash string) ([]string, error) {
+	manifest, err := s.store.Open(ctx, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,11 @@ func otherProject(t *testing.T, s *Service) uuid.UUID {
 
 func TestAProjectHasTheBlobsThatWereBroughtIntoIt(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkAProjectHasTheBlobsThatWereBroughtIntoIt)
+}
+
+func checkAProjectHasTheBlobsThatWereBroughtIntoIt(t *testing.T, s *Service) {
+	t.Helper()
 	other := otherProject(t, s)
 	mine := auth.WithSubject(t.Context(), memberOf(auth.LocalProject))
 	theirs := auth.WithSubject(t.Context(), memberOf(other))
@@ -69,7 +73,11 @@ func TestAProjectHasTheBlobsThatWereBroughtIntoIt(t *testing.T) {
 
 func TestAFolderNamesNoBytesOfOthers(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkAFolderNamesNoBytesOfOthers)
+}
+
+func checkAFolderNamesNoBytesOfOthers(t *testing.T, s *Service) {
+	t.Helper()
 	other := otherProject(t, s)
 	mine := auth.WithSubject(t.Context(), memberOf(auth.LocalProject))
 	theirs := auth.WithSubject(t.Context(), memberOf(other))
@@ -87,7 +95,11 @@ func TestAFolderNamesNoBytesOfOthers(t *testing.T) {
 
 func TestATaskBringsItsOutputIntoItsProject(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	everywhere(t, checkATaskBringsItsOutputIntoItsProject)
+}
+
+func checkATaskBringsItsOutputIntoItsProject(t *testing.T, s *Service) {
+	t.Helper()
 	other := otherProject(t, s)
 	task := auth.WithSubject(t.Context(), auth.ForTask(auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1, ProjectID: other}))
 	_, err := s.TakeOutput(task, strings.NewReader(""), helloHash)

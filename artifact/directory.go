@@ -72,7 +72,7 @@ func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
 	if _, err := s.Blob(ctx, a.ProjectID, a.SHA256, DirectoryMediaType); err != nil {
 		return err
 	}
-	manifest, err := s.store.Open(a.SHA256)
+	manifest, err := s.store.Open(ctx, a.SHA256)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
 }
 
 func (s *Service) zipEntry(ctx context.Context, archive *zip.Writer, e Entry, a Artifact) error {
-	r, err := s.store.Open(e.SHA256)
+	r, err := s.store.Open(ctx, e.SHA256)
 	if err != nil {
 		return err
 	}

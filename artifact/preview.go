@@ -65,7 +65,7 @@ func (s *Service) Preview(ctx context.Context, a Artifact) (Preview, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return Preview{}, err
 	}
-	r, err := s.store.Open(a.SHA256)
+	r, err := s.store.Open(ctx, a.SHA256)
 	if err != nil {
 		return Preview{}, err
 	}

@@ -16,10 +16,10 @@ import (
 
 func preview(t *testing.T, mediaType string, content []byte) (Preview, error) {
 	t.Helper()
-	s := newStore(t)
-	blob, err := s.Put(t.Context(), bytes.NewReader(content))
+	s := newDisk(t)
+	blob, err := s.Put(t.Context(), bytes.NewReader(content), "")
 	require.NoError(t, err)
-	r, err := s.Open(blob.SHA256)
+	r, err := s.Open(t.Context(), blob.SHA256)
 	require.NoError(t, err)
 	defer r.Close()
 	return previewOf(Artifact{SHA256: blob.SHA256, MediaType: mediaType}, r)

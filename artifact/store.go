@@ -2,17 +2,12 @@ package artifact
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"syscall"
 
 	"github.com/flowforge/flowforge/apperr"
 )
@@ -23,34 +18,19 @@ type Blob struct {
 	Size   int64
 }
 
-// Store keeps blobs in a directory under their own hash, data/ab/cd/<sha256>. A
-// blob appears as a whole or not at all, and is never written again, so readers
-// need no lock.
-type Store struct{ dir string }
-
-// OpenStore returns the store in dir, which it makes, and clears what an
-// interrupted Put left.
-func OpenStore(dir string) (*Store, error) {
-	s := &Store{dir: dir}
-	for _, d := range []string{s.join("data"), s.join("tmp")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, fmt.Errorf("artifact directory: %w", err)
-		}
-	}
-	left, err := os.ReadDir(s.join("tmp"))
-	if err != nil {
-		return nil, fmt.Errorf("artifact directory: %w", err)
-	}
-	for _, entry := range left {
-		if err := os.Remove(s.join("tmp", entry.Name())); err != nil {
-			return nil, fmt.Errorf("artifact directory: %w", err)
-		}
-	}
-	return s, nil
-}
-
-func (s *Store) join(elem ...string) string {
-	return filepath.Join(append([]string{s.dir}, elem...)...)
+// Store keeps blobs under their own hash. A blob appears as a whole or not at all,
+// and is never written again, so readers need no lock. Every method fails with
+// apperr.Unavailable while the place where the bytes are does not answer, and with
+// apperr.Invalid for what is no hash.
+type Store interface {
+	// Put stores what r gives and returns its hash; bytes that are there already are
+	// stored once. When expected is not "" the bytes must have that hash: it fails
+	// with apperr.Invalid and stores nothing when they have another.
+	Put(ctx context.Context, r io.Reader, expected string) (Blob, error)
+	// Stat returns the size of a blob, or apperr.NotFound.
+	Stat(ctx context.Context, hash string) (Blob, error)
+	// Open returns a blob for reading until ctx ends, or apperr.NotFound.
+	Open(ctx context.Context, hash string) (*Reader, error)
 }
 
 // ValidHash reports whether hash is a SHA-256 in lower-case hex. Anything else
@@ -67,168 +47,48 @@ func ValidHash(hash string) bool {
 	return true
 }
 
-func (s *Store) path(hash string) (string, error) {
+// checkHash returns apperr.Invalid for what is no hash.
+func checkHash(hash string) error {
 	if !ValidHash(hash) {
-		return "", apperr.New(apperr.Invalid, "%q is not a SHA-256 in lower-case hex.", hash)
+		return apperr.New(apperr.Invalid, "%q is not a SHA-256 in lower-case hex.", hash)
 	}
-	return s.join("data", hash[:2], hash[2:4], hash), nil
+	return nil
 }
 
-// Put stores what r gives and returns its hash; bytes that are there already are
-// stored once. It fails with apperr.Unavailable when the disk is full.
-func (s *Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
-	return s.put(ctx, r, "")
-}
-
-// PutExpected is Put for bytes that must have hash; it fails with apperr.Invalid
-// and stores nothing when they have another.
-func (s *Store) PutExpected(ctx context.Context, r io.Reader, hash string) (Blob, error) {
-	if _, err := s.path(hash); err != nil {
-		return Blob{}, err
-	}
-	return s.put(ctx, r, hash)
-}
-
-func (s *Store) put(ctx context.Context, r io.Reader, expected string) (Blob, error) {
-	tmp, err := os.OpenFile(s.join("tmp", rand.Text()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return Blob{}, diskError(err)
-	}
-	defer os.Remove(tmp.Name()) // gone already once it is published
-	defer tmp.Close()
-	h := sha256.New()
-	size, err := io.Copy(io.MultiWriter(tmp, h), &contextReader{ctx: ctx, r: r})
-	if err != nil {
-		return Blob{}, diskError(err)
-	}
-	blob := Blob{SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}
+// checkExpected returns apperr.Invalid when blob is not what was expected, "" being anything.
+func checkExpected(blob Blob, expected string) error {
 	if expected != "" && blob.SHA256 != expected {
-		return Blob{}, apperr.New(apperr.Invalid, "The bytes have the SHA-256 %s, not %s.", blob.SHA256, expected)
+		return apperr.New(apperr.Invalid, "The bytes have the SHA-256 %s, not %s.", blob.SHA256, expected)
 	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
-		return Blob{}, diskError(err)
-	}
-	return blob, s.publish(tmp.Name(), blob.SHA256)
-}
-
-// publish moves a finished file to its place. The rename and the entries of new
-// directories are on disk when it returns.
-func (s *Store) publish(tmp, hash string) error {
-	target, err := s.path(hash)
-	if err != nil {
-		return err
-	}
-	if same, err := sameSize(tmp, target); err != nil || same {
-		return err
-	}
-	dir := filepath.Dir(target)
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := makeDir(d); err != nil {
-			return diskError(err)
-		}
-	}
-	if err := os.Rename(tmp, target); err != nil {
-		return diskError(err)
-	}
-	return diskError(syncDir(dir))
-}
-
-// makeDir makes dir, whose parent exists; its entry is on disk when it returns.
-func makeDir(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err //nolint:wrapcheck // diskError does
-	}
-	return syncDir(filepath.Dir(dir))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err //nolint:wrapcheck // diskError does
-	}
-	defer d.Close()
-	return d.Sync() //nolint:wrapcheck // diskError does
-}
-
-// sameSize reports whether target holds as many bytes as tmp. One that does not is
-// damaged, and the good bytes take its place.
-func sameSize(tmp, target string) (bool, error) {
-	there, err := os.Stat(target)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, diskError(err)
-	}
-	fresh, err := os.Stat(tmp)
-	if err != nil {
-		return false, diskError(err)
-	}
-	return there.Size() == fresh.Size(), nil
-}
-
-// Stat returns the size of a blob, or apperr.NotFound.
-func (s *Store) Stat(hash string) (Blob, error) {
-	path, err := s.path(hash)
-	if err != nil {
-		return Blob{}, err
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Blob{}, apperr.New(apperr.NotFound, "There is no blob %s.", hash)
-	}
-	if err != nil {
-		return Blob{}, fmt.Errorf("blob %s: %w", hash, err)
-	}
-	return Blob{SHA256: hash, Size: info.Size()}, nil
-}
-
-// Open returns a blob for reading. Whoever reads it from its beginning to its last
-// byte learns of damage: the read that would give the last bytes fails with
-// ErrDamaged, so that a download of a known length breaks off instead of ending.
-// A part that was sought is not checked.
-func (s *Store) Open(hash string) (*Reader, error) {
-	path, err := s.path(hash)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, apperr.New(apperr.NotFound, "There is no blob %s.", hash)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("blob %s: %w", hash, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("blob %s: %w", hash, err)
-	}
-	return &Reader{file: f, size: info.Size(), want: hash, hash: sha256.New()}, nil
+	return nil
 }
 
 // ErrDamaged says that stored bytes are not those that were put.
 var ErrDamaged = errors.New("the stored bytes do not have their SHA-256 any more")
 
-// Reader reads one blob. It is not safe for concurrent use.
+// Reader reads one blob. Whoever reads it from its beginning to its last byte learns
+// of damage: the read that would give the last bytes fails with ErrDamaged, so that a
+// download of a known length breaks off instead of ending. A part that was sought is
+// not checked. It is not safe for concurrent use.
 type Reader struct {
-	file *os.File
-	size int64
-	want string
-	hash hash.Hash // of all bytes so far; nil after a seek, when it says nothing
-	read int64     // bytes in hash
+	source io.ReadSeekCloser
+	size   int64
+	want   string
+	hash   hash.Hash // of all bytes so far; nil after a seek, when it says nothing
+	read   int64     // bytes in hash
 }
 
 // Size returns the number of bytes.
 func (r *Reader) Size() int64 { return r.size }
 
+// newReader reads size bytes from source, which must have the hash want.
+func newReader(source io.ReadSeekCloser, size int64, want string) *Reader {
+	return &Reader{source: source, size: size, want: want, hash: sha256.New()}
+}
+
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
-	n, err := r.file.Read(p)
+	n, err := r.source.Read(p)
 	if r.hash == nil {
 		return n, err //nolint:wrapcheck // io.EOF is compared by readers
 	}
@@ -242,7 +102,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // Seek implements io.Seeker. A reader that stands at the beginning stays verified.
 func (r *Reader) Seek(offset int64, whence int) (int64, error) {
-	at, err := r.file.Seek(offset, whence)
+	at, err := r.source.Seek(offset, whence)
 	switch {
 	case err != nil || at != 0:
 		r.hash = nil
@@ -253,11 +113,11 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 }
 
 // Close implements io.Closer.
-func (r *Reader) Close() error { return r.file.Close() } //nolint:wrapcheck // a pass-through
+func (r *Reader) Close() error { return r.source.Close() } //nolint:wrapcheck // a pass-through
 
 // Verify reads a whole blob and reports whether its bytes are those that were put.
-func (s *Store) Verify(ctx context.Context, hash string) error {
-	r, err := s.Open(hash)
+func Verify(ctx context.Context, s Store, hash string) error {
+	r, err := s.Open(ctx, hash)
 	if err != nil {
 		return err
 	}
@@ -277,14 +137,4 @@ func (c *contextReader) Read(p []byte) (int, error) {
 		return 0, err //nolint:wrapcheck // a pass-through
 	}
 	return c.r.Read(p) //nolint:wrapcheck // io.EOF is compared by readers
-}
-
-func diskError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return apperr.Wrap(apperr.Unavailable, err, "The disk of the artifact store is full.")
-	}
-	if err != nil {
-		return fmt.Errorf("artifact store: %w", err)
-	}
-	return nil
 }

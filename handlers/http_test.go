@@ -203,7 +203,7 @@ func ended(e execution.Execution) bool { return e.Status.Ended() }
 // publish gives an execution an artifact with content.
 func (b *testBundle) publish(t *testing.T, e execution.Execution, item artifact.New, content string) artifact.Artifact {
 	t.Helper()
-	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(content))
+	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(content), "")
 	require.NoError(t, err)
 	item.ID, err = artifact.NewID()
 	require.NoError(t, err)

@@ -66,7 +66,7 @@ func TestATaskReadsWhatItIsGiven(t *testing.T) {
 
 	ours, err := b.artifacts.Upload(b.ctx, strings.NewReader("of a colleague"))
 	require.NoError(t, err)
-	theirs, err := b.artifacts.Store().Put(b.ctx, strings.NewReader("of another tenant"))
+	theirs, err := b.artifacts.Store().Put(b.ctx, strings.NewReader("of another tenant"), "")
 	require.NoError(t, err)
 	nobodys := strings.Repeat("0", 64)
 	refused := func(sha string) string {
@@ -135,7 +135,7 @@ func TestATaskTokenNamesItsPlace(t *testing.T) {
 	scope := auth.TaskScope{ExecutionID: id, Attempt: 1, TenantID: auth.LocalTenant, ProjectID: uuid.New()}
 	elsewhere := b.bearer(b.signer.Sign(scope, time.Now().Add(time.Hour)))
 	bytes := "of nobody yet"
-	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(bytes))
+	blob, err := b.artifacts.Store().Put(b.ctx, strings.NewReader(bytes), "")
 	require.NoError(t, err)
 	res := elsewhere.open(t.Context(), t, http.MethodGet, "/api/v1/task/blobs/"+blob.SHA256, "", nil)
 	defer res.Body.Close()

@@ -1,0 +1,180 @@
+package artifact
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Download says how a browser is to take the bytes of a link; zero for a task.
+type Download struct {
+	Browser   bool
+	Filename  string
+	MediaType string
+}
+
+// Request is a request that somebody without credentials of the store may send there
+// for a quarter of an hour: with these headers and, for an upload, just these bytes.
+type Request struct {
+	Method string            `json:"method"`
+	URL    string            `json:"url"`
+	Header map[string]string `json:"headers"`
+}
+
+// DownloadURL returns a link to a blob.
+func (s *S3Store) DownloadURL(ctx context.Context, hash string, d Download) (string, error) {
+	key, err := s.blobKey(hash)
+	if err != nil {
+		return "", err
+	}
+	in, client := &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: &key}, s.direct
+	if d.Browser {
+		client = s.browser
+		// What tasks wrote is never shown by the store's own address.
+		disposition := mime.FormatMediaType("attachment", map[string]string{"filename": d.Filename})
+		in.ResponseContentDisposition = aws.String(cmp.Or(disposition, "attachment"))
+		in.ResponseContentType = aws.String(cmp.Or(d.MediaType, "application/octet-stream"))
+	}
+	signed, err := client.PresignGetObject(ctx, in)
+	if err != nil {
+		return "", storeError(err)
+	}
+	return signed.URL, nil
+}
+
+// UploadRequest returns how to bring the bytes of blob for owner, a name that no two
+// senders share; Arrived takes them. false says that blob has to go through Put.
+// The store checks the hash and the length.
+func (s *S3Store) UploadRequest(ctx context.Context, owner string, blob Blob) (Request, bool, error) {
+	if blob.Size > maxCopy {
+		return Request{}, false, nil
+	}
+	sum, err := base64Sum(blob.SHA256)
+	if err != nil {
+		return Request{}, false, err
+	}
+	key := s.incomingKey(owner, blob.SHA256)
+	signed, err := s.direct.PresignPutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.cfg.Bucket, Key: &key, ContentLength: &blob.Size, ChecksumSHA256: &sum,
+	})
+	if err != nil {
+		return Request{}, false, storeError(err)
+	}
+	request := Request{Method: signed.Method, URL: signed.URL, Header: map[string]string{}}
+	for name := range signed.SignedHeader {
+		if name != "Host" && name != "Content-Length" {
+			request.Header[name] = signed.SignedHeader.Get(name)
+		}
+	}
+	return request, true, nil
+}
+
+// incomingKey is where owner brings the bytes of hash.
+func (s *S3Store) incomingKey(owner, hash string) string {
+	name := sha256.Sum256([]byte(owner))
+	return s.key(incomingFolder + hex.EncodeToString(name[:]) + "/" + hash)
+}
+
+// Arrived moves what owner has brought to its place. That owner has the bytes is proven
+// by their being there: it fails with apperr.NotFound when they are not, and with
+// apperr.Invalid when they are others.
+func (s *S3Store) Arrived(ctx context.Context, owner string, blob Blob) error {
+	if err := checkHash(blob.SHA256); err != nil {
+		return err
+	}
+	key := s.incomingKey(owner, blob.SHA256)
+	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.cfg.Bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
+	if statusOf(err) == http.StatusNotFound {
+		return apperr.New(apperr.NotFound, "The bytes of %s have not been uploaded.", blob.SHA256)
+	}
+	if err != nil {
+		return storeError(err)
+	}
+	sum, err := base64Sum(blob.SHA256)
+	if err != nil {
+		return err
+	}
+	found := Blob{SHA256: blob.SHA256, Size: aws.ToInt64(head.ContentLength)}
+	if aws.ToString(head.ChecksumSHA256) != sum { // a store that keeps no checksums
+		if found.SHA256, err = s.hashOf(ctx, key, found.Size); err != nil {
+			return err
+		}
+	}
+	if found != blob {
+		s.remove(ctx, key)
+		return apperr.New(apperr.Invalid, "The uploaded bytes are not those of the SHA-256 %s.", blob.SHA256)
+	}
+	return s.adopt(ctx, key, head.ETag, blob)
+}
+
+// hashOf reads an object and returns the hash of its bytes.
+func (s *S3Store) hashOf(ctx context.Context, key string, size int64) (string, error) {
+	r := &s3Reader{ctx: ctx, store: s, key: key, size: size}
+	defer r.drop()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err //nolint:wrapcheck // the reader does
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Sweep removes what senders that went away left unfinished a day ago and more. It may
+// run anywhere and at any time.
+func (s *S3Store) Sweep(ctx context.Context) error {
+	before := s.cfg.Now().Add(-incomingLives)
+	prefix := s.key(incomingFolder)
+	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.cfg.Bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("sweep %s: %w", prefix, storeError(err))
+		}
+		for _, o := range page.Contents {
+			if o.LastModified != nil && o.LastModified.Before(before) {
+				s.remove(ctx, aws.ToString(o.Key))
+			}
+		}
+	}
+	all := s.key("")
+	uploads := s3.NewListMultipartUploadsPaginator(s.client, &s3.ListMultipartUploadsInput{Bucket: &s.cfg.Bucket, Prefix: &all})
+	for uploads.HasMorePages() {
+		page, err := uploads.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("sweep uploads below %s: %w", all, storeError(err))
+		}
+		for _, u := range page.Uploads {
+			if u.Initiated != nil && u.Initiated.Before(before) {
+				(&partUpload{store: s, key: aws.ToString(u.Key), id: u.UploadId}).abort(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// SweepForever sweeps every few hours until ctx ends; logged is told what fails.
+func (s *S3Store) SweepForever(ctx context.Context, logged func(error)) error {
+	ticker := time.NewTicker(6 * time.Hour)
+	defer ticker.Stop()
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			logged(err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err() //nolint:wrapcheck // it ended
+		case <-ticker.C:
+		}
+	}
+}
