@@ -13,6 +13,46 @@ import (
 	"github.com/google/uuid"
 )
 
+const clusterProjects = `-- name: ClusterProjects :many
+SELECT id, tenant_id, name, namespace, (archived_at IS NOT NULL)::bool AS archived
+FROM tenancy_nodes WHERE kind = 'project' ORDER BY id
+`
+
+type ClusterProjectsRow struct {
+	ID        uuid.UUID
+	TenantID  *uuid.UUID
+	Name      string
+	Namespace *string
+	Archived  bool
+}
+
+// The projects with their namespaces in a cluster, the archived ones, too.
+func (q *Queries) ClusterProjects(ctx context.Context) ([]ClusterProjectsRow, error) {
+	rows, err := q.db.Query(ctx, clusterProjects)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClusterProjectsRow
+	for rows.Next() {
+		var i ClusterProjectsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Name,
+			&i.Namespace,
+			&i.Archived,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const insertQuotaSamples = `-- name: InsertQuotaSamples :exec
 INSERT INTO quota_samples (node_id, at, used, waiting)
 SELECT w.node_id, $1::timestamptz, w.used, w.waiting

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/flowforge/flowforge/quota/fair"
 )
 
 const (
@@ -22,32 +20,6 @@ const (
 	kibPerMiB     = 1 << 10
 	millisPerCore = 1000
 )
-
-// Capacity is what an installation shares out: of one machine when tasks run as
-// local processes.
-type Capacity struct {
-	CPUMillis int
-	MemoryMiB int
-	Pods      int // processes at the same time
-	GPUs      []fair.Device
-}
-
-func (c Capacity) zero() bool {
-	return c.CPUMillis == 0 && c.MemoryMiB == 0 && c.Pods == 0 && len(c.GPUs) == 0
-}
-
-// vector is c by resource. Every type of GPU that the machine has counts on its own.
-func (c Capacity) vector() fair.Vector {
-	v := fair.Vector{
-		fair.CPU: int64(c.CPUMillis), fair.Memory: int64(c.MemoryMiB), fair.Pods: int64(c.Pods), fair.GPU: int64(len(c.GPUs)),
-	}
-	for _, d := range c.GPUs {
-		if d.Type != "" {
-			v[fair.OfType(d.Type)]++
-		}
-	}
-	return v
-}
 
 // Machine returns the capacity of this machine or container: all its cores,
 // most of its memory, as many processes as keep them busy, and no GPUs, which

@@ -98,7 +98,7 @@ func figures(n Node) map[fair.Resource][4]int64 {
 // foresee finds out what limits of level would do, and what is wrong with them.
 func (s *Service) foresee(level fair.Level, limits fair.Limits) (fair.Preview, error) {
 	if level.Parent == uuid.Nil {
-		capacity := s.config.Capacity.vector()
+		capacity := s.bounds()
 		if err := withinCapacity(limits, capacity); err != nil {
 			return fair.Preview{}, err
 		}

@@ -27,6 +27,9 @@ type Config struct {
 	// Capacity is what the installation has in all: the limit of the root, unless
 	// that is set lower. Zero is this machine's.
 	Capacity Capacity
+	// Cluster says that a cluster has the capacity and places the GPUs: SetCapacity
+	// says what there is, and until then nothing bounds the root.
+	Cluster bool
 	// Instance names this server among all on the database.
 	Instance string
 	Logger   *slog.Logger
@@ -42,7 +45,7 @@ type Timing struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Capacity.zero() {
+	if c.Capacity.zero() && !c.Cluster {
 		c.Capacity = Machine()
 	}
 	if c.Instance == "" {
@@ -76,6 +79,8 @@ type Service struct {
 	now     func() time.Time
 	wake    atomic.Pointer[func(execution uuid.UUID)]
 
+	capacity atomic.Pointer[Capacity] // nil: the cluster has not said
+
 	// order makes the rows see grants and releases in the order in which the
 	// scheduler decided them: it is held from the decision until the root's row
 	// is locked.
@@ -98,12 +103,15 @@ type Service struct {
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
 	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, stored: map[uuid.UUID]int64{}, projects: map[uuid.UUID]int64{}, full: map[uuid.UUID]uuid.UUID{}}
-	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: c.Capacity.vector()}}})
+	if !c.Cluster {
+		s.capacity.Store(&c.Capacity)
+	}
+	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: s.bounds()}}})
 	if err != nil {
 		return nil, err
 	}
 	s.fair = fair.NewScheduler(fair.Config{Tree: tree, Wake: s.offered, Now: c.Now})
-	if len(c.Capacity.GPUs) > 0 {
+	if len(c.Capacity.GPUs) > 0 && !c.Cluster {
 		s.fair.SetMachines([]fair.Machine{{Name: c.Instance, Devices: c.Capacity.GPUs}})
 	}
 	return s, nil
@@ -121,9 +129,6 @@ func (s *Service) offered(execution uuid.UUID) {
 
 // Scheduler returns the image in memory, for pages and forecasts.
 func (s *Service) Scheduler() *fair.Scheduler { return s.fair }
-
-// Capacity returns what the machine has.
-func (s *Service) Capacity() Capacity { return s.config.Capacity }
 
 // Prepare loads tree, limits, use and reservations. Call it before anything else.
 func (s *Service) Prepare(ctx context.Context) error {

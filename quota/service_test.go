@@ -3,6 +3,7 @@ package quota_test
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -270,4 +271,37 @@ func TestANewProjectIsKnownAtOnce(t *testing.T) {
 	_, other := b.project("speech")
 	request.Project = other
 	require.Equal(t, fair.FitsNow, b.Forecast([]fair.Request{request}).Verdict)
+}
+
+// TestCapacityOfACluster: nothing bounds the root until the cluster has said what it
+// has; what one server is told, all others follow; GPUs have no place here.
+func TestCapacityOfACluster(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	open := func() *quota.Service {
+		s, err := quota.New(quota.Config{Pool: b.pool, Instance: "cluster", Cluster: true, Now: b.clock.Now, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		require.NoError(t, s.Prepare(b.ctx))
+		return s
+	}
+	watcher, follower := open(), open()
+	ask := func(s *quota.Service, gpus int, kind string) *fair.Reason {
+		return s.NeverFits(fair.Request{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: gpus, GPUType: kind, Pods: 1}, Preemptible: true})
+	}
+	require.Nil(t, ask(follower, 64, "A100"), "nobody knows yet")
+	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
+	require.NoError(t, follower.Reload(b.ctx))
+	require.Nil(t, ask(follower, 4, "A100"))
+	require.NotNil(t, ask(follower, 5, "A100"))
+	require.Nil(t, ask(follower, 7, ""), "of all types together")
+	require.NotNil(t, ask(watcher, 8, ""))
+	var before, after int64
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&before))
+	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&after))
+	require.Equal(t, before, after, "the same again is no change")
+	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
+	require.NoError(t, follower.Reload(b.ctx))
+	require.NotNil(t, ask(follower, 1, "A100"), "they are gone")
+	require.Equal(t, 64_000, follower.Capacity().CPUMillis)
 }

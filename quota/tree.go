@@ -82,7 +82,10 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 			return nil, err
 		}
 	}
-	tree, err := fair.NewTree(sound(levels, s.config.Capacity.vector()))
+	if err := s.readCapacity(ctx, q); err != nil {
+		return nil, err
+	}
+	tree, err := fair.NewTree(sound(levels, s.bounds()))
 	if err != nil {
 		return nil, fmt.Errorf("the limits: %w", err)
 	}

@@ -62,3 +62,8 @@ ON CONFLICT ON CONSTRAINT quota_samples_pkey DO NOTHING;
 DELETE FROM quota_samples
 WHERE at < @oldest::timestamptz
     OR (at < @thin_before::timestamptz AND at >= @thin_from::timestamptz AND extract(minute FROM at)::int % 10 <> 0);
+
+-- name: ClusterProjects :many
+-- The projects with their namespaces in a cluster, the archived ones, too.
+SELECT id, tenant_id, name, namespace, (archived_at IS NOT NULL)::bool AS archived
+FROM tenancy_nodes WHERE kind = 'project' ORDER BY id;

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/election"
+	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/quota/fair"
+)
+
+// cluster is how this server reaches the cluster that runs attempts as pods. Any
+// number of servers start and stop them; the one with the launcher's lease watches.
+type cluster struct {
+	client *kube.Client
+	config kube.ControllerConfig
+}
+
+// openCluster makes the client of the cluster; nil when attempts are processes.
+func (a *App) openCluster(p *parts) (*cluster, error) {
+	if a.cfg.Kube == nil {
+		return nil, nil //nolint:nilnil // without a cluster there is nothing to reach
+	}
+	config := *a.cfg.Kube
+	if config.Installation == "" {
+		key, err := a.secretBytes("task-tokens")
+		if err != nil {
+			return nil, err
+		}
+		config.Installation = installationOf(key)
+	}
+	if config.TaskURL == "" {
+		config.TaskURL = a.taskURL()
+	}
+	config.Logger, config.Now = a.cfg.Log, time.Now
+	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) { return clusterProjects(ctx, p.quotas) }
+	client, err := kube.New(config.Config)
+	if err != nil {
+		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER=kube: %w", err)
+	}
+	config.Config, config.API = client.Config(), client.API()
+	// The namespace of a new project need not wait for whoever watches.
+	client.PrepareWith(kube.NewController(config).Keep)
+	return &cluster{client: client, config: config}, nil
+}
+
+// checkPod finds what is wrong with the pod fields of an operator. Definitions are
+// held against it wherever they will run.
+func checkPod(fields []byte) error {
+	_, err := pod.ParseFields(fields)
+	return err
+}
+
+// installationOf tells the pods of this installation from those of others in the same
+// cluster. It follows from a key that all its servers share, and that nobody can
+// find from it.
+func installationOf(key []byte) string {
+	const characters = 10
+	sum := sha256.Sum256(append([]byte("the installation in a cluster\n"), key...))
+	return hex.EncodeToString(sum[:])[:characters]
+}
+
+// startCluster runs for the launcher's lease until Close; who has it watches the
+// cluster, keeps the namespaces of projects, and removes what nobody wants.
+func (a *App) startCluster(p *parts, c *cluster) error {
+	if c == nil || !a.cfg.Roles.Have(Launcher) {
+		return nil
+	}
+	elector, err := a.elector(p, election.Launcher, func() {})
+	if err != nil {
+		return err
+	}
+	a.background("the lease of the launcher", func(ctx context.Context) error {
+		return elector.Run(ctx, func(ctx context.Context, _ election.Term) error { return a.watchCluster(ctx, p, c) })
+	})
+	return nil
+}
+
+// watchCluster watches until ctx ends. What it tells is idempotent, so that a former
+// watcher that does not know yet that it is one does no harm.
+func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
+	config := c.config
+	latest := make(chan kube.Capacity, 1)
+	config.Observe = p.executions.Observe
+	config.Alive = p.executions.Known
+	config.Projects = config.Config.Projects
+	config.Snapshot = func(ctx context.Context, state []byte) error {
+		return p.executions.KeepCluster(ctx, json.RawMessage(state))
+	}
+	config.Capacity = func(capacity kube.Capacity) {
+		select {
+		case <-latest: // older than this one
+		default:
+		}
+		latest <- capacity
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.tellCapacity(ctx, p.quotas, latest)
+	}()
+	err := kube.NewController(config).Run(ctx)
+	cancel()
+	<-done
+	return err
+}
+
+// capacityRetry is the pause after the capacity of the cluster could not be written.
+const capacityRetry = time.Second
+
+// tellCapacity keeps the quotas up to date with what the cluster has.
+func (a *App) tellCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity) {
+	for {
+		var c kube.Capacity
+		select {
+		case <-ctx.Done():
+			return
+		case c = <-latest:
+		}
+		err := quotas.SetCapacity(ctx, quota.Capacity{CPUMillis: int(c.CPUMillis), MemoryMiB: int(c.MemoryMiB), Pods: int(c.Pods), ClusterGPUs: c.GPUs})
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		a.cfg.Log.Warn("the capacity of the cluster is not written", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(capacityRetry):
+		}
+		select {
+		case latest <- c:
+		default: // there is a newer one
+		}
+	}
+}
+
+// clusterProjects are the projects with what their namespaces may hold.
+func clusterProjects(ctx context.Context, quotas *quota.Service) ([]kube.Project, error) {
+	known, err := quotas.ClusterProjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	projects := make([]kube.Project, len(known))
+	for i, k := range known {
+		bound := func(r fair.Resource) *int64 {
+			if n, ok := k.Bounds[r]; ok {
+				return &n
+			}
+			return nil
+		}
+		projects[i] = kube.Project{
+			ID: k.ID.String(), TenantID: k.TenantID.String(), Slug: k.Name, Namespace: k.Namespace, Archived: k.Archived,
+			Limits: kube.Limits{CPUMillis: bound(fair.CPU), MemoryMiB: bound(fair.Memory), Pods: bound(fair.Pods), GPUs: bound(fair.GPU)},
+		}
+	}
+	return projects, nil
+}
