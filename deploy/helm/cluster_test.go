@@ -88,15 +88,17 @@ func (c *cluster) apply(t *testing.T, o *unstructured.Unstructured) {
 	}
 	resource := dynamic.ResourceInterface(c.dynamic.Resource(m.Resource))
 	if m.Scope.Name() == meta.RESTScopeNameNamespace {
-		if o.GetNamespace() != c.namespace {
-			t.Errorf("%s %s is for the namespace %q, not that of the release", gvk.Kind, o.GetName(), o.GetNamespace())
-			return
-		}
-		resource = c.dynamic.Resource(m.Resource).Namespace(c.namespace)
-	} else if gvk.Kind != "CustomResourceDefinition" { // other tests may use it
+		resource = c.dynamic.Resource(m.Resource).Namespace(o.GetNamespace())
+	}
+	switch {
+	case o.GetNamespace() == c.namespace || gvk.Kind == "CustomResourceDefinition": // that other tests may use
+	case o.GetNamespace() == "" || strings.HasSuffix(gvk.Kind, "Role") || strings.HasSuffix(gvk.Kind, "RoleBinding"):
 		t.Cleanup(func() {
 			_ = resource.Delete(context.WithoutCancel(t.Context()), o.GetName(), metav1.DeleteOptions{})
 		})
+	default:
+		t.Errorf("%s %s is for the namespace %q, not that of the release", gvk.Kind, o.GetName(), o.GetNamespace())
+		return
 	}
 	options := metav1.PatchOptions{FieldManager: "chart-test", FieldValidation: metav1.FieldValidationStrict}
 	body, err := o.MarshalJSON()

@@ -82,12 +82,11 @@ func checkPod(t *testing.T, name string, p *corev1.PodTemplateSpec) {
 	}
 }
 
-// settings are the variables that the program reads: the strings in its code that
-// are, or begin, such a name.
-func settings(t *testing.T) []string {
+// settings are the words in the program's code that name variables it reads.
+func settings(t *testing.T) map[string]bool {
 	t.Helper()
 	root := filepath.Join("..", "..")
-	var names []string
+	names := map[string]bool{}
 	for _, dir := range []string{"cmd/flowforge", "app", "secret", "observability"} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
@@ -103,8 +102,8 @@ func settings(t *testing.T) []string {
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-					if s, err := strconv.Unquote(l.Value); err == nil && settingName(s) {
-						names = append(names, s)
+					if s, err := strconv.Unquote(l.Value); err == nil && s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" {
+						names[s] = true
 					}
 				}
 				return true
@@ -114,25 +113,24 @@ func settings(t *testing.T) []string {
 	return names
 }
 
-func settingName(s string) bool {
-	rest, ok := strings.CutPrefix(s, "FLOWFORGE_")
-	return ok && rest != "" && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
-}
-
-// reads reports whether the program reads the variable: under its name, or as one of
-// a family, such as FLOWFORGE_SECRET_….
-func reads(names []string, variable string) bool {
-	return slices.ContainsFunc(names, func(n string) bool {
-		return n == variable || strings.HasSuffix(n, "_") && strings.Count(n, "_") > 1 && strings.HasPrefix(variable, n)
-	})
+// reads reports whether the program reads the variable: under its name, as a family
+// that users extend, or as the end of a prefix that is in the code beside it.
+func reads(names map[string]bool, variable string) bool {
+	if end, ok := strings.CutPrefix(variable, "FLOWFORGE_SECRET_"); ok {
+		return end != "" && names["FLOWFORGE_SECRET_"]
+	}
+	if end, ok := strings.CutPrefix(variable, "FLOWFORGE_KUBE_"); ok && names["FLOWFORGE_KUBE_"] {
+		return names[end] || names[variable]
+	}
+	return names[variable]
 }
 
 // TestVariablesExist: what the chart sets, the server reads.
 func TestVariablesExist(t *testing.T) {
 	t.Parallel()
 	names := settings(t)
-	if len(names) < 20 || reads(names, "FLOWFORGE_NO_SUCH_SETTING") {
-		t.Fatalf("the settings of the server are not found: %q", names)
+	if len(names) < 20 || reads(names, "FLOWFORGE_NO_SUCH_SETTING") || reads(names, "FLOWFORGE_KUBE_NO_SUCH_SETTING") {
+		t.Fatalf("the settings of the server are not found: %v", names)
 	}
 	unknown := map[string]string{}
 	for _, file := range valuesFiles(t) {

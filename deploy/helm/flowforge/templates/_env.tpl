@@ -11,6 +11,12 @@
 - {name: FLOWFORGE_ADVERTISE_ADDR, value: "$(POD_IP):8080"}
 {{- end }}
 - {name: FLOWFORGE_METRICS_ADDR, value: {{ printf "0.0.0.0:%v" $v.metrics.port | quote }}}
+{{- if contains "web" .roles }}
+{{- if $v.kube.enabled }}
+- {name: FLOWFORGE_TASK_ADDR, value: {{ printf "0.0.0.0:%v" $v.task.port | quote }}}
+{{- end }}
+- {name: FLOWFORGE_DRAIN_SECONDS, value: "5"}
+{{- end }}
 - {name: FLOWFORGE_DATA_DIR, value: /var/lib/flowforge}
 - {name: FLOWFORGE_SECRETS_DIR, value: /etc/flowforge/keys}
 - {name: FLOWFORGE_LOG_LEVEL, value: {{ $v.logLevel | quote }}}
@@ -73,7 +79,6 @@
 - {name: FLOWFORGE_LAUNCHER, value: kube}
 - {name: FLOWFORGE_LEASES, value: {{ $v.leases | quote }}}
 - {name: FLOWFORGE_LEASE_NAMESPACE, value: "$(POD_NAMESPACE)"}
-- {name: FLOWFORGE_TASK_ADDR, value: {{ printf "0.0.0.0:%v" $v.task.port | quote }}}
 - {name: FLOWFORGE_TASK_URL, value: {{ include "flowforge.taskURL" . | quote }}}
 {{- if $v.task.tls.enabled }}
 - {name: FLOWFORGE_TASK_TLS_CERT, value: /etc/flowforge/task-tls/tls.crt}
@@ -98,6 +103,14 @@
 - {name: FLOWFORGE_KUBE_START_TIMEOUT, value: {{ $v.kube.startTimeout | quote }}}
 - {name: FLOWFORGE_KUBE_LOST_AFTER, value: {{ $v.kube.lostAfter | quote }}}
 - {name: FLOWFORGE_KUBE_PENDING_TIMEOUT, value: {{ $v.kube.pendingTimeout | quote }}}
+{{- with $v.kube.keepFailed }}
+- {name: FLOWFORGE_KUBE_KEEP_FAILED, value: {{ . | quote }}}
+{{- end }}
+- {name: FLOWFORGE_KUBE_NETWORK_POLICY, value: {{ ternary "on" "off" $v.networkPolicy.enabled | quote }}}
+{{- with $v.kube.egress }}
+- {name: FLOWFORGE_KUBE_EGRESS, value: {{ join "," . | quote }}}
+{{- end }}
+- {name: FLOWFORGE_KUBE_SERVER_LABELS, value: {{ printf "app.kubernetes.io/instance=%s,app.kubernetes.io/component=%s" .Release.Name (include "flowforge.front" .) | quote }}}
 - {name: FLOWFORGE_KUBE_POD_SECURITY, value: {{ $v.kube.podSecurity | quote }}}
 {{- with $v.kube.defaults }}
 - {name: FLOWFORGE_KUBE_DEFAULTS, value: {{ toJson . | quote }}}

@@ -58,7 +58,7 @@ spec:
       {{- end }}
       ports:
         - {name: http, containerPort: 8080}
-        {{- if $v.kube.enabled }}
+        {{- if and $v.kube.enabled (contains "web" .roles) }}
         - {name: task, containerPort: {{ $v.task.port }}}
         {{- end }}
         - {name: metrics, containerPort: {{ $v.metrics.port }}}
@@ -95,25 +95,31 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* Without sign-in the pages are on the pod's loopback, where port-forward reaches and
-the kubelet does not: then the port of the metrics answers for them. */}}
+{{/* Without sign-in the pages are on the pod's loopback, where port-forward reaches and the
+kubelet does not: the container asks itself then. */}}
 {{- define "flowforge.probes" -}}
-{{- $port := ternary "http" "metrics" (not (empty (include "flowforge.signIn" .root))) -}}
 startupProbe:
-  httpGet: {path: /healthz, port: {{ $port }}}
+  {{- include "flowforge.probe" (dict "root" .root "path" "/healthz") | nindent 2 }}
   periodSeconds: 2
+  timeoutSeconds: 5
   failureThreshold: 90
 livenessProbe:
-  httpGet: {path: /healthz, port: {{ $port }}}
+  {{- include "flowforge.probe" (dict "root" .root "path" "/healthz") | nindent 2 }}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: {path: /readyz, port: {{ $port }}}
+  {{- include "flowforge.probe" (dict "root" .root "path" "/readyz") | nindent 2 }}
   periodSeconds: 5
-  timeoutSeconds: 4
+  timeoutSeconds: 5
   failureThreshold: 2
-lifecycle:
-  # The Service's endpoints are told before the listener closes.
-  preStop: {sleep: {seconds: 5}}
+{{- end -}}
+
+{{- define "flowforge.probe" -}}
+{{- if include "flowforge.signIn" .root -}}
+httpGet: {path: {{ .path }}, port: http}
+{{- else -}}
+exec:
+  command: [python3, -c, "import urllib.request as r; r.urlopen('http://127.0.0.1:8080{{ .path }}', timeout=4)"]
+{{- end -}}
 {{- end -}}
