@@ -37,26 +37,23 @@ func (c Capacity) equal(other Capacity) bool {
 		c.StorageMiB == other.StorageMiB && c.Pods == other.Pods && c.Machines == other.Machines
 }
 
-// countForever tells the capacity of the cluster whenever it changes.
+// countForever tells the capacity of the cluster and its state whenever they change.
 func (c *Controller) countForever(ctx context.Context) {
-	if c.config.Capacity == nil {
-		return
-	}
 	others := map[string]corev1.ResourceList{}
 	next := c.now()
 	every(ctx, c.config.Timing.Probe, func(ctx context.Context) {
 		if now := c.now(); !now.Before(next) {
 			next = now.Add(c.config.Timing.Capacity)
 			taken, err := c.taken(ctx)
-			if err != nil {
-				if ctx.Err() == nil {
-					c.logger.Warn("What other pods request cannot be read.", "error", err)
-				}
-			} else {
+			switch {
+			case err == nil:
 				others = taken
+			case ctx.Err() == nil:
+				c.logger.Warn("What other pods request cannot be read.", "error", err)
 			}
 		}
-		if c.health.awayReason() != "" {
+		c.snapshots.take(ctx, c, others)
+		if c.health.awayReason() != "" || c.config.Capacity == nil {
 			return // what it had is the best guess
 		}
 		capacity := c.count(others)
@@ -92,7 +89,7 @@ func (c *Controller) taken(ctx context.Context) (map[string]corev1.ResourceList,
 			taken[p.Spec.NodeName] = corev1.ResourceList{}
 		}
 		addTo(taken[p.Spec.NodeName], requests(&p.Spec))
-		addTo(taken[p.Spec.NodeName], corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)})
+		addTo(taken[p.Spec.NodeName], corev1.ResourceList{corev1.ResourcePods: *onePod()})
 	}
 	return taken, nil
 }
@@ -119,6 +116,8 @@ func requests(spec *corev1.PodSpec) corev1.ResourceList {
 	addTo(sum, spec.Overhead)
 	return sum
 }
+
+func onePod() *resource.Quantity { return resource.NewQuantity(1, resource.DecimalSI) }
 
 func addTo(sum, more corev1.ResourceList) {
 	for name, q := range more {

@@ -29,7 +29,10 @@ type ControllerConfig struct {
 	// Alive tells which of the attempts may still run; those that it leaves out may not.
 	Alive func(context.Context, []string) (map[string]bool, error)
 	// Capacity takes what the cluster's machines have, whenever it changes.
-	Capacity   func(Capacity)
+	Capacity func(Capacity)
+	// Snapshot takes the state of the cluster as JSON (see Snapshot), when it
+	// changes and at least twice a minute.
+	Snapshot   func(context.Context, []byte) error
 	KeepFailed time.Duration // for which the pods of failed attempts stay
 	Network    Network       // what pods may reach
 	Timing     Timing
@@ -87,6 +90,8 @@ type Controller struct {
 	health  health
 	reaper  reaper
 	keeper  keeper
+
+	snapshots snapshots // of one goroutine
 
 	mu       sync.Mutex
 	departed map[string]departure // pods that are gone, by key, until they are judged

@@ -24,6 +24,25 @@ const (
 type keeper struct {
 	mu      sync.Mutex
 	applied map[string]applied // by namespace
+	errors  map[string]string  // by namespace; of the last try
+}
+
+func (k *keeper) failed(namespace string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.errors == nil {
+		k.errors = map[string]string{}
+	}
+	delete(k.errors, namespace)
+	if err != nil {
+		k.errors[namespace] = err.Error()
+	}
+}
+
+func (k *keeper) errorOf(namespace string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.errors[namespace]
 }
 
 // applied is what a namespace was given, and what the cluster made of it.
@@ -32,7 +51,7 @@ type applied struct {
 	results map[string]string // by kind
 }
 
-func (c *Controller) apply() metav1.ApplyOptions {
+func force() metav1.ApplyOptions {
 	return metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 }
 
@@ -63,8 +82,9 @@ func (c *Controller) keepOnce(ctx context.Context) error {
 			if p.Archived {
 				errs[i] = c.retire(ctx, p)
 			} else {
-				errs[i] = c.Keep(ctx, p)
+				errs[i] = c.keep(ctx, p)
 			}
+			c.keeper.failed(p.Namespace, errs[i])
 			return nil
 		})
 	}
@@ -72,9 +92,21 @@ func (c *Controller) keepOnce(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Keep makes sure that a project has its namespace, with the objects that its
+// Prepare returns what makes a project's namespace on the spot, for whoever is to
+// create a pod there before a controller has seen the project. It keeps nothing.
+func Prepare(config ControllerConfig) func(context.Context, Project) error {
+	config.Config = config.Config.withDefaults()
+	return func(ctx context.Context, p Project) error {
+		if _, err := applyAll(ctx, config, p, objectsOf(config, p)); err != nil {
+			return fmt.Errorf("namespace %s: %w", p.Namespace, err)
+		}
+		return nil
+	}
+}
+
+// keep makes sure that a project has its namespace, with the objects that its
 // limits call for. It does nothing when they are as they were applied last.
-func (c *Controller) Keep(ctx context.Context, p Project) error {
+func (c *Controller) keep(ctx context.Context, p Project) error {
 	objects := objectsOf(c.config, p)
 	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policy})
 	if err != nil {
@@ -89,7 +121,7 @@ func (c *Controller) Keep(ctx context.Context, p Project) error {
 	if c.namespaceGoing(p.Namespace) {
 		return nil // it comes back when it is gone
 	}
-	results, err := c.applyAll(ctx, p, objects)
+	results, err := applyAll(ctx, c.config, p, objects)
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", p.Namespace, err)
 	}
@@ -115,49 +147,49 @@ func (c *Controller) present(name string) bool {
 // errForeign says that a namespace of the right name belongs to somebody else.
 var errForeign = errors.New("it belongs to another installation")
 
-func (c *Controller) applyAll(ctx context.Context, p Project, o spaceObjects) (map[string]string, error) {
+func applyAll(ctx context.Context, config ControllerConfig, p Project, o spaceObjects) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	core := c.api.CoreV1()
+	core := config.API.CoreV1()
 	there, err := core.Namespaces().Get(ctx, p.Namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	default:
-		if owner := there.Labels[pod.LabelInstallation]; owner != "" && owner != c.config.Installation {
+		if owner := there.Labels[pod.LabelInstallation]; owner != "" && owner != config.Installation {
 			return nil, errForeign
 		}
 	}
 	results := map[string]string{}
-	if _, err := core.Namespaces().Apply(ctx, o.namespace, c.apply()); err != nil {
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+	if _, err := core.Namespaces().Apply(ctx, o.namespace, force()); err != nil {
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
-	account, err := core.ServiceAccounts(p.Namespace).Apply(ctx, o.account, c.apply())
+	account, err := core.ServiceAccounts(p.Namespace).Apply(ctx, o.account, force())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
 	results[kindAccount] = state(account.AutomountServiceAccountToken)
-	quota, err := core.ResourceQuotas(p.Namespace).Apply(ctx, o.quota, c.apply())
+	quota, err := core.ResourceQuotas(p.Namespace).Apply(ctx, o.quota, force())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
 	results[kindQuota] = state(quota.Spec)
-	limits, err := core.LimitRanges(p.Namespace).Apply(ctx, o.limits, c.apply())
+	limits, err := core.LimitRanges(p.Namespace).Apply(ctx, o.limits, force())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
 	results[kindLimits] = state(limits.Spec)
 	if o.policy == nil {
-		err := c.api.NetworkingV1().NetworkPolicies(p.Namespace).Delete(ctx, objectName, metav1.DeleteOptions{})
+		err := config.API.NetworkingV1().NetworkPolicies(p.Namespace).Delete(ctx, objectName, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, err //nolint:wrapcheck // Keep names the namespace
+			return nil, err //nolint:wrapcheck // the caller names the namespace
 		}
 		return results, nil
 	}
-	policy, err := c.api.NetworkingV1().NetworkPolicies(p.Namespace).Apply(ctx, o.policy, c.apply())
+	policy, err := config.API.NetworkingV1().NetworkPolicies(p.Namespace).Apply(ctx, o.policy, force())
 	if err != nil {
-		return nil, err //nolint:wrapcheck // Keep names the namespace
+		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
 	results[kindPolicy] = state(policy.Spec)
 	return results, nil

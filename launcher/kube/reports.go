@@ -17,8 +17,10 @@ import (
 
 const (
 	reportBatch  = 500
-	reportTries  = 200 * time.Millisecond // the pause after a refusal; it doubles
+	reportTries  = 200 * time.Millisecond
 	reportRepeat = 5 * time.Second
+
+	reportPatience = 5 // refusals of a batch until its parts are told alone
 )
 
 // reports are the observations that are still to be told, merged by attempt.
@@ -28,10 +30,11 @@ type reports struct {
 	order   []string
 	said    map[types.UID]string // what was last said of each pod
 	wake    chan struct{}
+	pause   time.Duration // after a refusal; it doubles
 }
 
 func newReports() *reports {
-	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, wake: make(chan struct{}, 1)}
+	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, wake: make(chan struct{}, 1), pause: reportTries}
 }
 
 // put tells what a pod says, if it did not say the same before.
@@ -109,8 +112,8 @@ func fingerprint(v outcome.Verdict) string {
 
 // flush hands what is pending to observe until ctx ends: at once when idle, in
 // batches when much happens, again after an error.
-func (r *reports) flush(ctx context.Context, observe func(context.Context, []launcher.Observation) error, logger *slog.Logger) {
-	pause := reportTries
+func (r *reports) flush(ctx context.Context, observe observer, logger *slog.Logger) {
+	pause, failures := r.pause, 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -120,13 +123,16 @@ func (r *reports) flush(ctx context.Context, observe func(context.Context, []lau
 		for batch := r.take(); len(batch) > 0; batch = r.take() {
 			err := observe(ctx, batch)
 			if err == nil {
-				pause = reportTries
+				pause, failures = r.pause, 0
 				continue
 			}
 			if ctx.Err() != nil {
 				return
 			}
 			logger.Warn("What was seen of pods cannot be stored yet.", "observations", len(batch), "error", err)
+			if failures++; failures >= reportPatience {
+				batch = oneByOne(ctx, observe, batch, logger)
+			}
 			r.putBack(batch)
 			select {
 			case <-ctx.Done():
@@ -136,6 +142,27 @@ func (r *reports) flush(ctx context.Context, observe func(context.Context, []lau
 			pause = min(2*pause, reportRepeat)
 		}
 	}
+}
+
+type observer func(context.Context, []launcher.Observation) error
+
+// oneByOne tells observations each by itself, so that one which cannot be stored
+// does not hold up the others, and returns what is left: all, when none was taken.
+func oneByOne(ctx context.Context, observe observer, batch []launcher.Observation, logger *slog.Logger) []launcher.Observation {
+	left := make([]launcher.Observation, 0, len(batch))
+	var last error
+	for _, o := range batch {
+		if err := observe(ctx, []launcher.Observation{o}); err != nil {
+			left, last = append(left, o), err
+		}
+	}
+	if len(left) == len(batch) || ctx.Err() != nil {
+		return left
+	}
+	for _, o := range left {
+		logger.Error("What was seen of a pod cannot be stored.", "task", o.TaskID, "error", last)
+	}
+	return nil
 }
 
 func (r *reports) take() []launcher.Observation {

@@ -119,6 +119,7 @@ func slimContainers(all []corev1.Container) []corev1.Container {
 	slim := make([]corev1.Container, 0, len(all))
 	for i := range all {
 		one := corev1.Container{Name: all[i].Name, RestartPolicy: all[i].RestartPolicy}
+		one.Resources.Requests = all[i].Resources.Requests
 		if q, ok := all[i].Resources.Limits[corev1.ResourceMemory]; ok {
 			one.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: q}
 		}
