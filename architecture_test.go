@@ -47,7 +47,7 @@ func table() []rule {
 		{packages: "identity", may: "db apperr auth/... audit"},
 		{packages: "quota/fair", may: "apperr"},
 		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair"},
-		{packages: "resident", may: "db apperr auth proto/..."},
+		{packages: "resident", may: "db apperr auth proto/... launcher"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
 		{packages: "workflow", may: "dag typeregistry expression auth audit db apperr"},

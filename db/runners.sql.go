@@ -12,31 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const dropResidentWork = `-- name: DropResidentWork :many
-DELETE FROM resident_work WHERE worker = ANY ($1::text[]) AND worker <> '' RETURNING task_id
-`
-
-// Gives up what dead workers had taken.
-func (q *Queries) DropResidentWork(ctx context.Context, workers []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, dropResidentWork, workers)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var task_id string
-		if err := rows.Scan(&task_id); err != nil {
-			return nil, err
-		}
-		items = append(items, task_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const endResidentWork = `-- name: EndResidentWork :execrows
 DELETE FROM resident_work WHERE task_id = $1 AND worker = $2
 `
@@ -219,6 +194,15 @@ func (q *Queries) QueueResidentWork(ctx context.Context, arg QueueResidentWorkPa
 		arg.Spec,
 		arg.QueuedAt,
 	)
+	return err
+}
+
+const removeResidentWork = `-- name: RemoveResidentWork :exec
+DELETE FROM resident_work WHERE task_id = ANY ($1::text[])
+`
+
+func (q *Queries) RemoveResidentWork(ctx context.Context, taskIds []string) error {
+	_, err := q.db.Exec(ctx, removeResidentWork, taskIds)
 	return err
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -39,23 +40,6 @@ const (
 	lookEvery = 250 * time.Millisecond
 	maxWorker = 253
 )
-
-// Work is an attempt that waits for a warm pod, or that Worker has taken.
-type Work struct {
-	TaskID string
-	Pool   string
-	Worker string // empty: nobody has taken it
-}
-
-// Pool is what waits for the pods of a pool.
-type Pool struct {
-	ID        string // 32 hex digits
-	ProjectID uuid.UUID
-	TenantID  uuid.UUID
-	Queued    int
-	Taken     int
-	Spec      *flowforgev1.AttemptSpec // one of its attempts, without a token
-}
 
 // Service is the queue. It is safe for concurrent use by several servers.
 type Service struct {
@@ -91,17 +75,6 @@ func poolKey(spec *flowforgev1.AttemptSpec) [16]byte {
 		_, _ = hash.Write([]byte(part))
 	}
 	return [16]byte(hash.Sum(nil)[:16])
-}
-
-// Token is what a new worker of the pool of spec shows.
-func (s *Service) Token(pool Pool) (string, error) {
-	raw, err := hex.DecodeString(pool.ID)
-	if err != nil || len(raw) != 16 {
-		return "", fmt.Errorf("%q is no pool", pool.ID)
-	}
-	now := s.now()
-	scope := auth.PoolScope{TenantID: pool.TenantID, ProjectID: pool.ProjectID, Pool: [16]byte(raw), Born: now}
-	return s.signer.SignPool(scope, now.Add(tokenLife)), nil
 }
 
 // Enqueue adds attempts to their pools; one that is known stays as it is. Their
@@ -247,42 +220,48 @@ func (s *Service) Withdraw(ctx context.Context, taskIDs []string) ([]string, err
 	return withdrawn, nil
 }
 
-// Drop gives up what workers had taken that are gone, and returns it. For the engine.
-func (s *Service) Drop(ctx context.Context, workers []string) ([]string, error) {
-	dropped, err := s.queries.DropResidentWork(ctx, workers)
-	if err != nil {
-		return nil, fmt.Errorf("drop the work of lost workers: %w", err)
+// Remove takes attempts out of the queue, whoever has them. For the engine.
+func (s *Service) Remove(ctx context.Context, taskIDs []string) error {
+	if err := s.queries.RemoveResidentWork(ctx, taskIDs); err != nil {
+		return fmt.Errorf("remove resident work: %w", err)
 	}
-	return dropped, nil
+	return nil
 }
 
 // List returns all work. For the engine.
-func (s *Service) List(ctx context.Context) ([]Work, error) {
+func (s *Service) List(ctx context.Context) ([]launcher.ResidentWork, error) {
 	rows, err := s.queries.ListResidentWork(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list resident work: %w", err)
 	}
-	work := make([]Work, len(rows))
+	work := make([]launcher.ResidentWork, len(rows))
 	for i, r := range rows {
-		work[i] = Work{TaskID: r.TaskID, Pool: r.Pool, Worker: r.Worker}
+		work[i] = launcher.ResidentWork{TaskID: r.TaskID, Pool: r.Pool, Worker: r.Worker}
 	}
 	return work, nil
 }
 
 // Pools returns the pools that have work, waiting or taken. For the engine.
-func (s *Service) Pools(ctx context.Context) ([]Pool, error) {
+func (s *Service) Pools(ctx context.Context) ([]launcher.ResidentPool, error) {
 	rows, err := s.queries.ResidentPools(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list resident pools: %w", err)
 	}
-	pools := make([]Pool, 0, len(rows))
+	pools := make([]launcher.ResidentPool, 0, len(rows))
 	for _, r := range rows {
 		spec := &flowforgev1.AttemptSpec{}
 		if err := proto.Unmarshal(r.Spec, spec); err != nil {
 			return nil, fmt.Errorf("decode work of pool %s: %w", r.Pool, err)
 		}
-		pools = append(pools, Pool{
-			ID: r.Pool, TenantID: r.TenantID, ProjectID: r.ProjectID, Queued: int(r.Queued), Taken: int(r.Taken), Spec: spec,
+		key, err := hex.DecodeString(r.Pool)
+		if err != nil || len(key) != 16 {
+			return nil, fmt.Errorf("%q is no pool", r.Pool)
+		}
+		now := s.now()
+		scope := auth.PoolScope{TenantID: r.TenantID, ProjectID: r.ProjectID, Pool: [16]byte(key), Born: now}
+		pools = append(pools, launcher.ResidentPool{
+			ID: r.Pool, ProjectID: r.ProjectID.String(), Queued: int(r.Queued), Taken: int(r.Taken),
+			Attempt: spec, Token: s.signer.SignPool(scope, now.Add(tokenLife)),
 		})
 	}
 	return pools, nil

@@ -53,9 +53,8 @@ DELETE FROM resident_work WHERE task_id = @task_id AND worker = @worker;
 -- Takes back what nobody has taken.
 DELETE FROM resident_work WHERE task_id = ANY (@task_ids::text[]) AND worker = '' RETURNING task_id;
 
--- name: DropResidentWork :many
--- Gives up what dead workers had taken.
-DELETE FROM resident_work WHERE worker = ANY (@workers::text[]) AND worker <> '' RETURNING task_id;
+-- name: RemoveResidentWork :exec
+DELETE FROM resident_work WHERE task_id = ANY (@task_ids::text[]);
 
 -- name: ListResidentWork :many
 SELECT task_id, pool, project_id, worker FROM resident_work;

@@ -1,0 +1,19 @@
+package launcher
+
+// ResidentWork is an attempt that waits for a warm pod, or that one has taken.
+type ResidentWork struct {
+	TaskID string
+	Pool   string
+	Worker string // name of the pod; empty: nobody has taken it
+}
+
+// ResidentPool is what one warm pod can serve, attempt after attempt: a project,
+// an image, resources and pod fields.
+type ResidentPool struct {
+	ID        string // 32 hex digits
+	ProjectID string
+	Queued    int     // attempts that nobody has taken
+	Taken     int     // attempts that a pod runs
+	Attempt   Attempt // one of them, without its token
+	Token     string  // what a new pod of the pool shows
+}
