@@ -18,6 +18,7 @@ import (
 
 const (
 	callTimeout = 10 * time.Second
+	logTimeout  = 3 * time.Second // an end is told without the log when that takes longer
 	logLines    = 20
 	logBytes    = 4 << 10
 )
@@ -128,7 +129,7 @@ func (c *Controller) logOf(ctx context.Context, pod *corev1.Pod, container strin
 	if known := c.noteOf(pod.UID); known.logged {
 		return known.log
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	lines, most := int64(logLines), int64(logBytes)
 	stream, err := c.api.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{

@@ -104,6 +104,11 @@ func Prepare(config ControllerConfig) func(context.Context, Project) error {
 	}
 }
 
+// Keep makes a project's namespace on the spot, whether or not c runs; see Prepare.
+func (c *Controller) Keep(ctx context.Context, p Project) error {
+	return Prepare(c.config)(ctx, p)
+}
+
 // keep makes sure that a project has its namespace, with the objects that its
 // limits call for. It does nothing when they are as they were applied last.
 func (c *Controller) keep(ctx context.Context, p Project) error {
