@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,13 +17,15 @@ import (
 
 // App is a server that has its data directory and its address, and runs once.
 type App struct {
-	cfg      Config
-	paths    paths
-	lock     *dirLock
-	listener net.Listener
-	links    *auth.LoginLinks
-	failed   chan error // takes the first error that ends the serving
-	stops    []func()
+	cfg          Config
+	paths        paths
+	lock         *dirLock
+	listener     net.Listener
+	taskListener net.Listener // nil when tasks use the first
+	stopping     atomic.Bool  // /readyz fails: send nobody here any more
+	links        *auth.LoginLinks
+	failed       chan error // takes the first error that ends the serving
+	stops        []func()
 }
 
 // New checks cfg and takes the data directory and the address, so that the two
@@ -36,8 +39,13 @@ func New(cfg Config) (*App, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	cfg.DataDir = root
-	a := &App{cfg: cfg, paths: paths{root: root}, links: auth.NewLoginLinks(time.Now), failed: make(chan error, 1)}
-	for _, dir := range []string{root, a.paths.secret(""), a.paths.join("run")} {
+	cfg.Roles = cfg.roles()
+	secrets, err := secretsDir(cfg, root)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, paths: paths{root: root, secrets: secrets}, links: auth.NewLoginLinks(time.Now), failed: make(chan error, 1)}
+	for _, dir := range []string{root, a.paths.join("secrets"), a.paths.join("run")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
@@ -46,16 +54,30 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	a.onStop(a.lock.release)
-	a.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", cfg.Addr)
-	if err != nil {
+	if a.listener, err = a.listen("FLOWFORGE_ADDR", cfg.Addr); err != nil {
 		a.Close()
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("another program listens on %s: stop it, or choose another FLOWFORGE_ADDR", cfg.Addr)
-		}
-		return nil, fmt.Errorf("FLOWFORGE_ADDR: %w", err)
+		return nil, err
 	}
-	a.onStop(func() { _ = a.listener.Close() })
+	if cfg.TaskAddr != "" && cfg.Roles.Have(Web) {
+		if a.taskListener, err = a.listen("FLOWFORGE_TASK_ADDR", cfg.TaskAddr); err != nil {
+			a.Close()
+			return nil, err
+		}
+	}
 	return a, nil
+}
+
+// listen takes an address until Close.
+func (a *App) listen(setting, addr string) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("another program listens on %s: stop it, or choose another %s", addr, setting)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	a.onStop(func() { _ = listener.Close() })
+	return listener, nil
 }
 
 // onStop has f called by Close, before whatever was registered earlier.
@@ -88,7 +110,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.start(a.listener, a.handler(parts, false))
+	a.serve(parts)
 	if err := a.registerExamples(ctx, parts); err != nil {
 		a.cfg.Log.Error("the examples are not registered", "error", err)
 	}
@@ -97,6 +119,8 @@ func (a *App) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")
+		a.stopping.Store(true)
+		<-time.After(a.cfg.DrainDelay)
 		return nil
 	case err := <-a.failed:
 		return err

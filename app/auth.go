@@ -16,7 +16,7 @@ import (
 
 // secretBytes returns the secret of this name, which is made at the first start.
 func (a *App) secretBytes(name string) ([]byte, error) {
-	text, err := auth.LoadSecret(a.paths.secret(name))
+	text, err := a.loadSecret(name)
 	if err != nil {
 		return nil, err
 	}

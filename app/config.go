@@ -11,11 +11,16 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/election"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/launcher/kube"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -34,6 +39,8 @@ type Config struct {
 	SpoolMaxBytes    int64 // bound of the logs and metrics that wait on disk for ClickHouse
 	LogRetentionDays int   // age at which log lines and metrics are dropped
 
+	Artifacts Artifacts // where artifacts are kept
+
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
 	Slots     int // processes at a time; 0 takes a default from the cores
@@ -46,16 +53,43 @@ type Config struct {
 	RateLimits     web.Limits
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
+	Roles         Roles              // of this server; none is all
+	Instance      string             // names this server among all on the database; "" is kept in the data directory
+	SecretsDir    string             // keys that servers share; "" is below the data directory
+	AdvertiseAddr string             // host:port where other servers reach this one; "" is made from Addr
+	Leases        string             // LeasesPostgres or LeasesKubernetes; "" is the first
+	LeaseTiming   election.Timing    // zero takes the defaults
+	Kubernetes    KubernetesLeases   // for LeasesKubernetes
+	TaskAddr      string             // a second address, for what tasks call alone; "" is Addr
+	TaskURL       string             // where tasks reach it; "" is made from TaskAddr or Addr
+	DrainDelay    time.Duration      // between the first failing /readyz and the end of serving
+	Attempts      execution.Launcher // starts attempts; nil is chosen by the settings
+	// Kube is the cluster that runs attempts as pods; nil runs them as processes of
+	// this machine. What it calls of the server is filled in here.
+	Kube *kube.ControllerConfig
+
 	SkipExamples bool // do not register the examples at the first start
 
 	Log *slog.Logger
 	Out io.Writer // where the address and the login link are printed
 }
 
+// Where the leases of singletons are held.
+const (
+	LeasesPostgres   = "postgres"
+	LeasesKubernetes = "kubernetes"
+)
+
+// KubernetesLeases says how the Lease API is reached.
+type KubernetesLeases struct {
+	Kubeconfig string // "" is the pod's own service account
+	Namespace  string // of the leases; "" is the pod's own
+}
+
 // LogValue keeps what a URL may hold of passwords out of logs.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("addr", c.Addr), slog.String("data_dir", c.DataDir),
-		slog.Bool("own_database", c.DatabaseURL == ""), slog.Bool("own_clickhouse", c.ClickHouseURL == ""))
+		slog.Any("roles", c.Roles), slog.Bool("own_database", c.DatabaseURL == ""), slog.Bool("own_clickhouse", c.ClickHouseURL == ""))
 }
 
 // check reports the first setting that cannot work.
@@ -67,13 +101,19 @@ func (c Config) check() error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port)
 	}
-	if !isLoopback(host) && len(c.Providers) == 0 {
+	if err := c.checkRoles(); err != nil {
+		return err
+	}
+	if c.roles().answers() && !isLoopback(host) && len(c.Providers) == 0 {
 		return fmt.Errorf("FLOWFORGE_ADDR %q can be reached from other machines, and no sign-in is configured: set FLOWFORGE_OIDC_ISSUER, or use 127.0.0.1 and a tunnel", c.Addr)
 	}
-	if !isLoopback(host) && c.PublicURL == "" {
+	if c.roles().answers() && !isLoopback(host) && c.PublicURL == "" {
 		return fmt.Errorf("FLOWFORGE_PUBLIC_URL is not set: with FLOWFORGE_ADDR %q, sign-in needs the address that people use, such as https://forge.example.com", c.Addr)
 	}
 	if err := c.checkSignIn(); err != nil {
+		return err
+	}
+	if err := c.Artifacts.check(); err != nil {
 		return err
 	}
 	if c.DataDir == "" {
@@ -84,6 +124,33 @@ func (c Config) check() error {
 	}
 	if c.SpoolMaxBytes < 1<<20 {
 		return fmt.Errorf("FLOWFORGE_SPOOL_MAX_MIB must be 1 or more")
+	}
+	return nil
+}
+
+// roles are the configured ones, or all.
+func (c Config) roles() Roles {
+	if len(c.Roles) == 0 {
+		return AllRoles()
+	}
+	return c.Roles
+}
+
+// checkRoles reports the first setting of several servers that cannot work.
+func (c Config) checkRoles() error {
+	if !c.roles().all() && c.DatabaseURL == "" {
+		return fmt.Errorf("FLOWFORGE_ROLES leaves some to other servers: set FLOWFORGE_DATABASE_URL, which they share")
+	}
+	if !slices.Contains([]string{"", LeasesPostgres, LeasesKubernetes}, c.Leases) {
+		return fmt.Errorf("FLOWFORGE_LEASES %q: write postgres or kubernetes", c.Leases)
+	}
+	for name, addr := range map[string]string{"FLOWFORGE_ADVERTISE_ADDR": c.AdvertiseAddr, "FLOWFORGE_TASK_ADDR": c.TaskAddr} {
+		if _, _, err := net.SplitHostPort(addr); addr != "" && err != nil {
+			return fmt.Errorf("%s %q is not host:port, such as 10.0.0.7:8080", name, addr)
+		}
+	}
+	if u, err := url.Parse(c.TaskURL); c.TaskURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("FLOWFORGE_TASK_URL %q is not an address such as http://flowforge-task:8081", c.TaskURL)
 	}
 	return nil
 }
@@ -120,14 +187,14 @@ func isLoopback(host string) bool {
 }
 
 // paths are the places inside the data directory.
-type paths struct{ root string }
+type paths struct{ root, secrets string }
 
 func (p paths) join(elem ...string) string {
 	return filepath.Join(append([]string{p.root}, elem...)...)
 }
 func (p paths) lock() string              { return p.join("server.lock") }
 func (p paths) adminToken() string        { return p.join("admin.token") }
-func (p paths) secret(name string) string { return p.join("secrets", name) }
+func (p paths) secret(name string) string { return filepath.Join(p.secrets, name) }
 func (p paths) postgres() string          { return p.join("postgres") }
 func (p paths) clickhouse() string        { return p.join("clickhouse") }
 func (p paths) artifacts() string         { return p.join("artifacts") }

@@ -39,14 +39,16 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 		config.TaskURL = a.taskURL()
 	}
 	config.Logger, config.Now = a.cfg.Log, time.Now
-	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) { return clusterProjects(ctx, p.quotas) }
+	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) {
+		return clusterProjects(ctx, p.quotas, config.NamespaceOf)
+	}
 	client, err := kube.New(config.Config)
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER=kube: %w", err)
 	}
 	config.Config, config.API = client.Config(), client.API()
 	// The namespace of a new project need not wait for whoever watches.
-	client.PrepareWith(kube.NewController(config).Keep)
+	client.PrepareWith(kube.Prepare(config))
 	return &cluster{client: client, config: config}, nil
 }
 
@@ -143,7 +145,7 @@ func (a *App) tellCapacity(ctx context.Context, quotas *quota.Service, latest ch
 }
 
 // clusterProjects are the projects with what their namespaces may hold.
-func clusterProjects(ctx context.Context, quotas *quota.Service) ([]kube.Project, error) {
+func clusterProjects(ctx context.Context, quotas *quota.Service, namespaceOf func(string) string) ([]kube.Project, error) {
 	known, err := quotas.ClusterProjects(ctx)
 	if err != nil {
 		return nil, err
@@ -157,7 +159,7 @@ func clusterProjects(ctx context.Context, quotas *quota.Service) ([]kube.Project
 			return nil
 		}
 		projects[i] = kube.Project{
-			ID: k.ID.String(), TenantID: k.TenantID.String(), Slug: k.Name, Namespace: k.Namespace, Archived: k.Archived,
+			ID: k.ID.String(), TenantID: k.TenantID.String(), Slug: k.Name, Namespace: namespaceOf(k.Namespace), Archived: k.Archived,
 			Limits: kube.Limits{CPUMillis: bound(fair.CPU), MemoryMiB: bound(fair.Memory), Pods: bound(fair.Pods), GPUs: bound(fair.GPU)},
 		}
 	}

@@ -5,28 +5,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/quota"
 )
 
 // openQuotas loads the limits of the tenancy tree and what is used of them, and
 // follows both until Close.
 func (a *App) openQuotas(ctx context.Context, p *parts) error {
-	instance, err := auth.LoadSecret(a.paths.secret("instance"))
-	if err != nil {
-		return err
-	}
-	p.instance = instance[:16]
 	capacity, err := a.capacity(ctx)
 	if err != nil {
 		return err
 	}
-	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
+	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
 	if err != nil {
 		return err
 	}
 	if err := p.quotas.Prepare(ctx); err != nil {
 		return err
+	}
+	if !a.cfg.Roles.Have(Scheduler) {
+		p.quotas.StepDown()
 	}
 	p.artifacts.CountWith(p.quotas.AddStorage)
 	a.background("the quotas", p.quotas.Run)

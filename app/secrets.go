@@ -61,7 +61,7 @@ func (a *App) secretKeys() (secret.Keyring, error) {
 }
 
 func (a *App) secretKey(name string) ([]byte, error) {
-	text, err := auth.LoadSecret(a.paths.secret(name))
+	text, err := a.loadSecret(name)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,11 +17,11 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/catalogue"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/election"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/launcher/local"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
@@ -42,19 +42,29 @@ type parts struct {
 	tokens      auth.TokenChain // on the network
 	localTokens auth.TokenChain // with that of the local administrator
 	artifacts   *artifact.Service
+	storeReady  func(context.Context) error // nil: artifacts are in a folder
 	telemetry   *telemetry.Service
 	catalogue   *catalogue.Service
 	workflows   *workflow.Service
 	executions  *execution.Service
 	secrets     *secret.Service
 	quotas      *quota.Service
-	instance    string // names this server among all on the database
+	instance    string      // names this server among all on the database
+	holder      string      // names this process
+	leads       atomic.Bool // this process drives executions
+	hops        hops
+	proxy       *leaderProxy
 }
 
 // startServices builds the services from the bottom up and starts what works in
 // the background. Everything stops by Close, the engine before what it writes to.
 func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p := &parts{}
+	var err error
+	if p.instance, err = a.instance(); err != nil {
+		return nil, err
+	}
+	p.holder = election.NewHolder(p.instance)
 	if err := a.openDatabase(ctx, p, e.databaseURL); err != nil {
 		return nil, err
 	}
@@ -64,13 +74,15 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	if err := a.startTelemetry(p, e.clickhouseURL); err != nil {
 		return nil, err
 	}
-	store, err := artifact.OpenStore(a.paths.artifacts())
-	if err != nil {
+	if err := a.startProxy(p); err != nil {
 		return nil, err
 	}
-	p.artifacts = artifact.NewService(p.pool, store, time.Now)
+	if err := a.openArtifacts(ctx, p); err != nil {
+		return nil, err
+	}
 	p.catalogue = catalogue.NewService(p.pool, time.Now)
 	p.workflows = workflow.NewService(p.pool, p.catalogue, p.artifacts, time.Now)
+	p.workflows.CheckPodsWith(checkPod)
 	if p.secrets, err = a.openSecrets(ctx, p); err != nil {
 		return nil, err
 	}
@@ -90,7 +102,7 @@ func (e oneLineError) Error() string {
 func (e oneLineError) Unwrap() error { return e.error }
 
 func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
-	pool, err := db.Open(ctx, url)
+	pool, err := db.OpenNamed(ctx, url, election.ApplicationName(p.holder))
 	if err != nil {
 		return fmt.Errorf("FLOWFORGE_DATABASE_URL: %w", oneLineError{err})
 	}
@@ -134,28 +146,52 @@ func (a *App) background(name string, f func(context.Context) error) {
 	})
 }
 
-// startEngine starts what drives executions, from the launcher to the jobs.
+// startEngine starts what drives executions, from the launcher to the jobs, as far as
+// the roles of this server ask for it.
 func (a *App) startEngine(ctx context.Context, p *parts) error {
-	launcher := local.New(local.Config{
-		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Environ: a.cfg.Environ, Version: version(a.cfg.Executable), Logger: a.cfg.Log,
-	})
-	var err error
-	p.executions, err = execution.New(execution.Config{
-		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, DataDir: a.paths.join(),
-		Endpoint: "http://" + a.Addr(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
-	})
+	cluster, err := a.openCluster(p)
 	if err != nil {
 		return err
 	}
-	if err := p.executions.Prepare(ctx); err != nil {
+	launcher := a.openLauncher(cluster)
+	if err := a.openExecutions(p, launcher); err != nil {
+		return err
+	}
+	if err := p.executions.EnsurePartitions(ctx); err != nil {
 		return err
 	}
 	if err := a.listenSocket(p); err != nil {
 		return err
 	}
-	a.background("the engine", p.executions.Run)
-	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}))
+	a.background("the engine", p.executions.Follow)
+	if a.cfg.Roles.Have(Worker) {
+		if err := a.startJobs(ctx, p); err != nil {
+			return err
+		}
+	}
+	if a.cfg.Roles.Have(Scheduler) {
+		if err := a.startScheduler(ctx, p); err != nil {
+			return err
+		}
+	}
+	a.runLauncher(launcher)
+	return a.startCluster(p, cluster)
+}
+
+// openExecutions builds the engine, which does nothing yet.
+func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
+	var err error
+	p.executions, err = execution.New(execution.Config{
+		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
+		Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
+	})
+	return err
+}
+
+// startJobs works the queues that any number of servers may.
+func (a *App) startJobs(ctx context.Context, p *parts) error {
+	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}), jobs.WorkQueues()...)
 	if err != nil {
 		return err
 	}
@@ -163,8 +199,6 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return fmt.Errorf("start the jobs: %w", err)
 	}
 	a.onStop(func() { a.within(3*time.Second, "the jobs did not stop in good order", client.Stop) })
-	a.background("the launcher", launcher.Run)
-	a.onStop(func() { a.within(5*time.Second, "not every task stopped in good order", launcher.Shutdown) })
 	return nil
 }
 
@@ -193,20 +227,16 @@ func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 	}
 }
 
-// handler returns the whole site, on the network or on the socket in the data
+// deps are what the handlers work with, on the network or on the socket in the data
 // directory.
-func (a *App) handler(p *parts, onSocket bool) http.Handler {
-	return handlers.Routes(handlers.Deps{
+func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
+	return handlers.Deps{
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
 		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Checks: []handlers.Check{
-			{Name: "postgres", Required: true, Ready: p.pool.Ping},
-			{Name: "clickhouse", Ready: p.telemetry.Ready},
-			{Name: "quotas", Ready: p.quotas.Ready},
-		},
-	})
+		ToLeader: p.proxy.toLeader, Checks: a.checks(p),
+	}
 }
 
 // references gives the engine what inputs name in the catalogue.

@@ -16,8 +16,8 @@ type Direct interface {
 	DownloadURL(ctx context.Context, hash string, d Download) (string, error)
 	// UploadRequest returns how owner brings blob; false when that is not possible.
 	UploadRequest(ctx context.Context, owner string, blob Blob) (Request, bool, error)
-	// Arrived takes what owner has brought, which must be blob.
-	Arrived(ctx context.Context, owner string, blob Blob) error
+	// Arrived takes what owner has brought of hash, or fails with apperr.NotFound.
+	Arrived(ctx context.Context, owner, hash string) (Blob, error)
 }
 
 // SendDirect lets tasks, and with browsers people too, fetch and bring bytes at the
@@ -72,18 +72,22 @@ func (s *Service) PlanUpload(ctx context.Context, owner string, blob Blob) (Uplo
 	return UploadPlan{Request: &request}, nil
 }
 
-// FinishUpload takes what the calling task has brought by a Request, which must be
-// blob. No limit refuses it, so that no work is thrown away. It returns apperr.NotFound
-// when nothing was brought.
-func (s *Service) FinishUpload(ctx context.Context, owner string, blob Blob) error {
+// FinishUpload takes what the calling task, whose name is owner, has brought of hash by
+// a Request. No limit refuses it, so that no work is thrown away. It returns
+// apperr.Unavailable when nothing has come: the task brings it again.
+func (s *Service) FinishUpload(ctx context.Context, owner, hash string) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
 		return err
 	}
 	if s.direct == nil {
-		return apperr.New(apperr.NotFound, "Files are sent to the server itself.")
+		return apperr.New(apperr.Conflict, "Files are sent to the server itself.")
 	}
-	if err := s.direct.Arrived(ctx, owner, blob); err != nil {
+	blob, err := s.direct.Arrived(ctx, owner, hash)
+	if apperr.Is(err, apperr.NotFound) {
+		return apperr.Wrap(apperr.Unavailable, err, "The file has not arrived. Upload it again.")
+	}
+	if err != nil {
 		return err
 	}
 	return s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {

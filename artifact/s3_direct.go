@@ -87,36 +87,34 @@ func (s *S3Store) incomingKey(owner, hash string) string {
 	return s.key(incomingFolder + hex.EncodeToString(name[:]) + "/" + hash)
 }
 
-// Arrived moves what owner has brought to its place. That owner has the bytes is proven
-// by their being there: it fails with apperr.NotFound when they are not, and with
-// apperr.Invalid when they are others.
-func (s *S3Store) Arrived(ctx context.Context, owner string, blob Blob) error {
-	if err := checkHash(blob.SHA256); err != nil {
-		return err
+// Arrived moves what owner has brought of hash to its place. That owner has the bytes
+// is proven by their being there: it fails with apperr.NotFound when they are not, and
+// with apperr.Invalid when they are others.
+func (s *S3Store) Arrived(ctx context.Context, owner, hash string) (Blob, error) {
+	sum, err := base64Sum(hash)
+	if err != nil {
+		return Blob{}, err
 	}
-	key := s.incomingKey(owner, blob.SHA256)
+	key := s.incomingKey(owner, hash)
 	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.cfg.Bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	if statusOf(err) == http.StatusNotFound {
-		return apperr.New(apperr.NotFound, "The bytes of %s have not been uploaded.", blob.SHA256)
+		return Blob{}, apperr.New(apperr.NotFound, "The bytes of %s have not been uploaded.", hash)
 	}
 	if err != nil {
-		return storeError(err)
+		return Blob{}, storeError(err)
 	}
-	sum, err := base64Sum(blob.SHA256)
-	if err != nil {
-		return err
-	}
-	found := Blob{SHA256: blob.SHA256, Size: aws.ToInt64(head.ContentLength)}
+	blob := Blob{SHA256: hash, Size: aws.ToInt64(head.ContentLength)}
 	if aws.ToString(head.ChecksumSHA256) != sum { // a store that keeps no checksums
-		if found.SHA256, err = s.hashOf(ctx, key, found.Size); err != nil {
-			return err
+		found, err := s.hashOf(ctx, key, blob.Size)
+		if err != nil {
+			return Blob{}, err
+		}
+		if found != hash {
+			s.remove(ctx, key)
+			return Blob{}, apperr.New(apperr.Invalid, "The uploaded bytes have the SHA-256 %s, not %s.", found, hash)
 		}
 	}
-	if found != blob {
-		s.remove(ctx, key)
-		return apperr.New(apperr.Invalid, "The uploaded bytes are not those of the SHA-256 %s.", blob.SHA256)
-	}
-	return s.adopt(ctx, key, head.ETag, blob)
+	return blob, s.adopt(ctx, key, head.ETag, blob)
 }
 
 // hashOf reads an object and returns the hash of its bytes.

@@ -228,7 +228,8 @@ func TestS3DirectUpload(t *testing.T) {
 	request, ok, err := s.UploadRequest(t.Context(), "task 1", blob)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.True(t, apperr.Is(s.Arrived(t.Context(), "task 1", blob), apperr.NotFound))
+	_, err = s.Arrived(t.Context(), "task 1", hash)
+	require.True(t, apperr.Is(err, apperr.NotFound))
 
 	wrong := bytes.Clone(data)
 	wrong[0] ^= 1
@@ -237,11 +238,15 @@ func TestS3DirectUpload(t *testing.T) {
 	forged := request
 	forged.URL = strings.Replace(request.URL, hash, helloHash, 1)
 	require.Equal(t, http.StatusForbidden, send(t, forged, data), "a request is good for its own place alone")
-	require.True(t, apperr.Is(s.Arrived(t.Context(), "task 1", blob), apperr.NotFound))
+	_, err = s.Arrived(t.Context(), "task 1", hash)
+	require.True(t, apperr.Is(err, apperr.NotFound))
 
 	require.Equal(t, http.StatusOK, send(t, request, data))
-	require.True(t, apperr.Is(s.Arrived(t.Context(), "task 2", blob), apperr.NotFound), "another has not brought it")
-	require.NoError(t, s.Arrived(t.Context(), "task 1", blob))
+	_, err = s.Arrived(t.Context(), "task 2", hash)
+	require.True(t, apperr.Is(err, apperr.NotFound), "another has not brought it")
+	taken, err := s.Arrived(t.Context(), "task 1", hash)
+	require.NoError(t, err)
+	require.Equal(t, blob, taken)
 	require.NoError(t, Verify(t.Context(), s, hash))
 	require.Len(t, s.keys(t), 1)
 
@@ -261,10 +266,12 @@ func TestS3ArrivedWithoutSums(t *testing.T) {
 	}
 	put("honest", "hello")
 	put("liar", "jello")
-	require.True(t, apperr.Is(s.Arrived(t.Context(), "liar", Blob{helloHash, 5}), apperr.Invalid))
-	_, err := s.Stat(t.Context(), helloHash)
+	_, err := s.Arrived(t.Context(), "liar", helloHash)
+	require.True(t, apperr.Is(err, apperr.Invalid))
+	_, err = s.Stat(t.Context(), helloHash)
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	require.NoError(t, s.Arrived(t.Context(), "honest", Blob{helloHash, 5}))
+	_, err = s.Arrived(t.Context(), "honest", helloHash)
+	require.NoError(t, err)
 	require.NoError(t, Verify(t.Context(), s, helloHash))
 }
 

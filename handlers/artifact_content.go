@@ -94,6 +94,17 @@ func (h *Handlers) artifactDownload(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodGet && r.URL.Query().Get("inline") == "" {
+		link, err := h.Artifacts.BrowserLink(r.Context(), a)
+		if err != nil {
+			return err
+		}
+		if link != "" {
+			w.Header().Set("Cache-Control", "no-store")
+			http.Redirect(w, r, link, http.StatusFound)
+			return nil
+		}
+	}
 	disposition, contentType := "attachment", "application/octet-stream"
 	if r.URL.Query().Get("inline") != "" && inlineImage(a.MediaType) {
 		disposition, contentType = "inline", a.MediaType

@@ -39,6 +39,8 @@ func taskRows() []row {
 		forTasks("GET /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusNotFound), // no input of its own
 		forTasks("HEAD /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", ok),
 		forTasks("PUT /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusConflict), // not begun yet
+		forTasks("POST /api/v1/task/blobs/{sha}/upload", "/api/v1/task/blobs/{sha}/upload?size=1", "", http.StatusConflict),
+		forTasks("POST /api/v1/task/blobs/{sha}/complete", "/api/v1/task/blobs/{sha}/complete", "", http.StatusConflict),
 	}
 }
 

@@ -39,6 +39,8 @@ func (h *Handlers) MountTask(r chi.Router) {
 	r.Get("/api/v1/task/blobs/{sha}", h.open(t.getBlob))
 	r.Head("/api/v1/task/blobs/{sha}", h.open(t.getBlob))
 	r.Put("/api/v1/task/blobs/{sha}", h.open(t.putBlob))
+	r.Post("/api/v1/task/blobs/{sha}/upload", h.open(t.planUpload))
+	r.Post("/api/v1/task/blobs/{sha}/complete", h.open(t.completeUpload))
 }
 
 // taskAPI is TaskService and the task blobs.

@@ -10,8 +10,10 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/web"
 )
 
 // maxTaskBlob is the largest file that a task may give, in bytes.
@@ -39,6 +41,16 @@ func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
 	header.Set("Content-Length", strconv.FormatInt(blob.Size, 10))
 	header.Set("ETag", `"`+sha+`"`)
 	if r.Method == http.MethodHead {
+		return nil
+	}
+	link, err := t.Artifacts.TaskLink(ctx, scope.ProjectID, sha)
+	if err != nil {
+		return err
+	}
+	if link != "" {
+		header.Del("Content-Length")
+		header.Set("Cache-Control", "no-store")
+		http.Redirect(w, r, link, http.StatusTemporaryRedirect)
 		return nil
 	}
 	reader, err := t.Artifacts.OpenBlob(ctx, scope.ProjectID, sha)
@@ -75,6 +87,51 @@ func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// planUpload says how the bytes of an output come: 204, they are there; 200, by the
+// request that is answered, and then complete; 409, by PUT to the server.
+func (t *taskAPI) planUpload(w http.ResponseWriter, r *http.Request) error {
+	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
+	if err != nil {
+		return err
+	}
+	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+		return err
+	}
+	size, err := strconv.ParseInt(r.URL.Query().Get("size"), 10, 64)
+	if err != nil || size < 0 || size > maxTaskBlob {
+		return apperr.New(apperr.Invalid, "?size= is the number of bytes, at most 64 GiB.")
+	}
+	plan, err := t.Artifacts.PlanUpload(ctx, taskIDOf(scope), artifact.Blob{SHA256: chi.URLParam(r, "sha"), Size: size})
+	switch {
+	case err != nil:
+		return err
+	case plan.There:
+		w.WriteHeader(http.StatusNoContent)
+	case plan.Request == nil:
+		return apperr.New(apperr.Conflict, "Send the file to the server.")
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		web.WriteJSON(w, http.StatusOK, "application/json", plan.Request)
+	}
+	return nil
+}
+
+// completeUpload takes what the task gave to the store itself.
+func (t *taskAPI) completeUpload(w http.ResponseWriter, r *http.Request) error {
+	ctx, scope, err := t.task(r.Context(), r.Header, "", "")
+	if err != nil {
+		return err
+	}
+	if err := t.wanted(ctx, scope, r.Header.Get("Authorization")); err != nil {
+		return err
+	}
+	if err := t.Artifacts.FinishUpload(ctx, taskIDOf(scope), chi.URLParam(r, "sha")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusCreated)

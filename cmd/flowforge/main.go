@@ -56,7 +56,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(
-		newServeCommand(), newMigrateCommand(), newLoginCommand(),
+		newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand(),
 		newApplyCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newWhyCommand(), newQuotaCommand(),
 		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newClickHouseEngineCommand(),
 	)

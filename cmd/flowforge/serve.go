@@ -85,6 +85,15 @@ func configFromEnvironment() (app.Config, error) {
 		*s.into = n
 	}
 	c.SpoolMaxBytes = int64(spoolMiB) << 20
+	if err := rolesFromEnvironment(&c); err != nil {
+		return app.Config{}, err
+	}
+	if c.Artifacts, err = artifactsFromEnvironment(); err != nil {
+		return app.Config{}, err
+	}
+	if c.Kube, err = kubeFromEnvironment(os.Environ()); err != nil {
+		return app.Config{}, err
+	}
 	return c, signInFromEnvironment(&c)
 }
 

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/flowforge/flowforge/election"
+	leases "github.com/flowforge/flowforge/election/kubernetes"
+)
+
+// namespaceFile is where a pod finds its own namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// kubernetesElector holds leases by the cluster's Lease API.
+func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
+	var config *rest.Config
+	var err error
+	if path := a.cfg.Kubernetes.Kubeconfig; path != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", path)
+	} else {
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("FLOWFORGE_LEASES=kubernetes: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("FLOWFORGE_LEASES=kubernetes: %w", err)
+	}
+	namespace := a.cfg.Kubernetes.Namespace
+	if namespace == "" {
+		text, err := os.ReadFile(namespaceFile)
+		if err != nil {
+			return nil, fmt.Errorf("FLOWFORGE_LEASE_NAMESPACE is not set, and this is no pod: %w", err)
+		}
+		namespace = strings.TrimSpace(string(text))
+	}
+	return leases.New(c, client, namespace), nil
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/launcher/local"
+)
+
+// openLauncher returns what starts attempts: the cluster, when there is one.
+func (a *App) openLauncher(c *cluster) execution.Launcher {
+	if a.cfg.Attempts != nil {
+		return a.cfg.Attempts
+	}
+	if c != nil {
+		return c.client
+	}
+	return local.New(local.Config{
+		Dir: a.paths.runner(), ServerSocket: a.paths.join("run", "api.sock"), Executable: a.cfg.Executable, Environ: a.cfg.Environ,
+		Version: version(a.cfg.Executable), Logger: a.cfg.Log,
+	})
+}
+
+// runLauncher keeps the runner of this machine alive, where executions are driven.
+// Close ends its tasks.
+func (a *App) runLauncher(launcher execution.Launcher) {
+	l, ok := launcher.(interface {
+		Run(ctx context.Context) error
+		Shutdown(ctx context.Context) error
+	})
+	if !ok || !a.cfg.Roles.Have(Scheduler) {
+		return
+	}
+	a.background("the launcher", l.Run)
+	a.onStop(func() { a.within(5*time.Second, "not every task stopped in good order", l.Shutdown) })
+}
+
+// sharedLauncher names a launcher that every server has.
+const sharedLauncher = "shared"
+
+// launcherName is who answers for the attempts that this server starts: "" is itself.
+func (a *App) launcherName() string {
+	if a.cfg.Attempts != nil || a.cfg.Kube != nil {
+		return sharedLauncher
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/flowforge/flowforge/election"
+	"github.com/flowforge/flowforge/jobs"
+)
+
+const (
+	drainLimit  = 3 * time.Second // for drive loops to write what they have
+	settleLimit = 2 * time.Second // for the first look at who leads
+)
+
+// startScheduler runs for the lease of the scheduler until Close, which gives it back
+// when the drive loops have ended. It returns once this process leads or has seen
+// another that does, so that who is served first finds somebody who knows.
+func (a *App) startScheduler(ctx context.Context, p *parts) error {
+	settled := make(chan struct{}, 1)
+	settle := func() {
+		select {
+		case settled <- struct{}{}:
+		default:
+		}
+	}
+	elector, err := a.elector(p, election.Scheduler, settle)
+	if err != nil {
+		return err
+	}
+	a.background("the lease of the scheduler", func(ctx context.Context) error {
+		return elector.Run(ctx, func(ctx context.Context, term election.Term) error { return a.leadScheduler(ctx, p, term, settle) })
+	})
+	limit := time.NewTimer(settleLimit)
+	defer limit.Stop()
+	select {
+	case <-settled:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// leadScheduler drives executions until ctx ends.
+func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, ready func()) error {
+	// The former loops are fenced before anything is counted that they hold.
+	if err := p.executions.TakeOver(ctx, term.Number); err != nil {
+		return err
+	}
+	if err := p.quotas.TakeOver(ctx); err != nil {
+		return err
+	}
+	defer p.quotas.StepDown()
+	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}), jobs.DriveQueues()...)
+	if err != nil {
+		return err
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	p.leads.Store(true)
+	defer p.leads.Store(false)
+	ready()
+	// Lead outlives ctx until the loops have ended: they renew their leases by it.
+	leading, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stopped := context.AfterFunc(ctx, func() {
+		p.leads.Store(false)
+		a.within(drainLimit, "the drive loops did not stop in good order", client.Stop)
+		end()
+	})
+	err = p.executions.Lead(leading)
+	if stopped() { // it ended by itself
+		a.within(drainLimit, "the drive loops did not stop in good order", client.Stop)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// elector is how this process runs for a lease. other is told when somebody else has it.
+func (a *App) elector(p *parts, name string, other func()) (election.Elector, error) {
+	c := election.Config{
+		Pool: p.pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
+	}
+	if a.cfg.Leases == LeasesKubernetes {
+		return a.kubernetesElector(c)
+	}
+	return election.NewPostgres(c), nil
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/handlers"
+)
+
+// serve answers on every address of this server.
+func (a *App) serve(p *parts) {
+	if a.taskListener != nil {
+		a.start(a.taskListener, handlers.TaskRoutes(a.deps(p, false)))
+	}
+	a.start(a.listener, a.handler(p, false))
+}
+
+// handler returns what is answered on the network, or on the socket in the data
+// directory. A server without the role web answers other servers and probes alone.
+func (a *App) handler(p *parts, onSocket bool) http.Handler {
+	site := handlers.Routes(a.deps(p, onSocket))
+	if onSocket {
+		return site
+	}
+	if !a.cfg.Roles.Have(Web) {
+		site = a.inside(site)
+	}
+	return p.hops.received(site)
+}
+
+// inside is the site of a server that only others and probes talk to.
+func (a *App) inside(site http.Handler) http.Handler {
+	leader := handlers.NewLeader()
+	scheduler := a.cfg.Roles.Have(Scheduler)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
+		sent := scheduler && r.Header.Get(hopHeader) != "" && (leader.Needs(r) || leader.Prefers(r))
+		if !probe && !sent {
+			http.Error(w, "This server has no pages; another one of the installation has.", http.StatusNotFound)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
+}
+
+// checks are what /readyz asks.
+func (a *App) checks(p *parts) []handlers.Check {
+	return append([]handlers.Check{
+		{Name: "serving", Required: true, Ready: a.serving},
+		{Name: "postgres", Required: true, Ready: p.pool.Ping},
+		{Name: "clickhouse", Ready: p.telemetry.Ready},
+		{Name: "quotas", Ready: p.quotas.Ready},
+	}, storeChecks(p)...)
+}
+
+// serving fails as soon as the server is asked to stop.
+func (a *App) serving(context.Context) error {
+	if a.stopping.Load() {
+		return apperr.New(apperr.Unavailable, "The server is stopping.")
+	}
+	return nil
+}
+
+// internalURL is where other servers reach this one.
+func (a *App) internalURL() string {
+	if a.cfg.AdvertiseAddr != "" {
+		return "http://" + a.cfg.AdvertiseAddr
+	}
+	return "http://" + reachable(a.listener.Addr())
+}
+
+// taskURL is where tasks reach the server.
+func (a *App) taskURL() string {
+	switch {
+	case a.cfg.TaskURL != "":
+		return a.cfg.TaskURL
+	case a.taskListener != nil:
+		return "http://" + reachable(a.taskListener.Addr())
+	default:
+		return "http://" + a.Addr()
+	}
+}
+
+// reachable is an address as others may use it: one that stands for every address of
+// the machine becomes that of its name.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	_, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	host := "127.0.0.1"
+	if name, err := os.Hostname(); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if ips, err := net.DefaultResolver.LookupIPAddr(ctx, name); err == nil && len(ips) > 0 {
+			host = ips[0].IP.String()
+		}
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/flowforge/flowforge/app"
+)
+
+// artifactsFromEnvironment reads where artifacts are kept. The credentials of an
+// object store are the AWS SDK's to find.
+func artifactsFromEnvironment() (app.Artifacts, error) {
+	pathStyle, err := flag("FLOWFORGE_S3_PATH_STYLE")
+	return app.Artifacts{
+		Location: os.Getenv("FLOWFORGE_ARTIFACTS"), Endpoint: os.Getenv("FLOWFORGE_S3_ENDPOINT"),
+		PublicEndpoint: os.Getenv("FLOWFORGE_S3_PUBLIC_ENDPOINT"), PathStyle: pathStyle, Direct: os.Getenv("FLOWFORGE_S3_DIRECT"),
+	}, err
+}
+
+// flag reads a setting that is true or false, and false when it is not set.
+func flag(name string) (bool, error) {
+	v, err := strconv.ParseBool(setting(name, "false"))
+	if err != nil {
+		return false, fmt.Errorf("%s %q: write true or false", name, os.Getenv(name))
+	}
+	return v, nil
+}
