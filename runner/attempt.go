@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -240,6 +241,9 @@ func (a *attempt) work() ending {
 	p, err := a.s.slots.take(a.spec.TaskId, key)
 	if err != nil {
 		return startFailed("The attempt's folder could not be made: " + err.Error() + ".")
+	}
+	if pod := a.s.config.Pod; pod != nil && pod.Private != "" && len(a.spec.Secrets) > 0 {
+		p.inputs = filepath.Join(pod.Private, "inputs.json")
 	}
 	a.mu.Lock()
 	a.paths = p

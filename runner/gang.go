@@ -132,6 +132,7 @@ func (g *gang) environment(spec *flowforgev1.AttemptSpec, members []*flowforgev1
 		"MASTER_ADDR": members[0].Address, "MASTER_PORT": port,
 		"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
 		"NODE_RANK": rank, "GROUP_RANK": rank, "GROUP_WORLD_SIZE": size,
+		"PET_MASTER_ADDR": members[0].Address, "PET_MASTER_PORT": port, // as torchrun reads them
 		"FLOWFORGE_RANK": rank, "FLOWFORGE_WORLD_SIZE": size,
 	}
 }

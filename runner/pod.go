@@ -27,6 +27,7 @@ type Pod struct {
 	Address     string        // IP address at which the other pods of a gang reach it
 	GangTimeout time.Duration // how long the pods of a gang wait for each other
 	Scratch     string        // folder for the homes and temporary files of tasks
+	Private     string        // folder in memory for what holds secrets; "": among the others
 }
 
 // commandGrace is how long a command may take from SIGTERM on, when it asks for grace.

@@ -37,6 +37,8 @@ func kubeSettings() map[string]kubeSetting {
 		"IMAGE_TIMEOUT":    duration(func(c *kube.ControllerConfig) *time.Duration { return &c.ImageTimeout }),
 		"START_TIMEOUT":    duration(func(c *kube.ControllerConfig) *time.Duration { return &c.StartTimeout }),
 		"PENDING_TIMEOUT":  duration(func(c *kube.ControllerConfig) *time.Duration { return &c.PendingTimeout }),
+		"RESIDENT_MAX":     count(func(c *kube.ControllerConfig, n int) { c.ResidentMax = n }),
+		"RESIDENT_IDLE":    duration(func(c *kube.ControllerConfig) *time.Duration { return &c.ResidentIdle }),
 		"LOST_AFTER":       duration(func(c *kube.ControllerConfig) *time.Duration { return &c.LostAfter }),
 		"KEEP_FAILED":      duration(func(c *kube.ControllerConfig) *time.Duration { return &c.KeepFailed }),
 		"GPU_TYPES":        kubeGPUTypes,

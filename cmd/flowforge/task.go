@@ -115,6 +115,7 @@ func podConfig(dir string) (runner.Config, error) {
 	}
 	config.Pod = &runner.Pod{
 		Rank: rank, Address: os.Getenv("FLOWFORGE_POD_IP"), Scratch: filepath.Join(config.Dir, "scratch"),
+		Private: os.Getenv("FLOWFORGE_PRIVATE_DIR"),
 	}
 	if config.Pod.Grace, err = seconds("FLOWFORGE_TERMINATION_GRACE"); err != nil {
 		return config, err

@@ -41,6 +41,8 @@ type Config struct {
 	ImageTimeout   time.Duration // from the first failure to pull an image to the attempt's end; 0: 5 minutes
 	StartTimeout   time.Duration // for containers that cannot be made; 0: 5 minutes
 	PendingTimeout time.Duration // for pods that no machine takes; 0: for ever
+	ResidentMax    int           // warm pods of one project; 0: none
+	ResidentIdle   time.Duration // after which a warm pod without work ends; 0: 2 minutes
 	LostAfter      time.Duration // for which pods stay with a silent machine; 0: 5 s
 
 	PodSecurity string            // level of the projects' namespaces; "": restricted

@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/resident"
+)
+
+// openResident lets warm pods run small attempts, where the platform's operator
+// allows them.
+func (a *App) openResident(p *parts, c *cluster) {
+	if c.config.ResidentMax <= 0 {
+		return
+	}
+	p.resident = resident.New(p.pool, p.signer, time.Now)
+	c.warm = kube.NewWarm(c.client, p.resident, func(ctx context.Context, seen []launcher.Observation) error {
+		return p.executions.Observe(ctx, seen)
+	})
+}
+
+// scaleResident keeps the warm pods until ctx ends, beside who watches the cluster.
+func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster) error {
+	if c.warm == nil {
+		return nil
+	}
+	return kube.NewResidentScaler(kube.ResidentConfig{
+		Client: c.client, Floor: p.resident, Observe: p.executions.Observe, Max: c.config.ResidentMax, Idle: c.config.ResidentIdle,
+	}).Run(ctx)
+}
