@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/flowforge/flowforge/launcher/kube/outcome"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
 const (
@@ -136,12 +137,29 @@ func (c *Controller) reapOnce(ctx context.Context) error {
 			c.spare(p)
 			continue
 		}
+		c.reapGang(p)
 		group.Go(func() error { return c.remove(ctx, p) })
 	}
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("remove pods: %w", err)
 	}
 	return nil
+}
+
+// reapGang has the other pods of an attempt that is over removed with this one.
+func (c *Controller) reapGang(p *corev1.Pod) {
+	if p.Labels[pod.LabelRank] == "" {
+		return
+	}
+	siblings, err := c.pods.GetIndexer().ByIndex(byGang, taskOf(p))
+	if err != nil {
+		return
+	}
+	for _, obj := range siblings {
+		if sibling, ok := obj.(*corev1.Pod); ok && sibling.DeletionTimestamp == nil && sibling.UID != p.UID {
+			c.reapSoon(sibling)
+		}
+	}
 }
 
 // spare keeps a pod whose attempt is alive. One that ended is asked about again;

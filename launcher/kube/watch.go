@@ -12,7 +12,11 @@ import (
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
-const byMachine = "machine"
+// Indexes of pods.
+const (
+	byMachine = "machine"
+	byGang    = "gang" // the pods of attempts that have several
+)
 
 // open makes the informers. What they keep of an object is what judging needs:
 // with thousands of pods the rest would be most of the memory.
@@ -27,6 +31,12 @@ func (c *Controller) open() error {
 		c.pods.SetTransform(slimPod), c.machines.SetTransform(slimMachine), c.namespaces.SetTransform(slimNamespace),
 		c.pods.AddIndexers(cache.Indexers{
 			byMachine: func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }, //nolint:forcetypeassert // the informer holds pods alone
+			byGang: func(obj any) ([]string, error) {
+				if p := obj.(*corev1.Pod); p.Labels[pod.LabelRank] != "" { //nolint:forcetypeassert // the informer holds pods alone
+					return []string{taskOf(p)}, nil
+				}
+				return nil, nil
+			},
 		}),
 	)
 	_, errPods := c.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
