@@ -67,6 +67,8 @@ class Client:
             print(f"{name} {message}{extra}", flush=True)
             return
         entry = {"timestamp": _now(), "level": name, "message": str(message), "stream": "sdk"}
+        if self._config.rank is not None:
+            fields = {"rank": self._config.rank, **fields}
         if fields:
             entry["extra"] = json.dumps(fields, default=str)
         self._sending().add("logs", entry)
@@ -87,6 +89,8 @@ class Client:
             print(f"METRIC {name}={value}{at}", flush=True)
             return
         entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _number(value)}
+        if self._config.rank is not None:
+            tags = {"rank": str(self._config.rank), **(tags or {})}
         if tags:
             entry["tags"] = {str(key): str(text) for key, text in tags.items()}
         if step is not None:

@@ -21,6 +21,10 @@ class Config:
     checkpoints: Optional[Path] = None  # directory that survives retries
     spool: Optional[Path] = None  # directory for what could not be sent
     preempted: Optional[Path] = None  # exists once the task has to make room for others
+    rank: Optional[int] = None  # of this process among the pods of the task
+    ca: str = ""  # file that verifies the server; empty: the system's
+    cert: str = ""  # files that show the server who calls
+    key: str = ""
 
     @property
     def inside(self) -> bool:
@@ -33,6 +37,7 @@ class Config:
             value = env.get(name)
             return Path(value) if value else None
 
+        rank = env.get("FLOWFORGE_RANK", "")
         return cls(
             task_id=env.get("FLOWFORGE_TASK_ID", ""),
             workflow_id=env.get("FLOWFORGE_WORKFLOW_ID", ""),
@@ -43,4 +48,8 @@ class Config:
             checkpoints=path("FLOWFORGE_CHECKPOINTS"),
             spool=path("FLOWFORGE_SPOOL"),
             preempted=path("FLOWFORGE_PREEMPTED"),
+            rank=int(rank) if rank.isdigit() else None,
+            ca=env.get("FLOWFORGE_TASK_CA", ""),
+            cert=env.get("FLOWFORGE_TASK_CERT", ""),
+            key=env.get("FLOWFORGE_TASK_KEY", ""),
         )

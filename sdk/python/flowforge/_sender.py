@@ -43,6 +43,7 @@ class Sender:
         self._deadline: Optional[float] = None  # set by close
         self._thread: Optional[threading.Thread] = None
         self._sequence = 0
+        self._offset = 37 * (config.rank or 0)  # processes of several pods have the same numbers
         self._spooled = 0
         self._warned = False
 
@@ -107,7 +108,7 @@ class Sender:
     def _next_sequence(self) -> int:
         # Grows with time and differs between the processes of one task.
         now = (time.time_ns() // 1000) << 10
-        self._sequence = max(self._sequence + 1024, now | (os.getpid() & 1023))
+        self._sequence = max(self._sequence + 1024, now | ((os.getpid() + self._offset) & 1023))
         return self._sequence
 
     def _start(self) -> None:

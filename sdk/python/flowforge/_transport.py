@@ -30,8 +30,14 @@ class Transport:
 
         url = urlsplit(self._config.endpoint)
         secure = url.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(url.hostname or "", url.port, timeout=timeout)
+        connection: http.client.HTTPConnection
+        if secure:
+            context = self._certificates()
+            connection = http.client.HTTPSConnection(
+                url.hostname or "", url.port, timeout=timeout, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout)
         headers = {
             "Authorization": "Bearer " + self._config.token,
             "Connect-Protocol-Version": "1",
@@ -47,6 +53,18 @@ class Transport:
         finally:
             connection.close()
         return self._read(response.status, body)
+
+    def _certificates(self) -> Any:
+        """Return how the server is verified, and what is shown to it; None: as the system does."""
+        config = self._config
+        if not config.ca and not config.cert:
+            return None
+        import ssl
+
+        context = ssl.create_default_context(cafile=config.ca or None)
+        if config.cert:
+            context.load_cert_chain(config.cert, config.key or None)
+        return context
 
     @staticmethod
     def _read(status: int, body: bytes) -> Dict[str, Any]:
