@@ -1,0 +1,266 @@
+package observability
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Sources are what a scrape asks. Each says what is so now; one that fails or is nil is
+// left out of the answer.
+type Sources struct {
+	Work    func(context.Context) ([]Work, error)
+	Jobs    func(context.Context) ([]Jobs, error)
+	Waiting func(context.Context) ([]Waiting, error) // nil from who does not schedule
+	Quotas  func(context.Context) ([]Quota, error)   // the same
+	Leases  func(context.Context) ([]Lease, error)
+	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
+	Spool   func() Spool
+	Pool    func() Pool
+	Failed  func(source string, err error)
+}
+
+// Work counts the live executions of a tenant in a state, and their nodes by state.
+type Work struct {
+	Tenant, State string
+	Executions    int64
+	Nodes         map[string]int64
+}
+
+// Jobs counts what stands in a queue of background jobs.
+type Jobs struct {
+	Queue, State string
+	N            int64
+}
+
+// Waiting counts requests that are not admitted yet.
+type Waiting struct {
+	Tenant, Reason string
+	N              int64
+	Oldest         time.Duration
+}
+
+// Quota is what a tenant, or "all" of them, may have of a resource and has.
+type Quota struct {
+	Tenant, Resource string
+	Limit            *int64
+	Used, Waiting    int64
+}
+
+// Lease is who does what only one process does at a time.
+type Lease struct {
+	Name string
+	Term int64
+	Ours bool
+}
+
+// Cluster is the state of the cluster that attempts run in.
+type Cluster struct {
+	Answers  bool
+	Machines map[string]int64 // by "ready" and "not_ready"
+	Pods     map[string]int64 // by state
+	GPUs     map[string]GPUs  // by type
+}
+
+// GPUs counts GPUs of one type.
+type GPUs struct{ Total, Used int64 }
+
+// Spool is what of logs and metrics waits for ClickHouse.
+type Spool struct {
+	Records, Bytes, MaxBytes, Refused int64
+	ClickHouse                        bool // it answers
+}
+
+// Pool counts connections to Postgres.
+type Pool struct{ Used, Idle, Most int64 }
+
+// scrapeWithin bounds one look at all sources.
+const scrapeWithin = 10 * time.Second
+
+// Watch adds what sources say to every scrape.
+func (m *Metrics) Watch(s Sources) {
+	failures := m.counter("scrape_errors_total", "Parts of a scrape that could not be told.", "source")
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster"} {
+		failures.WithLabelValues(source)
+	}
+	failed := s.Failed
+	s.Failed = func(source string, err error) {
+		failures.WithLabelValues(source).Inc()
+		if failed != nil {
+			failed(source, err)
+		}
+	}
+	m.registry.MustRegister(&snapshot{sources: s, tenants: m.tenants})
+}
+
+// snapshot asks the sources when it is collected.
+type snapshot struct {
+	sources Sources
+	tenants *tenants
+	one     sync.Mutex // a scrape at a time
+}
+
+// Describe implements prometheus.Collector: what comes is known when it comes.
+func (*snapshot) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (s *snapshot) Collect(out chan<- prometheus.Metric) {
+	s.one.Lock()
+	defer s.one.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeWithin)
+	defer cancel()
+	emit := func(f family) { f.emit(out) }
+	ask(ctx, s, "work", s.sources.Work, func(work []Work) { s.work(work, emit) })
+	ask(ctx, s, "jobs", s.sources.Jobs, func(jobs []Jobs) {
+		f := gauges("jobs", "Background jobs by queue and state.", "queue", "state")
+		for _, j := range jobs {
+			f.add(float64(j.N), j.Queue, j.State)
+		}
+		emit(f)
+	})
+	ask(ctx, s, "waiting", s.sources.Waiting, func(waiting []Waiting) { s.waiting(waiting, emit) })
+	ask(ctx, s, "quotas", s.sources.Quotas, func(quotas []Quota) { s.quotas(quotas, emit) })
+	ask(ctx, s, "leases", s.sources.Leases, func(leases []Lease) {
+		term := gauges("lease_term", "The term of a lease; it grows with every change of its holder.", "lease")
+		ours := gauges("lease_leader", "1 where this process holds the lease.", "lease")
+		for _, l := range leases {
+			term.add(float64(l.Term), l.Name)
+			ours.add(number(l.Ours), l.Name)
+		}
+		emit(term)
+		emit(ours)
+	})
+	ask(ctx, s, "cluster", s.sources.Cluster, func(c *Cluster) { cluster(c, emit) })
+	s.local(emit)
+}
+
+// ask calls source and then, unless it failed, told.
+func ask[T any](ctx context.Context, s *snapshot, name string, source func(context.Context) (T, error), told func(T)) {
+	if source == nil {
+		return
+	}
+	answer, err := source(ctx)
+	if err != nil {
+		s.sources.Failed(name, err)
+		return
+	}
+	told(answer)
+}
+
+func (s *snapshot) work(work []Work, emit func(family)) {
+	executions := gauges("executions", "Executions that have not ended, by state and tenant.", "state", "tenant")
+	nodes := gauges("nodes", "Nodes of executions that have not ended, by state and tenant.", "state", "tenant")
+	for _, w := range work {
+		tenant := s.tenants.label(w.Tenant)
+		executions.add(float64(w.Executions), w.State, tenant)
+		for _, state := range slices.Sorted(maps.Keys(w.Nodes)) {
+			nodes.add(float64(w.Nodes[state]), state, tenant)
+		}
+	}
+	emit(executions)
+	emit(nodes)
+}
+
+func (s *snapshot) waiting(waiting []Waiting, emit func(family)) {
+	requests := gauges("waiting_requests", "Nodes and executions that are not admitted yet, told by the scheduler's leader.", "reason", "tenant")
+	oldest := 0.0
+	for _, w := range waiting {
+		requests.add(float64(w.N), w.Reason, s.tenants.label(w.Tenant))
+		oldest = max(oldest, w.Oldest.Seconds())
+	}
+	age := gauges("waiting_oldest_seconds", "Age of the request that has waited longest, told by the scheduler's leader.")
+	age.add(oldest)
+	emit(requests)
+	emit(age)
+}
+
+func (s *snapshot) quotas(quotas []Quota, emit func(family)) {
+	used := gauges("quota_used", "What runs and what room is set aside for, in the resource's unit, told by the scheduler's leader.", "tenant", "resource")
+	limit := gauges("quota_limit", "The limit of a tenant; tenant \"all\" is the installation.", "tenant", "resource")
+	asked := gauges("quota_waiting", "What waiting requests ask for.", "tenant", "resource")
+	for _, q := range quotas {
+		tenant := q.Tenant
+		if tenant != AllTenants {
+			tenant = s.tenants.label(tenant)
+		}
+		used.add(float64(q.Used), tenant, q.Resource)
+		asked.add(float64(q.Waiting), tenant, q.Resource)
+		if q.Limit != nil {
+			limit.add(float64(*q.Limit), tenant, q.Resource)
+		}
+	}
+	emit(used)
+	emit(limit)
+	emit(asked)
+}
+
+// AllTenants is the Tenant of a Quota of the whole installation.
+const AllTenants = "all"
+
+func cluster(c *Cluster, emit func(family)) {
+	if c == nil {
+		return
+	}
+	answers := gauges("cluster_answers", "1 while the cluster's API answers the launcher's leader.")
+	answers.add(number(c.Answers))
+	machines := gauges("cluster_machines", "Machines of the cluster.", "state")
+	for state, n := range c.Machines {
+		machines.add(float64(n), state)
+	}
+	pods := gauges("cluster_pods", "Pods of attempts.", "state")
+	for state, n := range c.Pods {
+		pods.add(float64(n), state)
+	}
+	total := gauges("cluster_gpus", "GPUs that the cluster has.", "type")
+	used := gauges("cluster_gpus_used", "GPUs that pods of anybody request.", "type")
+	for kind, g := range c.GPUs {
+		total.add(float64(g.Total), kind)
+		used.add(float64(g.Used), kind)
+	}
+	for _, f := range []family{answers, machines, pods, total, used} {
+		emit(f)
+	}
+}
+
+// local is what the process knows of itself.
+func (s *snapshot) local(emit func(family)) {
+	if s.sources.Spool != nil {
+		spool := s.sources.Spool()
+		for _, v := range []struct {
+			name, help string
+			value      float64
+		}{
+			{"spool_records", "Log lines and metric points that wait on this server's disk for ClickHouse.", float64(spool.Records)},
+			{"spool_bytes", "Bytes of them.", float64(spool.Bytes)},
+			{"spool_max_bytes", "Bytes that the spool may have.", float64(spool.MaxBytes)},
+			{"clickhouse_up", "1 while ClickHouse takes what is sent to it.", number(spool.ClickHouse)},
+		} {
+			f := gauges(v.name, v.help)
+			f.add(v.value)
+			emit(f)
+		}
+		refused := gauges("spool_refused_total", "Log lines and metric points that were refused because the spool or its disk was full.")
+		refused.kind = prometheus.CounterValue
+		refused.add(float64(spool.Refused))
+		emit(refused)
+	}
+	if s.sources.Pool != nil {
+		pool := s.sources.Pool()
+		f := gauges("database_connections", "Connections to Postgres.", "state")
+		f.add(float64(pool.Used), "used")
+		f.add(float64(pool.Idle), "idle")
+		f.add(float64(pool.Most), "max")
+		emit(f)
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
