@@ -57,6 +57,7 @@ type taskServer struct {
 	mu           sync.Mutex
 	changed      chan struct{}
 	http         *http.Server
+	more         []*http.Server // at other addresses
 	finished     map[string]*flowforgev1.Finished
 	started      map[string]int
 	beats        map[string]int
@@ -65,7 +66,11 @@ type taskServer struct {
 	doubled      int                                         // log entries that came twice
 	changedLines int                                         // log entries that came twice with another content
 	metrics      map[string]int
+	points       map[string]map[string]int // task → metric → points
 	cancel       map[string]bool
+	preempt      map[string]bool
+	refused      map[string]bool // tasks whose token is not good
+	folders      map[string]string
 	blobs        map[string][]byte
 	secrets      map[string]string
 	refuse       int // status that PUT answers, 0: takes it
@@ -78,6 +83,7 @@ func newTaskServer(t testing.TB) *taskServer {
 		changed:  make(chan struct{}),
 		finished: map[string]*flowforgev1.Finished{}, started: map[string]int{}, beats: map[string]int{},
 		logs: map[string]map[string]*flowforgev1.LogEntry{}, metrics: map[string]int{},
+		points: map[string]map[string]int{}, preempt: map[string]bool{}, refused: map[string]bool{}, folders: map[string]string{},
 		cancel: map[string]bool{}, blobs: map[string][]byte{},
 	}
 	s.listen(t)
@@ -113,9 +119,11 @@ func (s *taskServer) listen(t testing.TB) {
 
 func (s *taskServer) stop() {
 	s.mu.Lock()
-	server := s.http
+	servers := append([]*http.Server{s.http}, s.more...)
 	s.mu.Unlock()
-	_ = server.Close()
+	for _, server := range servers {
+		_ = server.Close()
+	}
 }
 
 func (s *taskServer) blob(w http.ResponseWriter, r *http.Request) {
@@ -159,6 +167,10 @@ func (s *taskServer) Deliver(_ context.Context, req *connect.Request[flowforgev1
 	resp := &flowforgev1.DeliverResponse{}
 	for _, report := range req.Msg.Reports {
 		id := report.TaskId
+		if s.refused[id] {
+			resp.Results = append(resp.Results, &flowforgev1.ReportResult{Refused: true})
+			continue
+		}
 		switch r := report.Report.(type) {
 		case *flowforgev1.AttemptReport_Started:
 			s.started[id]++
@@ -169,7 +181,7 @@ func (s *taskServer) Deliver(_ context.Context, req *connect.Request[flowforgev1
 		case *flowforgev1.AttemptReport_Telemetry:
 			s.telemetry(id, r.Telemetry)
 		}
-		resp.Results = append(resp.Results, &flowforgev1.ReportResult{Accepted: true, Cancel: s.cancel[id]})
+		resp.Results = append(resp.Results, &flowforgev1.ReportResult{Accepted: true, Cancel: s.cancel[id], Preempt: s.preempt[id]})
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -178,6 +190,12 @@ func (s *taskServer) Deliver(_ context.Context, req *connect.Request[flowforgev1
 
 func (s *taskServer) telemetry(id string, t *flowforgev1.Telemetry) {
 	s.metrics[id] += len(t.Metrics)
+	for _, m := range t.Metrics {
+		if s.points[id] == nil {
+			s.points[id] = map[string]int{}
+		}
+		s.points[id][m.Name]++
+	}
 	if s.logs[id] == nil {
 		s.logs[id] = map[string]*flowforgev1.LogEntry{}
 	}

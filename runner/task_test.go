@@ -24,8 +24,10 @@ func (s *taskServer) tcp(t *testing.T) string {
 	mux.Handle(flowforgev1connect.NewTaskServiceHandler(s))
 	mux.HandleFunc("/api/v1/task/blobs/{sha}", s.blob)
 	server := &http.Server{Handler: mux}
+	s.mu.Lock()
+	s.more = append(s.more, server)
+	s.mu.Unlock()
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
 	return "http://" + listener.Addr().String()
 }
 
