@@ -46,7 +46,10 @@ func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
 	}
 	var refused []fair.Refusal
 	var err error
-	if a.granted, refused, err = l.service.quota.Admit(ctx, q, a.round); err != nil {
+	began := time.Now()
+	a.granted, refused, err = l.service.quota.Admit(ctx, q, a.round)
+	l.service.config.Meter.Took(MeterAdmission, time.Since(began))
+	if err != nil {
 		return a, fmt.Errorf("admit: %w", err)
 	}
 	now := l.service.now()
@@ -102,6 +105,7 @@ func (l *loop) enter(g fair.Grant, now time.Time) {
 // refuse keeps why something waits, and says so once for each cause.
 func (l *loop) refuse(r fair.Refusal, now time.Time) {
 	reason := r.Reason
+	l.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	if r.Key.Node == fair.ExecutionItself {
 		if l.waits == nil || l.waits.Code != reason.Code {
 			l.event(eventRow{At: now, Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})

@@ -80,6 +80,8 @@ type Config struct {
 	// Crash, when set, is called with the name of each point of a transition
 	// where a crash must do no harm. Tests end the process there.
 	Crash func(point string)
+	// Meter, when set, is told how often things happen and how long they take.
+	Meter Meter
 
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -110,7 +112,7 @@ func (t Timing) withDefaults() Timing {
 	setDefault(&t.DeadlineGrace, 30*time.Second)
 	setDefault(&t.Poll, 2*time.Second)
 	setDefault(&t.ReportGrace, 3*time.Second)
-	setDefault(&t.Missing, 20*time.Second)
+	setDefault(&t.Missing, 30*time.Second)
 	setDefault(&t.Silence, 15*time.Minute)
 	return t
 }
@@ -136,6 +138,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Crash == nil {
 		c.Crash = func(string) {}
+	}
+	if c.Meter == nil {
+		c.Meter = noMeter{}
 	}
 	if c.OnFinished == nil {
 		c.OnFinished = func(context.Context, uuid.UUID) error { return nil }

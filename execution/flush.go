@@ -20,6 +20,7 @@ func (l *loop) flush(ctx context.Context) error {
 	var a admission
 	crash := l.service.config.Crash
 	crash("flush.begin")
+	began := time.Now()
 	// A flush that has begun ends even when the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
@@ -44,6 +45,8 @@ func (l *loop) flush(ctx context.Context) error {
 		return err
 	}
 	crash("flush.committed")
+	l.service.config.Meter.Took(MeterTransition, time.Since(began))
+	l.service.countNodes(b.nodes)
 	starts, stops, preempts := b.starts, b.stops, b.preempts
 	b.answer(true)
 	l.batch = newBatch()

@@ -151,6 +151,7 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 		if errors.Is(err, context.Canceled) {
 			return
 		}
+		config.Meter.Count(MeterLauncherError, "start", 1)
 		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
 		st.service.live.post(st.execution, message{retry: nodes, away: errors.Is(err, launcher.ErrAway)})
 		return
@@ -171,6 +172,7 @@ func (st *starter) stopAll(ctx context.Context, stops []launcher.Ref) bool {
 		if ctx.Err() != nil {
 			return false
 		}
+		config.Meter.Count(MeterLauncherError, "stop", 1)
 		config.Logger.Warn("stop attempts", "execution", st.execution, "count", len(stops), "error", err)
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,47 @@
+package execution
+
+import (
+	"time"
+
+	"github.com/flowforge/flowforge/dag"
+)
+
+// Meter is told how often things happen and how long they take. It is called while
+// others wait: it does not block.
+type Meter interface {
+	Took(what string, d time.Duration)
+	Count(what, label string, n int)
+}
+
+// What a Meter is told of. Labels are the state of a node, the code of a reason, the
+// call of the launcher.
+const (
+	MeterTransition    = "transition"     // from the decision to its being durable
+	MeterAdmission     = "admission"      // one question to the quotas
+	MeterNodeState     = "node_state"     // a node has come to a state
+	MeterRefusal       = "refusal"        // a request was not admitted at once
+	MeterRetry         = "retry"          // an attempt is tried again
+	MeterLauncherError = "launcher_error" // a call failed and is repeated
+)
+
+// noMeter tells nobody.
+type noMeter struct{}
+
+func (noMeter) Took(string, time.Duration) {}
+func (noMeter) Count(string, string, int)  {}
+
+// countNodes tells what became of the nodes of a batch that is written.
+func (s *Service) countNodes(nodes map[int]*nodeRow) {
+	states := map[dag.State]int{}
+	for _, n := range nodes {
+		if n.State != n.FromState || n.Attempt != n.FromAttempt {
+			states[n.State]++
+		}
+	}
+	for state, n := range states {
+		s.config.Meter.Count(MeterNodeState, string(state), n)
+	}
+	if n := states[dag.Retrying]; n > 0 {
+		s.config.Meter.Count(MeterRetry, "", n)
+	}
+}
