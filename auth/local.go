@@ -94,6 +94,7 @@ func LoadSecret(path string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
+	half := err == nil // one from a disk that was full
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
 		return "", fmt.Errorf("make secret: %w", err)
@@ -108,7 +109,12 @@ func LoadSecret(path string) (string, error) {
 	if err := errors.Join(werr, tmp.Sync(), tmp.Close()); err != nil {
 		return "", fmt.Errorf("write secret: %w", err)
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	if half {
+		err = os.Rename(tmp.Name(), path)
+	} else if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) { // another server of the same folder was quicker
+		return LoadSecret(path)
+	}
+	if err != nil {
 		return "", fmt.Errorf("write secret: %w", err)
 	}
 	return secret, nil

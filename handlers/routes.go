@@ -27,7 +27,7 @@ func Routes(d Deps) http.Handler {
 		h.MountTask(r)
 	})
 	r.Group(func(r chi.Router) {
-		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit)
+		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, h.atLeader)
 		r.Get("/login", h.open(h.loginPage))
 		r.Post("/login", h.open(h.login))
 		r.Get("/login/{provider}", h.open(h.providerLogin))
@@ -41,6 +41,19 @@ func Routes(d Deps) http.Handler {
 		h.mountScheduler(r)
 		h.pages(r)
 	})
+	return r
+}
+
+// TaskRoutes returns what attempts call, and nothing else but /healthz.
+func TaskRoutes(d Deps) http.Handler {
+	h := &Handlers{Deps: d, drawings: newDrawings()}
+	r := chi.NewRouter()
+	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, h.bodies().Middleware)
+	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
+		return apperr.New(apperr.NotFound, "There is nothing at %s for tasks.", r.URL.Path)
+	}))
+	r.Get("/healthz", h.open(h.healthz))
+	h.MountTask(r)
 	return r
 }
 

@@ -1,0 +1,138 @@
+package ha_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rounds is how often a leader is taken away, half of them by a kill: FLOWFORGE_HA_ROUNDS.
+func rounds(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv("FLOWFORGE_HA_ROUNDS"))
+	if err != nil {
+		return 50
+	}
+	return n
+}
+
+// The leader is killed, or frozen and thawed again, over and over while executions run:
+// another one goes on each time, and nothing is lost or done twice.
+func TestLeaderIsKilledAndFrozen(t *testing.T) {
+	t.Parallel()
+	in := setup(t)
+	front := in.start("web,worker")
+	in.start("scheduler,launcher")
+	in.start("scheduler,launcher")
+	in.register(front, chain)
+	load := in.load(front, "chain")
+	var kills, freezes []time.Duration
+	for round := range rounds(t) {
+		leader := in.leader()
+		if round%2 == 0 {
+			kills = append(kills, in.kill(leader))
+		} else {
+			freezes = append(freezes, in.freeze(leader))
+		}
+	}
+	in.checkAll(load(), "SUCCEEDED")
+	in.record("kill", kills)
+	in.record("freeze", freezes)
+}
+
+// load launches executions by way of s, a few at a time, until the function that it
+// returns is called, which answers how many there were.
+func (in *installation) load(s *server, name string) func() int {
+	stop := make(chan struct{})
+	var count int
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			in.launch(s, name)
+			count++
+		}
+	})
+	var once sync.Once
+	end := func() { once.Do(func() { close(stop) }); all.Wait() }
+	in.t.Cleanup(end)
+	return func() int {
+		end()
+		return count
+	}
+}
+
+// kill ends the leader with SIGKILL, returns how long nothing moved, and starts another
+// server in its place.
+func (in *installation) kill(leader *server) time.Duration {
+	in.t.Helper()
+	at := time.Now()
+	in.forget(leader)
+	require.NoError(in.t, leader.cmd.Process.Kill())
+	<-leader.done
+	took := in.moved(at)
+	in.start("scheduler,launcher")
+	return took
+}
+
+// freeze stops the leader for as long as it takes another to lead, and lets it go on.
+func (in *installation) freeze(leader *server) time.Duration {
+	in.t.Helper()
+	at := time.Now()
+	require.NoError(in.t, leader.cmd.Process.Signal(syscall.SIGSTOP))
+	took := in.moved(at)
+	require.NotEqual(in.t, leader.name, in.leader().name)
+	require.NoError(in.t, leader.cmd.Process.Signal(syscall.SIGCONT))
+	in.until("the thawed server is ready", func() bool {
+		status, err := in.try(leader, "GET", "/readyz", nil, nil)
+		return err == nil && status == 200
+	})
+	return took
+}
+
+// inFlight is how long a commit of a server that is gone may still be on its way.
+const inFlight = 30 * time.Millisecond
+
+// moved waits for the first transition of any execution after a leader has gone.
+func (in *installation) moved(at time.Time) time.Duration {
+	in.t.Helper()
+	<-time.After(time.Until(at.Add(inFlight)))
+	const query = "SELECT coalesce(sum(event_seq) FILTER (WHERE started_at IS NOT NULL), 0) FROM executions"
+	before := in.number(query)
+	in.until("an execution moves", func() bool { return in.number(query) > before })
+	return time.Since(at)
+}
+
+// record logs the distribution, and adds it to the file that FLOWFORGE_HA_RESULTS names.
+func (in *installation) record(what string, took []time.Duration) {
+	in.t.Helper()
+	if len(took) == 0 {
+		return
+	}
+	slices.Sort(took)
+	at := func(share float64) time.Duration {
+		return took[min(len(took)-1, int(share*float64(len(took))))].Round(time.Millisecond)
+	}
+	line := fmt.Sprintf("| %s | %d | %s | %s | %s |\n", what, len(took), at(0.5), at(0.99), took[len(took)-1].Round(time.Millisecond))
+	in.t.Log(line)
+	path := os.Getenv("FLOWFORGE_HA_RESULTS")
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	require.NoError(in.t, err)
+	_, err = f.WriteString(line)
+	require.NoError(in.t, err)
+	require.NoError(in.t, f.Close())
+}
