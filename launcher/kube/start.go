@@ -29,7 +29,7 @@ func (v verdict) started() bool { return v.end == nil && v.waiting == nil && v.e
 // the cluster will never admit, and of those that it has not admitted yet.
 func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	verdicts := make([]verdict, len(attempts))
-	var away atomic.Bool // nobody answers: the others need not be tried
+	var away, answered atomic.Bool // when nobody answers, the others need not be tried
 	var group sync.WaitGroup
 	for i, attempt := range attempts {
 		if c.recent.has(attempt.GetTaskId()) {
@@ -39,7 +39,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			verdicts[i] = verdict{err: err}
 			continue
 		}
-		if away.Load() {
+		if away.Load() && !answered.Load() {
 			c.release()
 			verdicts[i] = verdict{err: errSkipped}
 			continue
@@ -50,8 +50,10 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			if v.started() {
 				c.recent.add(attempt.GetTaskId())
 			}
-			if v.err != nil && v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
+			if v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
 				away.Store(true)
+			} else {
+				answered.Store(true)
 			}
 			verdicts[i] = v
 		})

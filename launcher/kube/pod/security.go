@@ -2,6 +2,7 @@ package pod
 
 import (
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
@@ -41,6 +42,12 @@ func containerSecurity(own *corev1.SecurityContext) *corev1.SecurityContext {
 	return context
 }
 
+// evaluator holds the cluster's own rules, which are put together once: that takes
+// longer than making a pod.
+var evaluator = sync.OnceValues(func() (policy.Evaluator, error) {
+	return policy.NewEvaluator(policy.DefaultChecks(), nil)
+})
+
 // admissible says early, and by the cluster's own rules, what the Pod Security
 // level of the namespace does not let in.
 func admissible(pod *corev1.Pod, level string) error {
@@ -51,11 +58,11 @@ func admissible(pod *corev1.Pod, level string) error {
 	if parsed == api.LevelPrivileged {
 		return nil
 	}
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	rules, err := evaluator()
 	if err != nil {
 		return apperr.Wrap(apperr.Internal, err, "The rules of Pod Security cannot be read.")
 	}
-	results := evaluator.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec)
+	results := rules.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec)
 	if !slices.ContainsFunc(results, func(r policy.CheckResult) bool { return !r.Allowed }) {
 		return nil
 	}
