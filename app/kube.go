@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 // cluster is how this server reaches the cluster that runs attempts as pods. Any
 // number of servers start and stop them; the one with the launcher's lease watches.
 type cluster struct {
-	client *kube.Client
+	client *kube.Client // nil: servers with other roles have one
 	config kube.ControllerConfig
+	warm   *kube.Warm // nil: every attempt has a pod of its own
 }
 
 // openCluster makes the client of the cluster; nil when attempts are processes.
@@ -42,6 +44,11 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) {
 		return clusterProjects(ctx, p.quotas, config.NamespaceOf)
 	}
+	if !a.cfg.Roles.Have(Scheduler) && !a.cfg.Roles.Have(Launcher) {
+		c := &cluster{config: config} // it starts and stops nothing, and may not ask the cluster
+		a.openResident(p, c)
+		return c, nil
+	}
 	client, err := kube.New(config.Config)
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER=kube: %w", err)
@@ -49,7 +56,9 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	config.Config, config.API = client.Config(), client.API()
 	// The namespace of a new project need not wait for whoever watches.
 	client.PrepareWith(kube.Prepare(config))
-	return &cluster{client: client, config: config}, nil
+	c := &cluster{client: client, config: config}
+	a.openResident(p, c)
+	return c, nil
 }
 
 // checkPod finds what is wrong with the pod fields of an operator. Definitions are
@@ -109,10 +118,12 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 		defer close(done)
 		a.tellCapacity(ctx, p.quotas, latest)
 	}()
+	scaled := make(chan error, 1)
+	go func() { scaled <- a.scaleResident(ctx, p, c) }()
 	err := kube.NewController(config).Run(ctx)
 	cancel()
 	<-done
-	return err
+	return errors.Join(err, <-scaled)
 }
 
 // capacityRetry is the pause after the capacity of the cluster could not be written.

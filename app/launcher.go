@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/local"
 )
 
@@ -12,6 +14,12 @@ import (
 func (a *App) openLauncher(c *cluster) execution.Launcher {
 	if a.cfg.Attempts != nil {
 		return a.cfg.Attempts
+	}
+	if c != nil && c.client == nil {
+		return elsewhere{}
+	}
+	if c != nil && c.warm != nil {
+		return c.warm
 	}
 	if c != nil {
 		return c.client
@@ -22,10 +30,22 @@ func (a *App) openLauncher(c *cluster) execution.Launcher {
 	})
 }
 
+// elsewhere is the launcher of a server that drives no executions.
+type elsewhere struct{}
+
+var errElsewhere = errors.New("this server starts no attempts: its roles are others")
+
+// Start, Stop and List are for execution.Launcher.
+func (elsewhere) Start(context.Context, []launcher.Attempt) error { return errElsewhere }
+func (elsewhere) Stop(context.Context, []launcher.Ref, time.Duration) error {
+	return errElsewhere
+}
+func (elsewhere) List(context.Context) ([]launcher.Status, error) { return nil, errElsewhere }
+
 // runLauncher keeps the runner of this machine alive, where executions are driven.
 // Close ends its tasks.
-func (a *App) runLauncher(launcher execution.Launcher) {
-	l, ok := launcher.(interface {
+func (a *App) runLauncher(starts execution.Launcher) {
+	l, ok := starts.(interface {
 		Run(ctx context.Context) error
 		Shutdown(ctx context.Context) error
 	})

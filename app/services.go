@@ -23,6 +23,7 @@ import (
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/resident"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -49,9 +50,10 @@ type parts struct {
 	executions  *execution.Service
 	secrets     *secret.Service
 	quotas      *quota.Service
-	instance    string      // names this server among all on the database
-	holder      string      // names this process
-	leads       atomic.Bool // this process drives executions
+	resident    *resident.Service // nil: there are no warm pods
+	instance    string            // names this server among all on the database
+	holder      string            // names this process
+	leads       atomic.Bool       // this process drives executions
 	hops        hops
 	proxy       *leaderProxy
 }
@@ -235,7 +237,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
 		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		ToLeader: p.proxy.toLeader, Checks: a.checks(p),
+		ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident,
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
 		return fmt.Errorf("load %s: %w", id, err)
 	}
-	l.starter = newStarter(s, id)
+	l.starter, l.asked = newStarter(s, id), s.now()
 	l.unsure.Store(true)
 	if !s.live.add(l) {
 		l.starter.close()

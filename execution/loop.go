@@ -41,6 +41,7 @@ type loop struct {
 	admitted bool                // the execution itself holds a reservation
 	waits    *Reason             // why it is still PENDING
 	unqueued []int               // nodes that were refused and do not stand in the queue
+	asked    time.Time           // when all that is ready asked last
 
 	uncertain  []int // queued nodes whose attempt may not have been started
 	unready    []int // nodes of which what their attempt needs could not be read just now
@@ -207,6 +208,7 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if l.starter.busy() || len(l.uncertain) > 0 {
+		l.askOnce(readyRecheck)
 		return false, nil
 	}
 	l.calm = true
@@ -288,6 +290,21 @@ func (l *loop) askAgain() {
 		}
 	}
 	l.unqueued = nil
+}
+
+// askOnce asks again for all that is ready when the last time is so long ago: a loop
+// that cannot rest may have missed an offer, and who misses one is forgotten.
+func (l *loop) askOnce(every time.Duration) {
+	now := l.service.now()
+	if now.Sub(l.asked) < every || l.progress.Count(dag.Ready) == 0 {
+		return
+	}
+	l.asked = now
+	for i := range l.nodes {
+		if l.progress.State(i) == dag.Ready {
+			l.ask(i)
+		}
+	}
 }
 
 // close ends the loop: whoever still waits for it learns that nothing was written.

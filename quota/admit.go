@@ -35,10 +35,9 @@ type Round struct {
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
 	s.meet(ctx, q, r.Project)
-	if full := s.storageFull(r.Project); full != nil && (r.Gate != nil || len(r.Want) > 0) {
-		refused = r.refuseAll(*full)
+	if full := s.storageFull(r.Project); full != nil {
+		refused = s.refuseFull(r, *full)
 		r.Want, r.Gate = nil, nil
-		s.awaitStorage(r)
 	}
 	s.order.Lock()
 	granted, others := s.decide(r, released)
@@ -62,6 +61,25 @@ func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []
 		return granted, nil, apperr.New(apperr.Unavailable, "The room is gone: %s", reason.Message)
 	}
 	return granted, refused, nil
+}
+
+// refuseFull refuses everything that an execution asks for, or asked for before and
+// may have room set aside for, because a level above it is full.
+func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
+	refused := r.refuseAll(full)
+	known := make(map[fair.Key]bool, len(refused))
+	for _, f := range refused {
+		known[f.Key] = true
+	}
+	for _, key := range s.fair.Dismiss(r.Execution) {
+		if !known[key] {
+			refused = append(refused, fair.Refusal{Key: key, Reason: full})
+		}
+	}
+	if len(refused) > 0 {
+		s.awaitStorage(r)
+	}
+	return refused
 }
 
 // decide asks the scheduler, the execution itself first.

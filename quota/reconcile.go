@@ -58,12 +58,29 @@ func (s *Service) Ready(context.Context) error {
 	return fmt.Errorf("%d quota counters were off at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
 }
 
-// Maintain is what Run does every minute in the process that decides: it gives back what nobody holds any
-// more, compares counters with reservations, corrects the image in memory and
-// keeps samples.
+// Maintain is what Run does every minute in the process that decides: it gives back
+// what nobody holds any more, compares counters with reservations, corrects the image
+// in memory, forgets who waits elsewhere, and keeps samples.
 func (s *Service) Maintain(ctx context.Context) error {
 	_, err := s.Collect(ctx)
-	return errors.Join(err, s.Reconcile(ctx), s.refreshStorage(ctx), s.refresh(ctx), s.sample(ctx))
+	return errors.Join(err, s.Reconcile(ctx), s.refreshStorage(ctx), s.refresh(ctx), s.forgetForeign(ctx), s.sample(ctx))
+}
+
+// forgetForeign takes out of the queue what another server drives by now, or what has
+// ended: nobody here would take the room that is set aside for it.
+func (s *Service) forgetForeign(ctx context.Context) error {
+	waiting := s.fair.Waits()
+	if len(waiting) == 0 {
+		return nil
+	}
+	ids, err := s.queries.DrivenElsewhere(ctx, waiting, s.config.Instance+"/")
+	if err != nil {
+		return fmt.Errorf("look for who waits elsewhere: %w", err)
+	}
+	for _, id := range ids {
+		s.fair.Dismiss(id)
+	}
+	return nil
 }
 
 // collectBatch bounds the reservations that one transaction gives back.

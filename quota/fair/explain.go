@@ -94,7 +94,7 @@ func about() Reason {
 
 // late is the reason of a request that did not take its offer.
 func late() Reason {
-	return Reason{Code: BehindInFairShare, Message: "Room was set aside for it and not taken in time: it stands back for a moment."}
+	return Reason{Code: BehindInFairShare, Message: "Room was set aside for it and not taken in time: it asks again in a moment."}
 }
 
 // path returns the names from the tenant to a project.

@@ -233,7 +233,20 @@ func keysOf(victims []Victim) (keys []Key) {
 	return keys
 }
 
+// askAgain asks for what was forgotten because its offer was missed, as executions do.
+func (c *chaos) askAgain() {
+	for n := range c.node + 1 {
+		for _, e := range c.executions {
+			r, waits := c.waiting[Key{e, n}]
+			if _, known := c.Why(Key{e, n}); waits && !known {
+				c.admit(e, nil, []Request{r})
+			}
+		}
+	}
+}
+
 func (c *chaos) check() {
+	c.askAgain()
 	st := c.state
 	sum := NewBook(st.tree())
 	devices := map[string]map[int]bool{}
@@ -301,6 +314,7 @@ func (c *chaos) finish() {
 		for _, e := range c.executions {
 			c.admit(e, nil, nil)
 		}
+		c.askAgain()
 		keys := c.sorted()
 		if len(keys) == 0 && len(c.state.offers)+len(c.state.missed) == 0 {
 			break

@@ -1,6 +1,8 @@
 package fair
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -145,6 +147,46 @@ func (s *Scheduler) SetUsage(usage map[uuid.UUID]Vector) {
 	})
 }
 
+// Dismiss takes an execution out of the queue, with the room that is set aside for
+// it, and returns what it waited for: nothing of it begins until it asks again.
+func (s *Scheduler) Dismiss(execution uuid.UUID) (keys []Key) {
+	s.update(uuid.Nil, func(st *state) {
+		for node := range st.queue.entries[execution] {
+			keys = append(keys, Key{execution, node})
+		}
+		for node := range st.offers[execution] {
+			keys = append(keys, Key{execution, node})
+		}
+		for key := range st.missed {
+			if key.Execution == execution {
+				keys = append(keys, key)
+			}
+		}
+		for _, key := range keys {
+			st.withdraw(key)
+		}
+	})
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+// Waits returns the executions that wait for anything, or have room set aside.
+func (s *Scheduler) Waits() []uuid.UUID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[uuid.UUID]struct{}{}
+	for id := range s.state.queue.entries {
+		all[id] = struct{}{}
+	}
+	for id := range s.state.offers {
+		all[id] = struct{}{}
+	}
+	for key := range s.state.missed {
+		all[key.Execution] = struct{}{}
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+}
+
 // Restore replaces what is held by held, the live reservations, at start.
 func (s *Scheduler) Restore(held []Held) { s.Refresh(time.Time{}, held) }
 
@@ -158,6 +200,7 @@ func (s *Scheduler) Refresh(asOf time.Time, held []Held) {
 		known := make(map[Key]struct{}, len(held))
 		for _, h := range held {
 			known[h.Key] = struct{}{}
+			st.supersede(h)
 			if r, ok := s.lately.find(h.Key); ok && newer(r.at) && !h.Granted.After(r.at) {
 				continue
 			}
@@ -224,20 +267,11 @@ func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
 // Withdraw removes the waiting requests of an execution: of all its nodes when
 // nodes is nil. What it holds stays held.
 func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
+	if nodes == nil {
+		s.Dismiss(execution)
+		return
+	}
 	s.update(uuid.Nil, func(st *state) {
-		if nodes == nil {
-			for node := range st.queue.entries[execution] {
-				nodes = append(nodes, node)
-			}
-			for node := range st.offers[execution] {
-				nodes = append(nodes, node)
-			}
-			for key := range st.missed {
-				if key.Execution == execution {
-					nodes = append(nodes, key.Node)
-				}
-			}
-		}
 		for _, node := range nodes {
 			st.withdraw(Key{execution, node})
 		}

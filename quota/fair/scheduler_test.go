@@ -215,8 +215,8 @@ func TestReleasesAreForgotten(t *testing.T) {
 	require.Zero(t, b.used(CPU))
 }
 
-// TestMissedOfferComesBack: who does not take an offer stands back and is
-// offered room again, at the latest when another offer would have ended.
+// TestMissedOfferComesBack: who does not take an offer is offered room again when its
+// execution is heard of soon, and is forgotten otherwise.
 func TestMissedOfferComesBack(t *testing.T) {
 	t.Parallel()
 	b, holder, e := one(t), uuid.New(), uuid.New()
@@ -230,12 +230,54 @@ func TestMissedOfferComesBack(t *testing.T) {
 	require.True(t, ok)
 	require.Contains(t, reason.Message, "not taken in time")
 	require.Equal(t, []uuid.UUID{e}, b.woken)
-	b.clock.pass(10 * time.Second)
-	b.Sweep()
-	require.Equal(t, []uuid.UUID{e, e}, b.woken)
-	b.clock.pass(11 * time.Second)
-	b.Sweep()
-	require.Equal(t, []int{0}, b.release(e), "or as soon as its execution is heard of")
+	require.Equal(t, []int{0}, b.release(e), "its execution is heard of")
+
+	b.release(e, 0)
+	b.ask("a/t/p", holder, all, 0)
+	b.ask("a/t/p", e, all, 1)
+	b.release(holder, 0)
+	for range 2 {
+		b.clock.pass(11 * time.Second)
+		b.Sweep()
+	}
+	_, ok = b.Why(Key{e, 1})
+	require.False(t, ok, "nothing was heard of it")
+	require.Empty(t, b.Waits())
+	require.Empty(t, b.release(e))
+	granted, _ := b.ask("a/t/p", e, all, 1)
+	require.Equal(t, []int{1}, granted, "it asks again")
+}
+
+// TestGrantedElsewhereWaitsNoMore: a reservation that another server made takes the
+// request out of the queue here; a later attempt's request stays.
+func TestGrantedElsewhereWaitsNoMore(t *testing.T) {
+	t.Parallel()
+	b, holder, gone, again := one(t), uuid.New(), uuid.New(), uuid.New()
+	all := Amount{CPUMillis: 4000, Pods: 1}
+	b.ask("a/t/p", holder, all, 0)
+	attempt := func(e uuid.UUID, n int) Request {
+		r := b.request("a/t/p", e, 0, all)
+		r.Attempt = n
+		return r
+	}
+	b.Admit(gone, nil, []Request{attempt(gone, 1)})
+	b.Admit(again, nil, []Request{attempt(again, 2)})
+	require.ElementsMatch(t, []uuid.UUID{gone, again}, b.Waits())
+	b.Refresh(b.clock.now, []Held{{Request: attempt(gone, 1)}, {Request: attempt(again, 1)}})
+	require.Equal(t, []uuid.UUID{again}, b.Waits())
+}
+
+func TestDismiss(t *testing.T) {
+	t.Parallel()
+	b, holder, e, next := one(t), uuid.New(), uuid.New(), uuid.New()
+	all := Amount{CPUMillis: 4000, Pods: 1}
+	b.ask("a/t/p", holder, all, 0)
+	b.ask("a/t/p", e, all, 0, 1)
+	b.ask("a/t/p", next, all, 0)
+	b.release(holder, 0)
+	require.Equal(t, []uuid.UUID{e}, b.woken)
+	require.Equal(t, []Key{{e, 0}, {e, 1}}, b.Dismiss(e), "what it was offered, too")
+	require.Equal(t, []uuid.UUID{e, next}, b.woken, "the room goes to the next")
 }
 
 func TestWithdrawnOfferGoesToTheNext(t *testing.T) {

@@ -23,8 +23,10 @@ type state struct {
 	idle    idleness
 	held    map[uuid.UUID]map[int]*holding
 	offers  map[uuid.UUID]map[int]*offer
-	// missed are requests whose offer nobody took in time. They stand back for
-	// as long as an offer lasts, or until their execution is heard of.
+	// missed are requests whose offer nobody took in time. They come back when their
+	// execution is heard of within as long as an offer lasts; then they are forgotten:
+	// whoever still wants them asks again, and who went to another server does not
+	// keep room from others.
 	missed map[Key]missed
 	usage  map[uuid.UUID]Vector
 	// covered names, by request, the victims that make room for it and have not
@@ -240,14 +242,10 @@ func (s *state) dropOffer(key Key) {
 	}
 }
 
-// expire takes offers back that nobody took in time, and puts those in the queue
-// again who have stood back.
+// expire takes offers back that nobody took in time, and forgets those of whom
+// nothing was heard since.
 func (s *state) expire() {
-	for key, m := range s.missed {
-		if !s.now.Before(m.until) {
-			s.comeBack(key)
-		}
-	}
+	maps.DeleteFunc(s.missed, func(_ Key, m missed) bool { return !s.now.Before(m.until) })
 	for _, nodes := range s.offers {
 		for _, o := range nodes {
 			if s.now.After(o.expires) {
@@ -312,6 +310,21 @@ func (s *state) neverFits(r Request) (*Reason, bool) {
 		return &reason, true
 	}
 	return nil, false
+}
+
+// supersede drops a request that h grants already: another server did, and whoever
+// asked here waits for nothing any more. One for a later attempt stays.
+func (s *state) supersede(h Held) {
+	asked := func(r Request) bool { return r.Attempt <= h.Attempt }
+	if r, ok := s.queue.find(h.Key); ok && asked(r) {
+		s.withdraw(h.Key)
+	}
+	if o, ok := s.offers[h.Execution][h.Node]; ok && asked(o.Request) {
+		s.withdraw(h.Key)
+	}
+	if m, ok := s.missed[h.Key]; ok && asked(m.request) {
+		s.withdraw(h.Key)
+	}
 }
 
 // restore makes h what is held under its key. A reservation that is known
