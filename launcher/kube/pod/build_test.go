@@ -107,7 +107,7 @@ func shapes() []shape {
 			options: func(o *pod.Options) { o.PodSecurity = pod.LevelBaseline }},
 		{name: "privileged", change: fields(`{"containerSecurityContext":{"privileged":true},"volumes":[{"name":"dev","hostPath":{"path":"/dev/infiniband"}}],"volumeMounts":[{"name":"dev","mountPath":"/dev/infiniband"}]}`),
 			options: func(o *pod.Options) { o.PodSecurity = pod.LevelPrivileged }},
-		{name: "resident", change: func(s *flowforgev1.AttemptSpec) { s.Resident = true }},
+		{name: "resident", change: func(s *flowforgev1.AttemptSpec) { s.Resident, s.Resources.CpuMillis = true, 50 }},
 		{name: "big_inputs", change: func(s *flowforgev1.AttemptSpec) {
 			s.InputsJson = `{"text":"` + strings.Repeat("much ", 40_000) + `"}`
 		}},

@@ -53,8 +53,13 @@ func fromField(name, field string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}}}
 }
 
-// resources are what the attempt may use: requests and limits are the same, so
-// that a pod gets what its quota counts and is the last to be evicted.
+// leastCPU is what a container may use when it asks for less: starting takes
+// seconds with a small share of a CPU that idles otherwise.
+const leastCPU = 1000 // millicores
+
+// resources are what the attempt may use: requests and limits are the same, but
+// for shares of a CPU, so that a pod gets what its quota counts and is the last
+// to be evicted.
 func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	r := b.spec.GetResources()
 	memory := r.GetMemoryMib()
@@ -77,7 +82,11 @@ func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	if len(amounts) == 0 {
 		return corev1.ResourceRequirements{}
 	}
-	return corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()}
+	limits := amounts.DeepCopy()
+	if n := r.GetCpuMillis(); n > 0 && n < leastCPU {
+		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(leastCPU, resource.DecimalSI)
+	}
+	return corev1.ResourceRequirements{Requests: amounts, Limits: limits}
 }
 
 func (b *builder) mounts() []corev1.VolumeMount {
