@@ -33,6 +33,8 @@ func (h *Handlers) adminRoutes(r chi.Router) {
 	r.Get("/admin/users", h.page(h.adminUsers))
 	r.Get("/admin/users/{id}", h.page(h.adminUser))
 	r.Post("/admin/users/{id}/{change}", h.page(h.adminChangeUser))
+	r.Get("/admin/cluster", h.page(h.cluster))
+	r.Get("/admin/cluster/stream", h.page(h.clusterStream))
 	r.Get("/admin/audit", h.page(h.auditLog))
 	r.Get("/admin/audit/export", h.page(h.auditExport))
 }
@@ -146,11 +148,17 @@ func (h *Handlers) adminTabs(r *http.Request, current views.Section, users bool)
 	if subject.May(auth.Administer, auth.Installation) {
 		tabs = append(tabs, ui.Tab{Name: "People", URL: views.AdminUsersURL(), Icon: "user", Current: users})
 	}
+	if readsCluster(subject) {
+		tabs = append(tabs, ui.Tab{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu", Current: current == views.SectionCluster})
+	}
 	if readsAudit(subject) {
 		tabs = append(tabs, ui.Tab{Name: "Audit log", URL: views.AuditURL(), Icon: "log", Current: current == views.SectionAudit})
 	}
 	return tabs
 }
+
+// readsCluster reports whether the reader may see what the installation runs on.
+func readsCluster(s auth.Subject) bool { return s.May(auth.QuotaRead, auth.Installation) }
 
 func readsAudit(s auth.Subject) bool {
 	return s.May(auth.AuditRead, auth.Installation) || s.May(auth.AuditRead, s.TenantID) || s.May(auth.AuditRead, s.ProjectID)

@@ -109,6 +109,9 @@ func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 			Number: strconv.Itoa(a.Number), State: attemptState(a, d), LogURL: views.NodeLogsURL(x.ID.String(), d.Name, a.Number),
 			Sentence: attemptSentence(a, d),
 		}
+		if c := podClass(a); c != nil {
+			line.Class = c.Word
+		}
 		if a.StartedAt != nil {
 			line.Started = x.clock.Exactly(*a.StartedAt)
 			if a.FinishedAt != nil {

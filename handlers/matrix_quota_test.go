@@ -14,6 +14,8 @@ func quotaMatrix() []row {
 	rows := []row{
 		page("/admin/quotas", "/admin/quotas", auth.QuotaRead), page("/admin/quotas.csv", "/admin/quotas.csv", auth.QuotaRead),
 		page("/admin/quotas/stream", "/admin/quotas/stream", auth.QuotaRead),
+		page("/admin/cluster", "/admin/cluster", auth.QuotaRead).at(installation).object(),
+		page("/admin/cluster/stream", "/admin/cluster/stream", auth.QuotaRead).at(installation).object(),
 		page("/teams/mine", "/teams/mine", auth.QuotaRead).answers(http.StatusSeeOther),
 		page("/teams/{id}", "/teams/{project}", auth.QuotaRead).object(),
 		page("/teams/{id}/stream", "/teams/{project}/stream", auth.QuotaRead).object(),

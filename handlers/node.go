@@ -55,6 +55,9 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Wait.Shown() {
 		m.Head.Summary = ""
 	}
+	if m.Pods, err = x.pods(ctx, d); err != nil {
+		return err
+	}
 	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())

@@ -37,7 +37,7 @@ func navOf(subject auth.Subject) views.Nav {
 	return views.Nav{
 		Waiting: subject.May(auth.ExecutionRead, subject.ProjectID),
 		Team:    subject.May(auth.QuotaRead, subject.ProjectID), Quotas: subject.May(auth.QuotaRead, subject.ProjectID),
-		Tenancy: administers(subject), Audit: readsAudit(subject),
+		Tenancy: administers(subject), Audit: readsAudit(subject), Cluster: readsCluster(subject),
 	}
 }
 

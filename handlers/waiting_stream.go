@@ -94,6 +94,13 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if p.sent.changed("wait", stillWait(wait)) {
 		u.Wait = &wait
 	}
+	pods, err := p.x.pods(ctx, d)
+	if err != nil {
+		return u, err
+	}
+	if p.sent.changed("pods", pods) {
+		u.Pods = &pods
+	}
 	if p.x.clock.Now.Sub(p.slow) < slowInterval && !d.State.Ended() {
 		return u, nil
 	}

@@ -95,6 +95,7 @@ type NodePanel struct {
 // AttemptLine tells one attempt in a sentence.
 type AttemptLine struct {
 	Number, State, Sentence, LogURL string
+	Class                           string // what kind of end: "Out of memory"
 	Started                         ui.Moment
 	Took, Since                     string
 	Facts                           []ui.Fact

@@ -107,7 +107,7 @@ func cancel(f views.Page) views.CancelExecution {
 
 func attempts() []views.AttemptLine {
 	return []views.AttemptLine{
-		{Number: "1", State: "FAILED", Sentence: "Exit code 137: killed, it used more than 512 MiB.", LogURL: "#", Started: clock().Exactly(ago(9 * time.Minute)), Took: "2 min 10 s", Facts: []ui.Fact{{Name: "Process", Value: "41 223"}, {Name: "Exit", Value: "137"}}},
+		{Number: "1", State: "FAILED", Class: "Out of memory", Sentence: "Exit code 137: killed, it used more than 512 MiB.", LogURL: "#", Started: clock().Exactly(ago(9 * time.Minute)), Took: "2 min 10 s", Facts: []ui.Fact{{Name: "Process", Value: "41 223"}, {Name: "Exit", Value: "137"}}},
 		{Number: "2", State: "RUNNING", Sentence: "Started again from checkpoint epoch-7.", LogURL: "#", Started: clock().Exactly(ago(4 * time.Minute)), Took: "4 min 02 s"},
 	}
 }
