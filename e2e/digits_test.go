@@ -27,7 +27,7 @@ func TestLaunchDigitsAndWatchToTheEnd(t *testing.T) {
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")
 	visible(t, headState(page, "SUCCEEDED"))
 	require.Equal(t, 1, navigations(t, page), "the page was loaded anew")
-	downloadModel(t, page, id)
+	downloadModel(t, shared.server, page, id)
 }
 
 // watchGraph sees each node run or end, and meanwhile the log grow and a curve
@@ -56,7 +56,7 @@ func navigations(t *testing.T, page playwright.Page) int {
 }
 
 // downloadModel follows the page to the artifact and compares three hashes of it.
-func downloadModel(t *testing.T, page playwright.Page, id string) {
+func downloadModel(t *testing.T, s *server, page playwright.Page, id string) {
 	t.Helper()
 	click(t, page.Locator("#artifacts").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "model", Exact: new(true)}))
 	shown, err := page.Locator(".hash code").TextContent()
@@ -81,7 +81,7 @@ func downloadModel(t *testing.T, page playwright.Page, id string) {
 			Node   string `json:"node"`
 		} `json:"artifacts"`
 	}
-	shared.server.api(t, http.MethodGet, "/executions/"+id+"/artifacts", nil, &list)
+	s.api(t, http.MethodGet, "/executions/"+id+"/artifacts", nil, &list)
 	for _, a := range list.Artifacts {
 		if a.Name == "model" && a.Node == "train" {
 			require.Equal(t, shown, a.SHA256)

@@ -99,6 +99,8 @@ launch_kubelet() {
 		  x509: {clientCAFile: "$(pki ca.crt)"}
 		authorization: {mode: Webhook}
 		podLogsDir: $state/node/logs
+		clusterDNS: ["$pods.1"] # where nobody answers: names are refused at once
+		clusterDomain: cluster.local
 		resolvConf: ""
 		evictionHard: {memory.available: 200Mi, nodefs.available: 1%, imagefs.available: 1%}
 		imageGCHighThresholdPercent: 100
