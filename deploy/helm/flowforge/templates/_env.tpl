@@ -126,6 +126,10 @@
 {{- with .endpoint }}
 - {name: FLOWFORGE_S3_ENDPOINT, value: {{ . | quote }}}
 {{- end }}
+{{- with .publicEndpoint }}
+- {name: FLOWFORGE_S3_PUBLIC_ENDPOINT, value: {{ . | quote }}}
+{{- end }}
+- {name: FLOWFORGE_S3_DIRECT, value: {{ .direct | quote }}}
 {{- with .region }}
 - {name: AWS_REGION, value: {{ . | quote }}}
 {{- end }}
