@@ -3,10 +3,10 @@ GO ?= go
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test check generate e2e bench chaos quota-soak services clean
+.PHONY: help setup run build test check generate e2e bench chaos quota-soak services cluster cluster-node cluster-stop clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## fetch the engines that are missing (PostgreSQL, ClickHouse) into .cache
 	@scripts/setup engines
@@ -39,6 +39,16 @@ quota-soak: setup ## a million reservations, releases and resizes of 64 schedule
 
 services: setup ## a throw-away PostgreSQL and ClickHouse for tests; prints the exports for your shell
 	@exec scripts/environment $(GO) run ./cmd/testenv
+
+cluster: ## a real Kubernetes control plane with fake machines of 8 GPUs; prints the export for your shell
+	@scripts/cluster start
+
+cluster-node: ## this machine joins it as a real node (root): containerd, kubelet, fake GPUs, FlowForge's images
+	@scripts/cluster start
+	@scripts/cluster node
+
+cluster-stop: ## the node and the control plane end
+	@scripts/cluster stop
 
 clean: ## remove what was built; the cache and your data stay
 	@rm -rf bin e2e/out

@@ -51,7 +51,7 @@ start_control() {
 	make_keys
 	data=$state/etcd
 	[ ! -w /dev/shm ] || data=/dev/shm/flowforge-etcd-$port # nothing is to survive, and everything to be fast
-	rm -rf "$data"
+	rm -rf "$data" "$state/log"
 	echo "$data" >"$state/data"
 	for name in controllers scheduler kwok node; do
 		user=system:kube-$name
@@ -146,5 +146,5 @@ stop_control() {
 	case $(cat "$state/data" 2>/dev/null) in
 	/dev/shm/flowforge-etcd-* | "$state"/etcd) rm -rf "$(cat "$state/data")" ;;
 	esac
-	[ ! -e "$state/pki" ] || rm -rf "$state"
+	rm -rf "$state/pki" "$state/pid" "$state/data" "$state"/*.yaml "$state"/*kubeconfig "$state/fake.log"
 }
