@@ -39,6 +39,7 @@ func table() []rule {
 		{packages: "launcher launcher/local", may: "apperr proto/... sdk unixsocket launcher"},
 		{packages: "launcher/kube/...", may: "apperr proto/... sdk launcher"},
 		{packages: "runner/...", may: "proto/... sdk unixsocket masking"},
+		{packages: "observability/..."},
 		// 3
 		{packages: "auth/...", may: "db apperr auth"},
 		{packages: "audit", may: "db apperr auth"},
@@ -66,7 +67,7 @@ func table() []rule {
 
 // onClusters are the packages that may talk to Kubernetes; the runner and the
 // engine never do.
-const onClusters = "launcher/kube/... election/kubernetes app cmd/... e2e/... bench/..."
+const onClusters = "launcher/kube/... election/kubernetes observability app cmd/... e2e/... bench/..."
 
 // listed is what `go list` says of a package.
 type listed struct {
