@@ -62,6 +62,7 @@ func TestDigitsInPods(t *testing.T) {
 		}
 		return "no pod", false
 	})
+	s.wait(t, id, runs("train"))
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")
 	visible(t, headState(page, "SUCCEEDED"))
 	require.Equal(t, 1, navigations(t, page), "the page was loaded anew")
@@ -78,6 +79,18 @@ func (s *server) podStory(t *testing.T, name string, parts ...string) string {
 	document = strings.NewReplacer("IMAGE", "", "RETRY", "", "RESOURCES", "", "TYPE", "shell", "SCRIPT", "true").Replace(document)
 	s.api(t, http.MethodPost, "/workflows", rawJSON(document), nil)
 	return "stories." + name
+}
+
+// runs says whether a node of the execution has begun.
+func runs(operator string) func(executionView) bool {
+	return func(e executionView) bool {
+		for _, n := range e.Nodes {
+			if n.Operator == operator {
+				return n.Status == "RUNNING"
+			}
+		}
+		return false
+	}
 }
 
 func first(e executionView, status string) bool {
@@ -107,6 +120,7 @@ func TestGPUsOfPods(t *testing.T) {
 	page := openOn(t, s, options{})
 	devices := map[string]string{}
 	for _, id := range ids {
+		s.wait(t, id, func(e executionView) bool { return first(e, "RUNNING") })
 		for _, device := range devicesOf(t, s, page, id) {
 			require.Empty(t, devices[device], "%s has two owners", device)
 			devices[device] = id
@@ -126,6 +140,7 @@ func TestCancelDeletesPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
 	id := s.launch(t, s.podStory(t, "cancelled", "SCRIPT", "echo here I am; sleep 600"), nil)
+	s.wait(t, id, func(e executionView) bool { return first(e, "RUNNING") })
 	page := openOn(t, s, options{})
 	visit(t, page, "/executions/"+id)
 	holds(t, page.Locator("#logs .log"), "here I am")
@@ -149,7 +164,8 @@ func TestMemoryGrowsAfterOutOfMemory(t *testing.T) {
 	require.Equal(t, 2, e.Nodes[0].Attempt)
 	page := openOn(t, s, options{})
 	visit(t, page, "/executions/"+id+"?node=work")
-	holds(t, page.Locator("#node"), "The task was killed at its memory limit")
+	holds(t, page.Locator("#node .attempt-list"), "memory")
+	holds(t, page.Locator("#events"), "256 MiB after out of memory")
 	withoutPods(t, c, id)
 }
 
@@ -172,6 +188,7 @@ func TestServerKilledWhilePodsRun(t *testing.T) {
 	s, c := onCluster(t)
 	page := openOn(t, s, options{tolerates: whileAway()})
 	id := s.launch(t, "digits.train", map[string]any{"epochs": 30})
+	s.wait(t, id, runs("train"))
 	visit(t, page, "/executions/"+id)
 	holds(t, page.Locator("#logs .log"), "epoch 3/30")
 	before := podsOf(t, c, id)

@@ -83,6 +83,8 @@ start_storage() {
 		--service-account-key-file="$(pki sa.pub)" --service-account-signing-key-file="$(pki sa.key)" \
 		--kubelet-client-certificate="$(pki kubelet-client.crt)" --kubelet-client-key="$(pki kubelet-client.key)" \
 		--kubelet-preferred-address-types=InternalIP,Hostname --profiling=false
+	favour etcd
+	favour kube-apiserver
 	await 90 "the API server" kubectl get --raw /readyz
 }
 
@@ -101,6 +103,8 @@ start_controllers() {
 	END
 	launch kube-scheduler "$programs/kube-scheduler" --config="$state/scheduler.yaml" \
 		--bind-address=127.0.0.1 --secure-port="$((port + 4))"
+	favour kube-controller-manager
+	favour kube-scheduler
 	await 60 "the controller manager" kubectl get serviceaccount default -n default
 }
 
@@ -112,6 +116,7 @@ start_fakes() {
 		--node-ip=127.0.0.1 --node-port="$((port + 5))" --server-address="127.0.0.1:$((port + 5))" \
 		--tls-cert-file="$(pki apiserver.crt)" --tls-private-key-file="$(pki apiserver.key)" \
 		--node-lease-duration-seconds=8 --cidr=10.245.0.0/16
+	favour kwok
 	i=0
 	while [ "$i" -lt "$fakes" ]; do
 		cat <<-END

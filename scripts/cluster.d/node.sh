@@ -117,6 +117,7 @@ launch_kubelet() {
 	launch kubelet "$programs/kubelet" --config="$state/node/kubelet.yaml" --kubeconfig="$state/node.kubeconfig" \
 		--root-dir="$state/node/kubelet" --cert-dir="$state/node/kubelet/pki" \
 		--hostname-override="$node" --node-ip="$pods.1" --node-labels=nvidia.com/gpu.product=FAKE-L4
+	favour kubelet
 	await 90 "the node" node_ready
 	[ "$gpus" -gt 0 ] || return 0
 	launch fake-gpu-plugin "$programs/fake-gpu-plugin" -n "$gpus" -unhealthy-file "$state/node/unhealthy"

@@ -6,16 +6,18 @@ alive() { grep -q '^State:[[:space:]]*[A-Y]' "/proc/$1/status" 2>/dev/null; }
 
 running() { [ -e "$state/pid/$1" ] && alive "$(cat "$state/pid/$1")"; }
 
-# launch NAME COMMAND…: it outlives this script. As root it goes before what tests
-# compute: a node that is starved for seconds is lost to the cluster.
+# launch NAME COMMAND…: it outlives this script.
 launch() {
 	launched=$1
 	shift
 	mkdir -p "$state/pid" "$state/log"
 	setsid "$@" >"$state/log/$launched.log" 2>&1 </dev/null 9>&- &
 	echo "$!" >"$state/pid/$launched"
-	renice -n -5 -p "$!" >/dev/null 2>&1 || true
 }
+
+# favour NAME: as root it goes before what tests compute, as a node that is starved
+# for seconds is lost to the cluster. What pods run inherits nothing of it.
+favour() { renice -n -5 -p "$(cat "$state/pid/$1")" >/dev/null 2>&1 || true; }
 
 # await SECONDS WHAT COMMAND…: until the command succeeds.
 await() {
