@@ -80,9 +80,20 @@ func (c *Controller) event(e *corev1.Event) {
 		return
 	}
 	c.reports.events(taskOf(p), []launcher.Event{seen})
-	if seen.Warning && seen.Reason != "FailedScheduling" && !begun(p) {
+	if seen.Warning && holdsUp(seen.Reason) && !begun(p) {
 		c.change(uid, func(n *note) { n.warning = seen.Message })
 		c.queue.Add(keyOf(p))
+	}
+}
+
+// holdsUp reports whether a warning says why a pod does not begin. What the
+// scheduler, images and commands have to say stands in the pod itself.
+func holdsUp(reason string) bool {
+	switch reason {
+	case "FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodContainer", "FailedPrepareDynamicResources":
+		return true
+	default:
+		return false
 	}
 }
 

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"errors"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +39,15 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot check the pod at the moment: " + said}
 	case apierrors.IsConflict(err):
 		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created at the moment: " + said}
+	case !answered(err):
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API does not answer: " + said}
 	default:
 		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not take the pod at the moment: " + said}
 	}
+}
+
+// answered reports whether an error is an answer of the API.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
 }

@@ -11,8 +11,11 @@ import (
 
 // waiting judges a pod whose task has not begun and may still begin.
 func (j *judge) waiting(v *Verdict) bool {
-	if j.pod.Object.DeletionTimestamp != nil || j.task != nil && j.task.State.Running != nil {
+	if j.pod.Object.DeletionTimestamp != nil {
 		return true
+	}
+	if j.task != nil && j.task.State.Running != nil { // of interest until its runner reports
+		return wait(v, launcher.WaitStarting, "The pod runs; its runner prepares the task.")
 	}
 	if j.pod.Object.Spec.NodeName == "" {
 		j.unplaced(v)
