@@ -82,6 +82,7 @@ func (x *executionView) head() views.ExecutionHead {
 		Took: ui.Duration(tookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
 		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, ui.Plural(x.Levels, "level", "levels")),
 	}
+	head.GPUHours = gpuHours(x.hours)
 	if p := x.Priority; p != execution.Normal {
 		head.Priority = strings.ToLower(p.String())
 	}

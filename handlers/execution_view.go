@@ -34,7 +34,9 @@ type executionView struct {
 	states  []dag.State            // of every node
 	nodes   map[int]execution.Node // in full: those that are drawn one by one
 	tries   map[int][]execution.Attempt
-	mark    int64 // up to where changes of nodes have been read
+	mark    int64   // up to where changes of nodes have been read
+	hours   float64 // of GPUs that it used until hoursAt
+	hoursAt time.Time
 }
 
 // loadExecution reads the execution that r names.
@@ -55,8 +57,25 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 	x := &executionView{
 		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version),
 	}
+	if err := x.loadHours(ctx); err != nil {
+		return nil, err
+	}
 	return x, x.loadNodes(ctx)
 }
+
+// loadHours sums up what it used of GPUs, now and then: the sum is over all its
+// attempts.
+func (x *executionView) loadHours(ctx context.Context) error {
+	if !x.hoursAt.IsZero() && x.clock.Now.Sub(x.hoursAt) < hoursInterval && !x.Status.Ended() {
+		return nil
+	}
+	hours, err := x.h.Executions.GPUHours(ctx, x.ID)
+	x.hours, x.hoursAt = hours[x.ID], x.clock.Now
+	return err
+}
+
+// hoursInterval is the time between two sums of GPU-hours of an execution.
+const hoursInterval = 10 * time.Second
 
 // refresh reads what has changed since: of 10,000 nodes only those that moved.
 func (x *executionView) refresh(ctx context.Context) error {
@@ -66,6 +85,9 @@ func (x *executionView) refresh(ctx context.Context) error {
 	}
 	x.Execution = e
 	x.clock.Now = x.h.Now()
+	if err := x.loadHours(ctx); err != nil {
+		return err
+	}
 	changed, mark, err := x.h.Executions.ChangedSince(ctx, x.ID, x.mark)
 	if err != nil {
 		return err

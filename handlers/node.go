@@ -44,6 +44,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if op := d.Operator; op != nil {
 		m.Command, m.CommandKind = codeText(op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
+		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
 	m.Facts = append(m.Facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(v.Plan.Levels))})
 	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)

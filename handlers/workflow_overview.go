@@ -72,7 +72,7 @@ func operatorGist(o *workflow.Operator) string {
 
 func operatorRow(v workflow.Version, i int) views.OperatorRow {
 	o := &v.Definition.Operators[i]
-	row := views.OperatorRow{Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Retry: "none", Timeout: "none"}
+	row := views.OperatorRow{Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Place: podText(o), Retry: "none", Timeout: "none"}
 	var after []string
 	for _, d := range v.Plan.Nodes[i].Dependencies {
 		after = append(after, v.Plan.Nodes[d].Name)

@@ -44,6 +44,7 @@ type ExecutionHead struct {
 	Bar                      ui.Bar
 	Levels                   string // "3 of 5 levels"
 	Left                     string // "about 48 s left", "" when unknown
+	GPUHours                 string // "12.5 GPU-hours", "" without any
 	Failure                  *FailureNotice
 	Wait                     WaitPanel // why nothing moves, when everything waits
 }

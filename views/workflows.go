@@ -72,7 +72,10 @@ type SchemaRow struct {
 }
 
 // OperatorRow is an operator of a version.
-type OperatorRow struct{ Name, Kind, After, Resources, Retry, Timeout string }
+type OperatorRow struct {
+	Name, Kind, After, Resources, Retry, Timeout string
+	Place                                        string // its image, gang and pod fields; "" for the default
+}
 
 // VersionRow is a version of a workflow.
 type VersionRow struct {

@@ -17,7 +17,7 @@ func executionRunning(f views.Page) views.Execution {
 	return views.Execution{
 		Page: frame(f, "Running: digits.train #7k2f00", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}),
 		Head: views.ExecutionHead{
-			ID: someID, Title: "digits.train", Short: "#7k2f00", State: "RUNNING", CancelURL: views.CancelURL(someID),
+			ID: someID, Title: "digits.train", Short: "#7k2f00", State: "RUNNING", GPUHours: "3.5 GPU-hours", CancelURL: views.CancelURL(someID),
 			CancelText:  "1 running node is stopped, 4 are not started. What has succeeded is kept.",
 			RelaunchURL: views.RelaunchURL("digits.train", someID), Workflow: "digits.train 1.0.0", WorkflowURL: "#", By: "Amara Okafor",
 			Started: clock().Moment(ago(4 * time.Minute)), Took: "4 min 12 s", Priority: "high", RelaunchOf: "#6b0d77", RelaunchLink: "#",
