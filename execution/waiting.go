@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -110,7 +111,14 @@ func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waitin
 			w.Reason = *n.Reason
 			hideOthers(ctx, &w.Reason)
 		}
-	case dag.Pending, dag.Queued, dag.Running, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
+	case dag.Queued:
+		if n.Reason != nil && slices.Contains(waitCodes(), n.Reason.Code) {
+			w.Reason = *n.Reason
+			if n.ReadyAt != nil {
+				w.Since = *n.ReadyAt
+			}
+		}
+	case dag.Pending, dag.Running, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 	}
 	return w, err
 }

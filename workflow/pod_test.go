@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -107,5 +108,23 @@ func TestPodFieldsAreChecked(t *testing.T) {
 	s.CheckPodsWith(func([]byte) error { return errors.New("nothing fits") })
 	if diff := cmp.Diff([]apperr.Field{{Path: "operators[0].pod", Message: "Nothing fits."}}, s.checkPods(d)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDocumentedPods: the definition in docs/pods.md is one.
+func TestDocumentedPods(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/pods.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	doc, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("there is no definition in docs/pods.md")
+	}
+	d := mustParse(t, doc)
+	if train := d.Operators[0]; train.Resources.Pods != 2 || train.Retry.Memory.After(train.Resources.MemoryMiB) != 131072 || len(train.Pod) == 0 {
+		t.Errorf("%+v", train)
 	}
 }
