@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/observability"
 )
 
 // App is a server that has its data directory and its address, and runs once.
@@ -22,7 +23,10 @@ type App struct {
 	lock         *dirLock
 	listener     net.Listener
 	taskListener net.Listener // nil when tasks use the first
-	stopping     atomic.Bool  // /readyz fails: send nobody here any more
+	watched      net.Listener // of /metrics; nil without
+	metrics      *observability.Metrics
+	traces       *observability.Traces // nil when they are off
+	stopping     atomic.Bool           // /readyz fails: send nobody here any more
 	links        *auth.LoginLinks
 	failed       chan error // takes the first error that ends the serving
 	stops        []func()
@@ -57,6 +61,12 @@ func New(cfg Config) (*App, error) {
 	if a.listener, err = a.listen("FLOWFORGE_ADDR", cfg.Addr); err != nil {
 		a.Close()
 		return nil, err
+	}
+	if cfg.Observability.MetricsAddr != "" {
+		if a.watched, err = a.listen("FLOWFORGE_METRICS_ADDR", cfg.Observability.MetricsAddr); err != nil {
+			a.Close()
+			return nil, err
+		}
 	}
 	if cfg.TaskAddr != "" && cfg.Roles.Have(Web) {
 		if a.taskListener, err = a.listen("FLOWFORGE_TASK_ADDR", cfg.TaskAddr); err != nil {
@@ -102,6 +112,9 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 func (a *App) Run(ctx context.Context) error {
 	defer a.Close()
 	begin := time.Now()
+	if err := a.openObservability(ctx); err != nil {
+		return err
+	}
 	engines, err := a.startEngines(ctx)
 	if err != nil {
 		return err
@@ -110,6 +123,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.startMetrics(parts)
 	a.serve(parts)
 	if err := a.registerExamples(ctx, parts); err != nil {
 		a.cfg.Log.Error("the examples are not registered", "error", err)

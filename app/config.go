@@ -39,7 +39,8 @@ type Config struct {
 	SpoolMaxBytes    int64 // bound of the logs and metrics that wait on disk for ClickHouse
 	LogRetentionDays int   // age at which log lines and metrics are dropped
 
-	Artifacts Artifacts // where artifacts are kept
+	Artifacts     Artifacts // where artifacts are kept
+	Observability Observability
 
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
@@ -114,6 +115,9 @@ func (c Config) check() error {
 		return err
 	}
 	if err := c.Artifacts.check(); err != nil {
+		return err
+	}
+	if err := c.Observability.check(); err != nil {
 		return err
 	}
 	if c.DataDir == "" {

@@ -14,9 +14,9 @@ import (
 // serve answers on every address of this server.
 func (a *App) serve(p *parts) {
 	if a.taskListener != nil {
-		a.start(a.taskListener, handlers.TaskRoutes(a.deps(p, false)))
+		a.start(a.taskListener, a.observed(handlers.TaskRoutes(a.deps(p, false))))
 	}
-	a.start(a.listener, a.handler(p, false))
+	a.start(a.listener, a.observed(a.handler(p, false)))
 }
 
 // handler returns what is answered on the network, or on the socket in the data

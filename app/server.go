@@ -35,7 +35,7 @@ func (a *App) listenSocket(p *parts) error {
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	a.start(listener, a.handler(p, true))
+	a.start(listener, a.observed(a.handler(p, true)))
 	return nil
 }
 

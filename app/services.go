@@ -186,7 +186,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
-		Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.recordFact(p), Logger: a.cfg.Log, Now: time.Now,
+		Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
 }

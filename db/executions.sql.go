@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent
 `
 
 // Takes the execution when nobody drives it. The epoch fences the former owner, and
@@ -73,6 +73,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.WakeAt,
 		&i.DriveRequestedAt,
 		&i.Reason,
+		&i.Traceparent,
 	)
 	return i, err
 }
@@ -352,7 +353,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -399,6 +400,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.WakeAt,
 		&i.DriveRequestedAt,
 		&i.Reason,
+		&i.Traceparent,
 	)
 	return i, err
 }
@@ -406,10 +408,10 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 const insertExecution = `-- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    drive_requested_at)
+    traceparent, drive_requested_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-    now())
+    $19, now())
 `
 
 type InsertExecutionParams struct {
@@ -431,6 +433,7 @@ type InsertExecutionParams struct {
 	Pending         int32
 	Ready           int32
 	Levels          int32
+	Traceparent     string
 }
 
 func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams) error {
@@ -453,6 +456,7 @@ func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams
 		arg.Pending,
 		arg.Ready,
 		arg.Levels,
+		arg.Traceparent,
 	)
 	return err
 }
@@ -516,7 +520,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -610,6 +614,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.WakeAt,
 			&i.DriveRequestedAt,
 			&i.Reason,
+			&i.Traceparent,
 		); err != nil {
 			return nil, err
 		}
@@ -793,7 +798,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

@@ -7,9 +7,70 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
+
+const attemptSpans = `-- name: AttemptSpans :many
+SELECT a.node_index, n.name, a.attempt, a.queued_at, a.started_at, a.finished_at, coalesce(a.outcome, '')::text AS outcome, a.message,
+    a.class, a.namespace, a.pod, a.machine, a.host
+FROM attempts a JOIN nodes n ON n.execution_id = a.execution_id AND n.node_index = a.node_index
+WHERE a.execution_id = $1 AND a.finished_at IS NOT NULL
+ORDER BY a.queued_at, a.node_index
+LIMIT $2
+`
+
+type AttemptSpansRow struct {
+	NodeIndex  int32
+	Name       string
+	Attempt    int32
+	QueuedAt   time.Time
+	StartedAt  *time.Time
+	FinishedAt *time.Time
+	Outcome    string
+	Message    string
+	Class      string
+	Namespace  string
+	Pod        string
+	Machine    string
+	Host       string
+}
+
+// The attempts of an execution that have ended, in the order in which they began.
+func (q *Queries) AttemptSpans(ctx context.Context, executionID uuid.UUID, rowLimit int32) ([]AttemptSpansRow, error) {
+	rows, err := q.db.Query(ctx, attemptSpans, executionID, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptSpansRow
+	for rows.Next() {
+		var i AttemptSpansRow
+		if err := rows.Scan(
+			&i.NodeIndex,
+			&i.Name,
+			&i.Attempt,
+			&i.QueuedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.Outcome,
+			&i.Message,
+			&i.Class,
+			&i.Namespace,
+			&i.Pod,
+			&i.Machine,
+			&i.Host,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const countLiveWork = `-- name: CountLiveWork :many
 SELECT t.name AS tenant, e.status, count(*) AS executions, sum(e.pending)::bigint AS pending, sum(e.ready)::bigint AS ready,

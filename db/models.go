@@ -202,6 +202,7 @@ type Execution struct {
 	WakeAt            *time.Time
 	DriveRequestedAt  *time.Time
 	Reason            json.RawMessage
+	Traceparent       string
 }
 
 type ExecutionIdempotencyKey struct {

@@ -82,6 +82,8 @@ type Config struct {
 	Crash func(point string)
 	// Meter, when set, is told how often things happen and how long they take.
 	Meter Meter
+	// TraceOf returns the W3C trace context of a request that launches, or "".
+	TraceOf func(ctx context.Context) string
 
 	Logger *slog.Logger
 	Now    func() time.Time

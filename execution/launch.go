@@ -160,7 +160,7 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
 		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
 		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now,
-		Total: total, Pending: total - ready, Ready: ready, Levels: int32(len(plan.Levels)), //nolint:gosec // at most total
+		Total: total, Pending: total - ready, Ready: ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
 	})
 	if err != nil {
 		return fmt.Errorf("insert execution: %w", err)

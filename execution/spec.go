@@ -67,6 +67,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		ApiEndpoint:      config.Endpoint,
 		CheckpointKey:    fmt.Sprintf("%s.%d", l.id, i),
 		CheckpointSha256: saved,
+		Traceparent:      l.traceparent(i),
 		PackageSha256:    strings.TrimPrefix(op.Code.Package, "sha256:"),
 		Requirements:     op.Code.Requirements,
 		Image:            op.Code.Image,

@@ -142,6 +142,7 @@ type Execution struct {
 	LevelsDone          int
 	CurrentNodes        []string // some of the active ones; Get fills it
 	RelaunchOf          *uuid.UUID
+	Traceparent         string     // W3C trace context of its launch; "" when it is not traced
 	EstimatedCompletion *time.Time // from earlier executions; Get and Launch fill it
 }
 

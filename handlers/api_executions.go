@@ -51,6 +51,7 @@ type executionBody struct {
 	StartedAt           *time.Time         `json:"started_at,omitempty"`
 	FinishedAt          *time.Time         `json:"finished_at,omitempty"`
 	EstimatedCompletion *time.Time         `json:"estimated_completion,omitempty"`
+	TraceID             string             `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
 	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
 	Progress            progressBody       `json:"progress"`
 	Reason              *execution.Reason  `json:"reason,omitempty" doc:"Why it is still PENDING, when a limit holds it back"`
@@ -313,7 +314,7 @@ func toExecutionBody(e execution.Execution) executionBody {
 	return executionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
-		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf,
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
 }

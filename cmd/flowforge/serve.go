@@ -88,6 +88,9 @@ func configFromEnvironment() (app.Config, error) {
 	if err := rolesFromEnvironment(&c); err != nil {
 		return app.Config{}, err
 	}
+	if c.Observability, err = observabilityFromEnvironment(); err != nil {
+		return app.Config{}, err
+	}
 	if c.Artifacts, err = artifactsFromEnvironment(); err != nil {
 		return app.Config{}, err
 	}

@@ -1,10 +1,10 @@
 -- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    drive_requested_at)
+    traceparent, drive_requested_at)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name,
     @priority, @inputs, @submitted_by, @submitted_by_name, sqlc.narg('relaunch_of'), @created_at, @total, @pending, @ready, @levels,
-    now());
+    @traceparent, now());
 
 -- name: ClaimIdempotencyKey :one
 -- Answers the execution that owns the key: the new one when the key was free.

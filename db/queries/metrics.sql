@@ -7,5 +7,14 @@ WHERE e.status IN ('PENDING', 'RUNNING')
 GROUP BY t.name, e.status
 ORDER BY count(*) DESC, t.name, e.status;
 
+-- name: AttemptSpans :many
+-- The attempts of an execution that have ended, in the order in which they began.
+SELECT a.node_index, n.name, a.attempt, a.queued_at, a.started_at, a.finished_at, coalesce(a.outcome, '')::text AS outcome, a.message,
+    a.class, a.namespace, a.pod, a.machine, a.host
+FROM attempts a JOIN nodes n ON n.execution_id = a.execution_id AND n.node_index = a.node_index
+WHERE a.execution_id = @execution_id AND a.finished_at IS NOT NULL
+ORDER BY a.queued_at, a.node_index
+LIMIT @row_limit;
+
 -- name: TenantName :one
 SELECT name FROM tenancy_nodes WHERE id = @id;

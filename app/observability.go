@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/observability"
+	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/telemetry"
+)
+
+// Observability says who may look at this server from outside.
+type Observability struct {
+	MetricsAddr    string // host:port of /metrics, which asks nobody who they are; "" is none
+	MetricsTenants int    // tenants with a label of their own; 0 is 20
+	Traces         observability.TraceConfig
+}
+
+const defaultTenantLabels = 20
+
+// check reports the first setting that cannot work.
+func (c Observability) check() error {
+	if c.MetricsAddr == "" {
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(c.MetricsAddr); err != nil || port == "" {
+		return fmt.Errorf("FLOWFORGE_METRICS_ADDR %q is not host:port, such as 0.0.0.0:9090", c.MetricsAddr)
+	}
+	return nil
+}
+
+// openObservability makes what services are told to tell.
+func (a *App) openObservability(ctx context.Context) error {
+	most := a.cfg.Observability.MetricsTenants
+	if most == 0 {
+		most = defaultTenantLabels
+	}
+	a.metrics = observability.NewMetrics(version(a.cfg.Executable), most)
+	if a.cfg.Kube != nil {
+		a.metrics.WatchClients()
+	}
+	c := a.cfg.Observability.Traces
+	c.Version, c.Instance, c.Log = version(a.cfg.Executable), a.cfg.Instance, a.cfg.Log
+	var err error
+	if a.traces, err = observability.StartTraces(ctx, c); err != nil {
+		return err
+	}
+	a.onStop(func() { a.within(2*time.Second, "not all traces were sent", a.traces.Close) })
+	return nil
+}
+
+// observed is handler, measured and traced.
+func (a *App) observed(handler http.Handler) http.Handler {
+	return a.metrics.HTTP(a.traces.HTTP(handler))
+}
+
+// startMetrics serves /metrics on an address of its own, where there is nothing else
+// but the sign of life.
+func (a *App) startMetrics(p *parts) {
+	if a.watched == nil {
+		return
+	}
+	a.metrics.Watch(a.sources(p))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	a.start(a.watched, mux)
+}
+
+// sources are what a scrape asks this server.
+func (a *App) sources(p *parts) observability.Sources {
+	return observability.Sources{
+		Work:    func(ctx context.Context) ([]observability.Work, error) { return liveWork(ctx, p) },
+		Jobs:    func(ctx context.Context) ([]observability.Jobs, error) { return jobCounts(ctx, p) },
+		Waiting: func(context.Context) ([]observability.Waiting, error) { return waitingRequests(p, time.Now()), nil },
+		Quotas:  func(context.Context) ([]observability.Quota, error) { return quotaUse(p), nil },
+		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
+		Cluster: a.clusterState(p),
+		Spool: func() observability.Spool {
+			s := p.telemetry.Status()
+			return observability.Spool{
+				Records: s.PendingRecords, Bytes: s.PendingBytes, MaxBytes: s.SpoolMaxBytes, Refused: s.Refused,
+				ClickHouse: s.ClickHouse == telemetry.StateUp,
+			}
+		},
+		Pool: func() observability.Pool {
+			s := p.pool.Stat()
+			return observability.Pool{Used: int64(s.AcquiredConns()), Idle: int64(s.IdleConns()), Most: int64(s.MaxConns())}
+		},
+		Failed: func(source string, err error) {
+			a.cfg.Log.Warn("a part of the metrics cannot be told", "source", source, "error", err)
+		},
+	}
+}
+
+func liveWork(ctx context.Context, p *parts) ([]observability.Work, error) {
+	rows, err := db.New(p.pool).CountLiveWork(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count live work: %w", err)
+	}
+	work := make([]observability.Work, len(rows))
+	for i, r := range rows {
+		work[i] = observability.Work{Tenant: r.Tenant, State: r.Status, Executions: r.Executions, Nodes: map[string]int64{
+			"PENDING": r.Pending, "READY": r.Ready, "QUEUED": r.Queued, "RUNNING": r.Running, "RETRYING": r.Retrying,
+		}}
+	}
+	return work, nil
+}
+
+func jobCounts(ctx context.Context, p *parts) ([]observability.Jobs, error) {
+	counts, err := db.JobCounts(ctx, p.pool)
+	jobs := make([]observability.Jobs, len(counts))
+	for i, c := range counts {
+		jobs[i] = observability.Jobs(c)
+	}
+	return jobs, err
+}
+
+// waitingRequests are the queue of the fair scheduler; nil where it is not kept.
+func waitingRequests(p *parts, now time.Time) []observability.Waiting {
+	if !p.leads.Load() {
+		return nil
+	}
+	queue := p.quotas.Queue(fair.Filter{})
+	waiting := make([]observability.Waiting, 0, len(queue))
+	for _, w := range queue {
+		tenant := ""
+		if len(w.Path) > 0 {
+			tenant = w.Path[0].Name
+		}
+		waiting = append(waiting, observability.Waiting{Tenant: tenant, Reason: w.Reason.Code, N: 1, Oldest: now.Sub(w.Since)})
+	}
+	return waiting
+}
+
+func quotaUse(p *parts) []observability.Quota {
+	if !p.leads.Load() {
+		return nil
+	}
+	var quotas []observability.Quota
+	for _, level := range p.quotas.Scheduler().Snapshot().Levels {
+		tenant := level.Name
+		switch level.Kind {
+		case "tenant":
+		case "installation":
+			tenant = observability.AllTenants
+		default:
+			continue
+		}
+		for resource, state := range level.Resources {
+			quotas = append(quotas, observability.Quota{Tenant: tenant, Resource: string(resource), Limit: state.Limit, Used: state.Used, Waiting: state.Waiting})
+		}
+	}
+	return quotas
+}
+
+func leases(ctx context.Context, p *parts) ([]observability.Lease, error) {
+	rows, err := db.New(p.pool).ListLeases(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	list := make([]observability.Lease, len(rows))
+	for i, r := range rows {
+		list[i] = observability.Lease{Name: r.Name, Term: r.Term, Ours: r.Held && r.Holder == p.holder}
+	}
+	return list, nil
+}
+
+// clusterState reads what the launcher's leader saw last.
+func (a *App) clusterState(p *parts) func(context.Context) (*observability.Cluster, error) {
+	if a.cfg.Kube == nil {
+		return nil
+	}
+	return func(ctx context.Context) (*observability.Cluster, error) {
+		row, err := db.New(p.pool).GetClusterSnapshot(ctx)
+		if db.IsNoRows(err) {
+			return nil, nil //nolint:nilnil // nobody has looked yet
+		}
+		if err != nil {
+			return nil, fmt.Errorf("state of the cluster: %w", err)
+		}
+		var seen kube.Snapshot
+		if err := json.Unmarshal(row.Snapshot, &seen); err != nil {
+			return nil, fmt.Errorf("state of the cluster: %w", err)
+		}
+		c := &observability.Cluster{Answers: seen.Answers, Machines: map[string]int64{"ready": 0, "not_ready": 0}, Pods: map[string]int64{}, GPUs: map[string]observability.GPUs{}}
+		for state, n := range seen.Pods {
+			c.Pods[state] = int64(n)
+		}
+		for _, m := range seen.Machines {
+			state := "not_ready"
+			if m.Ready {
+				state = "ready"
+			}
+			c.Machines[state]++
+			for _, g := range m.GPUs {
+				sum := c.GPUs[g.Type]
+				c.GPUs[g.Type] = observability.GPUs{Total: sum.Total + g.Total, Used: sum.Used + g.Used}
+			}
+		}
+		return c, nil
+	}
+}
+
+// onFinished keeps and tells what there is to say about an execution that has ended;
+// a failure is tried again by the job that calls it.
+func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
+	keep := a.recordFact(p)
+	return func(ctx context.Context, id uuid.UUID) error {
+		if err := keep(ctx, id); err != nil {
+			return err
+		}
+		ctx = auth.AsSystem(ctx)
+		e, err := p.executions.Get(ctx, id)
+		if err != nil || e.FinishedAt == nil {
+			return err
+		}
+		a.tellEnd(ctx, p, e)
+		return nil
+	}
+}
+
+// tellEnd counts an execution that has ended, and tells its trace.
+func (a *App) tellEnd(ctx context.Context, p *parts, e execution.Execution) {
+	tenant, err := db.New(p.pool).TenantName(ctx, e.TenantID)
+	if err != nil {
+		tenant = ""
+	}
+	a.metrics.Finished(string(e.Status), tenant)
+	if a.traces == nil || e.Traceparent == "" {
+		return
+	}
+	spans, err := p.executions.Spans(ctx, e)
+	if err != nil {
+		a.cfg.Log.Warn("the trace of an execution is not told", "execution", e.ID, "error", err)
+		return
+	}
+	told := make([]observability.Span, len(spans))
+	for i, s := range spans {
+		told[i] = observability.Span(s)
+	}
+	a.traces.Tell(e.Traceparent, told)
+}
