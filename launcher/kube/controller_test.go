@@ -38,7 +38,7 @@ func TestEnds(t *testing.T) {
 		if !strings.Contains(end.Message, row.says) {
 			t.Errorf("%s: %q does not say %q", name, end.Message, row.says)
 		}
-		if o := w.seen[task]; o.Place == nil || o.Place.Namespace != w.namespace || !strings.HasPrefix(o.Place.Machine, "fake-gpu-") {
+		if o := w.last(task); o.Place == nil || o.Place.Namespace != w.namespace || !strings.HasPrefix(o.Place.Machine, "fake-gpu-") {
 			t.Errorf("%s: place %+v", name, o.Place)
 		}
 		w.untilGone(task)
@@ -148,7 +148,7 @@ func TestOrphans(t *testing.T) {
 	w.untilGone(orphan)
 	w.untilRunning(wanted)
 	w.untilRunning(foreign.Labels[pod.LabelTask])
-	if o := w.seen[orphan]; o.End != nil {
+	if o := w.last(orphan); o.End != nil {
 		t.Errorf("the removal of an orphan was told: %+v", o.End)
 	}
 }

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	patience = 60 * time.Second // for anything in a cluster to happen
+	patience = 3 * time.Minute // for anything in a cluster to happen
 	annotate = "test.flowforge.io/"
 )
 
@@ -194,6 +194,13 @@ func (w *world) until(task, what string, is func(launcher.Observation) bool) lau
 			w.t.Fatalf("%s: not seen of %s; seen %+v, %s", what, task, o, history)
 		}
 	}
+}
+
+// last is what was seen of a task so far.
+func (w *world) last(task string) launcher.Observation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[task]
 }
 
 func (w *world) untilEnd(task string, class launcher.Class) launcher.End {
