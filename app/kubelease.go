@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flowforge/flowforge/election"
-	leases "github.com/flowforge/flowforge/election/kubernetes"
+	leaseapi "github.com/flowforge/flowforge/election/kubernetes"
 )
 
 // namespaceFile is where a pod finds its own namespace.
@@ -40,5 +40,5 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 		}
 		namespace = strings.TrimSpace(string(text))
 	}
-	return leases.New(c, client, namespace), nil
+	return leaseapi.New(c, client, namespace), nil
 }

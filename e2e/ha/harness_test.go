@@ -248,7 +248,7 @@ func (in *installation) launch(s *server, name string) uuid.UUID {
 	var launched struct {
 		ID uuid.UUID `json:"execution_id"`
 	}
-	status := in.call(s, http.MethodPost, "/api/v1/executions", map[string]any{"workflow_name": name}, &launched)
+	status := in.call(s, http.MethodPost, "/api/v1/executions", map[string]any{"workflow": name}, &launched)
 	require.Equal(in.t, http.StatusCreated, status)
 	return launched.ID
 }

@@ -54,7 +54,7 @@ func child(name string) error {
 		return err
 	}
 	dir := os.Getenv(envDir)
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})).With("server", name)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})).With("server", name)
 	a, err := app.New(app.Config{
 		Addr: "127.0.0.1:0", DataDir: dir + "/" + name, DatabaseURL: os.Getenv(envDatabase), SecretsDir: dir + "/keys",
 		ClickHouseURL: "http://127.0.0.1:1", SpoolMaxBytes: 1 << 24, LogRetentionDays: 1, SkipExamples: true,
