@@ -23,6 +23,8 @@ func waitingRows() []row {
 		read("/queue", "/queue?place={project}", auth.ExecutionRead).object(),
 		read("/executions/{execution_id}/why", "/executions/{execution}/why", auth.ExecutionRead).object(),
 		read("/executions/{execution_id}/nodes/{node}/why", "/executions/{execution}/nodes/wait/why", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/nodes/{node}/attempts", "/executions/{execution}/nodes/wait/attempts", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/usage", "/executions/{execution}/usage", auth.ExecutionRead).object(),
 		write("POST", "/executions", "/executions?dry_run=true", `{"workflow": "{flow id}"}`, auth.ExecutionLaunch, http.StatusOK).object(),
 		call("GetQueueStatus", `{}`, auth.ExecutionRead, http.StatusOK),
 		call("ScheduleTask", `{"task_id": "{execution}.0"}`, auth.ExecutionCancelAny, http.StatusOK).object(), // somebody else's
