@@ -43,9 +43,9 @@ type Deps struct {
 	Audit      *audit.Log
 	Quotas     *quota.Service
 	Resident   *resident.Service // nil: there are no warm pods
-	Signer     auth.Signer // of task tokens
-	Bodies     web.Bodies  // bounds of request bodies; zero takes the defaults
-	Checks     []Check     // what /readyz asks
+	Signer     auth.Signer       // of task tokens
+	Bodies     web.Bodies        // bounds of request bodies; zero takes the defaults
+	Checks     []Check           // what /readyz asks
 	// ToLeader is nil in a process that always leads.
 	ToLeader  ToLeader
 	PublicURL string // where people reach this server; "" is where the request says

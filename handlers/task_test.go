@@ -28,6 +28,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/resident"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/workflow"
@@ -40,6 +41,7 @@ type taskBundle struct {
 	signer    auth.Signer
 	telemetry *telemetry.Service
 	artifacts *artifact.Service
+	resident  *resident.Service
 	scope     auth.TaskScope
 	taskID    string
 	token     string
@@ -81,11 +83,13 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	b.taskID = execution.TaskID(launched.ID, 0, 1)
 	b.token = b.signer.Sign(b.scope, now().Add(time.Hour))
 
+	b.resident = resident.New(pool, b.signer, now)
 	sessions := noSessions(t, pool, now)
 	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}})
 	b.server = httptest.NewUnstartedServer(handlers.Routes(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now), Signer: b.signer,
 		Workflows: workflows, Executions: executions, Artifacts: b.artifacts, Catalogue: entries, Telemetry: b.telemetry,
+		Resident: b.resident,
 	}))
 	b.server.Config.Protocols = &http.Protocols{}
 	b.server.Config.Protocols.SetHTTP1(true)

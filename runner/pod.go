@@ -27,6 +27,7 @@ type Pod struct {
 	Address     string        // IP address at which the other pods of a gang reach it
 	GangTimeout time.Duration // how long the pods of a gang wait for each other
 	Scratch     string        // folder for the homes and temporary files of tasks
+	OwnHome     bool          // homes and temporary files are always there, because attempts follow one another
 	Private     string        // folder in memory for what holds secrets; "": among the others
 }
 
@@ -42,7 +43,7 @@ func (p *Pod) commandGrace(grace time.Duration) time.Duration {
 // pod's fields set. A home and a place for temporary files are given where the
 // container's own cannot be written, as with a read-only root file system. Of the
 // runner's settings the command gets those by which its SDK reaches the server.
-func podEnvironment(process []string, scratch string) environ {
+func podEnvironment(process []string, pod *Pod) environ {
 	env := environ{"PATH": defaultPath, "LANG": "C.UTF-8", "HOME": "/"}
 	for _, entry := range process {
 		name, value, ok := strings.Cut(entry, "=")
@@ -50,14 +51,14 @@ func podEnvironment(process []string, scratch string) environ {
 			env[name] = value
 		}
 	}
-	if scratch == "" {
+	if pod.Scratch == "" {
 		return env
 	}
-	if home := env["HOME"]; home == "/" || !writable(home) {
-		env["HOME"] = scratchFolder(scratch, "home")
+	if home := env["HOME"]; pod.OwnHome || home == "/" || !writable(home) {
+		env["HOME"] = scratchFolder(pod.Scratch, "home")
 	}
-	if env["TMPDIR"] == "" && !writable("/tmp") {
-		env["TMPDIR"] = scratchFolder(scratch, "tmp")
+	if pod.OwnHome || env["TMPDIR"] == "" && !writable("/tmp") {
+		env["TMPDIR"] = scratchFolder(pod.Scratch, "tmp")
 	}
 	return env
 }

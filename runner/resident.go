@@ -130,7 +130,7 @@ func (r *resident) run(ctx context.Context, spec *flowforgev1.AttemptSpec, n int
 	if config.Pod != nil {
 		pod = *config.Pod
 	}
-	pod.Scratch = filepath.Join(config.Dir, "scratch")
+	pod.Scratch, pod.OwnHome = filepath.Join(config.Dir, "scratch"), true
 	config.Pod = &pod
 	if spec.GetApiEndpoint() != "" && config.Server.URL == "" {
 		config.Server.URL = spec.GetApiEndpoint()

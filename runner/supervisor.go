@@ -118,7 +118,7 @@ func New(config Config) (*Supervisor, error) {
 		cgroup:    readCgroup(),
 	}
 	if config.Pod != nil {
-		s.base = podEnvironment(config.Environ, config.Pod.Scratch)
+		s.base = podEnvironment(config.Environ, config.Pod)
 	}
 	s.devices = newGPUWatch(s)
 	s.buffers.New = func() any { return new([readBuffer]byte) }
