@@ -61,6 +61,16 @@ func kubeFromEnvironment(environ []string) (*kube.ControllerConfig, error) {
 	default:
 		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER %q is neither local nor kube", launcher)
 	}
+	c, err := kubeSettingsOf(environ)
+	if err != nil {
+		return nil, err
+	}
+	c.TaskURL = os.Getenv("FLOWFORGE_TASK_URL")
+	return c, nil
+}
+
+// kubeSettingsOf reads the FLOWFORGE_KUBE_ variables among environ.
+func kubeSettingsOf(environ []string) (*kube.ControllerConfig, error) {
 	known := kubeSettings()
 	c := &kube.ControllerConfig{}
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
@@ -83,7 +93,6 @@ func kubeFromEnvironment(environ []string) (*kube.ControllerConfig, error) {
 	if c.Image == "" {
 		return nil, fmt.Errorf("%sIMAGE is not set: with FLOWFORGE_LAUNCHER=kube it is the image of FlowForge, which brings the program into every pod", kubePrefix)
 	}
-	c.TaskURL = os.Getenv("FLOWFORGE_TASK_URL")
 	return c, nil
 }
 

@@ -158,7 +158,13 @@ func fails(err error) func(ktesting.Action) (bool, runtime.Object, error) {
 	return func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, err }
 }
 
-const many = 1000
+// many is how often each thing goes wrong.
+func many() int {
+	if testing.Short() {
+		return 50
+	}
+	return 1000
+}
 
 var podResource = schema.GroupResource{Resource: "pods"}
 
@@ -205,7 +211,7 @@ func TestNeverTwoPods(t *testing.T) {
 			t.Parallel()
 			cluster := newFakeAPI()
 			c.inject(cluster)
-			all := attempts(many)
+			all := attempts(many())
 			client := cluster.client()
 			startAll(t, all, func() *kube.Client { return client })
 			cluster.oneEach(t, all)
@@ -228,7 +234,7 @@ func orError(err, otherwise error) error {
 // Secret, and has another one complete what it left.
 func TestRestartsBetweenTheRequests(t *testing.T) {
 	t.Parallel()
-	cluster, all := newFakeAPI(), attempts(many)
+	cluster, all := newFakeAPI(), attempts(many())
 	var broken atomic.Bool
 	broken.Store(true)
 	cluster.on("create", "secrets", func(ktesting.Action) (bool, runtime.Object, error) {
@@ -243,7 +249,7 @@ func TestRestartsBetweenTheRequests(t *testing.T) {
 // TestSeveralLaunchersAtOnce has a zombie, its successor and another start the same.
 func TestSeveralLaunchersAtOnce(t *testing.T) {
 	t.Parallel()
-	cluster, all := newFakeAPI(), attempts(many)
+	cluster, all := newFakeAPI(), attempts(many())
 	var group sync.WaitGroup
 	for range 3 {
 		client := cluster.client()
@@ -258,7 +264,7 @@ func TestSeveralLaunchersAtOnce(t *testing.T) {
 // TestLateCreate has a create arrive after its repetition.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
-	cluster, all := newFakeAPI(), attempts(many)
+	cluster, all := newFakeAPI(), attempts(many())
 	var late sync.Map
 	cluster.on("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		name := a.(ktesting.CreateAction).GetObject().(metav1.Object).GetName()
