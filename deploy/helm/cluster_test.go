@@ -22,7 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 )
 
 var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"}
@@ -39,19 +40,8 @@ type cluster struct {
 
 func setup(t *testing.T) *cluster {
 	t.Helper()
-	path := os.Getenv("FLOWFORGE_TEST_KUBECONFIG")
-	if path == "" {
-		if testing.Short() {
-			t.Skip("FLOWFORGE_TEST_KUBECONFIG is not set")
-		}
-		t.Fatal("FLOWFORGE_TEST_KUBECONFIG is not set: start a control plane with `make cluster`")
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS, config.Burst = 200, 400
-	c := &cluster{path: path, config: config, client: kubernetes.NewForConfigOrDie(config), dynamic: dynamic.NewForConfigOrDie(config)}
+	found := kubetest.New(t)
+	c := &cluster{path: found.Kubeconfig, config: found.Config, client: kubernetes.NewForConfigOrDie(found.Config), dynamic: dynamic.NewForConfigOrDie(found.Config)}
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
 	c.namespace = c.makeNamespace(t, "chart-"+rand.String(6), nil)
 	return c

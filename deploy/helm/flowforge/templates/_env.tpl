@@ -94,6 +94,10 @@
 - {name: FLOWFORGE_KUBE_QPS, value: {{ $v.kube.qps | quote }}}
 - {name: FLOWFORGE_KUBE_BURST, value: {{ $v.kube.burst | quote }}}
 - {name: FLOWFORGE_KUBE_CONCURRENCY, value: {{ $v.kube.concurrency | quote }}}
+{{- with $v.kube.residentMax }}
+- {name: FLOWFORGE_KUBE_RESIDENT_MAX, value: {{ . | quote }}}
+- {name: FLOWFORGE_KUBE_RESIDENT_IDLE, value: {{ $v.kube.residentIdle | quote }}}
+{{- end }}
 - {name: FLOWFORGE_KUBE_GPU_LABEL, value: {{ $v.kube.gpuLabel | quote }}}
 - {name: FLOWFORGE_KUBE_GPU_RESOURCE, value: {{ $v.kube.gpuResource | quote }}}
 {{- with $v.kube.gpuTypes }}
