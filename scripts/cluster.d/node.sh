@@ -30,7 +30,10 @@ set_network() {
 	# The kubelet sets most of these; stop_node puts them back.
 	[ -e "$state/node/sysctls" ] || sysctl kernel.panic kernel.panic_on_oops vm.overcommit_memory \
 		vm.panic_on_oom kernel.keys.root_maxkeys kernel.keys.root_maxbytes \
-		fs.inotify.max_user_instances >"$state/node/sysctls" 2>/dev/null
+		fs.inotify.max_user_instances net.ipv6.conf.default.disable_ipv6 >"$state/node/sysctls" 2>/dev/null || true
+	# Browsers drop their connections whenever an interface gets an address, as every
+	# pod's end on the bridge otherwise does.
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true
 	[ "$(sysctl -n fs.inotify.max_user_instances)" -ge 512 ] || sysctl -qw fs.inotify.max_user_instances=512
 	ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
 	ip addr replace "$pods.1/24" dev "$bridge"
