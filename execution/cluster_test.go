@@ -24,6 +24,7 @@ type podLauncher struct {
 	starts   map[string]int
 	stopped  map[string]bool
 	refuse   func(launcher.Attempt) error
+	admits   func(launcher.Attempt) bool // nil: all
 	changes  chan struct{}
 	calls    int
 	away     bool
@@ -48,7 +49,7 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 		}
 		return fmt.Errorf("dial: %w", launcher.ErrAway)
 	}
-	refused := map[string]launcher.End{}
+	refused, waiting := map[string]launcher.End{}, map[string]launcher.Waiting{}
 	for _, a := range attempts {
 		p.starts[a.GetTaskId()]++
 		if p.refuse != nil {
@@ -57,11 +58,18 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 				continue
 			}
 		}
+		if p.admits != nil && !p.admits(a) {
+			waiting[a.GetTaskId()] = launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "exceeded quota: flowforge"}
+			continue
+		}
 		p.pods[a.GetTaskId()] = a
 	}
 	select {
 	case p.changes <- struct{}{}:
 	default:
+	}
+	if len(waiting) > 0 {
+		return &launcher.StartError{Refused: refused, Waiting: waiting, Err: fmt.Errorf("start: %w", launcher.ErrAway)}
 	}
 	if len(refused) > 0 {
 		return &launcher.StartError{Refused: refused}

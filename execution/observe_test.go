@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,4 +270,31 @@ func TestMissingPod(t *testing.T) {
 	n := b.node(id, "train")
 	require.Equal(t, "LOST", n.Attempts[0].Outcome)
 	require.Equal(t, string(launcher.ClassDeleted), n.Attempts[0].Class)
+}
+
+// TestNotAdmittedYet: what the cluster does not admit yet says why, holds nobody up,
+// and starts when it is admitted.
+func TestNotAdmittedYet(t *testing.T) {
+	t.Parallel()
+	b := setupPods(t)
+	var open atomic.Bool
+	b.cluster.admits = func(a launcher.Attempt) bool { return a.GetNode() != "large" || open.Load() }
+	id := b.launch(`
+name: admitted
+version: 1.0.0
+operators:
+  - {name: large, type: shell, code: {script: "true"}}
+  - {name: small, type: shell, code: {script: "true"}}
+  - {name: next, type: shell, depends_on: [small], code: {script: "true"}}
+`, nil)
+	large, small, next := execution.TaskID(id, 0, 1), execution.TaskID(id, 1, 1), execution.TaskID(id, 2, 1)
+	b.ends(b.cluster.pod(t, small), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
+	b.ends(b.cluster.pod(t, next), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
+	n := b.nodeIs(id, "large", "the reason", func(n execution.NodeDetail) bool { return n.Reason != nil })
+	require.Equal(t, "exceeded quota: flowforge", n.Reason.Message)
+	require.Equal(t, dag.Queued, n.State)
+	open.Store(true)
+	b.ends(b.cluster.pod(t, large), flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
+	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Len(t, b.node(id, "large").Attempts, 1)
 }

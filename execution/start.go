@@ -25,15 +25,16 @@ const (
 
 // handOver gives attempts of one execution to the launcher. It ends those that are
 // refused for good, writes why others wait, and returns an error when some may not
-// have been started: then all but the refused are to be handed over again.
-func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) error {
+// have been started: then all but the refused are to be handed over again. away says
+// that the cluster does not answer at all.
+func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (away bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
 		timeout = clusterTimeout
 	}
 	calling, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := s.config.Launcher.Start(calling, attempts)
+	err = s.config.Launcher.Start(calling, attempts)
 	var partial *launcher.StartError
 	if !errors.As(err, &partial) {
 		partial = &launcher.StartError{Err: err}
@@ -45,16 +46,21 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 		}
 	}
 	if partial.Err == nil {
-		return nil
+		return false, nil
 	}
-	if errors.Is(partial.Err, launcher.ErrAway) || len(partial.Waiting) > 0 {
-		s.tellAway(ctx, execution, attempts, partial)
+	away = errors.Is(partial.Err, launcher.ErrAway) && len(partial.Waiting) == 0
+	for _, w := range partial.Waiting {
+		away = away || w.Code == launcher.WaitCluster
 	}
-	return partial.Err
+	if away || len(partial.Waiting) > 0 {
+		s.tellWaiting(ctx, execution, attempts, partial, away)
+	}
+	return away, partial.Err
 }
 
-// tellAway writes why attempts are not in the cluster yet.
-func (s *Service) tellAway(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError) {
+// tellWaiting writes why attempts are not in the cluster yet: all of them when it does
+// not answer, else those that it does not admit.
+func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, away bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
@@ -62,13 +68,17 @@ func (s *Service) tellAway(ctx context.Context, execution uuid.UUID, attempts []
 			continue
 		}
 		reason := &Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
-		if w, waits := e.Waiting[a.GetTaskId()]; waits {
+		w, waits := e.Waiting[a.GetTaskId()]
+		if !waits && !away {
+			continue
+		}
+		if waits {
 			reason = &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}
 		}
 		rows = append(rows, waitRow{id.attemptKey, reason})
 	}
 	if err := s.setWaiting(ctx, execution, waitCodes(), rows); err != nil && ctx.Err() == nil {
-		s.config.Logger.Warn("write that the cluster is away", "execution", execution, "error", err)
+		s.config.Logger.Warn("write why attempts wait for the cluster", "execution", execution, "error", err)
 	}
 }
 
@@ -83,24 +93,26 @@ func (l *loop) startAgain(ctx context.Context) error {
 			l.certain()
 			return nil
 		}
-		l.waitForStore()
+		l.startAt = l.service.now().Add(firstStoreRetry)
 		return nil
 	}
 	l.service.config.Crash("start.again")
-	if err := l.service.handOver(ctx, l.id, specs); err != nil {
+	away, err := l.service.handOver(ctx, l.id, specs)
+	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
 		if l.service.config.Cluster {
 			first, last = firstAwayRetry, lastAwayRetry
 		}
-		l.startRetry, l.away = min(max(2*l.startRetry, first), last), errors.Is(err, launcher.ErrAway)
+		l.startRetry, l.away = min(max(2*l.startRetry, first), last), away
+		l.uncertain = append(rest, nodesOf(specs)...) // the others have their turn first
 		l.startAt = l.service.now().Add(l.startRetry)
 		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
 		return nil
 	}
 	if l.away {
-		l.forgetAway(ctx, specs)
+		l.forgetAway(ctx)
 	}
-	l.startRetry = 0
+	l.startRetry, l.away = 0, false
 	if l.uncertain = rest; len(rest) == 0 {
 		l.certain()
 	}
@@ -114,7 +126,7 @@ func (l *loop) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, re
 	most := len(l.uncertain)
 	if l.service.config.Cluster {
 		most = startChunk
-		if l.startRetry > 0 {
+		if l.away {
 			most = 1
 		}
 	}
@@ -150,9 +162,19 @@ func (l *loop) notStarted(nodes []int, away bool) {
 	delay := firstStartRetry
 	if l.service.config.Cluster {
 		l.away, delay = l.away || away, firstAwayRetry
-		l.startRetry = max(l.startRetry, firstAwayRetry)
 	}
 	l.startAt = l.service.now().Add(delay)
+}
+
+// nodesOf are the nodes of attempts.
+func nodesOf(attempts []launcher.Attempt) []int {
+	nodes := make([]int, 0, len(attempts))
+	for _, a := range attempts {
+		if id, ok := parseTaskID(a.GetTaskId()); ok {
+			nodes = append(nodes, id.Node)
+		}
+	}
+	return nodes
 }
 
 // unreadySpec takes up that what node i needs cannot be read now, and reports whether
@@ -168,23 +190,19 @@ func (l *loop) unreadySpec(i int, err error) bool {
 
 // waitForStore tries again in a moment to start what could not be gathered.
 func (l *loop) waitForStore() {
-	if len(l.unready) == 0 && len(l.uncertain) == 0 {
+	if len(l.unready) == 0 {
 		return
 	}
-	if len(l.unready) > 0 {
-		l.unsure.Store(true)
-		l.uncertain, l.unready = append(l.uncertain, l.unready...), nil
-	}
+	l.unsure.Store(true)
+	l.uncertain, l.unready = append(l.uncertain, l.unready...), nil
 	l.startAt = l.service.now().Add(firstStoreRetry)
 }
 
 // forgetAway takes the reason away that the cluster does not answer.
-func (l *loop) forgetAway(ctx context.Context, specs []launcher.Attempt) {
-	rows := make([]waitRow, 0, len(specs))
-	for _, a := range specs {
-		if id, ok := parseTaskID(a.GetTaskId()); ok {
-			rows = append(rows, waitRow{attemptKey: id.attemptKey})
-		}
+func (l *loop) forgetAway(ctx context.Context) {
+	rows := make([]waitRow, 0, len(l.uncertain))
+	for _, i := range l.uncertain {
+		rows = append(rows, waitRow{attemptKey: attemptKey{i, l.nodes[i].attempt}})
 	}
 	if err := l.service.setWaiting(ctx, l.id, []string{launcher.WaitCluster}, rows); err != nil {
 		l.service.config.Logger.Warn("write that the cluster answers", "execution", l.id, "error", err)

@@ -147,13 +147,13 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	}
 	config := st.service.config
 	config.Crash("start.begin")
-	if err := st.service.handOver(ctx, st.execution, attempts); err != nil {
+	if away, err := st.service.handOver(ctx, st.execution, attempts); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
 		}
 		config.Meter.Count(MeterLauncherError, "start", 1)
 		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
-		st.service.live.post(st.execution, message{retry: nodes, away: errors.Is(err, launcher.ErrAway)})
+		st.service.live.post(st.execution, message{retry: nodes, away: away})
 		return
 	}
 	config.Crash("start.done")
