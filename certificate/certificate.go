@@ -1,0 +1,136 @@
+// Package certificate makes TLS configurations of certificate files that are replaced
+// while the server runs, as a rotated Secret is: every new connection has what the
+// files hold then.
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Files names PEM files: a certificate with its chain, its key, and the authorities
+// that the other side's certificate has to come from.
+type Files struct {
+	Cert, Key string
+	CA        string // "" asks for no certificate of a client, or takes the system's authorities
+}
+
+// Pair is a set of Files that is read again when one of them changes.
+type Pair struct {
+	files Files
+
+	mu   sync.Mutex
+	read time.Time // the latest change of the files in use
+	cert *tls.Certificate
+	pool *x509.CertPool
+}
+
+// Load reads files, and fails when they are not what they should be.
+func Load(files Files) (*Pair, error) {
+	p := &Pair{files: files}
+	if _, _, err := p.current(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// current returns what the files hold. Files that cannot be used, because they are
+// being replaced just now, leave what was in use.
+func (p *Pair) current() (*tls.Certificate, *x509.CertPool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed, err := p.changed()
+	if err == nil && !changed.Equal(p.read) {
+		err = p.load(changed)
+	}
+	if err != nil && p.read.IsZero() {
+		return nil, nil, err
+	}
+	return p.cert, p.pool, nil
+}
+
+// changed is when the latest of the files was written.
+func (p *Pair) changed() (latest time.Time, err error) {
+	for _, path := range []string{p.files.Cert, p.files.Key, p.files.CA} {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return latest, fmt.Errorf("certificate: %w", err)
+		}
+		if info.ModTime().After(latest) {
+			latest = info.ModTime()
+		}
+	}
+	return latest, nil
+}
+
+func (p *Pair) load(changed time.Time) error {
+	var cert *tls.Certificate
+	if p.files.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(p.files.Cert, p.files.Key)
+		if err != nil {
+			return fmt.Errorf("certificate %s with key %s: %w", p.files.Cert, p.files.Key, err)
+		}
+		cert = &pair
+	}
+	var pool *x509.CertPool
+	if p.files.CA != "" {
+		text, err := os.ReadFile(p.files.CA)
+		if err != nil {
+			return fmt.Errorf("certificate: %w", err)
+		}
+		pool = x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(text) {
+			return fmt.Errorf("certificate: %s holds no certificate of an authority", p.files.CA)
+		}
+	}
+	p.cert, p.pool, p.read = cert, pool, changed
+	return nil
+}
+
+// Server is for a listener. With a CA every client has to show a certificate from it.
+func (p *Pair) Server() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			cert, pool, err := p.current()
+			if err != nil {
+				return nil, err
+			}
+			if cert == nil {
+				return nil, errors.New("certificate: a server needs one")
+			}
+			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*cert}, NextProtos: []string{"h2", "http/1.1"}}
+			if pool != nil {
+				config.ClientCAs, config.ClientAuth = pool, tls.RequireAndVerifyClientCert
+			}
+			return config, nil
+		},
+	}
+}
+
+// Dial connects to servers whose certificate is from the CA and for serverName, whatever
+// their address, and shows our own when they ask.
+func (p *Pair) Dial(serverName string, within time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		cert, pool, err := p.current()
+		if err != nil {
+			return nil, err
+		}
+		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName, RootCAs: pool, NextProtos: []string{"h2", "http/1.1"}}
+		if cert != nil {
+			config.Certificates = []tls.Certificate{*cert}
+		}
+		dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: within}, Config: config}
+		return dialer.DialContext(ctx, network, addr) //nolint:wrapcheck // told with the address by the client
+	}
+}
