@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube/outcome"
@@ -139,7 +141,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	// The cluster's libraries log as everything else does.
+	group, ctx := errgroup.WithContext(klog.NewContext(ctx, logr.FromSlogHandler(c.logger.Handler())))
 	run := func(loop func(context.Context)) {
 		group.Go(func() error { loop(ctx); return nil })
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,17 +15,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
-const (
-	patience = 3 * time.Minute // for anything in a cluster to happen
-	annotate = "test.flowforge.io/"
-)
+// patience is for anything in a cluster to happen.
+const patience = 3 * time.Minute
 
 // world is an installation of its own in the shared cluster, with one project
 // and a controller that watches it.
@@ -49,39 +46,28 @@ type world struct {
 	made     int
 }
 
+// cluster is how the shared cluster is reached; the caller's to change.
 func cluster(t *testing.T) *rest.Config {
 	t.Helper()
-	path := os.Getenv("FLOWFORGE_TEST_KUBECONFIG")
-	if path == "" {
-		t.Skip("no cluster: set FLOWFORGE_TEST_KUBECONFIG (make cluster)")
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS, config.Burst = 500, 1000
-	return config
+	return rest.CopyConfig(kubetest.New(t).Config)
 }
 
 // newWorld returns an installation whose controller does not run yet. Changes
 // are made to its configuration first.
 func newWorld(t *testing.T, changes ...func(*kube.ControllerConfig)) *world {
 	t.Helper()
-	rc := cluster(t)
-	api, err := kubernetes.NewForConfig(rc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := kubetest.New(t)
+	api := cluster.API
 	id := uuid.NewString()
 	w := &world{
-		t: t, api: api, installation: "t" + id[:8], namespace: "ff-watch-" + id[:8], stop: func() {},
+		t: t, api: api, installation: "t" + id[:8], namespace: cluster.Prefix + "watch", stop: func() {},
 		changed: make(chan struct{}), seen: map[string]launcher.Observation{}, history: map[string][]string{},
 		events: map[string]map[string]launcher.Event{}, dead: map[string]bool{},
 	}
 	w.projects = []kube.Project{{ID: id, TenantID: "acme", Slug: "watch", Namespace: w.namespace}}
 	w.config = kube.ControllerConfig{
 		Config: kube.Config{
-			Installation: w.installation, Namespace: "ff-watch-" + id[:8], TaskURL: "http://10.244.0.1:8081",
+			Installation: w.installation, Namespace: cluster.Prefix, TaskURL: "http://10.244.0.1:8081",
 			ImageTimeout: time.Hour, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Projects: w.listProjects,
 		},
 		API: api, Observe: w.observe, Alive: w.alive, Capacity: w.setCapacity,
@@ -93,9 +79,6 @@ func newWorld(t *testing.T, changes ...func(*kube.ControllerConfig)) *world {
 	for _, change := range changes {
 		change(&w.config)
 	}
-	t.Cleanup(func() {
-		_ = api.CoreV1().Namespaces().Delete(context.Background(), w.namespace, metav1.DeleteOptions{})
-	})
 	return w
 }
 
@@ -271,7 +254,7 @@ func (w *world) pod(annotations map[string]string) *corev1.Pod {
 		},
 	}
 	for name, value := range annotations {
-		p.Annotations[annotate+name] = value
+		p.Annotations[kubetest.Annotate+name] = value
 	}
 	return p
 }

@@ -11,21 +11,17 @@ import (
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
-)
-
-const (
-	realMachine = "real-node-0"
-	realImage   = "localhost/task:test" // Debian and python3
 )
 
 // realPod returns a pod that a real kubelet runs.
 func (w *world) realPod(command ...string) *corev1.Pod {
 	p := w.pod(nil)
 	p.Spec.NodeSelector, p.Spec.Tolerations = nil, nil
-	p.Spec.NodeName = realMachine
+	p.Spec.NodeName = kubetest.Node
 	p.Spec.InitContainers = nil
-	p.Spec.Containers[0].Image, p.Spec.Containers[0].Command = realImage, command
+	p.Spec.Containers[0].Image, p.Spec.Containers[0].Command = kubetest.TaskImage, command
 	p.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
 	p.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("64Mi")
 	grace := int64(1)
@@ -36,12 +32,10 @@ func (w *world) realPod(command ...string) *corev1.Pod {
 // TestOnKubelet has a real kubelet bring pods to each of the ends that it knows.
 func TestOnKubelet(t *testing.T) {
 	t.Parallel()
+	kubetest.WithNode(t)
 	w := newWorld(t, func(c *kube.ControllerConfig) {
 		c.ImageTimeout, c.StartTimeout = 2*time.Second, 2*time.Second
 	})
-	if _, err := w.api.CoreV1().Nodes().Get(t.Context(), realMachine, metav1.GetOptions{}); err != nil {
-		t.Skip("no real kubelet: make cluster-node starts one")
-	}
 	w.run()
 	deadline := func(p *corev1.Pod) { seconds := int64(1); p.Spec.ActiveDeadlineSeconds = &seconds }
 	for name, row := range map[string]struct {
