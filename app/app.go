@@ -12,24 +12,28 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/certificate"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/observability"
 )
 
 // App is a server that has its data directory and its address, and runs once.
 type App struct {
-	cfg          Config
-	paths        paths
-	lock         *dirLock
-	listener     net.Listener
-	taskListener net.Listener // nil when tasks use the first
-	watched      net.Listener // of /metrics; nil without
-	metrics      *observability.Metrics
-	traces       *observability.Traces // nil when they are off
-	stopping     atomic.Bool           // /readyz fails: send nobody here any more
-	links        *auth.LoginLinks
-	failed       chan error // takes the first error that ends the serving
-	stops        []func()
+	cfg              Config
+	paths            paths
+	lock             *dirLock
+	listener         net.Listener
+	taskListener     net.Listener // nil when tasks use the first
+	watched          net.Listener // of /metrics; nil without
+	internalListener net.Listener // for other servers with certificates; nil without
+	taskTLS          *certificate.Pair
+	internalTLS      *certificate.Pair
+	metrics          *observability.Metrics
+	traces           *observability.Traces // nil when they are off
+	stopping         atomic.Bool           // /readyz fails: send nobody here any more
+	links            *auth.LoginLinks
+	failed           chan error // takes the first error that ends the serving
+	stops            []func()
 }
 
 // New checks cfg and takes the data directory and the address, so that the two
@@ -73,6 +77,10 @@ func New(cfg Config) (*App, error) {
 			a.Close()
 			return nil, err
 		}
+	}
+	if err := a.loadTLS(); err != nil {
+		a.Close()
+		return nil, err
 	}
 	return a, nil
 }

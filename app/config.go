@@ -41,6 +41,7 @@ type Config struct {
 
 	Artifacts     Artifacts // where artifacts are kept
 	Observability Observability
+	TLS           TLS
 
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
@@ -149,7 +150,8 @@ func (c Config) checkRoles() error {
 		return fmt.Errorf("FLOWFORGE_LEASES %q: write postgres or kubernetes", c.Leases)
 	}
 	for name, addr := range map[string]string{"FLOWFORGE_ADVERTISE_ADDR": c.AdvertiseAddr, "FLOWFORGE_TASK_ADDR": c.TaskAddr} {
-		if _, _, err := net.SplitHostPort(addr); addr != "" && err != nil {
+		_, port, err := net.SplitHostPort(addr)
+		if _, number := strconv.ParseUint(port, 10, 16); addr != "" && (err != nil || number != nil) {
 			return fmt.Errorf("%s %q is not host:port, such as 10.0.0.7:8080", name, addr)
 		}
 	}

@@ -14,9 +14,10 @@ import (
 // serve answers on every address of this server.
 func (a *App) serve(p *parts) {
 	if a.taskListener != nil {
-		a.start(a.taskListener, a.observed(handlers.TaskRoutes(a.deps(p, false))))
+		a.startTLS(a.taskListener, a.observed(handlers.TaskRoutes(a.deps(p, false))), a.taskServerTLS())
 	}
-	a.start(a.listener, a.observed(a.handler(p, false)))
+	a.serveInternal(p)
+	a.start(a.listener, a.observed(a.fromOutside(a.handler(p, false))))
 }
 
 // handler returns what is answered on the network, or on the socket in the data
@@ -67,10 +68,14 @@ func (a *App) serving(context.Context) error {
 
 // internalURL is where other servers reach this one.
 func (a *App) internalURL() string {
-	if a.cfg.AdvertiseAddr != "" {
-		return "http://" + a.cfg.AdvertiseAddr
+	scheme, listener := "http://", a.listener
+	if a.internalListener != nil {
+		scheme, listener = "https://", a.internalListener
 	}
-	return "http://" + reachable(a.listener.Addr())
+	if a.cfg.AdvertiseAddr != "" {
+		return scheme + a.cfg.AdvertiseAddr
+	}
+	return scheme + reachable(listener.Addr())
 }
 
 // taskURL is where tasks reach the server.
@@ -78,6 +83,8 @@ func (a *App) taskURL() string {
 	switch {
 	case a.cfg.TaskURL != "":
 		return a.cfg.TaskURL
+	case a.taskListener != nil && a.taskTLS != nil:
+		return "https://" + reachable(a.taskListener.Addr())
 	case a.taskListener != nil:
 		return "http://" + reachable(a.taskListener.Addr())
 	default:

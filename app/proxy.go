@@ -112,6 +112,9 @@ func (a *App) startProxy(p *parts) error {
 	}
 	p.hops = newHops(key)
 	p.proxy = newLeaderProxy(p.hops, p)
+	if a.internalTLS != nil {
+		p.proxy.secure(a.internalTLS, a.cfg.TLS.InternalName)
+	}
 	a.onStop(p.proxy.close)
 	return nil
 }

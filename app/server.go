@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -41,11 +42,21 @@ func (a *App) listenSocket(p *parts) error {
 
 // start serves handler on listener until Close: open streams end at once, other
 // requests within two seconds. Run returns the error that ends it before.
-func (a *App) start(listener net.Listener, handler http.Handler) {
+func (a *App) start(listener net.Listener, handler http.Handler) { a.startTLS(listener, handler, nil) }
+
+// startTLS is start with a configuration of TLS; nil is without.
+func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.Config) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newServer(ctx, handler)
+	serve := func() error { return server.Serve(listener) }
+	if config != nil {
+		server.TLSConfig = config
+		server.Protocols.SetHTTP2(true)
+		server.Protocols.SetUnencryptedHTTP2(false)
+		serve = func() error { return server.ServeTLS(listener, "", "") }
+	}
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case a.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err):
 			default: // Run ends by another already

@@ -88,6 +88,7 @@ func configFromEnvironment() (app.Config, error) {
 	if err := rolesFromEnvironment(&c); err != nil {
 		return app.Config{}, err
 	}
+	c.TLS = tlsFromEnvironment()
 	if c.Observability, err = observabilityFromEnvironment(); err != nil {
 		return app.Config{}, err
 	}

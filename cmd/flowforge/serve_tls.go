@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+
+	"github.com/flowforge/flowforge/app"
+	"github.com/flowforge/flowforge/certificate"
+)
+
+// tlsFromEnvironment reads which certificates tasks and other servers are shown.
+func tlsFromEnvironment() app.TLS {
+	return app.TLS{
+		Task: certificate.Files{
+			Cert: os.Getenv("FLOWFORGE_TASK_TLS_CERT"), Key: os.Getenv("FLOWFORGE_TASK_TLS_KEY"), CA: os.Getenv("FLOWFORGE_TASK_TLS_CLIENT_CA"),
+		},
+		Internal: certificate.Files{
+			Cert: os.Getenv("FLOWFORGE_INTERNAL_TLS_CERT"), Key: os.Getenv("FLOWFORGE_INTERNAL_TLS_KEY"), CA: os.Getenv("FLOWFORGE_INTERNAL_TLS_CA"),
+		},
+		InternalAddr: os.Getenv("FLOWFORGE_INTERNAL_ADDR"), InternalName: os.Getenv("FLOWFORGE_INTERNAL_TLS_SERVER_NAME"),
+	}
+}
