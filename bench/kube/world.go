@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/launcher/kube"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+const (
+	// kwokFields put pods on the fake machines; annotations steer them.
+	kwokFields = `{"nodeSelector":{"type":"kwok"},"tolerations":[{"key":"kwok.x-k8s.io/node","operator":"Exists"}],"annotations":{"test.flowforge.io/%s":"%s"}}`
+	patience   = 5 * time.Minute
+	tick       = 50 * time.Millisecond
+)
+
+// counter counts the requests to the API that name pods and Secrets.
+type counter struct {
+	http.RoundTripper
+	mu     sync.Mutex
+	byKind map[string]int
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	parts := strings.Split(r.URL.Path, "/")
+	if len(parts) > 5 && parts[3] == "namespaces" && (parts[5] == "pods" || parts[5] == "secrets") {
+		kind := r.Method + " " + parts[5]
+		if len(parts) > 7 {
+			kind += "/" + parts[7]
+		}
+		c.mu.Lock()
+		c.byKind[kind]++
+		c.mu.Unlock()
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+func (c *counter) total() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, k := range c.byKind {
+		n += k
+	}
+	return n
+}
+
+// bench is an installation of its own in the cluster, with one project.
+type bench struct {
+	config  kube.ControllerConfig
+	client  *kube.Client
+	api     kubernetes.Interface
+	counter *counter
+	project kube.Project
+
+	mu     sync.Mutex
+	placed map[string]bool
+	ended  map[string]time.Time
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func newBench(ctx context.Context, kubeconfig string, o options, log *slog.Logger) (*bench, error) {
+	id := uuid.NewString()
+	b := &bench{
+		counter: &counter{byKind: map[string]int{}}, placed: map[string]bool{}, ended: map[string]time.Time{},
+		project: kube.Project{ID: id, TenantID: "bench", Slug: "bench", Namespace: "ff-bench-" + id[:8]},
+	}
+	b.config.Config = kube.Config{
+		Kubeconfig: kubeconfig, Installation: "b" + id[:8], Namespace: "ff-bench-" + id[:8], QPS: float32(o.qps),
+		Image: "localhost/flowforge:test", TaskImage: "localhost/task:test", TaskURL: "http://" + o.host, Logger: log,
+		Projects: func(context.Context) ([]kube.Project, error) { return []kube.Project{b.project}, nil },
+	}
+	rc, err := kube.RESTConfig(b.config.Config)
+	if err != nil {
+		return nil, err
+	}
+	rc.Wrap(func(inner http.RoundTripper) http.RoundTripper {
+		b.counter.RoundTripper = inner
+		return b.counter
+	})
+	if b.api, err = kubernetes.NewForConfig(rc); err != nil {
+		return nil, err
+	}
+	b.config.API, b.config.Observe, b.config.Alive = b.api, b.observe, b.alive
+	b.config.Capacity = func(kube.Capacity) {}
+	b.client = kube.NewFor(b.config.Config, b.api, nil)
+	return b, kube.Prepare(b.config)(ctx, b.project)
+}
+
+// control runs the controller until close.
+func (b *bench) control(ctx context.Context) {
+	ctx, b.stop = context.WithCancel(ctx)
+	b.done.Go(func() {
+		if err := kube.NewController(b.config).Run(ctx); err != nil {
+			b.config.Logger.Error("the controller ended", "error", err)
+		}
+	})
+}
+
+// close removes everything that the bench made.
+func (b *bench) close() {
+	if b.stop != nil {
+		b.stop()
+	}
+	b.done.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	zero := int64(0)
+	_ = b.api.CoreV1().Pods(b.project.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{})
+	_ = b.api.CoreV1().Namespaces().Delete(ctx, b.project.Namespace, metav1.DeleteOptions{})
+}
+
+func (b *bench) observe(_ context.Context, all []launcher.Observation) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range all {
+		if o.Place != nil && o.Place.Machine != "" {
+			b.placed[o.TaskID] = true
+		}
+		if _, again := b.ended[o.TaskID]; o.End != nil && !again {
+			b.ended[o.TaskID] = time.Now()
+		}
+	}
+	return nil
+}
+
+func (b *bench) alive(_ context.Context, tasks []string) (map[string]bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	alive := map[string]bool{}
+	for _, task := range tasks {
+		_, over := b.ended[task]
+		alive[task] = !over
+	}
+	return alive, nil
+}
+
+func (b *bench) counts() (placed, ended int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.placed), len(b.ended)
+}
+
+// attempts are small ones with the given pod fields.
+func (b *bench) attempts(n int, fields string) []launcher.Attempt {
+	all := make([]launcher.Attempt, n)
+	for i := range all {
+		id := uuid.Must(uuid.NewV7()).String()
+		all[i] = &flowforgev1.AttemptSpec{
+			TaskId: id + ".0.1", ExecutionId: id, WorkflowId: id, TenantId: "bench", ProjectId: b.project.ID, Node: "bench", Attempt: 1,
+			Token: id + ".0.1", InputsJson: "{}", PodJson: fields, GraceMs: 1000, ApiEndpoint: b.config.TaskURL,
+			Work:      &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: []string{"true"}}},
+			Resources: &flowforgev1.Resources{CpuMillis: 10, MemoryMib: 16},
+		}
+	}
+	return all
+}
+
+// until looks again and again until done says so.
+func until(ctx context.Context, what string, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not come about: %w", what, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
