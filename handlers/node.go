@@ -59,6 +59,10 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods, err = x.pods(ctx, d); err != nil {
 		return err
 	}
+	if m.Pods.Waits() { // the pod's own card says why
+		m.Head.Summary = ""
+		m.Facts = slices.DeleteFunc(m.Facts, func(f ui.Fact) bool { return f.Name == "Why" })
+	}
 	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())

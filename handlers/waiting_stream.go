@@ -82,6 +82,13 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if wait.Shown() {
 		head.Summary = ""
 	}
+	pods, err := p.x.pods(ctx, d)
+	if err != nil {
+		return u, err
+	}
+	if pods.Waits() {
+		head.Summary = ""
+	}
 	same := head
 	same.Waits = ""
 	if p.sent.changed("head", same) {
@@ -93,10 +100,6 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	}
 	if p.sent.changed("wait", stillWait(wait)) {
 		u.Wait = &wait
-	}
-	pods, err := p.x.pods(ctx, d)
-	if err != nil {
-		return u, err
 	}
 	if p.sent.changed("pods", pods) {
 		u.Pods = &pods

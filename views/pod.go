@@ -24,6 +24,9 @@ type AttemptPod struct {
 	NoEvent string // said in place of events
 }
 
+// Waits reports whether the latest pod tells why it has not begun.
+func (m AttemptPods) Waits() bool { return len(m.Pods) > 0 && m.Pods[0].Waiting != "" }
+
 // PodClass is what kind of end an attempt came to.
 type PodClass struct {
 	Code    string // as the API says it: "out_of_memory"

@@ -42,6 +42,13 @@ func (b *builder) env() []corev1.EnvVar {
 		{Name: "FLOWFORGE_PRIVATE_DIR", Value: PrivateDir},
 		{Name: "PYTHONPATH", Value: HomeDir + "/python"},
 	}
+	for _, file := range []struct{ name, variable string }{
+		{FileCA, "FLOWFORGE_TASK_CA"}, {FileCert, "FLOWFORGE_TASK_CERT"}, {FileKey, "FLOWFORGE_TASK_KEY"},
+	} {
+		if _, ok := b.o.TaskFiles[file.name]; ok {
+			env = append(env, corev1.EnvVar{Name: file.variable, Value: TaskDir + "/" + file.name})
+		}
+	}
 	if b.spec.GetResources().GetGpus() == 0 {
 		// Images of CUDA ask for all GPUs by this variable; without any it has to say so.
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})

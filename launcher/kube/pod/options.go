@@ -48,6 +48,14 @@ type Options struct {
 	TaskFiles map[string][]byte
 }
 
+// The names among TaskFiles that the task is told of: what verifies the server, and
+// what the task shows it.
+const (
+	FileCA   = "ca.crt"
+	FileCert = "tls.crt"
+	FileKey  = "tls.key"
+)
+
 func (o Options) withDefaults() Options {
 	set(&o.TaskImage, o.Image)
 	set(&o.Binary, "flowforge")
