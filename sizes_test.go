@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,7 +128,7 @@ func TestPackages(t *testing.T) {
 // mayReadEnvironment allows commands, and the packages by which tests find
 // their engines.
 func mayReadEnvironment(s source) bool {
-	return s.main() || s.dir() == "db/dbtest" || s.dir() == "launcher/kube/kubetest"
+	return s.main() || slices.Contains([]string{"db/dbtest", "launcher/kube/kubetest", "artifact/s3test"}, s.dir())
 }
 
 func environmentReads(s source) (uses []string) {

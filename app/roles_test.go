@@ -89,11 +89,13 @@ func TestHopsAreSigned(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "192.0.2.7:0", from)
 	for name, refused := range map[string]func() (int, string){
-		"another page":     func() (int, string) { return serve(h, "/waiting?page=3", header) },
-		"another key":      func() (int, string) { return serve(newHops([]byte("other")), "/waiting?page=2", header) },
-		"another client":   func() (int, string) { return serve(h, "/waiting?page=2", "192.0.2.8"+header[len("192.0.2.7"):]) },
-		"an old signature": func() (int, string) { return serve(h, "/waiting?page=2", h.sign(sent, "192.0.2.7", now.Add(-time.Hour))) },
-		"no signature":     func() (int, string) { return serve(h, "/waiting?page=2", "192.0.2.7") },
+		"another page":   func() (int, string) { return serve(h, "/waiting?page=3", header) },
+		"another key":    func() (int, string) { return serve(newHops([]byte("other")), "/waiting?page=2", header) },
+		"another client": func() (int, string) { return serve(h, "/waiting?page=2", "192.0.2.8"+header[len("192.0.2.7"):]) },
+		"an old signature": func() (int, string) {
+			return serve(h, "/waiting?page=2", h.sign(sent, "192.0.2.7", now.Add(-time.Hour)))
+		},
+		"no signature": func() (int, string) { return serve(h, "/waiting?page=2", "192.0.2.7") },
 	} {
 		status, _ := refused()
 		require.Equal(t, http.StatusBadRequest, status, name)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,7 +204,7 @@ func TestS3BrokenDownload(t *testing.T) {
 	server.Resume(t)
 	rest, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(data, append(got, rest...)))
+	require.True(t, bytes.Equal(data, slices.Concat(got, rest)))
 }
 
 // send sends a presigned request as a task does.

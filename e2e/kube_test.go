@@ -18,7 +18,7 @@ import (
 func onCluster(t *testing.T) (*server, *kubetest.Cluster) {
 	t.Helper()
 	c := kubetest.WithNode(t)
-	free, err := net.Listen("tcp", net.JoinHostPort(kubetest.Host, "0")) //nolint:noctx // at once
+	free, err := net.Listen("tcp", net.JoinHostPort(kubetest.Host, "0"))
 	require.NoError(t, err)
 	address := free.Addr().String()
 	require.NoError(t, free.Close())

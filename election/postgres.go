@@ -194,7 +194,7 @@ func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdo
 	for {
 		if err := await(ctx, conn, p.config.Timing.Renew()); err != nil {
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the leading ended, not the lease
 			}
 			return fmt.Errorf("the session of the lease ended: %w", err)
 		}

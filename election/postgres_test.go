@@ -151,7 +151,7 @@ func TestSilentHolderIsEvicted(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n, "its term is over")
 	require.Error(t, other.Commit(t.Context()), "its transaction is rolled back")
-	conn.Conn().Close(t.Context()) //nolint:errcheck // its session is gone
+	conn.Conn().Close(t.Context())
 	conn.Release()
 }
 

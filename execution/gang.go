@@ -114,5 +114,5 @@ func (s *Service) members(ctx context.Context, scope auth.TaskScope) ([]Member, 
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write(text)
-	return members, int64(hash.Sum64() >> 1), nil //nolint:gosec // 63 bits
+	return members, int64(hash.Sum64() >> 1), nil
 }

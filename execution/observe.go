@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 	if len(o.places) > 0 {
 		changed, err := s.queries.PlaceAttempts(ctx, mustJSON(o.places))
 		errs = append(errs, err)
-		slices.SortFunc(changed, func(a, b uuid.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+		slices.SortFunc(changed, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 		for _, id := range slices.Compact(changed) {
 			s.changed(id)
 		}
@@ -281,7 +282,7 @@ func (s *Service) endObserved(ctx context.Context) error {
 		case <-s.ends.signal:
 		case <-timer.C:
 		}
-		list, next := s.ends.due(s.now())
+		list, _ := s.ends.due(s.now())
 		for _, e := range list {
 			if err := s.applyObserved(ctx, e); err != nil && ctx.Err() == nil {
 				s.config.Logger.Warn("end an attempt as it was seen", "execution", e.id.execution, "node", e.id.Node, "error", err)
@@ -289,7 +290,7 @@ func (s *Service) endObserved(ctx context.Context) error {
 				s.ends.put(e)
 			}
 		}
-		if _, next = s.ends.due(time.Time{}); !next.IsZero() {
+		if _, next := s.ends.due(time.Time{}); !next.IsZero() {
 			timer.Reset(max(next.Sub(s.now()), 0))
 		}
 	}

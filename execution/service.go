@@ -36,7 +36,7 @@ type Service struct {
 	hints     *hints
 	ends      *observedEnds
 	since     atomic.Pointer[time.Time] // when this process began to reconcile
-	term      atomic.Int64 // of the scheduler's lease; 0 without one
+	term      atomic.Int64              // of the scheduler's lease; 0 without one
 	inputs    inputSets
 	wakes     chan uuid.UUID
 	estimates estimateCache

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,7 +105,7 @@ func (l *loop) startAgain(ctx context.Context) error {
 			first, last = firstAwayRetry, lastAwayRetry
 		}
 		l.startRetry, l.away = min(max(2*l.startRetry, first), last), away
-		l.uncertain = append(rest, nodesOf(specs)...) // the others have their turn first
+		l.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
 		l.startAt = l.service.now().Add(l.startRetry)
 		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
 		return nil

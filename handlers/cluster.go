@@ -330,6 +330,7 @@ func (h *Handlers) ownMachine(ctx context.Context) (views.Cluster, error) {
 	}
 	line := machineLine(x)
 	m.Machines = []views.ClusterMachine{line}
-	m.Figures = append(clusterFigures(clusterState{Machines: []machineState{x}})[1:], views.QuotaFigure{Name: "At a time", Value: ui.Number(int64(capacity.Pods)), Note: "processes"})
+	m.Figures = clusterFigures(clusterState{Machines: []machineState{x}})[1:]
+	m.Figures = append(m.Figures, views.QuotaFigure{Name: "At a time", Value: ui.Number(int64(capacity.Pods)), Note: "processes"})
 	return m, nil
 }

@@ -65,7 +65,7 @@ func Start(t testing.TB, buckets ...string) *Server {
 // Resume starts a stopped server again, with its objects and on its address.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
-	cmd := exec.Command(program(t), "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
+	cmd := exec.CommandContext(context.Background(), program(t), "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
 		"posix", "--sidecar", s.meta, s.Dir)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -122,7 +122,7 @@ func program(t testing.TB) string {
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "bin", "versitygw")
-		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() {
+		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // whoever runs the tests names the directory
 			path, err = filepath.Abs(path)
 			if err != nil {
 				t.Fatal(err)

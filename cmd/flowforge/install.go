@@ -32,7 +32,7 @@ func newInstallCommand() *cobra.Command {
 // install puts each part under its name in one step, so that nobody runs half of
 // it, and a repetition after a crash is harmless.
 func install(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // other users run what is in it
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
 	if err := installSDK(filepath.Join(dir, sdkFolder)); err != nil {

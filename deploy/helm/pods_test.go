@@ -187,7 +187,7 @@ func TestValuesAreUsed(t *testing.T) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(path) //nolint:gosec // a template of the chart
+		b, err := os.ReadFile(path)
 		templates.Write(b)
 		return err
 	})

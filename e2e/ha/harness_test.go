@@ -267,11 +267,11 @@ func (in *installation) checkAll(executions int, status string) {
 		return in.number("SELECT count(*) FROM executions WHERE finished_at IS NOT NULL") == executions
 	})
 	for what, query := range map[string]string{
-		"other states":          "SELECT count(*) FROM executions WHERE status <> '" + status + "'",
-		"reservations":          "SELECT count(*) FROM reservations",
-		"reports":               "SELECT count(*) FROM reports",
-		"second attempts":       "SELECT count(*) FROM attempts WHERE attempt > 1",
-		"open attempts":         "SELECT count(*) FROM attempts WHERE finished_at IS NULL",
+		"other states":    "SELECT count(*) FROM executions WHERE status <> '" + status + "'",
+		"reservations":    "SELECT count(*) FROM reservations",
+		"reports":         "SELECT count(*) FROM reports",
+		"second attempts": "SELECT count(*) FROM attempts WHERE attempt > 1",
+		"open attempts":   "SELECT count(*) FROM attempts WHERE finished_at IS NULL",
 		"executions that ended more or less than once": `SELECT count(*) FROM executions e WHERE (SELECT count(*) FROM events v
 			WHERE v.execution_id = e.id AND v.kind IN ('execution.succeeded', 'execution.failed', 'execution.cancelled')) <> 1`,
 		"nodes that ended more or less than once": `SELECT count(*) FROM nodes n WHERE (SELECT count(*) FROM events v

@@ -43,7 +43,7 @@ func (p *proxy) serve() {
 		if err != nil {
 			return
 		}
-		to, err := net.Dial("tcp", p.target) //nolint:noctx // a test's own
+		to, err := net.Dial("tcp", p.target)
 		if err != nil || !p.keep(from, to) {
 			_ = from.Close()
 			continue

@@ -31,9 +31,7 @@ func (c Capacity) Total() int {
 }
 
 func (c Capacity) equal(other Capacity) bool {
-	same := maps.Equal(c.GPUs, other.GPUs)
-	c.GPUs, other.GPUs = nil, nil
-	return same && c.CPUMillis == other.CPUMillis && c.MemoryMiB == other.MemoryMiB &&
+	return maps.Equal(c.GPUs, other.GPUs) && c.CPUMillis == other.CPUMillis && c.MemoryMiB == other.MemoryMiB &&
 		c.StorageMiB == other.StorageMiB && c.Pods == other.Pods && c.Machines == other.Machines
 }
 

@@ -37,7 +37,7 @@ type fakeAPI struct {
 }
 
 func newFakeAPI() *fakeAPI {
-	c := &fakeAPI{Clientset: fake.NewSimpleClientset(), created: map[string][]types.UID{}} //nolint:staticcheck // NewClientset keeps managed fields: 7 ms for every object
+	c := &fakeAPI{Clientset: fake.NewSimpleClientset(), created: map[string][]types.UID{}}
 	c.PrependReactor("create", "*", func(action ktesting.Action) (bool, runtime.Object, error) {
 		return false, nil, c.identify(action)
 	})

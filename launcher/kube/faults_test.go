@@ -132,7 +132,7 @@ func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.run()
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // faults need no secrecy
+	random := rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	seen, api := w.through(func() int {
 		mu.Lock()

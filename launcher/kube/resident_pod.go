@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"time"
 
@@ -82,9 +83,7 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 		return nil, nil, project, fmt.Errorf("write the pool %s: %w", p.ID, err)
 	}
 	objects.Secret.Data = map[string][]byte{residentKey: content}
-	for name, file := range c.config.TaskFiles {
-		objects.Secret.Data[name] = file
-	}
+	maps.Copy(objects.Secret.Data, c.config.TaskFiles)
 	for _, labels := range []map[string]string{worker.Labels, objects.Secret.Labels} {
 		delete(labels, pod.LabelTask)
 		labels[pod.LabelResident], labels[labelPool] = "true", p.ID

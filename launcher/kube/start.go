@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -123,10 +124,11 @@ func refused(class launcher.Class, message string) verdict {
 
 // unbuildable says why an attempt cannot become a pod.
 func unbuildable(err error) verdict {
-	message := apperr.MessageOf(err)
+	parts := []string{apperr.MessageOf(err)}
 	for _, field := range apperr.FieldsOf(err) {
-		message += " " + field.Path + ": " + field.Message
+		parts = append(parts, field.Path+": "+field.Message)
 	}
+	message := strings.Join(parts, " ")
 	switch apperr.CodeOf(err) {
 	case apperr.Forbidden:
 		return refused(launcher.ClassRefused, message)

@@ -113,7 +113,7 @@ func FuzzParseFields(f *testing.F) {
 	f.Add(`{"nodeSelector":{"a":"b"},"podSpecPatch":"hostname: x"}`)
 	f.Add(`{"sidecars":[{"name":"a","image":"b"}],"shmSize":"1Gi"}`)
 	f.Add(`{"tolerations":[null],"affinity":{"nodeAffinity":{}}}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(_ *testing.T, text string) {
 		if _, err := pod.ParseFields([]byte(text)); err != nil {
 			return
 		}

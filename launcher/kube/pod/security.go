@@ -44,7 +44,7 @@ func containerSecurity(own *corev1.SecurityContext) *corev1.SecurityContext {
 
 // evaluator holds the cluster's own rules, which are put together once: that takes
 // longer than making a pod.
-var evaluator = sync.OnceValues(func() (policy.Evaluator, error) {
+var evaluator = sync.OnceValues(func() (policy.Evaluator, error) { //nolint:gochecknoglobals // the same for every pod
 	return policy.NewEvaluator(policy.DefaultChecks(), nil)
 })
 
