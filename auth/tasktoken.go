@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,39 +29,26 @@ func NewSigner(key []byte) (Signer, error) {
 
 const (
 	taskTokenPrefix  = "fft_"
-	taskPayloadBytes = 16 + 4 + 4 + 16 + 16 + 8
+	taskPayloadBytes = 16 + 4 + 4 + 16 + 16
 )
 
 // Sign returns a token for scope that is good until expiry.
 func (s Signer) Sign(scope TaskScope, expiry time.Time) string {
-	b := make([]byte, 0, taskPayloadBytes+sha256.Size)
+	b := make([]byte, 0, taskPayloadBytes+sealBytes)
 	b = append(b, scope.ExecutionID[:]...)
 	b = binary.BigEndian.AppendUint32(b, uint32(scope.NodeIndex)) //nolint:gosec // an index of at most 10,000s
 	b = binary.BigEndian.AppendUint32(b, uint32(scope.Attempt))   //nolint:gosec // a small count
 	b = append(b, scope.TenantID[:]...)
 	b = append(b, scope.ProjectID[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(expiry.Unix())) //nolint:gosec // after 1970
-	b = append(b, s.mac(b)...)
-	return taskTokenPrefix + base64.RawURLEncoding.EncodeToString(b)
+	return s.seal(taskTokenPrefix, b, expiry)
 }
 
 // Verify returns the scope of token. It fails with apperr.Unauthenticated when
 // the token was not signed by s or has expired at now.
 func (s Signer) Verify(token string, now time.Time) (TaskScope, error) {
-	bad := apperr.New(apperr.Unauthenticated, "The task token is not valid.")
-	if len(token) < len(taskTokenPrefix) || token[:len(taskTokenPrefix)] != taskTokenPrefix {
-		return TaskScope{}, bad
-	}
-	b, err := base64.RawURLEncoding.DecodeString(token[len(taskTokenPrefix):])
-	if err != nil || len(b) != taskPayloadBytes+sha256.Size {
-		return TaskScope{}, bad
-	}
-	payload := b[:taskPayloadBytes]
-	if !hmac.Equal(s.mac(payload), b[taskPayloadBytes:]) {
-		return TaskScope{}, bad
-	}
-	if now.Unix() > int64(binary.BigEndian.Uint64(payload[56:])) { //nolint:gosec // signed by us
-		return TaskScope{}, apperr.New(apperr.Unauthenticated, "The task token has expired.")
+	payload, err := s.open(taskTokenPrefix, token, taskPayloadBytes, now)
+	if err != nil {
+		return TaskScope{}, err
 	}
 	return TaskScope{
 		ExecutionID: uuid.UUID(payload[:16]),
@@ -71,8 +59,41 @@ func (s Signer) Verify(token string, now time.Time) (TaskScope, error) {
 	}, nil
 }
 
-func (s Signer) mac(payload []byte) []byte {
+// sealBytes is what a token holds beside its payload: its expiry and its code.
+const sealBytes = 8 + sha256.Size
+
+// seal makes a token of payload: the prefix says what kind, and no kind passes for
+// another.
+func (s Signer) seal(prefix string, payload []byte, expiry time.Time) string {
+	b := binary.BigEndian.AppendUint64(payload, uint64(expiry.Unix())) //nolint:gosec // after 1970
+	return prefix + base64.RawURLEncoding.EncodeToString(append(b, s.mac(prefix, b)...))
+}
+
+// open returns the payload, of size bytes, of a token that seal made with prefix and
+// that is good at now.
+func (s Signer) open(prefix, token string, size int, now time.Time) ([]byte, error) {
+	bad := apperr.New(apperr.Unauthenticated, "The token is not valid.")
+	text, ok := strings.CutPrefix(token, prefix)
+	if !ok {
+		return nil, bad
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) != size+sealBytes {
+		return nil, bad
+	}
+	sealed, code := b[:size+8], b[size+8:]
+	if !hmac.Equal(s.mac(prefix, sealed), code) {
+		return nil, bad
+	}
+	if now.Unix() > int64(binary.BigEndian.Uint64(sealed[size:])) { //nolint:gosec // signed by us
+		return nil, apperr.New(apperr.Unauthenticated, "The token has expired.")
+	}
+	return sealed[:size], nil
+}
+
+func (s Signer) mac(prefix string, sealed []byte) []byte {
 	m := hmac.New(sha256.New, s.key)
-	m.Write(payload)
+	m.Write([]byte(prefix))
+	m.Write(sealed)
 	return m.Sum(nil)
 }
