@@ -42,9 +42,18 @@ kubeconfig() { # FILE USER
 	END
 }
 
+control_runs() {
+	for name in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+		running "$name" || return 1
+	done
+	[ "$fakes" -eq 0 ] || running kwok
+}
+
 start_control() {
-	! running kube-apiserver || return 0
+	! control_runs || return 0
 	need openssl "for the cluster's certificates"
+	stop_node # what is left of one that was killed
+	stop_control
 	say "starting a Kubernetes control plane …"
 	umask 077
 	mkdir -p "$state/pki"

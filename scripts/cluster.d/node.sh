@@ -9,12 +9,17 @@ node=real-node-0
 
 containers() { ctr -a "$runtime/containerd.sock" -n k8s.io "$@"; }
 
+node_runs() {
+	running containerd && running kubelet && { [ "$gpus" -eq 0 ] || running fake-gpu-plugin; }
+}
+
 start_node() {
-	! running kubelet || return 0
+	! node_runs || return 0
 	[ "$(id -u)" = 0 ] || fail "a real node needs root"
 	owner=$(cat "$runtime/owner" 2>/dev/null || true)
-	[ -z "$owner" ] || [ "$owner" = "$state" ] || ! alive "$(cat "$owner/pid/kubelet" 2>/dev/null || echo 0)" ||
+	[ -z "$owner" ] || [ "$owner" = "$state" ] || ! process "$owner/pid/kubelet" >/dev/null ||
 		fail "this machine is a node of another cluster already: FLOWFORGE_CLUSTER_DIR=$owner scripts/cluster stop-node"
+	stop_node # what is left of one that was killed
 	say "this machine joins as a node …"
 	mkdir -p "$runtime" "$state/node/cni" "$state/node/logs" /var/lib/kubelet/device-plugins
 	echo "$state" >"$runtime/owner"

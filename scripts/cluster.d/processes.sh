@@ -1,10 +1,17 @@
-# Processes of a cluster: started in sessions of their own, known by files of their
-# ids below $state/pid, with their output below $state/log. Sourced by scripts/cluster.
+# Processes of a cluster: started in sessions of their own, known by files below
+# $state/pid, with their output below $state/log. Sourced by scripts/cluster.
 
-# alive ID: a process that has ended and that nobody has waited for is not alive.
-alive() { grep -q '^State:[[:space:]]*[A-Y]' "/proc/$1/status" 2>/dev/null; }
+# born ID: when a process began, in the kernel's ticks. A process that has ended and
+# that nobody has waited for is none.
+born() { sed -n 's/^.*) [A-Y] //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f19; }
 
-running() { [ -e "$state/pid/$1" ] && alive "$(cat "$state/pid/$1")"; }
+# process FILE: the id in it, while that process lives. The file holds when it began as
+# well: ids are given again, and what has one now may be anybody's.
+process() {
+	read -r id birth 2>/dev/null <"$1" && [ -n "${birth:-}" ] && [ "$(born "$id")" = "$birth" ] && echo "$id"
+}
+
+running() { process "$state/pid/$1" >/dev/null; }
 
 # launch NAME COMMAND…: it outlives this script.
 launch() {
@@ -12,12 +19,12 @@ launch() {
 	shift
 	mkdir -p "$state/pid" "$state/log"
 	setsid "$@" >"$state/log/$launched.log" 2>&1 </dev/null 9>&- &
-	echo "$!" >"$state/pid/$launched"
+	echo "$! $(born "$!")" >"$state/pid/$launched"
 }
 
 # favour NAME: as root it goes before what tests compute, as a node that is starved
 # for seconds is lost to the cluster. What pods run inherits nothing of it.
-favour() { renice -n -5 -p "$(cat "$state/pid/$1")" >/dev/null 2>&1 || true; }
+favour() { renice -n -5 -p "$(process "$state/pid/$1")" >/dev/null 2>&1 || true; }
 
 # await SECONDS WHAT COMMAND…: until the command succeeds.
 await() {
@@ -36,10 +43,10 @@ await() {
 # finish NAME SECONDS: ends a process, by force when the seconds are over.
 finish() {
 	[ -e "$state/pid/$1" ] || return 0
-	finishing=$(cat "$state/pid/$1")
+	finishing=$(process "$state/pid/$1") || finishing=
 	patience=$(($(date +%s) + $2))
-	kill "$finishing" 2>/dev/null || true
-	while alive "$finishing"; do
+	[ -z "$finishing" ] || kill "$finishing" 2>/dev/null || true
+	while [ -n "$finishing" ] && running "$1"; do
 		[ "$(date +%s)" -lt "$patience" ] || kill -9 "$finishing" 2>/dev/null || true
 		sleep 0.1
 	done
@@ -51,7 +58,7 @@ status() {
 	for file in "$state"/pid/*; do
 		[ -e "$file" ] || continue
 		found=yes
-		alive "$(cat "$file")" && word=running || word=ended
+		process "$file" >/dev/null && word=running || word=ended
 		printf '%-26s %s\n' "$(basename "$file")" "$word"
 	done
 	[ "$found" = yes ] || { say "no cluster in $state"; return 1; }
