@@ -62,32 +62,6 @@ func TestAuthorizeOwner(t *testing.T) {
 	require.ErrorIs(t, as(nil, self), absent)
 }
 
-func TestTaskToken(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	signer, err := NewSigner([]byte("0123456789abcdef0123456789abcdef"))
-	require.NoError(t, err)
-	scope := TaskScope{ExecutionID: uuid.New(), NodeIndex: 9999, Attempt: 3}
-	token := signer.Sign(scope, now.Add(time.Hour))
-
-	got, err := signer.Verify(token, now)
-	require.NoError(t, err)
-	require.Equal(t, scope, got)
-
-	_, err = signer.Verify(token, now.Add(2*time.Hour))
-	require.True(t, apperr.Is(err, apperr.Unauthenticated))
-	other, err := NewSigner([]byte("another key of thirty-two bytes!!"))
-	require.NoError(t, err)
-	_, err = other.Verify(token, now)
-	require.True(t, apperr.Is(err, apperr.Unauthenticated))
-	for _, bad := range []string{"", "fft_", "x", token[:len(token)-2], token + "AA", "fft_!!!!"} {
-		_, err := signer.Verify(bad, now)
-		require.True(t, apperr.Is(err, apperr.Unauthenticated), bad)
-	}
-	_, err = NewSigner([]byte("short"))
-	require.Error(t, err)
-}
-
 func TestLoginLinks(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -31,7 +31,7 @@ func TestTokensOfTasksAndPools(t *testing.T) {
 
 	later := now.Add(time.Second)
 	for name, bad := range map[string]string{
-		"empty": "", "prefix": "fft_", "cut": ofTask[:len(ofTask)-2], "longer": ofTask + "AA",
+		"empty": "", "prefix": "fft_", "no base64": "fft_!!!!", "cut": ofTask[:len(ofTask)-2], "longer": ofTask + "AA",
 		"another key": other.Sign(task, now), "a pool's": ofPool,
 		"a pool's with the other prefix": "fft_" + strings.TrimPrefix(ofPool, "ffp_"),
 		"one character off":              ofTask[:10] + flip(ofTask[10]) + ofTask[11:],
@@ -50,6 +50,8 @@ func TestTokensOfTasksAndPools(t *testing.T) {
 	require.EqualError(t, err, "The token has expired.")
 	_, err = signer.VerifyPool(ofPool, later)
 	require.EqualError(t, err, "The token has expired.")
+	_, err = NewSigner([]byte("short"))
+	require.Error(t, err)
 }
 
 func flip(c byte) string {

@@ -13,11 +13,13 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
+const oftenBeats = 50 * time.Millisecond
+
 // inPod returns a supervisor as in a pod that reports to server.
-func inPod(t *testing.T, server *taskServer, pod Pod) *Supervisor {
+func inPod(t *testing.T, server *taskServer, pod Pod, heartbeat time.Duration) *Supervisor {
 	t.Helper()
 	s, err := New(Config{
-		Dir: t.TempDir(), Server: Endpoint{URL: server.tcp(t)}, Environ: os.Environ(), Heartbeat: 50 * time.Millisecond,
+		Dir: t.TempDir(), Server: Endpoint{URL: server.tcp(t)}, Environ: os.Environ(), Heartbeat: heartbeat,
 		Pod: &pod, SaveEvery: 50 * time.Millisecond, SampleUse: 50 * time.Millisecond,
 	})
 	if err != nil {
@@ -55,8 +57,7 @@ func TestDeletedPodAsksWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newTaskServer(t)
-			s := inPod(t, server, Pod{Grace: 20 * time.Second})
-			s.config.Heartbeat = time.Hour // it hears of it by asking alone
+			s := inPod(t, server, Pod{Grace: 20 * time.Second}, time.Hour) // it hears of it by asking alone
 			spec := shell("deleted", `trap 'test -e "$FLOWFORGE_PREEMPTED" && echo marked; exit 3' TERM; echo up; while :; do sleep 0.05; done`)
 			end := during(t, s, server, spec, "the first line", func() bool { return len(server.logs["deleted"]) > 0 }, func(terminate func()) {
 				server.mu.Lock()
@@ -79,7 +80,7 @@ func TestDeletedPodAsksWhy(t *testing.T) {
 func TestDeletedPodGivesUpInTime(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
-	s := inPod(t, server, Pod{Grace: 4 * time.Second})
+	s := inPod(t, server, Pod{Grace: 4 * time.Second}, oftenBeats)
 	end := during(t, s, server, shell("alone", "echo up; sleep 60"), "the first line", func() bool { return len(server.logs["alone"]) > 0 }, func(terminate func()) {
 		server.stop()
 		s.server.http.CloseIdleConnections()
@@ -95,7 +96,7 @@ func TestRefusedTokenEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
 	server.refused["expired"] = true
-	s := inPod(t, server, Pod{Grace: 20 * time.Second})
+	s := inPod(t, server, Pod{Grace: 20 * time.Second}, oftenBeats)
 	end, err := s.runOne(t.Context(), shell("expired", "sleep 60"))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +179,7 @@ func wantCgroup(t *testing.T, c cgroup, kills, limit int64) {
 func TestOutOfMemoryByTheKernelsCount(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
-	s := inPod(t, server, Pod{Grace: 20 * time.Second})
+	s := inPod(t, server, Pod{Grace: 20 * time.Second}, oftenBeats)
 	root := t.TempDir()
 	events := filepath.Join(root, "memory.events")
 	if err := os.WriteFile(events, []byte("oom_kill 1\n"), 0o600); err != nil {
