@@ -99,8 +99,9 @@ func TestNamespaceGoes(t *testing.T) {
 	}
 }
 
-// TestMachineLost stops a machine from telling its state: its pod is lost long
-// before the cluster itself gives it up, and its object is removed by force.
+// TestMachineLost has a machine that never tells its state again, until the cluster
+// itself says so: its pod is lost long before the cluster gives it up, and its object
+// is removed by force.
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -111,22 +112,22 @@ func TestMachineLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.api.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) })
-	w.setReady(name, corev1.ConditionTrue)
+	w.ready(name)
 	p := w.pod(nil)
 	p.Spec.NodeName, p.Spec.NodeSelector = name, nil
 	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
 	task := w.start(p)
 	w.until(task, "its machine", func(o launcher.Observation) bool { return o.Place != nil && o.Place.Machine == name })
-	w.setReady(name, corev1.ConditionUnknown)
 	if end := w.untilEnd(task, launcher.ClassMachineLost); !strings.Contains(end.Message, "stopped posting") {
 		t.Errorf("the cluster's words are missing: %q", end.Message)
 	}
 	w.untilGone(task)
 }
 
-func (w *world) setReady(name string, status corev1.ConditionStatus) {
+// ready says what the kubelet of a machine does, once.
+func (w *world) ready(name string) {
 	w.t.Helper()
-	patch := `{"status":{"conditions":[{"type":"Ready","status":"` + string(status) + `","reason":"Test","message":"Kubelet stopped posting node status."}],"allocatable":{"cpu":"4","memory":"8Gi","pods":"10","nvidia.com/gpu":"2"},"capacity":{"cpu":"4","memory":"8Gi","pods":"10","nvidia.com/gpu":"2"}}}`
+	patch := `{"status":{"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"},"capacity":{"cpu":"4","memory":"8Gi","pods":"10"}}}`
 	if _, err := w.api.CoreV1().Nodes().Patch(w.t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
 		w.t.Fatal(err)
 	}
