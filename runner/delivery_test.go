@@ -160,7 +160,7 @@ func TestMemoryLimit(t *testing.T) {
 // eventually watches what no signal tells: files and processes.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !done() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not come", what)

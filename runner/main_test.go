@@ -217,7 +217,7 @@ func (s *taskServer) telemetry(id string, t *flowforgev1.Telemetry) {
 // await returns when done holds; it is looked at after every delivery.
 func (s *taskServer) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(4 * time.Minute) // pip on a busy machine
 	for {
 		s.mu.Lock()
 		ok, changed := done(), s.changed
