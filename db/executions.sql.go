@@ -747,6 +747,21 @@ func (q *Queries) LivePulse(ctx context.Context) ([]LivePulseRow, error) {
 	return items, nil
 }
 
+const lockDriven = `-- name: LockDriven :one
+SELECT ($1::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $1::bigint))::bool AS holds
+FROM executions WHERE id = $2 FOR UPDATE
+`
+
+// The lock of LockExecution for a loop that has just taken the execution, and whether
+// its term is still the latest. AcquireLease may have asked the same before a new
+// leader took over and written after it; this asks once more when that is done.
+func (q *Queries) LockDriven(ctx context.Context, term int64, iD uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, lockDriven, term, iD)
+	var holds bool
+	err := row.Scan(&holds)
+	return holds, err
+}
+
 const lockExecution = `-- name: LockExecution :one
 SELECT owner, owner_epoch, status, cancel_requested_at,
     (lease_until IS NOT NULL AND lease_until >= now())::bool AS live

@@ -48,13 +48,20 @@ func (q *Queries) EvictExpired(ctx context.Context, name string, candidate strin
 	return ended, err
 }
 
-const freeLeaseLock = `-- name: FreeLeaseLock :exec
-SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', $1::text)
+const giveLeaseBack = `-- name: GiveLeaseBack :exec
+WITH ended AS (
+    UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = ''
+    WHERE name = $1::text AND holder = $2 AND term = $3
+    RETURNING name
+), first AS MATERIALIZED (SELECT count(*) AS n FROM ended)
+SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', $1::text) FROM first WHERE first.n >= 0
 `
 
-// Lets go of the session's lock and tells the candidates.
-func (q *Queries) FreeLeaseLock(ctx context.Context, name string) error {
-	_, err := q.db.Exec(ctx, freeLeaseLock, name)
+// EndLease for who has the session's lock, which it lets go of, and tells the
+// candidates. In one statement, so that a process which freezes here does not keep a
+// lock that no row explains.
+func (q *Queries) GiveLeaseBack(ctx context.Context, name string, holder string, term int64) error {
+	_, err := q.db.Exec(ctx, giveLeaseBack, name, holder, term)
 	return err
 }
 
@@ -188,14 +195,15 @@ func (q *Queries) TakeLease(ctx context.Context, name string, holder string, add
 
 const takeOverExecutions = `-- name: TakeOverExecutions :execrows
 UPDATE executions SET
-    owner_epoch = owner_epoch + 1,
+    owner = '', owner_epoch = owner_epoch + 1,
     lease_until = CASE WHEN lease_until IS NOT NULL THEN now() - interval '1 second' END,
     drive_requested_at = drive_requested_at - interval '1 day'
 WHERE status IN ('PENDING', 'RUNNING') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL)
 `
 
 // For a new leader: every former loop is fenced by the epoch, and what it drove is
-// free. Nobody else drives, so this asks for no owner.
+// free. Nobody else drives, so this asks for no owner. It leaves none either: a former
+// leader that does not know yet that it is one would renew what it owned.
 func (q *Queries) TakeOverExecutions(ctx context.Context) (int64, error) {
 	result, err := q.db.Exec(ctx, takeOverExecutions)
 	if err != nil {

@@ -68,7 +68,7 @@ func (p *Postgres) session(ctx context.Context, lead Lead) error {
 		defer cancel()
 		_ = conn.Close(closing)
 	}()
-	if err := p.listen(ctx, conn); err != nil {
+	if err := p.exec(ctx, conn, "LISTEN "+leaseChannel); err != nil {
 		return err
 	}
 	for {
@@ -94,11 +94,11 @@ func (p *Postgres) session(ctx context.Context, lead Lead) error {
 	}
 }
 
-func (p *Postgres) listen(ctx context.Context, conn *pgx.Conn) error {
+func (p *Postgres) exec(ctx context.Context, conn *pgx.Conn, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, queryLimit)
 	defer cancel()
-	if _, err := conn.Exec(ctx, "LISTEN "+leaseChannel); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	if _, err := conn.Exec(ctx, command); err != nil {
+		return fmt.Errorf("%s: %w", command, err)
 	}
 	return nil
 }
@@ -191,6 +191,11 @@ func (p *Postgres) evictFormer(ctx context.Context, former string) error {
 // renew keeps the lease until ctx ends; an error says that it is lost. Between two
 // renewals it waits on the session, so that its end is noticed at once.
 func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdog *time.Timer) error {
+	// A renewal need not outlive a crash of the database, which ends the session and
+	// so the lease: a disk that is busy for seconds must not cost it either.
+	if err := p.exec(context.WithoutCancel(ctx), conn, "SET synchronous_commit = off"); err != nil {
+		return err
+	}
 	for {
 		if err := await(ctx, conn, p.config.Timing.Renew()); err != nil {
 			if ctx.Err() != nil {
@@ -215,11 +220,7 @@ func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdo
 func (p *Postgres) giveBack(ctx context.Context, conn *pgx.Conn, term Term) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryLimit)
 	defer cancel()
-	q := db.New(conn)
-	if err := q.EndLease(ctx, term.Name, term.Holder, term.Number); err != nil {
-		return fmt.Errorf("give back: %w", err)
-	}
-	if err := q.FreeLeaseLock(ctx, term.Name); err != nil {
+	if err := db.New(conn).GiveLeaseBack(ctx, term.Name, term.Holder, term.Number); err != nil {
 		return fmt.Errorf("give back: %w", err)
 	}
 	p.config.Logger.Info("gave a lease back", "lease", term.Name, "term", term.Number)

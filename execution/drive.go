@@ -163,8 +163,13 @@ func (l *loop) takeOver(ctx context.Context) error {
 
 // catchUp applies the stored reports, once nobody stores any more.
 func (l *loop) catchUp(ctx context.Context) error {
-	if _, err := l.service.queries.LockExecution(ctx, l.id); err != nil {
+	holds, err := l.service.queries.LockDriven(ctx, l.service.term.Load(), l.id)
+	if err != nil {
 		return fmt.Errorf("lock: %w", err)
+	}
+	if !holds {
+		l.service.release(ctx, l.id, l.epoch, l.service.now())
+		return errFenced
 	}
 	return l.loadReports(ctx)
 }

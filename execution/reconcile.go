@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	undrivenBatch    = 500              // executions that one look takes up
+	undrivenBatch    = 500              // executions that one transaction takes up
 	drivePatience    = 10 * time.Second // for a drive job to begin
 	attemptChecks    = 5                // looks for undriven executions between two checks of attempts
 	leaseRenewals    = 3                // renewals within one lease
@@ -162,23 +162,23 @@ func (s *Service) findSilent(ctx context.Context) error {
 
 // driveUndriven enqueues a drive for every execution that needs one.
 func (s *Service) driveUndriven(ctx context.Context) error {
-	if s.live.isDraining() {
-		return nil
-	}
-	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-		rows, err := q.ListUndriven(ctx, drivePatience.Seconds(), undrivenBatch)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if err := s.enqueueDrive(ctx, tx, row.ID, row.OwnerEpoch); err != nil {
+	for n := undrivenBatch; n == undrivenBatch && !s.live.isDraining(); {
+		err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+			rows, err := q.ListUndriven(ctx, drivePatience.Seconds(), undrivenBatch)
+			if err != nil {
 				return err
 			}
+			for _, row := range rows {
+				if err := s.enqueueDrive(ctx, tx, row.ID, row.OwnerEpoch); err != nil {
+					return err
+				}
+			}
+			n = len(rows)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("drive what nobody drives: %w", err)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("drive what nobody drives: %w", err)
 	}
 	return nil
 }

@@ -35,6 +35,13 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	}
 	calling, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	// A leader that was frozen between the commit and here must not start what its
+	// successor has started, seen end, and removed meanwhile.
+	if s.config.LauncherName != s.config.Instance {
+		if err := s.holdsTerm(calling, s.queries); err != nil {
+			return false, err
+		}
+	}
 	err = s.config.Launcher.Start(calling, attempts)
 	var partial *launcher.StartError
 	if !errors.As(err, &partial) {

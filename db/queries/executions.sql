@@ -71,6 +71,13 @@ SELECT owner, owner_epoch, status, cancel_requested_at,
     (lease_until IS NOT NULL AND lease_until >= now())::bool AS live
 FROM executions WHERE id = @id FOR UPDATE;
 
+-- name: LockDriven :one
+-- The lock of LockExecution for a loop that has just taken the execution, and whether
+-- its term is still the latest. AcquireLease may have asked the same before a new
+-- leader took over and written after it; this asks once more when that is done.
+SELECT (@term::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = @term::bigint))::bool AS holds
+FROM executions WHERE id = @id FOR UPDATE;
+
 -- name: ReleaseLease :exec
 UPDATE executions SET lease_until = NULL, wake_at = sqlc.narg('wake_at')
 WHERE id = @id AND owner = @owner AND owner_epoch = @epoch;

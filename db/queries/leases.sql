@@ -27,9 +27,16 @@ WHERE name = @name AND holder = @holder AND term = @term;
 -- Gives the lease back. Without a holder nobody ends the sessions of the former one.
 UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = '' WHERE name = @name AND holder = @holder AND term = @term;
 
--- name: FreeLeaseLock :exec
--- Lets go of the session's lock and tells the candidates.
-SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', @name::text);
+-- name: GiveLeaseBack :exec
+-- EndLease for who has the session's lock, which it lets go of, and tells the
+-- candidates. In one statement, so that a process which freezes here does not keep a
+-- lock that no row explains.
+WITH ended AS (
+    UPDATE leases SET expires_at = clock_timestamp(), holder = '', address = ''
+    WHERE name = @name::text AND holder = @holder AND term = @term
+    RETURNING name
+), first AS MATERIALIZED (SELECT count(*) AS n FROM ended)
+SELECT pg_advisory_unlock_all(), pg_notify('flowforge_leases', @name::text) FROM first WHERE first.n >= 0;
 
 -- name: LeaseHolder :one
 -- Who holds a lease that has not run out.
@@ -50,9 +57,10 @@ SELECT end_sessions(@holder)::int AS ended;
 
 -- name: TakeOverExecutions :execrows
 -- For a new leader: every former loop is fenced by the epoch, and what it drove is
--- free. Nobody else drives, so this asks for no owner.
+-- free. Nobody else drives, so this asks for no owner. It leaves none either: a former
+-- leader that does not know yet that it is one would renew what it owned.
 UPDATE executions SET
-    owner_epoch = owner_epoch + 1,
+    owner = '', owner_epoch = owner_epoch + 1,
     lease_until = CASE WHEN lease_until IS NOT NULL THEN now() - interval '1 second' END,
     drive_requested_at = drive_requested_at - interval '1 day'
 WHERE status IN ('PENDING', 'RUNNING') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL);

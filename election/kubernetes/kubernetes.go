@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +50,24 @@ func (e *Elector) Run(ctx context.Context, lead election.Lead) error {
 	return nil
 }
 
+// lock is a Lease that is not given back while its holder still works: client-go gives
+// back at once what it could not renew in time.
+type lock struct {
+	resourcelock.Interface
+
+	working atomic.Bool
+}
+
+var errWorking = errors.New("the holder still works: the lease runs out by itself")
+
+// Update is resourcelock.Interface's.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && l.working.Load() {
+		return errWorking
+	}
+	return l.Interface.Update(ctx, record)
+}
+
 // once is one candidacy, and one time of leading. The Lease is given back when lead has
 // come to its end, and not when ctx has.
 func (e *Elector) once(ctx context.Context, lead election.Lead) error {
@@ -56,19 +75,23 @@ func (e *Elector) once(ctx context.Context, lead election.Lead) error {
 	defer resign()
 	led := make(chan error, 1)
 	leading := make(chan struct{})
+	lock := &lock{Interface: &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "flowforge-" + e.config.Name},
+		Client:    e.client.CoordinationV1(),
+		// A slash is no part of an identity that tools show.
+		LockConfig: resourcelock.ResourceLockConfig{Identity: strings.ReplaceAll(e.config.Holder, "/", "_")},
+	}}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "flowforge-" + e.config.Name},
-			Client:    e.client.CoordinationV1(),
-			// A slash is no part of an identity that tools show.
-			LockConfig: resourcelock.ResourceLockConfig{Identity: strings.ReplaceAll(e.config.Holder, "/", "_")},
-		},
+		Lock:          lock,
 		LeaseDuration: e.config.Timing.TTL, RenewDeadline: e.config.Timing.TTL * 3 / 4, RetryPeriod: e.config.Timing.TTL / 8,
 		ReleaseOnCancel: true, Name: e.config.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(held context.Context) {
 				close(leading)
-				led <- e.lead(ctx, held, lead)
+				lock.working.Store(true)
+				err := e.lead(ctx, held, lead)
+				lock.working.Store(false)
+				led <- err
 				resign()
 			},
 			OnStoppedLeading: func() {},
