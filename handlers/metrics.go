@@ -31,6 +31,7 @@ func (x *executionView) metrics(ctx context.Context) views.Metrics {
 // metricOptions are the choices of the reader, kept in the URL.
 type metricOptions struct {
 	time, log bool
+	zero      bool // values begin at 0
 	smooth    int
 	zone      *time.Location
 }
@@ -132,7 +133,7 @@ func metricChart(name string, series []telemetry.Series, o metricOptions) views.
 		c.Name = fmt.Sprintf("%s (%d more)", name, more)
 	}
 	unit := "step"
-	c.Lines = chart.NewLines(curves, chart.LineOptions{Log: o.log, Time: o.time, Zone: o.zone, XUnit: unit, Smooth: float64(o.smooth) / 100, Format: ui.Float})
+	c.Lines = chart.NewLines(curves, chart.LineOptions{Log: o.log, Time: o.time, Zero: o.zero, Zone: o.zone, XUnit: unit, Smooth: float64(o.smooth) / 100, Format: ui.Float})
 	c.Label = fmt.Sprintf("%s: %s, last %s", name, ui.Plural(len(curves), "curve", "curves"), c.Last)
 	c.Data = chartData(curves, o)
 	return c
@@ -148,6 +149,10 @@ func curveNames(series []telemetry.Series) []string {
 	for i, s := range series {
 		var tags []string
 		for k, v := range s.Tags {
+			if k == "GPU" || k == "rank" {
+				tags = append(tags, k+" "+v)
+				continue
+			}
 			tags = append(tags, k+"="+v)
 		}
 		slices.Sort(tags)
@@ -204,7 +209,12 @@ func chartData(curves []chart.Series, o metricOptions) string {
 		Ys    [][]*float64 `json:"ys"`
 		Time  bool         `json:"time"`
 		Log   bool         `json:"log"`
-	}{Time: o.time, Log: o.log, X: []float64{}}
+		Zero  bool         `json:"zero"`
+		Zone  string       `json:"zone,omitempty"`
+	}{Time: o.time, Log: o.log, Zero: o.zero, X: []float64{}}
+	if o.zone != nil && o.zone != time.Local {
+		data.Zone = o.zone.String()
+	}
 	for _, c := range curves {
 		for _, p := range c.Points {
 			data.X = append(data.X, p.X)

@@ -39,14 +39,13 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	title := executionTitle(e) + " " + shortID(e.ID)
 	m := views.Node{
 		Page: h.basePage(r, d.Name, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
-		Head: x.nodeHead(d), Facts: x.nodeFacts(d), Attempts: x.attempts(d), Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+		Head: x.nodeHead(d), Attempts: x.attempts(d),
 	}
 	if op := d.Operator; op != nil {
 		m.Command, m.CommandKind = codeText(op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
-	m.Facts = append(m.Facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(v.Plan.Levels))})
 	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)
 	m.Metrics, m.Usage = x.nodeMetrics(ctx, d), x.usage(ctx, d)
 	f := logFilter{node: d.Name}
@@ -61,8 +60,9 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	}
 	if m.Pods.Waits() { // the pod's own card says why
 		m.Head.Summary = ""
-		m.Facts = slices.DeleteFunc(m.Facts, func(f ui.Fact) bool { return f.Name == "Why" })
 	}
+	still := x.still(ctx, d)
+	m.Facts, m.Inputs, m.Outputs = still.Facts, still.Inputs, still.Outputs
 	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
 	m.Logs.PageURL = views.LogsURL(id, f.values())
@@ -70,6 +70,17 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 		m.StreamURL = views.NodeStreamURL(id, d.Name, x.streamQuery(m.Logs.Cursor))
 	}
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
+}
+
+// still is what of the page changes with the state of the node alone. Facts that
+// another card of the page says are left to it.
+func (x *executionView) still(ctx context.Context, d execution.NodeDetail) views.NodeStill {
+	said := []string{"Asks for", "CPU used", "Memory, peak", "Failed with", "Why"}
+	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
+	return views.NodeStill{
+		Facts:  append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(x.version.Plan.Levels))}),
+		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+	}
 }
 
 // nodeMetrics draws what the node's task reports.

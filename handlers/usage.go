@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,15 +23,10 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 		u.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
 		return u
 	}
-	o := metricOptions{time: true, zone: x.clock.Zone}
+	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}
 	for _, kind := range usageKinds() {
 		if curves := kind.curves(series); len(curves) > 0 {
-			c := metricChart(kind.title, curves, o)
-			c.Name = kind.title
-			if more := len(curves) - maxCurves; more > 0 {
-				c.Name = fmt.Sprintf("%s (%d more)", kind.title, more)
-			}
-			u.Charts = append(u.Charts, c)
+			u.Charts = append(u.Charts, metricChart(kind.fit(curves), curves, o))
 		}
 	}
 	return u
@@ -47,21 +41,40 @@ func usageExplains(d execution.NodeDetail) string {
 
 // usageKind is a chart of curves whose names belong together.
 type usageKind struct {
-	title          string
+	title, unit    string
 	prefix, suffix string // of the metric; between them stands the GPU
-	scale          float64
 }
 
 func usageKinds() []usageKind {
 	return []usageKind{
-		{"CPU, cores", "system.cpu", "", 1},
-		{"Memory, GiB", "system.memory_mib", "", 1. / 1024},
-		{"GPU use, %", "system.gpu", "_utilisation", 1},
-		{"GPU memory, GiB", "system.gpu", "_memory_mib", 1. / 1024},
+		{"CPU", "cores", "system.cpu", ""},
+		{"Memory", "MiB", "system.memory_mib", ""},
+		{"GPU use", "%", "system.gpu", "_utilisation"},
+		{"GPU memory", "MiB", "system.gpu", "_memory_mib"},
 	}
 }
 
-// curves are the series of the kind in its unit, each named by its GPU.
+// fit is the title with the unit that the values are read in best; it scales them.
+func (k usageKind) fit(curves []telemetry.Series) string {
+	unit := k.unit
+	highest := 0.
+	for _, s := range curves {
+		for _, p := range s.Points {
+			highest = max(highest, float64(p.Value))
+		}
+	}
+	if unit == "MiB" && highest >= 1024 {
+		unit = "GiB"
+		for _, s := range curves {
+			for i := range s.Points {
+				s.Points[i].Value /= 1024
+			}
+		}
+	}
+	return k.title + ", " + unit
+}
+
+// curves are the series of the kind, each named by its GPU; their points are copies.
 func (k usageKind) curves(series []telemetry.Series) []telemetry.Series {
 	var out []telemetry.Series
 	for _, s := range series {
@@ -73,18 +86,15 @@ func (k usageKind) curves(series []telemetry.Series) []telemetry.Series {
 		if !ok || (k.suffix == "") != (number == "") {
 			continue
 		}
-		scaled := s
-		scaled.Points = slices.Clone(s.Points)
-		for i := range scaled.Points {
-			scaled.Points[i].Value *= telemetry.Number(k.scale)
-		}
+		own := s
+		own.Points = slices.Clone(s.Points)
 		if number != "" {
-			scaled.Tags = map[string]string{"GPU": number}
+			own.Tags = map[string]string{"GPU": number}
 			if rank, ok := s.Tags["rank"]; ok {
-				scaled.Tags["rank"] = rank
+				own.Tags["rank"] = rank
 			}
 		}
-		out = append(out, scaled)
+		out = append(out, own)
 	}
 	// The latest attempt and the lowest rank first: those are drawn when there are many.
 	slices.SortStableFunc(out, func(a, b telemetry.Series) int {

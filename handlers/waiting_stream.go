@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/telemetry"
@@ -104,6 +105,10 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if p.sent.changed("pods", pods) {
 		u.Pods = &pods
 	}
+	still := p.x.still(ctx, d)
+	if p.sent.changed("still", stillFacts(still)) {
+		u.Still = &still
+	}
 	if p.x.clock.Now.Sub(p.slow) < slowInterval && !d.State.Ended() {
 		return u, nil
 	}
@@ -115,6 +120,17 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 		u.Usage = &m
 	}
 	return u, nil
+}
+
+// stillFacts are facts and values without what counts on by itself.
+func stillFacts(n views.NodeStill) views.NodeStill {
+	n.Facts = slices.Clone(n.Facts)
+	for i := range n.Facts {
+		if n.Facts[i].Since != "" {
+			n.Facts[i].Value = ""
+		}
+	}
+	return n
 }
 
 // stillWait is a panel without what counts on by itself.

@@ -51,6 +51,14 @@ type Meter struct {
 	Width string // of the full part: "75.00%"
 }
 
+// cellOf is how a cell stands where tables stack: left out when it says nothing.
+func cellOf(empty bool) string {
+	if empty {
+		return "hide"
+	}
+	return "wide"
+}
+
 // ClusterNamespace is the namespace of a project.
 type ClusterNamespace struct {
 	Project, URL    string

@@ -4,6 +4,18 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
+const (
+	nodeFactsID   = "node-facts"
+	nodeInputsID  = "node-inputs"
+	nodeOutputsID = "node-outputs"
+)
+
+// NodeStill is what of a node changes with its state alone.
+type NodeStill struct {
+	Facts           []ui.Fact
+	Inputs, Outputs []Value
+}
+
 // Node is the page of one node of an execution.
 type Node struct {
 	Page

@@ -118,12 +118,13 @@ type NodeUpdate struct {
 	Pods     *AttemptPods
 	Metrics  *Metrics
 	Usage    *Usage
+	Still    *NodeStill // facts and values, when one of them changed
 	Lines    []LogLine
 }
 
 // Empty reports whether nothing changed.
 func (u NodeUpdate) Empty() bool {
-	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && u.Usage == nil && len(u.Lines) == 0
+	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Still == nil && len(u.Lines) == 0
 }
 
 // WaitingPage lists what waits, in the order of admission.

@@ -33,7 +33,7 @@ function draw(figure) {
   const before = drawn.get(figure);
   if (before?.source === source) return;
   before?.plot.destroy();
-  const { names, x, ys, time, log } = JSON.parse(source);
+  const { names, x, ys, time, log, zero, zone } = JSON.parse(source);
   const holder = figure.querySelector("[data-plot]");
   const colour = (name) => resolve(figure, name);
   const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3]];
@@ -45,7 +45,7 @@ function draw(figure) {
       series.push({ label: name, stroke: faint(stroke), width: 1, points: { show: false }, dash: dashes[i % 4] });
       data.push(ys[i]);
     }
-    series.push({ label: name, stroke, width: 1.75, dash: dashes[i % 4], points: { show: x.length < 2 } });
+    series.push({ label: name, stroke, width: 1.75, dash: dashes[i % 4], points: { show: x.length < 2, size: 7, fill: stroke } });
     data.push(weight > 0 ? smoothed(ys[i], weight) : ys[i]);
   });
   const axis = { stroke: colour("--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -53,25 +53,40 @@ function draw(figure) {
     width: holder.clientWidth || 300, height: Math.min(Math.round((holder.clientWidth || 300) * 0.45), 240),
     cursor: { sync: { key: "metrics" }, y: false },
     legend: { show: false },
-    scales: { x: { time }, y: { distr: log ? 3 : 1 } },
-    axes: [{ ...axis, space: 60, size: 26 }, { ...axis, size: 46, grid: axis.grid }],
+    scales: {
+      x: x.length === 1 ? { time, range: [x[0] - (time ? 10 : 1), x[0] + (time ? 10 : 1)] } : { time },
+      y: zero ? { range: (u, low, high) => [Math.min(low ?? 0, 0), high > 0 ? high * 1.1 : 1] } : { distr: log ? 3 : 1 },
+    },
+    axes: [
+      { ...axis, space: 64, size: 26, ...(time && { values: clockTimes(zone) }) },
+      { ...axis, size: 46, ...(!log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
+    ],
     series,
-    hooks: { setCursor: [(u) => readout(figure, u, names, weight > 0 ? 2 : 1)] },
+    hooks: { setCursor: [(u) => readout(figure, u, weight > 0 ? 2 : 1)] },
   }, data, holder);
   drawn.set(figure, { plot, source });
 }
 
+// clockTimes labels a time axis as the server does: in the reader's zone, to the
+// second when the ticks are that close.
+function clockTimes(zone) {
+  const format = (options) => {
+    try { return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone }); } catch { return new Intl.DateTimeFormat("en-GB", options); }
+  };
+  const minute = format({ hour: "2-digit", minute: "2-digit" });
+  const second = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const day = format({ day: "numeric", month: "short" });
+  return (u, at, axis, space, step) => at.map((t) => (step < 60 ? second : step < 86400 ? minute : day).format(t * 1000));
+}
+
 // readout shows the values under the cursor in the figure's caption.
-function readout(figure, plot, names, step) {
-  const out = figure.querySelector("[data-readout]");
-  if (!out) return;
-  out.dataset.rest ??= out.textContent;
+function readout(figure, plot, step) {
   const at = plot.cursor.idx;
-  if (at == null) { out.textContent = out.dataset.rest; return; }
-  out.textContent = names.map((name, i) => {
-    const value = plot.data[(i + 1) * step][at];
-    return value == null ? "" : `${names.length > 1 ? name + " " : ""}${Number(value.toPrecision(4))}`;
-  }).filter(Boolean).join(" · ");
+  [...figure.querySelectorAll("[data-readout]")].forEach((out, i) => {
+    out.dataset.rest ??= out.textContent;
+    const value = at == null ? null : plot.data[(i + 1) * step]?.[at];
+    out.textContent = at == null ? out.dataset.rest : value == null ? "–" : String(Number(value.toPrecision(4)));
+  });
 }
 
 // smoothed is an exponential moving average without the bias of its first value.

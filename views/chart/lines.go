@@ -21,6 +21,7 @@ type LineOptions struct {
 	Time   bool           // X is seconds since the epoch
 	Zone   *time.Location // of the time axis
 	XUnit  string         // "step"
+	Zero   bool           // the value axis begins at 0: amounts, not scores
 	Smooth float64        // weight of the past, 0 to 0.99; the raw curve stays faint behind
 	Format func(float64) string
 }
@@ -56,6 +57,9 @@ const (
 	plotTop, plotBottom = 8.0, 154.0
 )
 
+// singleSpan are the seconds that are drawn on each side of a single moment.
+const singleSpan = 10
+
 // NewLines lays out at most six curves.
 func NewLines(series []Series, o LineOptions) Lines {
 	series = series[:min(len(series), 6)]
@@ -63,11 +67,17 @@ func NewLines(series []Series, o LineOptions) Lines {
 	if math.IsInf(low, 1) {
 		return Lines{Empty: true}
 	}
+	if o.Zero && !o.Log {
+		low = min(low, 0)
+	}
 	ticks := valueTicks(low, high, o.Log)
 	low, high = min(low, ticks[0]), max(high, ticks[len(ticks)-1])
 	y := scale(low, high, plotBottom, plotTop, o.Log)
 	if right == left {
 		right = left + 1
+		if o.Time {
+			left, right = left-singleSpan, right+singleSpan-1
+		}
 	}
 	x := scale(left, right, plotLeft, plotRight, false)
 	c := Lines{XUnit: o.XUnit}
