@@ -13,12 +13,16 @@ node_runs() {
 	running containerd && running kubelet && { [ "$gpus" -eq 0 ] || running fake-gpu-plugin; }
 }
 
-start_node() {
-	! node_runs || return 0
+# may_join stops when this machine cannot be a node of this cluster.
+may_join() {
 	[ "$(id -u)" = 0 ] || fail "a real node needs root"
 	owner=$(cat "$runtime/owner" 2>/dev/null || true)
 	[ -z "$owner" ] || [ "$owner" = "$state" ] || ! process "$owner/pid/kubelet" >/dev/null ||
 		fail "this machine is a node of another cluster already: FLOWFORGE_CLUSTER_DIR=$owner scripts/cluster stop-node"
+}
+
+start_node() {
+	! node_runs || return 0
 	stop_node # what is left of one that was killed
 	say "this machine joins as a node …"
 	mkdir -p "$runtime" "$state/node/cni" "$state/node/logs" /var/lib/kubelet/device-plugins
