@@ -40,7 +40,7 @@ func table() []rule {
 		{packages: "launcher/kube/...", may: "apperr proto/... sdk launcher"},
 		{packages: "runner/...", may: "proto/... sdk unixsocket masking"},
 		{packages: "observability/..."},
-		{packages: "certificate"},
+		{packages: "certificate certificate/certtest"},
 		// 3
 		{packages: "auth/...", may: "db apperr auth"},
 		{packages: "audit", may: "db apperr auth"},

@@ -28,6 +28,7 @@ type App struct {
 	internalListener net.Listener // for other servers with certificates; nil without
 	taskTLS          *certificate.Pair
 	internalTLS      *certificate.Pair
+	podFiles         *certificate.Pair
 	metrics          *observability.Metrics
 	traces           *observability.Traces // nil when they are off
 	stopping         atomic.Bool           // /readyz fails: send nobody here any more

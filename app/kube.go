@@ -40,7 +40,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	if config.TaskURL == "" {
 		config.TaskURL = a.taskURL()
 	}
-	config.Logger, config.Now = a.cfg.Log, time.Now
+	config.Logger, config.Now, config.TaskFiles = a.cfg.Log, time.Now, a.taskFiles
 	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) {
 		return clusterProjects(ctx, p.quotas, config.NamespaceOf)
 	}
@@ -53,7 +53,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER=kube: %w", err)
 	}
-	config.Config, config.API = client.Config(), client.API()
+	config.Config, config.API, config.Dynamic = client.Config(), client.API(), client.Dynamic()
 	// The namespace of a new project need not wait for whoever watches.
 	client.PrepareWith(kube.Prepare(config))
 	c := &cluster{client: client, config: config}
@@ -119,8 +119,9 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 		a.tellCapacity(ctx, p.quotas, latest)
 	}()
 	scaled := make(chan error, 1)
-	go func() { scaled <- a.scaleResident(ctx, p, c) }()
-	err := kube.NewController(config).Run(ctx)
+	controller := kube.NewController(config)
+	go func() { scaled <- a.scaleResident(ctx, p, c, controller.MachineLost) }()
+	err := controller.Run(ctx)
 	cancel()
 	<-done
 	return errors.Join(err, <-scaled)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/flowforge/flowforge/certificate"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
 // internalName is what the certificates of servers have to be for, by default: they
@@ -16,6 +17,7 @@ const internalName = "flowforge-internal"
 // Files are read again when they change.
 type TLS struct {
 	Task     certificate.Files // of FLOWFORGE_TASK_ADDR; with a CA tasks have to show a certificate from it
+	Pods     certificate.Files // handed to pods: what they verify the task address by, and what they show there
 	Internal certificate.Files // of InternalAddr: every server shows one from the CA
 	// InternalAddr is where servers reach one another when Internal is set.
 	InternalAddr string
@@ -25,6 +27,9 @@ type TLS struct {
 // loadTLS reads the certificates, so that wrong ones are told at once.
 func (a *App) loadTLS() error {
 	c := a.cfg.TLS
+	if err := a.loadPodFiles(); err != nil {
+		return err
+	}
 	var err error
 	if c.Task.Cert != "" {
 		if a.cfg.TaskAddr == "" {
@@ -47,6 +52,37 @@ func (a *App) loadTLS() error {
 	}
 	a.internalListener, err = a.listen("FLOWFORGE_INTERNAL_ADDR", c.InternalAddr)
 	return err
+}
+
+// loadPodFiles reads what pods are handed.
+func (a *App) loadPodFiles() (err error) {
+	pods := a.cfg.TLS.Pods
+	switch {
+	case (pods.Cert == "") != (pods.Key == ""):
+		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY go together")
+	case a.cfg.Kube != nil && a.cfg.Roles.Have(Scheduler) && a.cfg.TLS.Task.CA != "" && pods.Cert == "":
+		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CA is set, and pods have no FLOWFORGE_TASK_TLS_CLIENT_CERT to show")
+	case pods == (certificate.Files{}):
+		return nil
+	}
+	if a.podFiles, err = certificate.Load(pods); err != nil {
+		return fmt.Errorf("FLOWFORGE_TASK_TLS_CA, _CLIENT_CERT, _CLIENT_KEY: %w", err)
+	}
+	return nil
+}
+
+// taskFiles are the files that a pod is handed now; nil when there are none.
+func (a *App) taskFiles() map[string][]byte {
+	if a.podFiles == nil {
+		return nil
+	}
+	files, text := map[string][]byte{}, a.podFiles.Texts()
+	for name, content := range map[string][]byte{pod.FileCA: text.CA, pod.FileCert: text.Cert, pod.FileKey: text.Key} {
+		if content != nil {
+			files[name] = content
+		}
+	}
+	return files
 }
 
 // taskServerTLS is nil when tasks are answered without TLS.

@@ -39,7 +39,8 @@ type S3Config struct {
 const (
 	defaultPart    = 16 << 20
 	partsAtOnce    = 3
-	maxCopy        = 5 << 30 // bytes that one request copies, or puts
+	askAbove       = 256 << 10 // bytes that are worth the question whether they are there already
+	maxCopy        = 5 << 30   // bytes that one request copies, or puts
 	presignedFor   = 15 * time.Minute
 	incomingLives  = 24 * time.Hour // what nobody completed is removed after
 	incomingFolder = "incoming/"

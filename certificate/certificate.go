@@ -22,6 +22,9 @@ type Files struct {
 	CA        string // "" asks for no certificate of a client, or takes the system's authorities
 }
 
+// Texts is what Files hold; what no file is named for is nil.
+type Texts struct{ Cert, Key, CA []byte }
+
 // Pair is a set of Files that is read again when one of them changes.
 type Pair struct {
 	files Files
@@ -30,6 +33,7 @@ type Pair struct {
 	read time.Time // the latest change of the files in use
 	cert *tls.Certificate
 	pool *x509.CertPool
+	text Texts
 }
 
 // Load reads files, and fails when they are not what they should be.
@@ -74,9 +78,22 @@ func (p *Pair) changed() (latest time.Time, err error) {
 }
 
 func (p *Pair) load(changed time.Time) error {
+	var text Texts
+	for _, file := range []struct {
+		path string
+		into *[]byte
+	}{{p.files.Cert, &text.Cert}, {p.files.Key, &text.Key}, {p.files.CA, &text.CA}} {
+		if file.path == "" {
+			continue
+		}
+		var err error
+		if *file.into, err = os.ReadFile(file.path); err != nil {
+			return fmt.Errorf("certificate: %w", err)
+		}
+	}
 	var cert *tls.Certificate
 	if p.files.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(p.files.Cert, p.files.Key)
+		pair, err := tls.X509KeyPair(text.Cert, text.Key)
 		if err != nil {
 			return fmt.Errorf("certificate %s with key %s: %w", p.files.Cert, p.files.Key, err)
 		}
@@ -84,17 +101,21 @@ func (p *Pair) load(changed time.Time) error {
 	}
 	var pool *x509.CertPool
 	if p.files.CA != "" {
-		text, err := os.ReadFile(p.files.CA)
-		if err != nil {
-			return fmt.Errorf("certificate: %w", err)
-		}
 		pool = x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(text) {
+		if !pool.AppendCertsFromPEM(text.CA) {
 			return fmt.Errorf("certificate: %s holds no certificate of an authority", p.files.CA)
 		}
 	}
-	p.cert, p.pool, p.read = cert, pool, changed
+	p.cert, p.pool, p.text, p.read = cert, pool, text, changed
 	return nil
+}
+
+// Texts returns what the files hold, for others to show and to verify by.
+func (p *Pair) Texts() Texts {
+	_, _, _ = p.current() // what cannot be read now leaves what was in use
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text
 }
 
 // Server is for a listener. With a CA every client has to show a certificate from it.

@@ -1,14 +1,7 @@
 package certificate
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,56 +10,23 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/certificate/certtest"
 )
 
 // authority signs certificates for tests.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	file string
-}
+type authority struct{ *certtest.Authority }
 
-func write(t *testing.T, path, kind string, der []byte) {
+func newAuthority(t *testing.T) authority {
 	t.Helper()
-	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	cert, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	a := &authority{cert: cert, key: key, file: filepath.Join(t.TempDir(), "ca.crt")}
-	write(t, a.file, "CERTIFICATE", der)
-	return a
+	return authority{certtest.New(t)}
 }
 
 // issue writes a certificate for name into dir; it ends at until.
-func (a *authority) issue(t *testing.T, dir, name string, until time.Time) Files {
+func (a authority) issue(t *testing.T, dir, name string, until time.Time) Files {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	require.NoError(t, err)
-	private, err := x509.MarshalECPrivateKey(key)
-	require.NoError(t, err)
-	files := Files{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key"), CA: a.file}
-	write(t, files.Cert, "CERTIFICATE", der)
-	write(t, files.Key, "EC PRIVATE KEY", private)
-	return files
+	cert, key := a.Issue(t, dir, name, until)
+	return Files{Cert: cert, Key: key, CA: a.File}
 }
 
 // serve answers with the name in the client's certificate.
@@ -115,16 +75,16 @@ func TestBothSidesShowCertificates(t *testing.T) {
 	_, err = ask(t, url, client, "another")
 	require.ErrorContains(t, err, "certificate is valid for server, not another")
 	stranger := theirs.issue(t, t.TempDir(), "task", later)
-	stranger.CA = ours.file
+	stranger.CA = ours.File
 	_, err = ask(t, url, stranger, "server")
 	require.Error(t, err, "from another authority")
 	_, err = ask(t, url, ours.issue(t, t.TempDir(), "task", past), "server")
 	require.Error(t, err, "it has expired")
-	_, err = ask(t, url, Files{CA: ours.file}, "server")
+	_, err = ask(t, url, Files{CA: ours.File}, "server")
 	require.Error(t, err, "without one")
 	_, err = ask(t, serve(t, ours.issue(t, t.TempDir(), "server", past)), client, "server")
 	require.ErrorContains(t, err, "expired")
-	client.CA = theirs.file
+	client.CA = theirs.File
 	_, err = ask(t, url, client, "server")
 	require.ErrorContains(t, err, "unknown authority")
 }

@@ -122,7 +122,7 @@ func program(t testing.TB) string {
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "bin", "versitygw")
-		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // whoever runs the tests names the directory //nolint:gosec // whoever runs the tests names the directory
+		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // whoever runs the tests names the directory
 			path, err = filepath.Abs(path)
 			if err != nil {
 				t.Fatal(err)

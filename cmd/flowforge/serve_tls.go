@@ -13,6 +13,9 @@ func tlsFromEnvironment() app.TLS {
 		Task: certificate.Files{
 			Cert: os.Getenv("FLOWFORGE_TASK_TLS_CERT"), Key: os.Getenv("FLOWFORGE_TASK_TLS_KEY"), CA: os.Getenv("FLOWFORGE_TASK_TLS_CLIENT_CA"),
 		},
+		Pods: certificate.Files{
+			Cert: os.Getenv("FLOWFORGE_TASK_TLS_CLIENT_CERT"), Key: os.Getenv("FLOWFORGE_TASK_TLS_CLIENT_KEY"), CA: os.Getenv("FLOWFORGE_TASK_TLS_CA"),
+		},
 		Internal: certificate.Files{
 			Cert: os.Getenv("FLOWFORGE_INTERNAL_TLS_CERT"), Key: os.Getenv("FLOWFORGE_INTERNAL_TLS_KEY"), CA: os.Getenv("FLOWFORGE_INTERNAL_TLS_CA"),
 		},

@@ -45,9 +45,10 @@ type Config struct {
 	ResidentIdle   time.Duration // after which a warm pod without work ends; 0: 2 minutes
 	LostAfter      time.Duration // for which pods stay with a silent machine; 0: 5 s
 
-	PodSecurity string            // level of the projects' namespaces; "": restricted
-	Defaults    pod.Fields        // of all pods, below the operators' own
-	TaskFiles   map[string][]byte // handed to every pod, such as certificates
+	PodSecurity string     // level of the projects' namespaces; "": restricted
+	Defaults    pod.Fields // of all pods, below the operators' own
+	// TaskFiles are handed to every pod that is made, such as certificates; nil: none.
+	TaskFiles func() map[string][]byte
 
 	// Projects tells the projects that there are; namespaces are made for those alone.
 	Projects func(context.Context) ([]Project, error)
@@ -86,10 +87,14 @@ func set[T comparable](field *T, value T) {
 
 // PodOptions are the settings that pods of a project are made with.
 func (c Config) PodOptions(p Project) pod.Options {
-	return pod.Options{
+	o := pod.Options{
 		Namespace: p.Namespace, Installation: c.Installation, Image: c.Image, TaskImage: c.TaskImage,
 		GPUResource: c.GPUResource, GPULabel: c.GPULabel, GPUTypes: c.GPUTypes,
 		LostAfter: c.LostAfter, StartAllowance: c.ImageTimeout + c.StartTimeout,
-		PodSecurity: c.PodSecurity, Defaults: c.Defaults, TaskFiles: c.TaskFiles,
+		PodSecurity: c.PodSecurity, Defaults: c.Defaults,
 	}
+	if c.TaskFiles != nil {
+		o.TaskFiles = c.TaskFiles()
+	}
+	return o
 }

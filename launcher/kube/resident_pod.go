@@ -70,7 +70,8 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 	if err != nil {
 		return nil, nil, project, err
 	}
-	objects, err := pod.Build(attempt, c.config.PodOptions(project))
+	options := c.config.PodOptions(project)
+	objects, err := pod.Build(attempt, options)
 	if err != nil {
 		return nil, nil, project, err
 	}
@@ -83,7 +84,7 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 		return nil, nil, project, fmt.Errorf("write the pool %s: %w", p.ID, err)
 	}
 	objects.Secret.Data = map[string][]byte{residentKey: content}
-	maps.Copy(objects.Secret.Data, c.config.TaskFiles)
+	maps.Copy(objects.Secret.Data, options.TaskFiles)
 	for _, labels := range []map[string]string{worker.Labels, objects.Secret.Labels} {
 		delete(labels, pod.LabelTask)
 		labels[pod.LabelResident], labels[labelPool] = "true", p.ID
@@ -97,21 +98,22 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 	return attempt, objects, project, nil
 }
 
-// addResident makes one more warm pod of a pool.
-func (c *Client) addResident(ctx context.Context, p launcher.ResidentPool, idle time.Duration) error {
+// addResident makes one more warm pod of a pool, and returns its name.
+func (c *Client) addResident(ctx context.Context, p launcher.ResidentPool, idle time.Duration) (string, error) {
 	attempt, objects, project, err := c.residentObjects(ctx, p, idle)
 	if err != nil {
-		return err
+		return "", err
 	}
+	name := objects.Pods[0].Name
 	attempt.TaskId = "" // what is there under the name bears no task
 	err = c.create(ctx, attempt, objects)
 	if namespaceMissing(err) && c.prepare != nil {
 		if err := c.prepare(ctx, project); err != nil {
-			return err
+			return name, err
 		}
 		err = c.create(ctx, attempt, objects)
 	}
-	return err
+	return name, err
 }
 
 // poolOf is the pool of a warm pod.

@@ -28,6 +28,9 @@
 {{- if and $v.task.tls.enabled (not $v.task.tls.existingSecret) -}}
 {{- fail "task.tls.existingSecret is needed with task.tls.enabled (keys tls.crt, tls.key, ca.crt)" -}}
 {{- end -}}
+{{- if and $v.task.tls.clientSecret (not $v.task.tls.enabled) -}}
+{{- fail "task.tls.clientSecret needs task.tls.enabled" -}}
+{{- end -}}
 {{- if and $v.ingress.enabled (not $v.publicURL) (not $v.ingress.host) -}}
 {{- fail "ingress.host or publicURL is needed with ingress.enabled" -}}
 {{- end -}}

@@ -8,7 +8,7 @@
 - {name: FLOWFORGE_ROLES, value: {{ .roles | quote }}}
 - {name: FLOWFORGE_ADDR, value: {{ ternary "0.0.0.0:8080" "127.0.0.1:8080" (not (empty $open)) | quote }}}
 {{- if $open }}
-- {name: FLOWFORGE_ADVERTISE_ADDR, value: "$(POD_IP):8080"}
+- {name: FLOWFORGE_ADVERTISE_ADDR, value: {{ printf "$(POD_IP):%d" (include "flowforge.hopPort" .root | int) | quote }}}
 {{- end }}
 - {name: FLOWFORGE_METRICS_ADDR, value: {{ printf "0.0.0.0:%v" $v.metrics.port | quote }}}
 {{- if contains "web" .roles }}
@@ -29,6 +29,7 @@
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "clickhouse") }}, key: url}}
 {{ include "flowforge.env.people" .root }}
 {{ include "flowforge.env.tasks" .root }}
+{{- include "flowforge.env.tls" . }}
 {{- with $v.tracing.endpoint }}
 - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
 - {name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio}
@@ -80,13 +81,6 @@
 - {name: FLOWFORGE_LEASES, value: {{ $v.leases | quote }}}
 - {name: FLOWFORGE_LEASE_NAMESPACE, value: "$(POD_NAMESPACE)"}
 - {name: FLOWFORGE_TASK_URL, value: {{ include "flowforge.taskURL" . | quote }}}
-{{- if $v.task.tls.enabled }}
-- {name: FLOWFORGE_TASK_TLS_CERT, value: /etc/flowforge/task-tls/tls.crt}
-- {name: FLOWFORGE_TASK_TLS_KEY, value: /etc/flowforge/task-tls/tls.key}
-{{- if $v.task.tls.clientCertificates }}
-- {name: FLOWFORGE_TASK_TLS_CLIENT_CA, value: /etc/flowforge/task-tls/ca.crt}
-{{- end }}
-{{- end }}
 - {name: FLOWFORGE_KUBE_NAMESPACE_PREFIX, value: {{ $v.kube.namespacePrefix | quote }}}
 - {name: FLOWFORGE_KUBE_SERVER_NAMESPACE, value: "$(POD_NAMESPACE)"}
 - {name: FLOWFORGE_KUBE_IMAGE, value: {{ include "flowforge.serverImage" . | quote }}}
@@ -142,6 +136,34 @@
 - {name: AWS_SECRET_ACCESS_KEY, valueFrom: {secretKeyRef: {name: {{ . }}, key: secret-access-key}}}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Who shows which certificate: web to tasks, tasks to web, servers to each other. */}}
+{{- define "flowforge.env.tls" -}}
+{{- $v := .root.Values -}}
+{{- if and $v.task.tls.enabled $v.kube.enabled }}
+{{- if contains "web" .roles }}
+- {name: FLOWFORGE_TASK_TLS_CERT, value: /etc/flowforge/task-tls/tls.crt}
+- {name: FLOWFORGE_TASK_TLS_KEY, value: /etc/flowforge/task-tls/tls.key}
+{{- if $v.task.tls.clientSecret }}
+- {name: FLOWFORGE_TASK_TLS_CLIENT_CA, value: /etc/flowforge/task-tls/ca.crt}
+{{- end }}
+{{- end }}
+{{- if or (contains "scheduler" .roles) (contains "launcher" .roles) }}
+- {name: FLOWFORGE_TASK_TLS_CA, value: /etc/flowforge/pod-tls/ca.crt}
+{{- if $v.task.tls.clientSecret }}
+- {name: FLOWFORGE_TASK_TLS_CLIENT_CERT, value: /etc/flowforge/pod-tls/tls.crt}
+- {name: FLOWFORGE_TASK_TLS_CLIENT_KEY, value: /etc/flowforge/pod-tls/tls.key}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if include "flowforge.internalTLS" .root }}
+- {name: FLOWFORGE_INTERNAL_ADDR, value: {{ printf "0.0.0.0:%d" (include "flowforge.hopPort" .root | int) | quote }}}
+- {name: FLOWFORGE_INTERNAL_TLS_CERT, value: /etc/flowforge/internal-tls/tls.crt}
+- {name: FLOWFORGE_INTERNAL_TLS_KEY, value: /etc/flowforge/internal-tls/tls.key}
+- {name: FLOWFORGE_INTERNAL_TLS_CA, value: /etc/flowforge/internal-tls/ca.crt}
+- {name: FLOWFORGE_INTERNAL_TLS_SERVER_NAME, value: {{ $v.internalTLS.serverName | quote }}}
 {{- end }}
 {{- end -}}
 

@@ -42,13 +42,32 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- include "flowforge.image" (dict "image" .Values.image "tag" .Chart.AppVersion) -}}
 {{- end -}}
 
-{{/* The account of who starts pods; the others have none that may do anything. */}}
+{{/* The account of who starts pods. */}}
 {{- define "flowforge.engineAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (printf "%s-engine" (include "flowforge.fullname" .)) .Values.serviceAccount.name -}}
 {{- else -}}
 {{- default "default" .Values.serviceAccount.name -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The account of the other servers, which may do nothing in the cluster. */}}
+{{- define "flowforge.serverAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (printf "%s-server" (include "flowforge.fullname" .)) .Values.serviceAccount.serverName -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.serverName -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Servers show each other certificates; without sign-in each is alone. */}}
+{{- define "flowforge.internalTLS" -}}
+{{- if and .Values.internalTLS.existingSecret (include "flowforge.signIn" .) -}}yes{{- end -}}
+{{- end -}}
+
+{{/* The port where servers reach each other. */}}
+{{- define "flowforge.hopPort" -}}
+{{- ternary 8443 8080 (not (empty (include "flowforge.internalTLS" .))) -}}
 {{- end -}}
 
 {{- define "flowforge.keysSecret" -}}

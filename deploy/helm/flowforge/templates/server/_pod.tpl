@@ -22,7 +22,7 @@ spec:
   {{- with $v.imagePullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
-  serviceAccountName: {{ if $starts }}{{ include "flowforge.engineAccount" .root }}{{ else }}default{{ end }}
+  serviceAccountName: {{ if $starts }}{{ include "flowforge.engineAccount" .root }}{{ else }}{{ include "flowforge.serverAccount" .root }}{{ end }}
   automountServiceAccountToken: {{ $starts }}
   enableServiceLinks: false
   securityContext: {{- toYaml $v.podSecurityContext | nindent 4 }}
@@ -62,6 +62,9 @@ spec:
         - {name: task, containerPort: {{ $v.task.port }}}
         {{- end }}
         - {name: metrics, containerPort: {{ $v.metrics.port }}}
+        {{- if include "flowforge.internalTLS" .root }}
+        - {name: internal, containerPort: {{ include "flowforge.hopPort" .root }}}
+        {{- end }}
       {{- include "flowforge.probes" . | nindent 6 }}
       resources: {{- toYaml $role.resources | nindent 8 }}
       securityContext: {{- toYaml $v.securityContext | nindent 8 }}
@@ -75,8 +78,14 @@ spec:
         {{- if $v.oidc.existingFileSecret }}
         - {name: oidc, mountPath: /etc/flowforge/oidc, readOnly: true}
         {{- end }}
-        {{- if $v.task.tls.enabled }}
+        {{- if and $v.task.tls.enabled $v.kube.enabled (contains "web" .roles) }}
         - {name: task-tls, mountPath: /etc/flowforge/task-tls, readOnly: true}
+        {{- end }}
+        {{- if and $v.task.tls.enabled $starts }}
+        - {name: pod-tls, mountPath: /etc/flowforge/pod-tls, readOnly: true}
+        {{- end }}
+        {{- if include "flowforge.internalTLS" .root }}
+        - {name: internal-tls, mountPath: /etc/flowforge/internal-tls, readOnly: true}
         {{- end }}
   volumes:
     - name: data
@@ -90,8 +99,22 @@ spec:
     {{- with $v.oidc.existingFileSecret }}
     - {name: oidc, secret: {secretName: {{ . }}, defaultMode: 0440}}
     {{- end }}
-    {{- if $v.task.tls.enabled }}
+    {{- if and $v.task.tls.enabled $v.kube.enabled (contains "web" .roles) }}
     - {name: task-tls, secret: {secretName: {{ $v.task.tls.existingSecret }}, defaultMode: 0440}}
+    {{- end }}
+    {{- if and $v.task.tls.enabled $starts }}
+    # What pods are handed; the key of the server is not among it.
+    - name: pod-tls
+      projected:
+        defaultMode: 0440
+        sources:
+          - secret: {name: {{ $v.task.tls.existingSecret }}, items: [{key: ca.crt, path: ca.crt}]}
+          {{- with $v.task.tls.clientSecret }}
+          - secret: {name: {{ . }}, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
+          {{- end }}
+    {{- end }}
+    {{- if include "flowforge.internalTLS" .root }}
+    - {name: internal-tls, secret: {secretName: {{ $v.internalTLS.existingSecret }}, defaultMode: 0440}}
     {{- end }}
 {{- end -}}
 
