@@ -282,6 +282,7 @@ func (in *installation) checkAll(executions int, status string) {
 	} {
 		require.Zero(in.t, in.number(query), what)
 	}
+	require.Empty(in.t, in.zombies(), "writes of servers that do not lead any more")
 	in.tasks.mu.Lock()
 	defer in.tasks.mu.Unlock()
 	for id, n := range in.tasks.runs {
