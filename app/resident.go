@@ -22,11 +22,11 @@ func (a *App) openResident(p *parts, c *cluster) {
 }
 
 // scaleResident keeps the warm pods until ctx ends, beside who watches the cluster.
-func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster) error {
+func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster, lost func(machine string) string) error {
 	if c.warm == nil {
 		return nil
 	}
 	return kube.NewResidentScaler(kube.ResidentConfig{
-		Client: c.client, Floor: p.resident, Observe: p.executions.Observe, Max: c.config.ResidentMax, Idle: c.config.ResidentIdle,
+		Client: c.client, Floor: p.resident, Observe: p.executions.Observe, Max: c.config.ResidentMax, Idle: c.config.ResidentIdle, Lost: lost,
 	}).Run(ctx)
 }

@@ -252,6 +252,9 @@ func (a *attempt) work() ending {
 		a.saver = newFolderSaver(a)
 	}
 	a.box.log.at(p.log)
+	if a.unwanted() {
+		return stopped(context.Cause(a.ctx), -1)
+	}
 	switch work := a.spec.Work.(type) {
 	case *flowforgev1.AttemptSpec_Process:
 		return a.runProcess(work.Process)
@@ -259,6 +262,23 @@ func (a *attempt) work() ending {
 		return a.runHTTP(work.Http)
 	}
 	return startFailed("The operator has nothing to run.")
+}
+
+// unwanted asks the server before anything is done in a pod: one that a late request
+// made, after the attempt had ended, must not run it again. A server that does not
+// answer says nothing.
+func (a *attempt) unwanted() bool {
+	if a.s.config.Pod == nil {
+		return false
+	}
+	cancel, preempt := a.s.askWhy(a.ctx, a)
+	switch {
+	case cancel:
+		a.stop(errCancelled, 0)
+	case preempt:
+		a.preempt()
+	}
+	return cancel || preempt
 }
 
 func (a *attempt) collect(e *ending) {

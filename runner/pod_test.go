@@ -236,3 +236,21 @@ func TestGPUsOfTheAttemptAlone(t *testing.T) {
 		t.Errorf("%v for an attempt without GPUs", got)
 	}
 }
+
+// TestPodOfAnEndedAttemptRunsNothing has a pod that came late: its attempt has ended,
+// and what it ran must not run a second time.
+func TestPodOfAnEndedAttemptRunsNothing(t *testing.T) {
+	t.Parallel()
+	server := newTaskServer(t)
+	server.cancel["late"] = true
+	s := inPod(t, server, Pod{Grace: 20 * time.Second}, time.Hour)
+	ran := filepath.Join(t.TempDir(), "ran")
+	end, err := s.runOne(t.Context(), shell("late", "touch "+ran))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, end.Finished, flowforgev1.Outcome_OUTCOME_CANCELLED)
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the command was run")
+	}
+}

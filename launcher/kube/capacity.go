@@ -149,7 +149,7 @@ func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
 		total.Pods += pods.Value()
 		gpus := left(corev1.ResourceName(c.config.GPUResource))
 		if gpus.Value() > 0 {
-			total.GPUs[n.Labels[c.config.GPULabel]] += int(gpus.Value())
+			total.GPUs[c.config.GPUTypes.Of(n.Labels[c.config.GPULabel])] += int(gpus.Value())
 		}
 	}
 	return total

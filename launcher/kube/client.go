@@ -65,6 +65,9 @@ func (c *Client) PrepareWith(prepare func(context.Context, Project) error) { c.p
 // API is the client that is throttled by the configuration.
 func (c *Client) API() kubernetes.Interface { return c.api }
 
+// Dynamic is the client of what the cluster has beyond its own kinds.
+func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
+
 // Config is the configuration with its defaults.
 func (c *Client) Config() Config { return c.config }
 

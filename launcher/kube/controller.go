@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -26,6 +27,8 @@ import (
 type ControllerConfig struct {
 	Config
 	API kubernetes.Interface
+	// Dynamic reaches JobSets; nil where none are made.
+	Dynamic dynamic.Interface
 	// Observe takes what was seen of attempts; after an error it is told again.
 	Observe func(context.Context, []launcher.Observation) error
 	// Alive tells which of the attempts may still run; those that it leaves out may not.

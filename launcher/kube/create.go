@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -94,6 +95,11 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted
 	created, err := pods.Create(call, wanted, metav1.CreateOptions{})
 	if err == nil {
 		return made{uid: created.UID, fresh: true}, nil
+	}
+	if account := wanted.Spec.ServiceAccountName; account != pod.ServiceAccount && apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") {
+		return made{}, &standing{end: &launcher.End{
+			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q that the operator names is not in the namespace %s.", account, wanted.Namespace),
+		}}
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return made{}, err //nolint:wrapcheck // judged by its kind

@@ -161,3 +161,26 @@ func TestGangAsJobSet(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
 }
+
+// TestNobodyGuessesJobSets has a new process that cannot ask whether the cluster has
+// JobSets: plain pods would run beside the JobSet that a former process made.
+func TestNobodyGuessesJobSets(t *testing.T) {
+	t.Parallel()
+	cluster, _, client := jobSetCluster()
+	all := gangs(1, 4)
+	require.NoError(t, client().Start(t.Context(), all))
+	var away atomic.Bool
+	away.Store(true)
+	cluster.on("get", "resource", func(ktesting.Action) (bool, runtime.Object, error) {
+		return away.Load(), nil, apierrors.NewServiceUnavailable("not now")
+	})
+	next := client()
+	var failed *launcher.StartError
+	require.ErrorAs(t, next.Start(t.Context(), all), &failed)
+	require.Equal(t, launcher.WaitCluster, failed.Waiting[all[0].GetTaskId()].Code)
+	require.Error(t, next.Stop(t.Context(), []launcher.Ref{{TaskID: all[0].GetTaskId(), ProjectID: projectID}}, 0))
+	require.Empty(t, cluster.pods(t))
+	away.Store(false)
+	require.NoError(t, next.Start(t.Context(), all))
+	require.Empty(t, cluster.pods(t))
+}

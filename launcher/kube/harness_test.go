@@ -23,7 +23,7 @@ import (
 )
 
 // patience is for anything in a cluster to happen.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // world is an installation of its own in the shared cluster, with one project
 // and a controller that watches it.

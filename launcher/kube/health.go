@@ -46,6 +46,9 @@ func (h *health) lostReason(machine string) string {
 	return h.lost[machine]
 }
 
+// MachineLost says why a machine counts as lost; "" when it does not.
+func (c *Controller) MachineLost(machine string) string { return c.health.lostReason(machine) }
+
 // awayReason says since when the API does not answer; "" when it does.
 func (h *health) awayReason() string {
 	h.mu.Lock()

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,30 +27,37 @@ type jobSets struct {
 }
 
 // hasJobSets reports whether gangs are made as JobSets. When the cluster cannot
-// be asked the last answer holds; creation then finds out.
-func (c *Client) hasJobSets() bool {
+// be asked the last answer holds; where there is none yet, the error does: a guess
+// could make the pods of a gang beside the JobSet that an earlier process made.
+func (c *Client) hasJobSets() (bool, error) {
 	c.jobSets.mu.Lock()
 	defer c.jobSets.mu.Unlock()
 	now := c.config.Now()
 	if c.dynamic == nil || !c.jobSets.asked.IsZero() && now.Sub(c.jobSets.asked) < jobSetsAfter {
-		return c.jobSets.there
+		return c.jobSets.there, nil
 	}
 	version := schema.GroupVersion{Group: pod.JobSetGroup, Version: pod.JobSetVersion}.String()
 	list, err := c.api.Discovery().ServerResourcesForGroupVersion(version)
 	switch {
 	case apierrors.IsNotFound(err):
 		c.jobSets.asked, c.jobSets.there = now, false
+	case err != nil && c.jobSets.asked.IsZero():
+		return false, fmt.Errorf("ask whether the cluster has JobSets: %w", err)
 	case err == nil:
 		c.jobSets.asked, c.jobSets.there = now, false
 		for _, resource := range list.APIResources {
 			c.jobSets.there = c.jobSets.there || resource.Name == pod.JobSetResource
 		}
 	}
-	return c.jobSets.there
+	return c.jobSets.there, nil
 }
 
 func (c *Client) jobSetsIn(namespace string) dynamic.ResourceInterface {
-	return c.dynamic.Resource(schema.GroupVersionResource{
+	return jobSetsOf(c.dynamic, namespace)
+}
+
+func jobSetsOf(api dynamic.Interface, namespace string) dynamic.ResourceInterface {
+	return api.Resource(schema.GroupVersionResource{
 		Group: pod.JobSetGroup, Version: pod.JobSetVersion, Resource: pod.JobSetResource,
 	}).Namespace(namespace)
 }
@@ -90,11 +98,11 @@ func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, wan
 }
 
 // deleteJobSet deletes the JobSet of an attempt; true when there was one.
-func (c *Client) deleteJobSet(ctx context.Context, namespace, name string) (bool, error) {
+func deleteJobSet(ctx context.Context, api dynamic.Interface, namespace, name string) (bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	background := metav1.DeletePropagationBackground
-	err := c.jobSetsIn(namespace).Delete(call, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	err := jobSetsOf(api, namespace).Delete(call, name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -148,7 +148,7 @@ func (c *Controller) reapOnce(ctx context.Context) error {
 
 // reapGang has the other pods of an attempt that is over removed with this one.
 func (c *Controller) reapGang(p *corev1.Pod) {
-	if p.Labels[pod.LabelRank] == "" {
+	if rankOf(p) == "" {
 		return
 	}
 	siblings, err := c.pods.GetIndexer().ByIndex(byGang, taskOf(p))
@@ -199,6 +199,9 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 		options.GracePeriodSeconds = &none // nothing runs there, or nobody can end it
 	}
 	c.change(p.UID, func(n *note) { n.reaped = true })
+	if err := c.removeJobSet(ctx, p); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := c.api.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, options)
@@ -207,6 +210,18 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 		return nil
 	}
 	return fmt.Errorf("delete the pod %s: %w", key, err)
+}
+
+// removeJobSet deletes the JobSet that made a pod, which would else make it anew,
+// and stay for ever with the gang's Secret.
+func (c *Controller) removeJobSet(ctx context.Context, p *corev1.Pod) error {
+	if c.config.Dynamic == nil || rankOf(p) == "" || p.Labels[pod.LabelRank] != "" {
+		return nil
+	}
+	if _, err := deleteJobSet(ctx, c.config.Dynamic, p.Namespace, pod.Name(taskOf(p))); err != nil {
+		return fmt.Errorf("delete the JobSet of the pod %s: %w", keyOf(p), err)
+	}
+	return nil
 }
 
 func failed(p *corev1.Pod) bool {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube/outcome"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
 const (
@@ -29,17 +28,23 @@ type reports struct {
 	pending map[string]*launcher.Observation
 	order   []string
 	said    map[types.UID]string // what was last said of each pod
+	gangs   gangs
 	wake    chan struct{}
 	pause   time.Duration // after a refusal; it doubles
 }
 
 func newReports() *reports {
-	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, wake: make(chan struct{}, 1), pause: reportTries}
+	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, gangs: gangs{}, wake: make(chan struct{}, 1), pause: reportTries}
 }
 
 // put tells what a pod says, if it did not say the same before.
 func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
-	rank := p.Labels[pod.LabelRank]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rank := rankOf(p)
+	if rank != "" {
+		v.Waiting = r.gangs.waiting(p, rank, v.Waiting)
+	}
 	if rank != "" && rank != "0" {
 		v.Place = nil // an attempt is where its first pod is
 	}
@@ -47,8 +52,6 @@ func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 		v.End.Message = "Pod " + rank + " of the gang: " + v.End.Message
 	}
 	print := fingerprint(v)
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.said[p.UID] == print {
 		return
 	}
@@ -90,6 +93,7 @@ func (r *reports) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.said, uid)
+	r.gangs.forget(uid)
 }
 
 // fingerprint is the same for verdicts that say the same. When an end was noticed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,10 @@ const (
 	// unseenLimit is how long a worker that is said to have work may be missing from
 	// the informer before it counts as gone.
 	unseenLimit = 10 * time.Second
+	// refusedFor is how long no pod of a pool is made after one that was not admitted.
+	refusedFor = 5 * time.Second
+	// forceAfter is how long beyond its grace period a dead warm pod may stay.
+	forceAfter = 15 * time.Second
 	// residentBurst is how many warm pods are made in one look.
 	residentBurst = 20
 )
@@ -43,6 +48,8 @@ type ResidentConfig struct {
 	Observe func(context.Context, []launcher.Observation) error
 	Max     int           // warm pods of one project
 	Idle    time.Duration // after which a warm pod without work ends; 0: 2 minutes
+	// Lost says why a machine counts as lost, "" when it does not; nil: none does.
+	Lost func(machine string) string
 }
 
 // ResidentScaler keeps as many warm pods as there is work for, and tells of the
@@ -53,13 +60,30 @@ type ResidentScaler struct {
 	patience outcome.Config
 	pods     cache.SharedIndexInformer
 
-	unseen map[string]time.Time // workers that are not there, since when
-	told   map[string]string    // what was told of attempts last
+	unseen  map[string]time.Time    // workers that are not there, since when
+	told    map[string]string       // what was told of attempts last
+	fresh   map[string]freshPod     // that were made and that the informer may not have yet, by name
+	refused map[string]residentStop // pools whose pods are not admitted
+}
+
+// freshPod is a warm pod that was just made.
+type freshPod struct {
+	pool, project string
+	at            time.Time
+}
+
+// residentStop is why no pods of a pool are made for now.
+type residentStop struct {
+	until   time.Time
+	verdict verdict
 }
 
 // NewResidentScaler returns a scaler that does nothing before Run.
 func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 	set(&config.Idle, 2*time.Minute)
+	if config.Lost == nil {
+		config.Lost = func(string) string { return "" }
+	}
 	c := config.Client
 	labelled := informers.NewSharedInformerFactoryWithOptions(c.api, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 		o.LabelSelector = pod.Selector(c.config.Installation) + "," + pod.LabelResident + "=true"
@@ -69,7 +93,7 @@ func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 		patience: outcome.Config{
 			ImageTimeout: c.config.ImageTimeout, PendingTimeout: c.config.PendingTimeout, StartTimeout: c.config.StartTimeout,
 		},
-		unseen: map[string]time.Time{}, told: map[string]string{},
+		unseen: map[string]time.Time{}, told: map[string]string{}, fresh: map[string]freshPod{}, refused: map[string]residentStop{},
 	}
 }
 
@@ -100,7 +124,7 @@ func (s *ResidentScaler) workers(now time.Time) (alive map[string]*corev1.Pod, d
 		if !ok {
 			continue
 		}
-		verdict := outcome.Of(outcome.Pod{Object: p}, s.patience, now)
+		verdict := outcome.Of(outcome.Pod{Object: p, MachineLost: s.config.Lost(p.Spec.NodeName)}, s.patience, now)
 		switch {
 		case verdict.End != nil:
 			dead[p.Name] = *verdict.End
@@ -126,7 +150,7 @@ func (s *ResidentScaler) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.bury(ctx, work, alive, dead, now), s.scale(ctx, pools, alive), s.tell(ctx, work, alive, now))
+	return errors.Join(s.bury(ctx, work, alive, dead, now), s.scale(ctx, pools, alive, dead, now), s.tell(ctx, work, alive, now))
 }
 
 // bury ends the attempts of dead workers, and removes their pods. When a pool's
@@ -165,10 +189,11 @@ func (s *ResidentScaler) bury(ctx context.Context, work []launcher.ResidentWork,
 			return err
 		}
 	}
-	return s.removePods(ctx, dead)
+	return s.removePods(ctx, dead, now)
 }
 
-// hopeless are the pools whose pods cannot begin for a reason of their own.
+// hopeless are the pools whose pods cannot begin for a reason of their own, or are
+// not admitted at all.
 func (s *ResidentScaler) hopeless(dead map[string]launcher.End) map[string]launcher.End {
 	pools := map[string]launcher.End{}
 	for _, obj := range s.pods.GetStore().List() {
@@ -180,18 +205,36 @@ func (s *ResidentScaler) hopeless(dead map[string]launcher.End) map[string]launc
 			pools[poolOf(p)] = end
 		}
 	}
+	for pool, stop := range s.refused {
+		if stop.verdict.end != nil {
+			pools[pool] = *stop.verdict.end
+		}
+	}
 	return pools
 }
 
-func (s *ResidentScaler) removePods(ctx context.Context, dead map[string]launcher.End) error {
+// removePods removes the pods of dead workers: by force when their machine is lost,
+// or when they do not end in time.
+func (s *ResidentScaler) removePods(ctx context.Context, dead map[string]launcher.End, now time.Time) error {
 	var errs []error
 	for _, obj := range s.pods.GetStore().List() {
 		p, ok := obj.(*corev1.Pod)
-		if _, isDead := dead[podName(p)]; !ok || !isDead || p.DeletionTimestamp != nil {
+		if _, isDead := dead[podName(p)]; !ok || !isDead {
 			continue
 		}
+		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}}
+		lost := s.config.Lost(p.Spec.NodeName) != ""
+		switch {
+		case lost:
+			options.GracePeriodSeconds = new(int64(0))
+		case p.DeletionTimestamp == nil:
+		case now.Before(p.DeletionTimestamp.Add(forceAfter)):
+			continue
+		default:
+			options.GracePeriodSeconds = new(int64(0))
+		}
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		err := s.client.api.CoreV1().Pods(p.Namespace).Delete(call, p.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}})
+		err := s.client.api.CoreV1().Pods(p.Namespace).Delete(call, p.Name, options)
 		cancel()
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			errs = append(errs, fmt.Errorf("delete the warm pod %s/%s: %w", p.Namespace, p.Name, err))
@@ -208,25 +251,27 @@ func podName(p *corev1.Pod) string {
 }
 
 // scale makes pods for what waits beyond the free workers, up to the limit of
-// each project. Those that are too many end by themselves.
-func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPool, alive map[string]*corev1.Pod) error {
-	ofPool, ofProject := map[string]int{}, map[string]int{}
-	for _, p := range alive {
-		if p.DeletionTimestamp == nil {
-			ofPool[poolOf(p)]++
-			ofProject[p.Labels[pod.LabelProject]]++
-		}
-	}
+// each project. Those that are too many end by themselves. A pool whose pods are
+// not admitted rests for a while.
+func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPool, alive map[string]*corev1.Pod, dead map[string]launcher.End, now time.Time) error {
+	ofPool, ofProject := s.countPods(alive, dead, now)
+	maps.DeleteFunc(s.refused, func(_ string, stop residentStop) bool { return !now.Before(stop.until) })
 	var errs []error
 	made := 0
 	for _, pool := range pools {
+		if _, rests := s.refused[pool.ID]; rests {
+			continue
+		}
 		free := max(0, ofPool[pool.ID]-pool.Taken)
 		want := min(pool.Queued-free, s.config.Max-ofProject[pool.ProjectID], residentBurst-made)
 		for range max(0, want) {
-			if err := s.client.addResident(ctx, pool, s.config.Idle); err != nil {
+			name, err := s.client.addResident(ctx, pool, s.config.Idle)
+			if err != nil {
 				errs = append(errs, fmt.Errorf("make a warm pod of %s: %w", pool.ID, err))
+				s.refused[pool.ID] = residentStop{until: now.Add(refusedFor), verdict: s.client.verdictOf(err)}
 				break
 			}
+			s.fresh[name] = freshPod{pool: pool.ID, project: pool.ProjectID, at: now}
 			ofProject[pool.ProjectID]++
 			made++
 		}
@@ -234,9 +279,34 @@ func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPoo
 	return errors.Join(errs...)
 }
 
+// countPods counts the warm pods by pool and by project, with those that were made a
+// moment ago: the informer is behind what this process did itself.
+func (s *ResidentScaler) countPods(alive map[string]*corev1.Pod, dead map[string]launcher.End, now time.Time) (ofPool, ofProject map[string]int) {
+	ofPool, ofProject = map[string]int{}, map[string]int{}
+	for _, p := range alive {
+		if p.DeletionTimestamp == nil {
+			ofPool[poolOf(p)]++
+			ofProject[p.Labels[pod.LabelProject]]++
+		}
+	}
+	for name, one := range s.fresh {
+		_, isDead := dead[name]
+		if alive[name] != nil || isDead || now.Sub(one.at) >= unseenLimit {
+			delete(s.fresh, name)
+			continue
+		}
+		ofPool[one.pool]++
+		ofProject[one.project]++
+	}
+	return ofPool, ofProject
+}
+
 // tell says where attempts run, and why the others wait, when that has changed.
 func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork, alive map[string]*corev1.Pod, now time.Time) error {
 	waiting := map[string]*launcher.Waiting{}
+	for pool, stop := range s.refused {
+		waiting[pool] = stop.verdict.waiting
+	}
 	for _, p := range alive {
 		if verdict := outcome.Of(outcome.Pod{Object: p}, s.patience, now); verdict.Waiting != nil {
 			waiting[poolOf(p)] = verdict.Waiting

@@ -165,7 +165,7 @@ func (c *Controller) machineState(n *corev1.Node, used corev1.ResourceList) Mach
 		}
 	}
 	if total := value(have, gpu); total > 0 {
-		m.GPUs = []GPUState{{Type: n.Labels[c.config.GPULabel], Total: total, Used: value(used, gpu)}}
+		m.GPUs = []GPUState{{Type: c.config.GPUTypes.Of(n.Labels[c.config.GPULabel]), Total: total, Used: value(used, gpu)}}
 	}
 	return m
 }

@@ -103,7 +103,11 @@ func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt) verdict
 		return verdict{err: err}
 	}
 	options := c.config.PodOptions(project)
-	options.JobSet = pod.Gang(attempt) > 1 && c.hasJobSets()
+	if pod.Gang(attempt) > 1 {
+		if options.JobSet, err = c.hasJobSets(); err != nil {
+			return c.judge(err)
+		}
+	}
 	objects, err := pod.Build(attempt, options)
 	if err != nil {
 		return unbuildable(err)
@@ -136,6 +140,21 @@ func unbuildable(err error) verdict {
 		return refused(launcher.ClassStart, message)
 	}
 	return verdict{err: err}
+}
+
+// verdictOf says what an error of making a pod means, whoever gave it.
+func (c *Client) verdictOf(err error) verdict {
+	if apperr.Is(err, apperr.NotFound) {
+		return refused(launcher.ClassNamespace, apperr.MessageOf(err))
+	}
+	v := unbuildable(err)
+	if v.end == nil {
+		v = c.judge(err)
+	}
+	if v.end != nil {
+		v.end.FinishedAt = c.config.Now()
+	}
+	return v
 }
 
 // judge says what an error of creation means for its attempt.

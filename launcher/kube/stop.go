@@ -1,12 +1,15 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -68,12 +71,36 @@ func (c *Client) stopOne(ctx context.Context, ref launcher.Ref, grace *int64) er
 	if !apierrors.IsNotFound(err) {
 		return err //nolint:wrapcheck // Stop names the attempt
 	}
-	if c.hasJobSets() {
-		if found, err := c.deleteJobSet(ctx, project.Namespace, name); found || err != nil {
+	return c.stopGang(ctx, project.Namespace, ref.TaskID, grace)
+}
+
+// stopGang deletes the pods of an attempt that has none of its own name. The first
+// of a gang's stands for all: it is deleted last, and where it is not there nothing
+// is listed, because most attempts without a pod never had several. What a gang that
+// was made in part has beside it is an orphan.
+func (c *Client) stopGang(ctx context.Context, namespace, task string, grace *int64) error {
+	name := pod.Name(task)
+	if c.dynamic != nil {
+		has, err := c.hasJobSets()
+		if err != nil {
 			return err
 		}
+		if has {
+			if found, err := deleteJobSet(ctx, c.dynamic, namespace, name); found || err != nil {
+				return err
+			}
+		}
 	}
-	return c.deleteByTask(ctx, project.Namespace, ref.TaskID, grace)
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := c.api.CoreV1().Pods(namespace).Get(call, pod.RankName(name, 0), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // Stop names the attempt
+	}
+	return c.deleteByTask(ctx, namespace, task, grace)
 }
 
 // deleteByTask deletes the pods of an attempt wherever they are called otherwise,
@@ -87,6 +114,9 @@ func (c *Client) deleteByTask(ctx context.Context, namespace, task string, grace
 	if err != nil {
 		return fmt.Errorf("list the pods of %s: %w", task, err)
 	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { // the first pod of a gang last
+		return cmp.Compare(b.Labels[pod.LabelRank], a.Labels[pod.LabelRank])
+	})
 	for i := range list.Items {
 		p := &list.Items[i]
 		err := c.api.CoreV1().Pods(p.Namespace).Delete(call, p.Name, metav1.DeleteOptions{

@@ -165,3 +165,37 @@ func TestListTellsWhatEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, []launcher.Status{{TaskID: all[0].GetTaskId(), Finished: true}, {TaskID: all[1].GetTaskId()}}, statuses)
 }
+
+// TestStopOfWhatIsGoneListsNothing stops attempts whose pods are gone, or never were.
+func TestStopOfWhatIsGoneListsNothing(t *testing.T) {
+	t.Parallel()
+	cluster, all := newFakeAPI(), attempts(20)
+	client := cluster.client()
+	cluster.on("list", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
+		t.Errorf("%s was listed", a.GetResource().Resource)
+		return false, nil, nil
+	})
+	refs := make([]launcher.Ref, len(all))
+	for i, a := range all {
+		refs[i] = launcher.Ref{TaskID: a.GetTaskId(), ProjectID: projectID}
+	}
+	require.NoError(t, client.Stop(t.Context(), refs, time.Second))
+}
+
+// TestServiceAccountThatIsNotThere tells apart an account that an operator names and
+// that of a namespace which is being made.
+func TestServiceAccountThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	cluster, all := newFakeAPI(), attempts(2)
+	all[0].PodJson = `{"serviceAccountName":"trainer"}`
+	cluster.on("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		p := a.(ktesting.CreateAction).GetObject().(*corev1.Pod)
+		return true, nil, apierrors.NewForbidden(podResource, p.Name,
+			fmt.Errorf("error looking up service account %s/%s: serviceaccount not found", namespace, p.Spec.ServiceAccountName))
+	})
+	var failed *launcher.StartError
+	require.ErrorAs(t, cluster.client().Start(t.Context(), all), &failed)
+	require.Equal(t, launcher.ClassRefused, failed.Refused[all[0].GetTaskId()].Class)
+	require.Contains(t, failed.Refused[all[0].GetTaskId()].Message, `"trainer"`)
+	require.Equal(t, launcher.WaitStarting, failed.Waiting[all[1].GetTaskId()].Code)
+}

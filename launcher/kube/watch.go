@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -32,7 +33,7 @@ func (c *Controller) open() error {
 		c.pods.AddIndexers(cache.Indexers{
 			byMachine: func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }, //nolint:forcetypeassert // the informer holds pods alone
 			byGang: func(obj any) ([]string, error) {
-				if p := obj.(*corev1.Pod); p.Labels[pod.LabelRank] != "" { //nolint:forcetypeassert // the informer holds pods alone
+				if p := obj.(*corev1.Pod); rankOf(p) != "" { //nolint:forcetypeassert // the informer holds pods alone
 					return []string{taskOf(p)}, nil
 				}
 				return nil, nil
@@ -91,6 +92,14 @@ func keyOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // taskOf is the attempt of a pod; "" of one that is kept warm for any.
 func taskOf(p *corev1.Pod) string { return p.Labels[pod.LabelTask] }
+
+// rankOf is a pod's place in its gang; "" of one that runs its attempt alone.
+func rankOf(p *corev1.Pod) string {
+	if rank := p.Labels[pod.LabelRank]; rank != "" || p.Labels[pod.LabelGang] == "" {
+		return rank
+	}
+	return p.Labels[batchv1.JobCompletionIndexAnnotation] // one of a JobSet
+}
 
 // slimPod keeps of a pod what judging, counting and removing it take.
 func slimPod(obj any) (any, error) {

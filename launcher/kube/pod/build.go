@@ -22,6 +22,10 @@ import (
 // its runner can deliver the end.
 const DeliveryGrace = 15 * time.Second
 
+// meetAllowance is what the pods of a gang may wait for each other; their runners
+// give up after it by themselves.
+const meetAllowance = 10 * time.Minute
+
 // Objects are what runs one attempt. Either Pods are set, one of them or as many
 // as the gang has, by rank; or JobSet is, which makes them.
 type Objects struct {
@@ -173,6 +177,9 @@ func (b *builder) deadline() *int64 {
 		return b.fields.ActiveDeadlineSeconds
 	}
 	whole := milliseconds(b.spec.GetTimeoutMs()) + b.grace() + b.o.StartAllowance
+	if Gang(b.spec) > 1 {
+		whole += meetAllowance
+	}
 	return new(seconds(whole))
 }
 

@@ -3,6 +3,7 @@ package pod
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,8 @@ const (
 
 	// jobName is short: the names of pods are made of it and must stay below 64 characters.
 	jobName = "w"
+
+	jobSetLife = 24 * time.Hour // of one that has ended
 )
 
 // gang makes the pods of an attempt that several run together.
@@ -85,7 +88,9 @@ func (b *builder) jobSet() (*unstructured.Unstructured, error) {
 		"metadata":   map[string]any{"name": b.name, "namespace": b.o.Namespace, "labels": anyMap(labels(b.spec, b.o))},
 		"spec": map[string]any{
 			"failurePolicy": map[string]any{"maxRestarts": int64(0)},
-			"network":       map[string]any{"enableDNSHostnames": true, "publishNotReadyAddresses": true, "subdomain": b.name},
+			// Whoever sees the attempt's end removes it; this is for when nobody does.
+			"ttlSecondsAfterFinished": int64(jobSetLife / time.Second),
+			"network":                 map[string]any{"enableDNSHostnames": true, "publishNotReadyAddresses": true, "subdomain": b.name},
 			"replicatedJobs": []any{map[string]any{
 				"name":     jobName,
 				"replicas": int64(1),
