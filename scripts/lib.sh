@@ -36,9 +36,11 @@ once() {
 		flock 9
 		[ "$(cat "$cache/stamps/$name" 2>/dev/null)" = "$version" ] && exit 0
 		say "$text"
-		rm -rf "$cache/tmp-$name"-* # of a run that was killed
+		for scratch in "$cache/tmp-$name"-*; do # of a run that was killed
+			discard "$scratch"
+		done
 		scratch=$(mktemp -d "$cache/tmp-$name-XXXXXX")
-		trap 'rm -rf "$scratch" "$scratch.log"' EXIT
+		trap 'discard "$scratch"' EXIT
 		trap 'kill "$!" 2>/dev/null; exit 130' INT TERM HUP
 		rm -f "$cache/stamps/$name"
 		"$@" "$scratch" >"$scratch.log" 2>&1 &
@@ -49,6 +51,15 @@ once() {
 		printf '%s\n' "$version" >"$scratch/stamp"
 		mv "$scratch/stamp" "$cache/stamps/$name"
 	) 9>"$cache/stamps/$name.lock"
+}
+
+# discard FOLDER: removes it with its log, and nothing that is mounted in it, as
+# debootstrap does.
+discard() {
+	grep -F " $1/" /proc/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do
+		as_root umount -l "$mount"
+	done 2>/dev/null || true
+	rm -rf "$1" "$1.log"
 }
 
 # place FROM TO: move a finished folder to its place, whatever was there before.
@@ -82,8 +93,8 @@ as_root() {
 # apt_install PACKAGE…: from the system's own package sources.
 apt_install() {
 	command -v apt-get >/dev/null 2>&1 || return 1
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 install -y --no-install-recommends "$@"
 }
 
 # node_arch: the name of this machine in npm packages.

@@ -17,8 +17,10 @@ node_runs() {
 may_join() {
 	[ "$(id -u)" = 0 ] || fail "a real node needs root"
 	owner=$(cat "$runtime/owner" 2>/dev/null || true)
-	[ -z "$owner" ] || [ "$owner" = "$state" ] || ! process "$owner/pid/kubelet" >/dev/null ||
+	[ -n "$owner" ] && [ "$owner" != "$state" ] || return 0
+	! process "$owner/pid/kubelet" >/dev/null ||
 		fail "this machine is a node of another cluster already: FLOWFORGE_CLUSTER_DIR=$owner scripts/cluster stop-node"
+	(state=$owner && stop_node)
 }
 
 start_node() {
@@ -144,27 +146,34 @@ gpus_ready() {
 	[ "$(kubectl get node "$node" -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" = "$gpus" ]
 }
 
-# stop_node works as well after one that was killed.
+# stop_node works as well after one that was killed, or whose folder was removed.
 stop_node() {
-	[ -d "$state/node" ] && [ "$(id -u)" = 0 ] || return 0
+	[ "$(id -u)" = 0 ] || return 0
+	[ -d "$state/node" ] || [ "$(cat "$runtime/owner" 2>/dev/null)" = "$state" ] || return 0
 	finish fake-gpu-plugin 5
 	finish kubelet 10
-	if running containerd; then
-		for task in $(containers tasks ls -q 2>/dev/null); do
-			containers tasks kill -s SIGKILL "$task" 2>/dev/null || true
-		done
-		for task in $(containers tasks ls -q 2>/dev/null); do
-			containers tasks delete -f "$task" >/dev/null 2>&1 || true
-		done
-		for container in $(containers containers ls -q 2>/dev/null); do
-			containers containers rm "$container" 2>/dev/null || true
-		done
-	fi
+	! running containerd || end_tasks
 	finish containerd 10
+	for left in $(pgrep -f -- "--config[= ]$state/node/(kubelet|containerd)" || true); do
+		kill -9 "$left" 2>/dev/null || true
+	done
 	for shim in $(pgrep -f "containerd-shim-runc-v2 .*-address $runtime/" || true); do
-		kill "$shim" 2>/dev/null || true
+		pkill -9 -P "$shim" || true
+		kill -9 "$shim" 2>/dev/null || true
 	done
 	forget_node
+}
+
+end_tasks() {
+	for task in $(containers tasks ls -q 2>/dev/null); do
+		containers tasks kill -s SIGKILL "$task" 2>/dev/null || true
+	done
+	for task in $(containers tasks ls -q 2>/dev/null); do
+		containers tasks delete -f "$task" >/dev/null 2>&1 || true
+	done
+	for container in $(containers containers ls -q 2>/dev/null); do
+		containers containers rm "$container" 2>/dev/null || true
+	done
 }
 
 forget_node() {

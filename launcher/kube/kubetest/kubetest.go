@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -34,7 +35,10 @@ const (
 	Annotate = "test.flowforge.io/"
 )
 
-const look = 10 * time.Second
+const (
+	look  = 10 * time.Second
+	again = 100 * time.Millisecond
+)
 
 // Cluster is the shared cluster as one test sees it.
 type Cluster struct {
@@ -67,17 +71,26 @@ func New(t testing.TB) *Cluster {
 }
 
 // WithNode is New for tests whose pods really run. It skips the test when no real
-// node is in the cluster, as it takes root.
+// node has joined the cluster, as it takes root; one that has joined has to be ready.
 func WithNode(t testing.TB) *Cluster {
 	t.Helper()
 	c := New(t)
 	ctx, cancel := context.WithTimeout(t.Context(), look)
 	defer cancel()
-	node, err := c.API.CoreV1().Nodes().Get(ctx, Node, metav1.GetOptions{})
-	if err != nil || !ready(node) {
-		t.Skipf("no real node is in the cluster (%v): let this machine join by `make cluster-node`, as root", err)
+	for {
+		node, err := c.API.CoreV1().Nodes().Get(ctx, Node, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			t.Skip("no real node is in the cluster: let this machine join by `make cluster-node`, as root")
+		case err == nil && ready(node):
+			return c
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the real node is not ready (%v): see what `scripts/cluster status` says", err)
+		case <-time.After(again):
+		}
 	}
-	return c
 }
 
 func ready(node *corev1.Node) bool {
