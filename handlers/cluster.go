@@ -204,7 +204,15 @@ func clusterFigures(state clusterState) []views.QuotaFigure {
 	cores := ui.Unit{Divisor: 1000}
 	return append(figures,
 		views.QuotaFigure{Name: "CPU allocated", Value: cores.Amount(sum.CPUUsed), Note: "of " + cores.Amount(sum.CPUMillis) + " cores"},
-		views.QuotaFigure{Name: "Memory allocated", Value: ui.Memory(int(sum.MemoryUsed)), Note: "of " + ui.Memory(int(sum.MemoryMiB))})
+		views.QuotaFigure{Name: "Memory allocated", Value: memoryAmount(sum.MemoryUsed), Note: "of " + ui.Memory(int(sum.MemoryMiB))})
+}
+
+// memoryAmount is memory in figures: nothing has no unit.
+func memoryAmount(mib int64) string {
+	if mib == 0 {
+		return "0"
+	}
+	return ui.Memory(int(mib))
 }
 
 func gpuName(kind string) string {
@@ -306,7 +314,6 @@ func (h *Handlers) ownMachine(ctx context.Context) (views.Cluster, error) {
 	}
 	capacity := h.Quotas.Capacity()
 	m := views.Cluster{
-		Lead:   "Tasks are processes of the server's machine",
 		Notice: &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster: docs/kubernetes.md says how."},
 	}
 	x := machineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
@@ -331,6 +338,6 @@ func (h *Handlers) ownMachine(ctx context.Context) (views.Cluster, error) {
 	line := machineLine(x)
 	m.Machines = []views.ClusterMachine{line}
 	m.Figures = clusterFigures(clusterState{Machines: []machineState{x}})[1:]
-	m.Figures = append(m.Figures, views.QuotaFigure{Name: "At a time", Value: ui.Number(int64(capacity.Pods)), Note: "processes"})
+	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Tasks at a time", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
 	return m, nil
 }

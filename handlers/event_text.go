@@ -14,6 +14,7 @@ func eventWords() map[string]eventWord {
 	return map[string]eventWord{
 		"execution.launched":         {"PENDING", "launched"},
 		"execution.started":          {"RUNNING", "started"},
+		"execution.waiting":          {"READY", "waits"},
 		"execution.cancel_requested": {"CANCELLED", "is being cancelled"},
 		"execution.halted":           {"FAILED", "stops"},
 		"execution.succeeded":        {"SUCCEEDED", "succeeded"},
@@ -22,6 +23,7 @@ func eventWords() map[string]eventWord {
 		"node.ready":                 {"READY", "may start"},
 		"node.waiting":               {"READY", "waits"},
 		"node.queued":                {"QUEUED", "is handed over to start"},
+		"node.pod_waiting":           {"QUEUED", "waits for its pod"},
 		"node.started":               {"RUNNING", "started"},
 		"node.ordered":               {"READY", "asks otherwise"},
 		"node.preempting":            {"RETRYING", "is asked to make room"},

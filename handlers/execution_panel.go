@@ -79,7 +79,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 		add("Asks for", resourceText(d.Operator.Resources), "")
 	}
 	if a := lastAttempt(d); a != nil {
-		if a.CPUSeconds != nil {
+		if a.CPUSeconds != nil && a.StartedAt != nil {
 			add("CPU used", ui.Duration(time.Duration(*a.CPUSeconds*float64(time.Second))), "")
 		}
 		if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
@@ -109,7 +109,7 @@ func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 			Number: strconv.Itoa(a.Number), State: attemptState(a, d), LogURL: views.NodeLogsURL(x.ID.String(), d.Name, a.Number),
 			Sentence: attemptSentence(a, d),
 		}
-		if c := podClass(a); c != nil {
+		if c := podClass(a, d); c != nil {
 			line.Class = c.Word
 		}
 		if a.StartedAt != nil {
@@ -137,11 +137,14 @@ func attemptFacts(a execution.Attempt) []ui.Fact {
 	if a.ExitCode != nil {
 		facts = append(facts, ui.Fact{Name: "Exit code", Value: strconv.Itoa(*a.ExitCode), Mono: true})
 	}
-	if a.CPUSeconds != nil {
+	if a.CPUSeconds != nil && a.StartedAt != nil {
 		facts = append(facts, ui.Fact{Name: "CPU used", Value: ui.Duration(time.Duration(*a.CPUSeconds * float64(time.Second)))})
 	}
 	if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
 		facts = append(facts, ui.Fact{Name: "Memory, peak", Value: ui.Bytes(*a.PeakRSSBytes)})
+	}
+	if a.Pod != "" && a.MemoryMiB > 0 {
+		facts = append(facts, ui.Fact{Name: "Memory limit", Value: ui.Memory(a.MemoryMiB)})
 	}
 	return facts
 }
@@ -168,6 +171,8 @@ func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
 	switch {
 	case a.Message != "":
 		return a.Message
+	case a.Outcome == "" && a.StartedAt == nil && a.Pod != "":
+		return "Its pod has not begun."
 	case a.Outcome == "" && a.StartedAt == nil:
 		return "Handed over to start."
 	case a.Outcome == "":

@@ -58,7 +58,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods, err = x.pods(ctx, d); err != nil {
 		return err
 	}
-	if m.Pods.Waits() { // the pod's own card says why
+	if m.Pods.Waits() || saidByAttempt(m.Attempts, m.Head.Summary) { // another card says why
 		m.Head.Summary = ""
 	}
 	still := x.still(ctx, d)
@@ -70,6 +70,11 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 		m.StreamURL = views.NodeStreamURL(id, d.Name, x.streamQuery(m.Logs.Cursor))
 	}
 	return web.Render(w, r, http.StatusOK, views.NodePage(m))
+}
+
+// saidByAttempt reports whether the last attempt says the same as summary.
+func saidByAttempt(attempts []views.AttemptLine, summary string) bool {
+	return len(attempts) > 0 && attempts[len(attempts)-1].Sentence == summary
 }
 
 // still is what of the page changes with the state of the node alone. Facts that

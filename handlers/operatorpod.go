@@ -72,6 +72,14 @@ func podFields(op *workflow.Operator) map[string]string {
 		if json.Unmarshal(value, &plain) == nil {
 			text = plain
 		}
+		var labels map[string]string
+		if json.Unmarshal(value, &labels) == nil {
+			pairs := make([]string, 0, len(labels))
+			for _, k := range sortedKeys(labels) {
+				pairs = append(pairs, k+"="+labels[k])
+			}
+			text = strings.Join(pairs, ", ")
+		}
 		fields[name] = ui.Short(text, podFieldLength)
 	}
 	return fields

@@ -48,11 +48,11 @@ func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views
 
 // pod is the pod of one attempt, or the pods of a gang.
 func (x *executionView) pod(a execution.Attempt, d execution.NodeDetail, events []execution.PodEvent) views.AttemptPod {
-	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, d), Class: podClass(a), Facts: podFacts(a, d)}
+	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, d), Class: podClass(a, d), Facts: podFacts(a, d)}
 	if a.Number == d.Attempt && d.State == dag.Queued && a.StartedAt == nil && d.Reason != nil {
 		p.Waiting = d.Reason.Message
 	}
-	p.Events, p.More = x.podEvents(a.Number, events)
+	p.Events, p.More = x.podEvents(a, events)
 	p.NoEvent = "The cluster has said nothing of it yet."
 	if a.FinishedAt != nil {
 		p.NoEvent = "The cluster said nothing of it, or has forgotten it: events are kept for an hour there, and here from when they were seen."
@@ -93,6 +93,19 @@ func podFacts(a execution.Attempt, d execution.NodeDetail) []ui.Fact {
 	return facts
 }
 
+// memoryHint is what to do about an attempt that ran out of memory.
+func memoryHint(a execution.Attempt, d execution.NodeDetail) string {
+	for _, next := range d.Attempts {
+		if next.Number == a.Number+1 && next.MemoryMiB > a.MemoryMiB {
+			return "The next attempt got " + ui.Memory(next.MemoryMiB) + "."
+		}
+	}
+	if d.Operator != nil && d.Operator.Retry.Memory.Factor > 1 {
+		return "Ask for more memory, or let retry.memory grow further."
+	}
+	return "Ask for more memory. With retry.memory the next attempt gets more by itself."
+}
+
 func podsOf(d execution.NodeDetail) int {
 	if d.Operator == nil {
 		return 1
@@ -100,16 +113,13 @@ func podsOf(d execution.NodeDetail) int {
 	return max(d.Operator.Resources.Pods, 1)
 }
 
-// podEvents are the events of an attempt, warnings first and then the latest first.
-func (x *executionView) podEvents(attempt int, all []execution.PodEvent) (events []views.PodEvent, more string) {
-	var own []execution.PodEvent
-	for _, e := range all {
-		if e.Attempt == attempt {
-			own = append(own, e)
-		}
-	}
+// podEvents are the events of an attempt, those that say the same as one: warnings
+// first while they matter, which is until it has begun, and then the latest first.
+func (x *executionView) podEvents(attempt execution.Attempt, all []execution.PodEvent) (events []views.PodEvent, more string) {
+	own := sameEvents(attempt.Number, all)
+	began := attempt.StartedAt != nil && attempt.Class == ""
 	slices.SortStableFunc(own, func(a, b execution.PodEvent) int {
-		if a.Warning != b.Warning {
+		if a.Warning != b.Warning && !began {
 			if a.Warning {
 				return -1
 			}
@@ -130,20 +140,46 @@ func (x *executionView) podEvents(attempt int, all []execution.PodEvent) (events
 	return events, more
 }
 
+// sameEvents are the events of an attempt; those of its containers and of the pods of
+// a gang that say the same are one with their number, at its last time.
+func sameEvents(attempt int, all []execution.PodEvent) []execution.PodEvent {
+	type said struct{ reason, message string }
+	at := map[said]int{}
+	var own []execution.PodEvent
+	for _, e := range all {
+		if e.Attempt != attempt {
+			continue
+		}
+		i, ok := at[said{e.Reason, e.Message}]
+		if !ok {
+			at[said{e.Reason, e.Message}] = len(own)
+			own = append(own, e)
+			continue
+		}
+		own[i].Count += max(e.Count, 1)
+		if e.At.After(own[i].At) {
+			own[i].At = e.At
+		}
+	}
+	return own
+}
+
 // podClass says in words what kind of end an attempt came to, nil when its outcome
 // says it all. The codes are those of package launcher.
-func podClass(a execution.Attempt) *views.PodClass {
+func podClass(a execution.Attempt, d execution.NodeDetail) *views.PodClass {
 	class := func(word, hint string) *views.PodClass {
-		return &views.PodClass{Code: a.Class, Word: word, Text: a.Message, Hint: hint}
+		return &views.PodClass{Code: a.Class, Word: word, Hint: hint}
 	}
 	again := func(word, hint string) *views.PodClass {
-		c := class(word, strings.TrimSpace(hint+" It is tried again, and costs no retry."))
-		c.Outside = true
+		c := class(word, hint)
+		if c.Outside = a.Number < d.Attempt || !d.State.Ended(); c.Outside {
+			c.Hint += " It is tried again, and costs no retry."
+		}
 		return c
 	}
 	switch a.Class {
 	case "out_of_memory":
-		return class("Out of memory", "Ask for more memory. With retry.memory the next attempt gets more by itself.")
+		return class("Out of memory", memoryHint(a, d))
 	case "timeout":
 		return class("Too long", "It ran into its timeout, or the deadline of its pod.")
 	case "image":

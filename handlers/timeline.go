@@ -106,7 +106,7 @@ func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 	switch {
 	case len(tries) == 0 && n.StartedAt != nil:
 		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + ui.Duration(nodeTook(x.clock.Now, n))})
-	case n.State == dag.Ready && n.ReadyAt != nil && n.StartedAt == nil:
+	case (n.State == dag.Ready || n.State == dag.Queued) && n.ReadyAt != nil && len(row.Spans) == 0:
 		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
 	case len(row.Spans) == 0:
 		row.Note = groupNote(n.State)

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,15 +64,25 @@ func (k usageKind) fit(curves []telemetry.Series) string {
 			highest = max(highest, float64(p.Value))
 		}
 	}
+	divisor := 1.
 	if unit == "MiB" && highest >= 1024 {
-		unit = "GiB"
-		for _, s := range curves {
-			for i := range s.Points {
-				s.Points[i].Value /= 1024
-			}
+		unit, divisor = "GiB", 1024
+	}
+	for _, s := range curves {
+		for i := range s.Points {
+			s.Points[i].Value = telemetry.Number(threeFigures(float64(s.Points[i].Value) / divisor))
 		}
 	}
 	return k.title + ", " + unit
+}
+
+// threeFigures rounds what was measured to what it is worth.
+func threeFigures(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil || v >= 100 {
+		return math.Round(v)
+	}
+	return rounded
 }
 
 // curves are the series of the kind, each named by its GPU; their points are copies.

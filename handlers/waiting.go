@@ -113,7 +113,7 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 	if err != nil {
 		return views.WaitingList{}, err
 	}
-	list := views.WaitingList{Lead: "Everything that could run has begun."}
+	list := views.WaitingList{Lead: "Nothing waits for a limit or for room."}
 	var oldest time.Time
 	for _, e := range page.Entries {
 		list.Rows = append(list.Rows, waitingLine(clock, e))

@@ -63,6 +63,9 @@ func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views
 // waitOfAll explains why nothing of the execution moves; the zero panel when
 // something does.
 func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) {
+	if !x.Status.Ended() && x.Counts.Running == 0 && x.Counts.Queued > 0 {
+		return x.waitOfPod(), nil
+	}
 	if x.Status.Ended() || x.Counts.Running+x.Counts.Queued > 0 || (x.Status != execution.Pending && x.Counts.Ready == 0) {
 		return views.WaitPanel{}, nil
 	}
@@ -76,6 +79,34 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 		p.Actions = append([]ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
 	}
 	return p.Short(), nil
+}
+
+// clusterHolds reports whether a reason is one that a pod may wait with for long.
+// The codes are those of package launcher.
+func clusterHolds(code string) bool {
+	switch code {
+	case "UNSCHEDULABLE", "IMAGE_PULL", "CLUSTER_AWAY", "GANG":
+		return true
+	}
+	return false
+}
+
+// waitOfPod tells the cluster's words of the first pod that has not begun, while none
+// has; the zero panel as long as a pod only starts.
+func (x *executionView) waitOfPod() views.WaitPanel {
+	first := execution.Node{Index: -1}
+	for _, n := range x.nodes {
+		if n.State == dag.Queued && n.Reason != nil && clusterHolds(n.Reason.Code) && (first.Index < 0 || n.Index < first.Index) {
+			first = n
+		}
+	}
+	if first.Index < 0 {
+		return views.WaitPanel{}
+	}
+	return views.WaitPanel{
+		Line: first.Name + ": " + first.Reason.Message, Code: first.Reason.Code,
+		Actions: []ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), first.Name), Icon: "clock"}},
+	}
 }
 
 // basisText says what an estimate rests on.

@@ -87,7 +87,8 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if err != nil {
 		return u, err
 	}
-	if pods.Waits() {
+	attempts := p.x.attempts(d)
+	if pods.Waits() || saidByAttempt(attempts, head.Summary) {
 		head.Summary = ""
 	}
 	same := head
@@ -95,7 +96,6 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if p.sent.changed("head", same) {
 		u.Head = &head
 	}
-	attempts := p.x.attempts(d)
 	if p.sent.changed("attempts", stillPanel(views.NodePanel{Attempts: attempts})) {
 		u.Attempts, u.Moved = attempts, true
 	}

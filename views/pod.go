@@ -31,8 +31,7 @@ func (m AttemptPods) Waits() bool { return len(m.Pods) > 0 && m.Pods[0].Waiting 
 type PodClass struct {
 	Code    string // as the API says it: "out_of_memory"
 	Word    string // "Out of memory"
-	Text    string // what was seen
-	Hint    string // what can be done
+	Hint    string // what it means and what can be done; what was seen stands in the list of attempts
 	Outside bool   // not the task's doing: it is tried again without costing a retry
 }
 

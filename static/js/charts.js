@@ -42,10 +42,10 @@ function draw(figure) {
   names.forEach((name, i) => {
     const stroke = colour(`--s-${i % 6 + 1}`);
     if (weight > 0) {
-      series.push({ label: name, stroke: faint(stroke), width: 1, points: { show: false }, dash: dashes[i % 4] });
+      series.push({ label: name, stroke: faint(stroke), width: 1, spanGaps: true, points: { show: false }, dash: dashes[i % 4] });
       data.push(ys[i]);
     }
-    series.push({ label: name, stroke, width: 1.75, dash: dashes[i % 4], points: { show: x.length < 2, size: 7, fill: stroke } });
+    series.push({ label: name, stroke, width: 1.75, spanGaps: true, dash: dashes[i % 4], points: { show: x.length < 2, size: 7, fill: stroke } });
     data.push(weight > 0 ? smoothed(ys[i], weight) : ys[i]);
   });
   const axis = { stroke: colour("--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };

@@ -40,9 +40,9 @@ func cluster() views.Cluster {
 		return views.ClusterMachine{Name: name, State: state, Mark: mark, Message: message, CPU: fullness("", cpu, 64, "cores"), Memory: fullness("", memory, 512, "GiB"), GPUs: gpus, Pods: fmt.Sprintf("%d of 110", pods)}
 	}
 	return views.Cluster{
-		Lead: "Frankfurt, Kubernetes v1.36.3, as of 2 s ago", Pooled: true,
+		Lead: "Frankfurt, Kubernetes v1.36.3", Pooled: true,
 		Figures: []views.QuotaFigure{
-			{Name: "Machines ready", Value: "4", Note: "of 6"}, {Name: "GPUs A100 allocated", Value: "14", Note: "of 16"}, {Name: "GPUs H100 allocated", Value: "3", Note: "of 8"},
+			{Name: "Machines that take work", Value: "4", Note: "of 6"}, {Name: "GPUs A100 allocated", Value: "14", Note: "of 16"}, {Name: "GPUs H100 allocated", Value: "3", Note: "of 8"},
 			{Name: "CPU allocated", Value: "148", Note: "of 256 cores"}, {Name: "Memory allocated", Value: "1.2", Note: "of 2.0 TiB"},
 		},
 		Pods: ui.NewBar("pods", []ui.Count{{State: "RUNNING", N: 41}, {State: "READY", N: 3}, {State: "SUCCEEDED", N: 12}}),
@@ -60,23 +60,21 @@ func cluster() views.Cluster {
 		},
 		Leases: []views.ClusterLease{
 			{Name: "Scheduler", Does: "drives executions, shares out what there is", Holder: "forge-scheduler-6d5f7c9b8-x2lqp", Term: "12", Address: "10.2.4.17:8080", Renewed: "held"},
-			{Name: "Launcher", Does: "watches pods, keeps namespaces and quotas", Holder: "forge-launcher-7c9d8f6b5-9kvmz", Term: "9", Address: "10.2.7.3:8080", Renewed: "expired 3 s ago", Expired: true},
+			{Name: "Launcher", Does: "watches pods, keeps namespaces and quotas", Holder: "forge-launcher-7c9d8f6b5-9kvmz", Term: "9", Address: "10.2.7.3:8080", Renewed: "ran out 3 s ago", Expired: true},
 		},
 	}
 }
 
 func clusterAway() views.Cluster {
 	m := cluster()
-	m.Lead = "Frankfurt, as of 2 min 10 s ago"
-	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered for 2 min 10 s.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back. It said: dial tcp 10.0.0.1:6443: connect: connection refused."}
+	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back. The last answer was: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }
 
 func clusterLocal() views.Cluster {
 	return views.Cluster{
-		Lead:    "Tasks are processes of this machine",
 		Notice:  &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster."},
-		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "At a time", Value: "32", Note: "processes"}, {Name: "GPUs A100", Value: "2"}},
+		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "Tasks at a time", Value: "6", Note: "of 32"}, {Name: "GPUs A100", Value: "2"}},
 		Machines: []views.ClusterMachine{
 			{Name: "workstation", State: "Ready", Mark: "SUCCEEDED", CPU: fullness("", 6, 16, "cores"), Memory: fullness("", 12, 60, "GiB"), GPUs: []views.Meter{fullness("A100", 1, 2, "")}},
 		},
@@ -113,7 +111,7 @@ func nodePod(f views.Page) views.Node {
 		{Attempt: "2", State: "RUNNING", Facts: podFacts("gpu-a100-1", "64 GiB"), Events: podEvents()},
 		{
 			Attempt: "1", State: "FAILED", Facts: podFacts("gpu-a100-2", "32 GiB"), NoEvent: "The cluster said nothing of this pod.",
-			Class: &views.PodClass{Code: "out_of_memory", Word: "Out of memory", Text: "Killed at its memory limit of 32 GiB.", Hint: "Ask for more memory. With retry.memory the next attempt gets more by itself."},
+			Class: &views.PodClass{Code: "out_of_memory", Word: "Out of memory", Hint: "Ask for more memory. With retry.memory the next attempt gets more by itself."},
 		},
 	}}
 	return m
@@ -122,7 +120,7 @@ func nodePod(f views.Page) views.Node {
 func nodePodWaiting(f views.Page) views.Node {
 	m := node(f)
 	m.Usage.Explains = "What it uses of its machine is measured every 10 s while it runs."
-	m.Head.State, m.Head.Summary = "QUEUED", "No machine of the cluster has room for it: 4 Insufficient nvidia.com/gpu."
+	m.Head.State, m.Head.Summary = "QUEUED", ""
 	m.Attempts = m.Attempts[:1]
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{{
 		Attempt: "1", State: "QUEUED", Facts: podFacts("none yet", "64 GiB"), Events: podEvents()[:1],
@@ -141,7 +139,7 @@ func nodeGang(f views.Page) views.Node {
 	facts[0] = ui.Fact{Name: "Pods", Value: "4", Note: "ff-01975a2e-5-2-0 to ff-01975a2e-5-2-3"}
 	m.Pods = views.AttemptPods{More: "2 earlier ones are not shown", Pods: []views.AttemptPod{{
 		Attempt: "3", State: "FAILED", Facts: facts, NoEvent: "The cluster said nothing of these pods.",
-		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Text: "The machine gpu-a100-3 has been silent for 10 s.", Hint: "It is tried again on another machine, and costs no retry.", Outside: true},
+		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Hint: "It is tried again on another machine, and costs no retry.", Outside: true},
 	}}}
 	return m
 }

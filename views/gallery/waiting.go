@@ -145,7 +145,7 @@ func waitingPage(f views.Page) views.WaitingPage {
 
 func waitingNothing(f views.Page) views.WaitingPage {
 	return views.WaitingPage{
-		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "Everything that could run has begun."},
+		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "Nothing waits for a limit or for room."},
 		Scopes: []ui.Choice{{Name: "This project", URL: "#", Current: true}, {Name: "The team", URL: "#"}},
 	}
 }

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,11 +55,20 @@ func (j *judge) unplaced(v *Verdict) {
 		wait(v, launcher.WaitGang, "The pod is held back until all pods of its attempt may be placed.")
 		return
 	}
-	said := words(c.Message, "its scheduler gives no reason.")
+	said := words(withoutPreemption(c.Message), "its scheduler gives no reason.")
 	wait(v, launcher.WaitUnschedulable, "No machine of the cluster takes the pod: "+said)
 	if j.outOfTime(v, j.config.PendingTimeout, j.pod.Object.CreationTimestamp.Time) {
 		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster took the pod within %s: %s", j.config.PendingTimeout, said))
 	}
+}
+
+// withoutPreemption is what the scheduler says of its machines. That it would help
+// nobody to displace other pods stands in its events.
+func withoutPreemption(said string) string {
+	for _, rest := range []string{" no new claims to deallocate", " preemption:"} {
+		said, _, _ = strings.Cut(said, rest)
+	}
+	return strings.TrimSuffix(strings.TrimSpace(said), ",")
 }
 
 // stuck judges a container that waits for something that may never come.

@@ -30,6 +30,7 @@ func check(f *Fields) []apperr.Field {
 	c.subdomain("priorityClassName", f.PriorityClassName)
 	c.subdomain("serviceAccountName", f.ServiceAccountName)
 	c.choice("imagePullPolicy", string(f.ImagePullPolicy), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+	c.tolerations()
 	c.containers("initContainers", f.InitContainers)
 	c.containers("sidecars", f.Sidecars)
 	c.volumes()
@@ -85,6 +86,18 @@ func (c *checker) subdomain(field, value string) {
 func (c *checker) choice(field, value string, choices ...corev1.PullPolicy) {
 	if value != "" && !slices.Contains(choices, corev1.PullPolicy(value)) {
 		c.add(field, "%q is none of %v.", value, choices)
+	}
+}
+
+func (c *checker) tolerations() {
+	for i, t := range c.fields.Tolerations {
+		at := fmt.Sprintf("tolerations[%d]", i)
+		if !slices.Contains([]corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists}, t.Operator) {
+			c.add(at+".operator", "%q is none of Equal and Exists.", t.Operator)
+		}
+		if !slices.Contains([]corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}, t.Effect) {
+			c.add(at+".effect", "%q is none of NoSchedule, PreferNoSchedule and NoExecute.", t.Effect)
+		}
 	}
 }
 

@@ -82,11 +82,11 @@ var quotedPath = regexp.MustCompile(`^(unknown|duplicate) field "(.*)"$`)
 
 func decodeError(err error, fallback string) apperr.Field {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return apperr.Field{Path: orElse(e.Field, fallback), Message: fmt.Sprintf("a %s stands where %s has to", e.Value, kindOf(e.Type.String()))}
+		return apperr.Field{Path: orElse(e.Field, fallback), Message: fmt.Sprintf("%s stands where %s has to.", article(e.Value), kindOf(e.Type.String()))}
 	}
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	if field := goField.FindStringSubmatch(message); field != nil {
-		return apperr.Field{Path: orElse(field[2], fallback), Message: fmt.Sprintf("a %s stands where %s has to", field[1], kindOf(field[3]))}
+		return apperr.Field{Path: orElse(field[2], fallback), Message: fmt.Sprintf("%s stands where %s has to.", article(field[1]), kindOf(field[3]))}
 	}
 	return apperr.Field{Path: fallback, Message: message}
 }
@@ -101,6 +101,14 @@ func orElse(text, fallback string) string {
 	return text
 }
 
+// article is a kind of JSON value with its article, as a sentence begins.
+func article(kind string) string {
+	if kind == "array" || kind == "object" {
+		return "An " + kind
+	}
+	return "A " + kind
+}
+
 // kindOf says in JSON's words what a Go type is.
 func kindOf(name string) string {
 	name = strings.TrimLeft(name, "*")
@@ -113,7 +121,9 @@ func kindOf(name string) string {
 		return "a number"
 	case name == "bool":
 		return "true or false"
-	case name == "string", strings.HasPrefix(name, "v1.") && !strings.Contains(name, "Spec"):
+	case name == "string":
+		return "a text"
+	case strings.HasPrefix(name, "v1.") && !strings.Contains(name, "Spec"):
 		return "a text or mapping of Kubernetes' " + strings.TrimPrefix(name, "v1.")
 	}
 	return name
