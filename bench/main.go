@@ -69,7 +69,20 @@ func run(ctx context.Context, only, out string, repeat int) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(text), 0o644)
+	return os.WriteFile(out, []byte(text+others(out)), 0o644)
+}
+
+// others is what the file of results has beside the table: sections of what is measured
+// otherwise.
+func others(path string) string {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	if at := strings.Index(string(before), "\n## "); at >= 0 {
+		return string(before[at:])
+	}
+	return ""
 }
 
 // database returns the server that FLOWFORGE_DATABASE_URL names, or a private one
