@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/auth"
@@ -174,7 +175,11 @@ func clusterNotice(clock ui.Clock, state clusterState, seen time.Time) *views.Ad
 		n.Strong = "The cluster's API server has not answered since " + clock.Exactly(state.Since).Text + "."
 	}
 	if state.Error != "" {
-		n.Text += " The last answer was: " + state.Error
+		said := state.Error
+		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // since when, the notice says in the reader's zone
+			said = rest
+		}
+		n.Text += " The last error: " + said
 	}
 	return n
 }

@@ -66,7 +66,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 		add("Took", ui.Duration(nodeTook(x.clock.Now, d.Node)), waited)
 	}
 	if d.Reason != nil && d.State != dag.Ready { // what waits has a panel of its own
-		add("Why", d.Reason.Message, "")
+		add("Why", reasonText(d.Reason), "")
 	}
 	if d.RetryAt != nil {
 		moment := x.clock.Exactly(*d.RetryAt)

@@ -157,7 +157,7 @@ func curveNames(series []telemetry.Series) []string {
 		}
 		slices.Sort(tags)
 		name := ""
-		if len(nodes) > 1 || len(tags) == 0 {
+		if len(nodes) > 1 || (len(tags) == 0 && len(attempts) == 1) {
 			name = s.Node
 		}
 		for _, t := range tags {

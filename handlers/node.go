@@ -108,7 +108,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	took := ui.Duration(nodeTook(x.clock.Now, d.Node))
 	why := ""
 	if d.Reason != nil {
-		why = d.Reason.Message
+		why = reasonText(d.Reason)
 	}
 	switch d.State {
 	case dag.Pending:

@@ -50,7 +50,7 @@ func (x *executionView) pods(ctx context.Context, d execution.NodeDetail) (views
 func (x *executionView) pod(a execution.Attempt, d execution.NodeDetail, events []execution.PodEvent) views.AttemptPod {
 	p := views.AttemptPod{Attempt: strconv.Itoa(a.Number), State: attemptState(a, d), Class: podClass(a, d), Facts: podFacts(a, d)}
 	if a.Number == d.Attempt && d.State == dag.Queued && a.StartedAt == nil && d.Reason != nil {
-		p.Waiting = d.Reason.Message
+		p.Waiting = reasonText(d.Reason)
 	}
 	p.Events, p.More = x.podEvents(a, events)
 	p.NoEvent = "The cluster has said nothing of it yet."

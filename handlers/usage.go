@@ -78,11 +78,14 @@ func (k usageKind) fit(curves []telemetry.Series) string {
 
 // threeFigures rounds what was measured to what it is worth.
 func threeFigures(v float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
-	if err != nil || v >= 100 {
+	if v >= 100 {
 		return math.Round(v)
 	}
-	return rounded
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return math.Round(rounded*1000) / 1000
 }
 
 // curves are the series of the kind, each named by its GPU; their points are copies.

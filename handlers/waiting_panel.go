@@ -81,6 +81,15 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	return p.Short(), nil
 }
 
+// reasonText is a reason for people: what a connection that failed said of itself is
+// left to the API and the log of the server.
+func reasonText(r *execution.Reason) string {
+	if r.Code == "CLUSTER_AWAY" {
+		return "The cluster's API server does not answer. Its pod is made as soon as it does."
+	}
+	return r.Message
+}
+
 // clusterHolds reports whether a reason is one that a pod may wait with for long.
 // The codes are those of package launcher.
 func clusterHolds(code string) bool {
@@ -104,7 +113,7 @@ func (x *executionView) waitOfPod() views.WaitPanel {
 		return views.WaitPanel{}
 	}
 	return views.WaitPanel{
-		Line: first.Name + ": " + first.Reason.Message, Code: first.Reason.Code,
+		Line: first.Name + ": " + reasonText(first.Reason), Code: first.Reason.Code,
 		Actions: []ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), first.Name), Icon: "clock"}},
 	}
 }

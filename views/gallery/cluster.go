@@ -67,7 +67,7 @@ func cluster() views.Cluster {
 
 func clusterAway() views.Cluster {
 	m := cluster()
-	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back. The last answer was: dial tcp 10.0.0.1:6443: connect: connection refused."}
+	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back. The last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }
 
