@@ -3,7 +3,7 @@ GO ?= go
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test check generate e2e bench chaos quota-soak services cluster cluster-node cluster-stop clean
+.PHONY: help setup run build test check generate e2e bench bench-kube chaos quota-soak services cluster cluster-node cluster-stop clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ e2e: ## the browser tests alone
 
 bench: setup ## measure the engine and write bench/RESULTS.md (takes minutes)
 	@scripts/environment $(GO) run ./bench $(ARGS)
+
+bench-kube: ## measure the launcher of pods on the cluster of `make cluster` and write bench/kube/RESULTS.md
+	@scripts/cluster start >/dev/null
+	@FLOWFORGE_TEST_KUBECONFIG="$${FLOWFORGE_CLUSTER_DIR:-$(CURDIR)/.cache/cluster/run}/kubeconfig" $(GO) run ./bench/kube $(ARGS)
 
 chaos: setup ## 200 kills of the server over 1,000 executions
 	@scripts/environment env FLOWFORGE_CHAOS=200/1000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run TestKillLoop ./execution $(ARGS)

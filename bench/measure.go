@@ -85,7 +85,7 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 // report writes the document.
 func report(results []result, at time.Time, load string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
+	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, pods in `bench/kube/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
 		at.UTC().Format("2006-01-02 15:04 UTC"), machine(), runtime.NumCPU(), memory(), runtime.Version(), load)
 	b.WriteString("From the call of Launch to the durable end of the execution, the middle of several runs on a warm server. `noop` nodes end inside the\n" +
 		"drive loop; `true` nodes run `/bin/true` as processes of the runner, which is a process of its own. Every state is durable\n" +

@@ -1,7 +1,7 @@
 // Command kube measures the launcher of pods on a real control plane and writes
 // what it finds to bench/kube/RESULTS.md:
 //
-//	scripts/cluster start; FLOWFORGE_TEST_KUBECONFIG=… go run ./bench/kube
+//	make bench-kube, or FLOWFORGE_TEST_KUBECONFIG=… go run ./bench/kube
 //
 // Fake machines (kwok) end pods at once or hold them, so that what is measured is
 // FlowForge and the API server. The overhead of starting is measured on the real
@@ -25,6 +25,7 @@ import (
 type options struct {
 	pods, live, starts int
 	qps                float64
+	placing            time.Duration
 	out, only          string
 	host               string
 }
@@ -33,6 +34,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.pods, "pods", 1000, "pods of the throughput")
 	flag.IntVar(&o.live, "live", 5000, "pods that are alive while memory is measured")
+	flag.DurationVar(&o.placing, "placing", 10*time.Minute, "how long all of those may take to be placed; memory is measured then")
 	flag.IntVar(&o.starts, "starts", 20, "pods on the real kubelet")
 	flag.Float64Var(&o.qps, "qps", 200, "requests per second to the API, as FLOWFORGE_KUBE_QPS")
 	flag.StringVar(&o.out, "out", "bench/kube/RESULTS.md", "where the table of results goes; - is standard output")

@@ -10,20 +10,25 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
 const (
-	// kwokFields put pods on the fake machines; annotations steer them.
-	kwokFields = `{"nodeSelector":{"type":"kwok"},"tolerations":[{"key":"kwok.x-k8s.io/node","operator":"Exists"}],"annotations":{"test.flowforge.io/%s":"%s"}}`
-	patience   = 5 * time.Minute
-	tick       = 50 * time.Millisecond
+	patience = 15 * time.Minute
+	tick     = 50 * time.Millisecond
 )
+
+// kwok are the pod fields that put pods on the fake machines; an annotation steers them.
+func kwok(annotation, value string) string {
+	return fmt.Sprintf(`{"nodeSelector":{"type":"kwok"},"tolerations":[{"key":"kwok.x-k8s.io/node","operator":"Exists"}],"annotations":{"test.flowforge.io/%s":%q}}`, annotation, value)
+}
 
 // counter counts the requests to the API that name pods and Secrets.
 type counter struct {
@@ -64,11 +69,12 @@ type bench struct {
 	counter *counter
 	project kube.Project
 
-	mu     sync.Mutex
-	placed map[string]bool
-	ended  map[string]time.Time
-	stop   context.CancelFunc
-	done   sync.WaitGroup
+	mu       sync.Mutex
+	placed   map[string]bool
+	ended    map[string]time.Time
+	stop     context.CancelFunc
+	unfollow func()
+	done     sync.WaitGroup
 }
 
 func newBench(ctx context.Context, kubeconfig string, o options, log *slog.Logger) (*bench, error) {
@@ -99,6 +105,39 @@ func newBench(ctx context.Context, kubeconfig string, o options, log *slog.Logge
 	return b, kube.Prepare(b.config)(ctx, b.project)
 }
 
+// follow keeps which pods have succeeded, as the server knows it of its runners: by a
+// watch of its own that is neither throttled nor counted.
+func (b *bench) follow(ctx context.Context) error {
+	rc, err := kube.RESTConfig(b.config.Config)
+	if err != nil {
+		return err
+	}
+	api, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return err
+	}
+	watch, err := api.CoreV1().Pods(b.project.Namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	b.done.Go(func() {
+		for event := range watch.ResultChan() {
+			p, ok := event.Object.(*corev1.Pod)
+			if !ok || p.Status.Phase != corev1.PodSucceeded {
+				continue
+			}
+			task := p.Labels[pod.LabelTask]
+			b.mu.Lock()
+			if _, again := b.ended[task]; !again {
+				b.ended[task] = time.Now()
+			}
+			b.mu.Unlock()
+		}
+	})
+	b.unfollow = watch.Stop
+	return nil
+}
+
 // control runs the controller until close.
 func (b *bench) control(ctx context.Context) {
 	ctx, b.stop = context.WithCancel(ctx)
@@ -113,6 +152,9 @@ func (b *bench) control(ctx context.Context) {
 func (b *bench) close() {
 	if b.stop != nil {
 		b.stop()
+	}
+	if b.unfollow != nil {
+		b.unfollow()
 	}
 	b.done.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
