@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -56,11 +57,12 @@ func childMain() int {
 	ctx, stop := signal.NotifyContext(auth.WithSubject(context.Background(), auth.Local()), syscall.SIGTERM)
 	defer stop()
 	ready := fmt.Sprintf("%s/ready-%d", os.Getenv(envDir), os.Getpid()) // a signal ends it in peace from here on
-	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+	if os.WriteFile(ready, nil, 0o600) != nil {
 		return 1
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := runChild(ctx, log); err != nil {
+	err := runChild(ctx, log)
+	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // or else it was still starting
 		log.Error("child", "error", err)
 		return 1
 	}
