@@ -30,6 +30,7 @@ var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com"
 
 // cluster is a real API server, and a namespace of this test's own.
 type cluster struct {
+	own       *kubetest.Cluster
 	path      string // of its kubeconfig
 	config    *rest.Config
 	client    *kubernetes.Clientset
@@ -41,7 +42,7 @@ type cluster struct {
 func setup(t *testing.T) *cluster {
 	t.Helper()
 	found := kubetest.New(t)
-	c := &cluster{path: found.Kubeconfig, config: found.Config, client: kubernetes.NewForConfigOrDie(found.Config), dynamic: dynamic.NewForConfigOrDie(found.Config)}
+	c := &cluster{own: found, path: found.Kubeconfig, config: found.Config, client: kubernetes.NewForConfigOrDie(found.Config), dynamic: dynamic.NewForConfigOrDie(found.Config)}
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
 	c.namespace = c.makeNamespace(t, "chart-"+rand.String(6), nil)
 	return c
@@ -120,7 +121,7 @@ func (c *cluster) installServiceMonitor(t *testing.T) {
 // policies is in its caches a moment later.
 func (c *cluster) eventually(t *testing.T, what string, yes func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // of a busy machine
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
