@@ -113,7 +113,7 @@ func (in *installation) kill(leader *server) time.Duration {
 	in.forget(leader)
 	require.NoError(in.t, leader.cmd.Process.Kill())
 	<-leader.done
-	took := in.moved(at)
+	took := in.moved(leader, at)
 	in.start("scheduler,launcher")
 	return took
 }
@@ -123,7 +123,7 @@ func (in *installation) freeze(leader *server) time.Duration {
 	in.t.Helper()
 	at := time.Now()
 	require.NoError(in.t, leader.cmd.Process.Signal(syscall.SIGSTOP))
-	took := in.moved(at)
+	took := in.moved(leader, at)
 	require.NotEqual(in.t, leader.name, in.leader().name)
 	require.NoError(in.t, leader.cmd.Process.Signal(syscall.SIGCONT))
 	in.until("the thawed server is ready", func() bool {
@@ -133,14 +133,11 @@ func (in *installation) freeze(leader *server) time.Duration {
 	return took
 }
 
-// inFlight is how long a commit of a server that is gone may still be on its way.
-const inFlight = 30 * time.Millisecond
-
-// moved waits for the first transition of any execution after a leader has gone.
-func (in *installation) moved(at time.Time) time.Duration {
+// moved waits for the first transition that another server writes after a leader has
+// gone: a commit of its own may still have been on its way.
+func (in *installation) moved(leader *server, at time.Time) time.Duration {
 	in.t.Helper()
-	<-time.After(time.Until(at.Add(inFlight)))
-	const query = "SELECT coalesce(sum(event_seq) FILTER (WHERE started_at IS NOT NULL), 0) FROM executions"
+	query := "SELECT count(*) FROM ha_moves WHERE split_part(writer, '/', 2) <> '" + leader.name + "'"
 	before := in.number(query)
 	in.until("an execution moves", func() bool { return in.number(query) > before })
 	return time.Since(at)

@@ -10,6 +10,7 @@ import (
 // hold the lease, once the one that does has taken over.
 const witnesses = `
 CREATE TABLE ha_takeovers (term bigint PRIMARY KEY, holder text NOT NULL);
+CREATE TABLE ha_moves (writer text NOT NULL);
 CREATE TABLE ha_zombies (writer text NOT NULL, leader text NOT NULL, execution_id uuid NOT NULL, what text NOT NULL);
 CREATE FUNCTION ha_witness() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -18,6 +19,9 @@ DECLARE
 BEGIN
 	IF writer NOT LIKE 'flowforge/scheduler%' THEN
 		RETURN NULL;
+	END IF;
+	IF NEW.event_seq > OLD.event_seq AND NEW.started_at IS NOT NULL THEN
+		INSERT INTO ha_moves (writer) VALUES (writer);
 	END IF;
 	SELECT * INTO latest FROM leases WHERE name = 'scheduler';
 	IF writer = 'flowforge/' || latest.holder THEN
