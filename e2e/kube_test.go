@@ -113,7 +113,7 @@ func devicesOf(t *testing.T, s *server, page playwright.Page, id string) (device
 // Two tasks have GPUs of their own; a third waits and says for what, until there is room.
 func TestGPUsOfPods(t *testing.T) {
 	t.Parallel()
-	s, _ := onCluster(t)
+	s, c := onCluster(t)
 	workflow := s.podStory(t, "gpus", "SCRIPT", `echo devices $NVIDIA_VISIBLE_DEVICES; ls /dev/nvidia?; while [ ! -e /tmp/end ]; do sleep 0.2; done`,
 		"RESOURCES", `, "gpu": 2, "gpu_type": "`+kubetest.GPUType+`"`)
 	ids := []string{s.launch(t, workflow, nil), s.launch(t, workflow, nil)}
@@ -133,6 +133,12 @@ func TestGPUsOfPods(t *testing.T) {
 	holds(t, page.Locator("main"), "GPU "+kubetest.GPUType)
 	s.api(t, http.MethodPost, "/executions/"+ids[0]+"/cancel", map[string]any{"reason": "room for others"}, nil)
 	s.wait(t, third, func(e executionView) bool { return first(e, "RUNNING") })
+	for _, id := range []string{ids[1], third} { // the devices are free for whoever comes next
+		s.api(t, http.MethodPost, "/executions/"+id+"/cancel", map[string]any{"reason": "seen enough"}, nil)
+	}
+	for _, id := range append(ids, third) {
+		withoutPods(t, c, id)
+	}
 }
 
 // Cancelling ends the pod, and the log that it wrote stays.
