@@ -214,7 +214,6 @@ func (in *installation) bucketAway(t *testing.T, e launched) {
 		fmt.Fprintln(&content, i)
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content.String())))
-	require.Contains(t, string(e.Outputs["file"]), sum)
 	_, err := os.Stat(filepath.Join(in.s3.Dir, bucket, "artifacts", "data", sum[:2], sum[2:4], sum))
 	require.NoError(t, err, "the file is in the bucket")
 
