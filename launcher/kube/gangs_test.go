@@ -1,6 +1,11 @@
 package kube
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube/outcome"
@@ -137,5 +144,50 @@ func TestDeadlineOfAGangWaitsForAll(t *testing.T) {
 	}
 	if more := deadline(2) - deadline(1); more < 600 {
 		t.Errorf("a gang has %d s more", more)
+	}
+}
+
+// TestOnePodThatStaysKeepsNoOther has the cluster refuse the removal of one orphan
+// for good: all the others go at the first look.
+func TestOnePodThatStaysKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	gone, refused := make(chan string, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/"+pod.Name("e.0.1")) {
+			w.WriteHeader(http.StatusForbidden)
+			close(refused)
+			return
+		}
+		<-refused
+		gone <- r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+	}))
+	defer server.Close()
+	api, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewController(ControllerConfig{
+		API: api, Config: Config{Installation: "x"},
+		Alive: func(context.Context, []string) (map[string]bool, error) { return nil, nil },
+	})
+	if err := c.open(); err != nil {
+		t.Fatal(err)
+	}
+	const pods = reapAtOnce // all at the same time
+	for i := range pods {
+		p := podOfTask(fmt.Sprintf("e.%d.1", i))
+		p.UID = types.UID(p.Name)
+		if err := c.pods.GetStore().Add(p); err != nil {
+			t.Fatal(err)
+		}
+		c.reaper.add(p, c.now())
+	}
+	if err := c.reapOnce(t.Context()); err == nil || strings.Contains(err.Error(), "context") {
+		t.Errorf("of the one that stays: %v", err)
+	}
+	if len(gone) != pods-1 {
+		t.Errorf("%d of %d are gone", len(gone), pods-1)
 	}
 }

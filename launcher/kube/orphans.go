@@ -130,7 +130,8 @@ func (c *Controller) reapOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask which attempts are alive: %w", err)
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	// One that cannot be removed keeps nobody from removing the others.
+	var group errgroup.Group
 	group.SetLimit(reapAtOnce)
 	for _, p := range pods {
 		if alive[taskOf(p)] {
