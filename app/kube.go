@@ -139,7 +139,9 @@ func (a *App) tellCapacity(ctx context.Context, quotas *quota.Service, latest ch
 			return
 		case c = <-latest:
 		}
-		err := quotas.SetCapacity(ctx, quota.Capacity{CPUMillis: int(c.CPUMillis), MemoryMiB: int(c.MemoryMiB), Pods: int(c.Pods), ClusterGPUs: c.GPUs})
+		capacity, taken := amountsOf(c.Amounts), amountsOf(c.Taken)
+		capacity.Taken = &taken
+		err := quotas.SetCapacity(ctx, capacity)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -154,6 +156,10 @@ func (a *App) tellCapacity(ctx context.Context, quotas *quota.Service, latest ch
 		default: // there is a newer one
 		}
 	}
+}
+
+func amountsOf(a kube.Amounts) quota.Capacity {
+	return quota.Capacity{CPUMillis: int(a.CPUMillis), MemoryMiB: int(a.MemoryMiB), Pods: int(a.Pods), ClusterGPUs: a.GPUs}
 }
 
 // clusterProjects are the projects with what their namespaces may hold.

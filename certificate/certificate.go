@@ -45,19 +45,25 @@ func Load(files Files) (*Pair, error) {
 	return p, nil
 }
 
-// current returns what the files hold. Files that cannot be used, because they are
-// being replaced just now, leave what was in use.
+// current returns what the files hold.
 func (p *Pair) current() (*tls.Certificate, *x509.CertPool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	err := p.refresh()
+	return p.cert, p.pool, err
+}
+
+// refresh reads the files if they have changed. Files that cannot be used, because
+// they are being replaced just now, leave what was in use; p is locked.
+func (p *Pair) refresh() error {
 	changed, err := p.changed()
 	if err == nil && !changed.Equal(p.read) {
 		err = p.load(changed)
 	}
 	if err != nil && p.read.IsZero() {
-		return nil, nil, err
+		return err
 	}
-	return p.cert, p.pool, nil
+	return nil
 }
 
 // changed is when the latest of the files was written.
@@ -112,9 +118,11 @@ func (p *Pair) load(changed time.Time) error {
 
 // Texts returns what the files hold, for others to show and to verify by.
 func (p *Pair) Texts() Texts {
-	_, _, _ = p.current() // what cannot be read now leaves what was in use
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.refresh(); err != nil {
+		return Texts{}
+	}
 	return p.text
 }
 

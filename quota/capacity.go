@@ -20,6 +20,8 @@ type Capacity struct {
 	// ClusterGPUs counts by type the GPUs that a cluster places itself; "" is of
 	// machines that do not say which they have.
 	ClusterGPUs map[string]int `json:"gpus,omitempty"`
+	// Taken is what others hold of it: it cannot be had now.
+	Taken *Capacity `json:"taken,omitempty"`
 }
 
 func (c Capacity) zero() bool {
@@ -27,7 +29,16 @@ func (c Capacity) zero() bool {
 }
 
 func (c Capacity) equal(o Capacity) bool {
-	return c.CPUMillis == o.CPUMillis && c.MemoryMiB == o.MemoryMiB && c.Pods == o.Pods && maps.Equal(c.ClusterGPUs, o.ClusterGPUs)
+	return c.CPUMillis == o.CPUMillis && c.MemoryMiB == o.MemoryMiB && c.Pods == o.Pods && maps.Equal(c.ClusterGPUs, o.ClusterGPUs) &&
+		maps.Equal(c.taken(), o.taken())
+}
+
+// taken is what others hold, by resource.
+func (c Capacity) taken() fair.Vector {
+	if c.Taken == nil {
+		return nil
+	}
+	return c.Taken.vector()
 }
 
 // vector is c by resource. Every type of GPU that there is counts on its own.

@@ -300,6 +300,13 @@ func TestCapacityOfACluster(t *testing.T) {
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&after))
 	require.Equal(t, before, after, "the same again is no change")
+	taken := &quota.Capacity{CPUMillis: 8000, Pods: 2, ClusterGPUs: map[string]int{"A100": 4}}
+	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}, Taken: taken}))
+	require.NoError(t, follower.Reload(b.ctx))
+	require.Nil(t, ask(follower, 4, "A100"), "the others will end")
+	forecast := follower.Forecast([]fair.Request{{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100", Pods: 1}, Preemptible: true}})
+	require.Equal(t, fair.WouldWait, forecast.Verdict)
+	require.Equal(t, "Waits for GPU A100: needs 1 GPU A100, and the cluster has 0 left of 4; pods of others hold 4.", forecast.Reason.Message)
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
 	require.NoError(t, follower.Reload(b.ctx))
 	require.NotNil(t, ask(follower, 1, "A100"), "they are gone")

@@ -85,7 +85,9 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 	if err := s.readCapacity(ctx, q); err != nil {
 		return nil, err
 	}
-	tree, err := fair.NewTree(sound(levels, s.bounds()))
+	levels = sound(levels, s.bounds())
+	levels[0].Taken = s.Capacity().taken()
+	tree, err := fair.NewTree(levels)
 	if err != nil {
 		return nil, fmt.Errorf("the limits: %w", err)
 	}

@@ -155,7 +155,7 @@ func TestServersOfTheChart(t *testing.T) {
 	require.Equal(t, whole.GetSpanId(), node.GetParentSpanId())
 	require.Equal(t, strings.Split(traceparent, "-")[2], hex.EncodeToString(node.GetSpanId()), "what the task tells is below its attempt")
 
-	in.bucketAway(t, e)
+	in.bucketAway(t)
 	for name, s := range in.servers {
 		for line := range strings.Lines(s.log()) {
 			require.NotContains(t, line, "forbidden", "%s lacks a right", name)
@@ -207,7 +207,7 @@ func (in *installation) runAsKubelet(t *testing.T, p corev1.Pod) {
 
 // bucketAway: a bucket that is away is said so, and servers stay ready; it is there
 // again as soon as it is back.
-func (in *installation) bucketAway(t *testing.T, e launched) {
+func (in *installation) bucketAway(t *testing.T) {
 	t.Helper()
 	var content strings.Builder
 	for i := 1; i <= 100000; i++ {

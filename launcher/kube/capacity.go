@@ -13,26 +13,27 @@ import (
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
-// Capacity is what a cluster has for the pods of an installation: of machines
-// that are ready and take pods, without what the pods of others request.
+// Capacity is what the machines of a cluster that are ready and take pods can
+// allocate, and what the pods of other installations have taken of it.
 type Capacity struct {
-	CPUMillis, MemoryMiB, StorageMiB, Pods int64
-	GPUs                                   map[string]int // by type; "" of machines that do not say
-	Machines                               int
+	Amounts
+
+	Taken    Amounts
+	Machines int
 }
 
-// Total is how many GPUs there are of all types.
-func (c Capacity) Total() int {
-	n := 0
-	for _, count := range c.GPUs {
-		n += count
-	}
-	return n
+// Amounts of what pods request.
+type Amounts struct {
+	CPUMillis, MemoryMiB, Pods int64
+	GPUs                       map[string]int // by type; "" of machines that do not say
+}
+
+func (a Amounts) equal(other Amounts) bool {
+	return maps.Equal(a.GPUs, other.GPUs) && a.CPUMillis == other.CPUMillis && a.MemoryMiB == other.MemoryMiB && a.Pods == other.Pods
 }
 
 func (c Capacity) equal(other Capacity) bool {
-	return maps.Equal(c.GPUs, other.GPUs) && c.CPUMillis == other.CPUMillis && c.MemoryMiB == other.MemoryMiB &&
-		c.StorageMiB == other.StorageMiB && c.Pods == other.Pods && c.Machines == other.Machines
+	return c.Amounts.equal(other.Amounts) && c.Taken.equal(other.Taken) && c.Machines == other.Machines
 }
 
 // countForever tells the capacity of the cluster and its state whenever they change.
@@ -125,32 +126,35 @@ func addTo(sum, more corev1.ResourceList) {
 	}
 }
 
+// add adds what list has, whose GPUs are of one type.
+func (a *Amounts) add(list corev1.ResourceList, gpu, kind string) {
+	a.CPUMillis += list.Cpu().MilliValue()
+	a.MemoryMiB += list.Memory().Value() >> mib
+	a.Pods += list.Pods().Value()
+	if gpus := list[corev1.ResourceName(gpu)]; gpus.Value() > 0 {
+		a.GPUs[kind] += int(gpus.Value())
+	}
+}
+
 // count adds up the machines that take pods.
 func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
-	total := Capacity{GPUs: map[string]int{}}
+	total := Capacity{Amounts: Amounts{GPUs: map[string]int{}}, Taken: Amounts{GPUs: map[string]int{}}}
 	for _, obj := range c.machines.GetStore().List() {
 		n, ok := obj.(*corev1.Node)
 		if !ok || !usable(n) || c.health.lostReason(n.Name) != "" {
 			continue
 		}
 		total.Machines++
-		left := func(name corev1.ResourceName) resource.Quantity {
-			q := n.Status.Allocatable[name].DeepCopy()
-			q.Sub(others[n.Name][name])
-			if q.Sign() < 0 {
-				return resource.Quantity{}
+		taken := corev1.ResourceList{}
+		for name, q := range n.Status.Allocatable {
+			taken[name] = q
+			if others := others[n.Name][name]; others.Cmp(q) < 0 {
+				taken[name] = others
 			}
-			return q
 		}
-		cpu, memory, storage, pods := left(corev1.ResourceCPU), left(corev1.ResourceMemory), left(corev1.ResourceEphemeralStorage), left(corev1.ResourcePods)
-		total.CPUMillis += cpu.MilliValue()
-		total.MemoryMiB += memory.Value() >> mib
-		total.StorageMiB += storage.Value() >> mib
-		total.Pods += pods.Value()
-		gpus := left(corev1.ResourceName(c.config.GPUResource))
-		if gpus.Value() > 0 {
-			total.GPUs[c.config.GPUTypes.Of(n.Labels[c.config.GPULabel])] += int(gpus.Value())
-		}
+		kind := c.config.GPUTypes.Of(n.Labels[c.config.GPULabel])
+		total.add(n.Status.Allocatable, c.config.GPUResource, kind)
+		total.Taken.add(taken, c.config.GPUResource, kind)
 	}
 	return total
 }

@@ -15,9 +15,10 @@ import (
 // keeps for each other child what that one neither uses nor lends of its limit.
 // A Book is not safe for concurrent use.
 type Book struct {
-	tree *Tree
-	axes axes
-	used []row // by level: all at or below it
+	tree  *Tree
+	axes  axes
+	alone bool  // what others have taken is passed over
+	used  []row // by level: all at or below it
 	// unlent and unused sum over the children of a level what of their limits
 	// they do not use: what they do not lend of it, and all of it. A child
 	// without a limit passes on the sums of its own children.
@@ -39,6 +40,21 @@ func NewBook(t *Tree) *Book {
 	return b
 }
 
+// newWhole returns a Book of all that tree ever has: for what can never fit.
+func newWhole(t *Tree) *Book {
+	b := NewBook(t)
+	b.alone = true
+	return b
+}
+
+// taken is what others hold of level i on axis a.
+func (b *Book) taken(i, a int) int64 {
+	if b.alone {
+		return 0
+	}
+	return b.tree.levels[i].takenOn(a)
+}
+
 func (b *Book) clone() *Book {
 	rows := func(list []row) []row {
 		out := make([]row, len(list))
@@ -47,7 +63,7 @@ func (b *Book) clone() *Book {
 		}
 		return out
 	}
-	return &Book{tree: b.tree, axes: b.axes.clone(), used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
+	return &Book{tree: b.tree, axes: b.axes.clone(), alone: b.alone, used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
 }
 
 // keeps is what the parent of level i keeps for it on axis a: what it neither
@@ -137,14 +153,15 @@ func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, foun
 		if guaranteed {
 			ceiling = limit
 		}
-		needs := b.used[l].at(q.axis) + q.n + kept
+		used := b.used[l].at(q.axis) + b.taken(l, q.axis)
+		needs := used + q.n + kept
 		draws = needs > limit
 		if needs <= ceiling {
 			continue
 		}
 		if !found {
 			short, found = shortage{
-				level: l, axis: q.axis, asked: q.n, free: max(0, ceiling-b.used[l].at(q.axis)-kept),
+				level: l, axis: q.axis, asked: q.n, free: max(0, ceiling-used-kept),
 				capacity: ceiling, kept: kept, limitedByItself: guaranteed,
 			}, true
 		}

@@ -49,6 +49,9 @@ func (b *Book) reason(s shortage) Reason {
 	if s.kept > 0 {
 		message += fmt.Sprintf("; %s are kept for others who have not lent them", bare(r, s.kept))
 	}
+	if taken := b.taken(s.level, s.axis); taken > 0 {
+		message += fmt.Sprintf("; pods of others hold %s", bare(r, taken))
+	}
 	return Reason{
 		Code: code(r, n.parent < 0), Message: message + ".", Resource: r, Unit: r.Unit(),
 		Asked: s.asked, Free: s.free, Capacity: s.capacity, Missing: s.asked - s.free, Level: &ref,

@@ -88,7 +88,7 @@ func NewScheduler(c Config) *Scheduler {
 		config: c, lately: departed{young: map[Key]released{}, turned: now},
 		state: &state{
 			patience: c.Patience, offerTTL: c.OfferTTL, now: now,
-			book: NewBook(c.Tree), empty: NewBook(c.Tree), queue: newQueue(),
+			book: NewBook(c.Tree), empty: newWhole(c.Tree), queue: newQueue(),
 			history: newHistory(c.HalfLife, max(0, c.HistoryWeight), max(0, c.EntryPenalty), levels, now),
 			idle:    newIdleness(levels, now),
 			held:    map[uuid.UUID]map[int]*holding{}, offers: map[uuid.UUID]map[int]*offer{},

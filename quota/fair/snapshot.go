@@ -134,7 +134,7 @@ func (s *state) snapshot(idleAfter time.Duration) Snapshot {
 // resource is what level i has of one axis.
 func (s *state) resource(i, axis int, c *census, lent int64) ResourceState {
 	n := &s.tree().levels[i]
-	used := s.book.used[i].at(axis)
+	used := s.book.used[i].at(axis) + n.takenOn(axis)
 	out := ResourceState{
 		Borrow: n.borrowOn(axis), Used: used, Guaranteed: used,
 		Offered: c.offered[i].at(axis), Ending: c.ending[i].at(axis), Waiting: c.waiting[i].at(axis),

@@ -15,7 +15,7 @@ type state struct {
 
 	now     time.Time // of the present call
 	book    *Book     // of what is held, offered, and used beside that
-	empty   *Book     // of the same tree, with nothing in it
+	empty   *Book     // of all that the tree ever has, with nothing in it
 	real    *Book     // while victims are looked for: book without what began meanwhile
 	queue   queue
 	floor   floor
@@ -112,7 +112,7 @@ func (s *state) tick(now time.Time) {
 // offered and used beside that.
 func (s *state) rebuild(tree *Tree, machines []Machine) {
 	at, past, before := s.history.at, s.pastUse(), s.book
-	s.book, s.empty, s.floor = NewBook(tree), NewBook(tree), newFloor(machines)
+	s.book, s.empty, s.floor = NewBook(tree), newWhole(tree), newFloor(machines)
 	s.idle.move(before, s.book)
 	s.most = holdersOf{}
 	s.history.average = make([][]float64, len(tree.levels))

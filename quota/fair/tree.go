@@ -21,11 +21,13 @@ type Limits struct {
 }
 
 // Level is a node of the tenancy tree. Parent of the root is uuid.Nil; Limit of
-// the root is the capacity of the cluster.
+// the root is the capacity of the cluster. Taken is what others, who ask nobody
+// here, hold of it now: it is not free, but what needs it may fit one day.
 type Level struct {
 	ID, Parent uuid.UUID
 	Kind, Name string
 	Limits     Limits
+	Taken      Vector
 }
 
 // Ref returns the name of l.
@@ -47,7 +49,8 @@ type node struct {
 	children []int
 	limit    []int64 // absent: noLimit
 	borrow   []int64
-	lend     []int64   // at most limit
+	lend     []int64 // at most limit
+	taken    []int64
 	pool     []float64 // what children share, for the denominators of their shares
 }
 
@@ -122,7 +125,7 @@ func (t *Tree) add(l Level, parent int) {
 	}
 	t.index[l.ID] = i
 	t.levels = append(t.levels, n)
-	for _, v := range []Vector{l.Limits.Limit, l.Limits.Borrow, l.Limits.Lend} {
+	for _, v := range []Vector{l.Limits.Limit, l.Limits.Borrow, l.Limits.Lend, l.Taken} {
 		for r := range v {
 			t.axes.of(r)
 		}
@@ -155,8 +158,9 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		}
 	}
 	axis := t.axes.count()
-	n.limit, n.borrow, n.lend = make([]int64, axis), make([]int64, axis), make([]int64, axis)
+	n.limit, n.borrow, n.lend, n.taken = make([]int64, axis), make([]int64, axis), make([]int64, axis), make([]int64, axis)
 	for a, r := range t.axes.names {
+		n.taken[a] = max(0, n.Taken[r])
 		limit, limited := n.Limits.Limit[r]
 		n.borrow[a] = n.Limits.Borrow[r]
 		if !limited {
@@ -237,6 +241,13 @@ func (n *node) lendOn(a int) int64 {
 		return 0
 	}
 	return n.lend[a]
+}
+
+func (n *node) takenOn(a int) int64 {
+	if a >= len(n.taken) {
+		return 0
+	}
+	return n.taken[a]
 }
 
 func (n *node) poolOn(a int) float64 {
