@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/observability"
 	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/telemetry"
@@ -189,7 +189,7 @@ func (a *App) clusterState(p *parts) func(context.Context) (*observability.Clust
 		if err != nil {
 			return nil, fmt.Errorf("state of the cluster: %w", err)
 		}
-		var seen kube.Snapshot
+		var seen launcher.ClusterState
 		if err := json.Unmarshal(row.Snapshot, &seen); err != nil {
 			return nil, fmt.Errorf("state of the cluster: %w", err)
 		}

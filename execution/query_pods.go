@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/launcher"
 )
 
 // maxPodEvents bounds the events of the pods of one node that are answered.
@@ -69,12 +70,24 @@ func (s *Service) GPUHours(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID
 }
 
 // ClusterView is what the server that watches the cluster saw of it last, for the
-// page of an administrator. State is JSON in the words of the launcher.
+// page of an administrator.
 type ClusterView struct {
 	Cluster bool // attempts run as pods
-	State   json.RawMessage
+	State   ClusterState
 	SeenAt  time.Time // zero: nobody has looked yet
 }
+
+// ClusterState is a cluster as its launcher saw it.
+type ClusterState = launcher.ClusterState
+
+// MachineState is a machine of a cluster.
+type MachineState = launcher.MachineState
+
+// GPUState counts the GPUs of one type.
+type GPUState = launcher.GPUState
+
+// NamespaceState is the namespace of a project.
+type NamespaceState = launcher.NamespaceState
 
 // Cluster returns the latest view of the cluster. It needs QuotaRead at the
 // installation.
@@ -89,7 +102,11 @@ func (s *Service) Cluster(ctx context.Context) (ClusterView, error) {
 	if err != nil {
 		return ClusterView{}, fmt.Errorf("read the view of the cluster: %w", err)
 	}
-	return ClusterView{Cluster: s.config.Cluster, State: row.Snapshot, SeenAt: row.SeenAt.UTC()}, nil
+	view := ClusterView{Cluster: s.config.Cluster, SeenAt: row.SeenAt.UTC()}
+	if err := json.Unmarshal(row.Snapshot, &view.State); err != nil {
+		return ClusterView{}, fmt.Errorf("the view of the cluster: %w", err)
+	}
+	return view, nil
 }
 
 // KeepCluster writes what the cluster looks like, for all servers. For the process

@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -28,46 +27,6 @@ const (
 	// launcher writes one at least every half minute.
 	clusterStale = 90 * time.Second
 )
-
-// clusterState is the view of the cluster in the words of the launcher.
-type clusterState struct {
-	Cluster    string             `json:"cluster"`
-	Version    string             `json:"version"`
-	Answers    bool               `json:"answers"`
-	Since      time.Time          `json:"since"`
-	Error      string             `json:"error"`
-	Machines   []machineState     `json:"machines"`
-	Pods       map[string]int     `json:"pods"`
-	Namespaces []clusterNamespace `json:"namespaces"`
-}
-
-type machineState struct {
-	Name       string     `json:"name"`
-	Ready      bool       `json:"ready"`
-	Cordoned   bool       `json:"cordoned"`
-	Message    string     `json:"message"`
-	CPUMillis  int64      `json:"cpu_millis"`
-	CPUUsed    int64      `json:"cpu_used"`
-	MemoryMiB  int64      `json:"memory_mib"`
-	MemoryUsed int64      `json:"memory_used"`
-	GPUs       []gpuState `json:"gpus"`
-	Pods       int64      `json:"pods"`
-	PodLimit   int64      `json:"pod_limit"`
-}
-
-type gpuState struct {
-	Type  string `json:"type"`
-	Total int64  `json:"total"`
-	Used  int64  `json:"used"`
-}
-
-type clusterNamespace struct {
-	ProjectID string `json:"project_id"`
-	Namespace string `json:"namespace"`
-	Phase     string `json:"phase"`
-	Pods      int    `json:"pods"`
-	Error     string `json:"error"`
-}
 
 // cluster shows what tasks run on and which server does what.
 func (h *Handlers) cluster(w http.ResponseWriter, r *http.Request) error {
@@ -130,10 +89,7 @@ func (h *Handlers) clusterOf(clock ui.Clock, view execution.ClusterView) (views.
 		m.Notice = &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher does, within seconds of its start."}
 		return m, nil
 	}
-	var state clusterState
-	if err := json.Unmarshal(view.State, &state); err != nil {
-		return m, fmt.Errorf("the view of the cluster: %w", err)
-	}
+	state := view.State
 	m.Lead = joinNote(state.Cluster, kubernetesVersion(state.Version))
 	m.Notice = clusterNotice(clock, state, view.SeenAt)
 	m.Figures = clusterFigures(state)
@@ -141,7 +97,7 @@ func (h *Handlers) clusterOf(clock ui.Clock, view execution.ClusterView) (views.
 		{State: "RUNNING", N: state.Pods["running"]}, {State: "READY", N: state.Pods["pending"] + state.Pods["unschedulable"]},
 		{State: "SUCCEEDED", N: state.Pods["succeeded"]}, {State: "FAILED", N: state.Pods["failed"]}, {State: "CANCELLED", N: state.Pods["terminating"]},
 	})
-	slices.SortStableFunc(state.Machines, func(a, b machineState) int { return cmp.Compare(machineRank(a), machineRank(b)) })
+	slices.SortStableFunc(state.Machines, func(a, b execution.MachineState) int { return cmp.Compare(machineRank(a), machineRank(b)) })
 	for _, x := range state.Machines[:min(len(state.Machines), machinesShown)] {
 		m.Machines = append(m.Machines, machineLine(x))
 	}
@@ -160,7 +116,7 @@ func kubernetesVersion(version string) string {
 }
 
 // clusterNotice says what is wrong with the cluster, or with what is known of it.
-func clusterNotice(clock ui.Clock, state clusterState, seen time.Time) *views.AdminNotice {
+func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time) *views.AdminNotice {
 	if age := clock.Now.Sub(seen); age > clusterStale {
 		return &views.AdminNotice{
 			Kind: "warn", Strong: "This is how the cluster stood at " + clock.Exactly(seen).Text + ".",
@@ -185,9 +141,9 @@ func clusterNotice(clock ui.Clock, state clusterState, seen time.Time) *views.Ad
 }
 
 // clusterFigures are the sums over the machines that take work.
-func clusterFigures(state clusterState) []views.QuotaFigure {
+func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
 	ready := 0
-	var sum machineState
+	var sum execution.MachineState
 	total, used := map[string]int64{}, map[string]int64{}
 	for _, x := range state.Machines {
 		if x.Ready && !x.Cordoned {
@@ -228,7 +184,7 @@ func gpuName(kind string) string {
 }
 
 // machineRank orders machines: those in trouble first.
-func machineRank(m machineState) int {
+func machineRank(m execution.MachineState) int {
 	switch {
 	case !m.Ready:
 		return 0
@@ -238,7 +194,7 @@ func machineRank(m machineState) int {
 	return 2
 }
 
-func machineLine(x machineState) views.ClusterMachine {
+func machineLine(x execution.MachineState) views.ClusterMachine {
 	m := views.ClusterMachine{
 		Name: x.Name, Message: x.Message, State: "Ready", Mark: "SUCCEEDED",
 		CPU: meter("CPU", x.CPUUsed, x.CPUMillis, ui.Unit{Divisor: 1000, Short: "cores"}), Memory: meter("memory", x.MemoryUsed, x.MemoryMiB, ui.Unit{Divisor: 1024, Short: "GiB"}),
@@ -272,7 +228,7 @@ func meter(name string, used, total int64, unit ui.Unit) views.Meter {
 }
 
 // addNamespaces adds the namespaces with the names of their projects.
-func (h *Handlers) addNamespaces(m *views.Cluster, namespaces []clusterNamespace) {
+func (h *Handlers) addNamespaces(m *views.Cluster, namespaces []execution.NamespaceState) {
 	names := map[string]string{}
 	for _, l := range h.Quotas.Scheduler().Tree().Levels() {
 		names[l.ID.String()] = l.Name
@@ -321,7 +277,7 @@ func (h *Handlers) ownMachine(ctx context.Context) (views.Cluster, error) {
 	m := views.Cluster{
 		Notice: &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster: docs/kubernetes.md says how."},
 	}
-	x := machineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
+	x := execution.MachineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
 	if host, err := os.Hostname(); err == nil {
 		x.Name = host
 	}
@@ -338,11 +294,11 @@ func (h *Handlers) ownMachine(ctx context.Context) (views.Cluster, error) {
 	}
 	x.CPUUsed, x.MemoryUsed = used(fair.CPU), used(fair.Memory)
 	for _, kind := range slices.Sorted(maps.Keys(types)) {
-		x.GPUs = append(x.GPUs, gpuState{Type: kind, Total: types[kind], Used: used(fair.OfType(kind))})
+		x.GPUs = append(x.GPUs, execution.GPUState{Type: kind, Total: types[kind], Used: used(fair.OfType(kind))})
 	}
 	line := machineLine(x)
 	m.Machines = []views.ClusterMachine{line}
-	m.Figures = clusterFigures(clusterState{Machines: []machineState{x}})[1:]
+	m.Figures = clusterFigures(execution.ClusterState{Machines: []execution.MachineState{x}})[1:]
 	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Tasks at a time", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
 	return m, nil
 }

@@ -35,7 +35,7 @@ type ControllerConfig struct {
 	Alive func(context.Context, []string) (map[string]bool, error)
 	// Capacity takes what the cluster's machines have, whenever it changes.
 	Capacity func(Capacity)
-	// Snapshot takes the state of the cluster as JSON (see Snapshot), when it
+	// Snapshot takes the state of the cluster as JSON (launcher.ClusterState), when it
 	// changes and at least twice a minute.
 	Snapshot   func(context.Context, []byte) error
 	KeepFailed time.Duration // for which the pods of failed attempts stay

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
@@ -17,50 +18,6 @@ const (
 	snapshotLeast = 30 * time.Second // between two of them although nothing changes
 	snapshotMost  = 2 * time.Second  // between two of them while much changes
 )
-
-// Snapshot is the state of a cluster as people look at it.
-type Snapshot struct {
-	Cluster    string           `json:"cluster"`
-	Version    string           `json:"version"`
-	Answers    bool             `json:"answers"`
-	Since      time.Time        `json:"since"` // of the last change of Answers
-	Error      string           `json:"error"`
-	Machines   []MachineState   `json:"machines"`
-	Pods       map[string]int   `json:"pods"` // by state: running, pending, unschedulable, succeeded, failed, terminating
-	Namespaces []NamespaceState `json:"namespaces"`
-}
-
-// MachineState is a machine of the cluster. What is used is what all pods on it
-// request, ours and others'.
-type MachineState struct {
-	Name       string     `json:"name"`
-	Ready      bool       `json:"ready"`
-	Cordoned   bool       `json:"cordoned"`
-	Message    string     `json:"message"`
-	CPUMillis  int64      `json:"cpu_millis"`
-	CPUUsed    int64      `json:"cpu_used"`
-	MemoryMiB  int64      `json:"memory_mib"`
-	MemoryUsed int64      `json:"memory_used"`
-	GPUs       []GPUState `json:"gpus"`
-	Pods       int64      `json:"pods"`
-	PodLimit   int64      `json:"pod_limit"`
-}
-
-// GPUState counts the GPUs of one type.
-type GPUState struct {
-	Type  string `json:"type"`
-	Total int64  `json:"total"`
-	Used  int64  `json:"used"`
-}
-
-// NamespaceState is the namespace of a project.
-type NamespaceState struct {
-	ProjectID string `json:"project_id"`
-	Namespace string `json:"namespace"`
-	Phase     string `json:"phase"`
-	Pods      int    `json:"pods"`
-	Error     string `json:"error"`
-}
 
 // snapshots remembers what was told last.
 type snapshots struct {
@@ -86,7 +43,7 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 			s.version = v.GitVersion
 		}
 	}
-	snapshot := Snapshot{
+	snapshot := launcher.ClusterState{
 		Cluster: c.config.Cluster, Version: s.version, Answers: s.answers, Since: s.since.UTC(), Error: away,
 	}
 	used := c.usedByMachine(&snapshot, others)
@@ -95,7 +52,7 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 			snapshot.Machines = append(snapshot.Machines, c.machineState(n, used[n.Name]))
 		}
 	}
-	slices.SortFunc(snapshot.Machines, func(a, b MachineState) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(snapshot.Machines, func(a, b launcher.MachineState) int { return strings.Compare(a.Name, b.Name) })
 	text, err := json.Marshal(snapshot)
 	if err != nil || string(text) == s.last && now.Sub(s.at) < snapshotLeast {
 		return
@@ -110,7 +67,7 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 }
 
 // usedByMachine counts pods by state and namespace, and what they request.
-func (c *Controller) usedByMachine(s *Snapshot, others map[string]corev1.ResourceList) map[string]corev1.ResourceList {
+func (c *Controller) usedByMachine(s *launcher.ClusterState, others map[string]corev1.ResourceList) map[string]corev1.ResourceList {
 	used := map[string]corev1.ResourceList{}
 	for machine, list := range others {
 		used[machine] = list.DeepCopy()
@@ -136,24 +93,24 @@ func (c *Controller) usedByMachine(s *Snapshot, others map[string]corev1.Resourc
 	}
 	for _, obj := range c.namespaces.GetStore().List() {
 		if n, ok := obj.(*corev1.Namespace); ok {
-			s.Namespaces = append(s.Namespaces, NamespaceState{
+			s.Namespaces = append(s.Namespaces, launcher.NamespaceState{
 				ProjectID: n.Labels[pod.LabelProject], Namespace: n.Name,
 				Phase: string(cmp.Or(n.Status.Phase, corev1.NamespaceActive)), Pods: inSpace[n.Name], Error: c.keeper.errorOf(n.Name),
 			})
 		}
 	}
-	slices.SortFunc(s.Namespaces, func(a, b NamespaceState) int { return strings.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(s.Namespaces, func(a, b launcher.NamespaceState) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return used
 }
 
-func (c *Controller) machineState(n *corev1.Node, used corev1.ResourceList) MachineState {
+func (c *Controller) machineState(n *corev1.Node, used corev1.ResourceList) launcher.MachineState {
 	have, gpu := n.Status.Allocatable, corev1.ResourceName(c.config.GPUResource)
 	value := func(list corev1.ResourceList, name corev1.ResourceName) int64 {
 		q := list[name]
 		return q.Value()
 	}
 	cpu, cpuUsed := have[corev1.ResourceCPU], used[corev1.ResourceCPU]
-	m := MachineState{
+	m := launcher.MachineState{
 		Name: n.Name, Ready: ready(n), Cordoned: n.Spec.Unschedulable, Message: c.health.lostReason(n.Name),
 		CPUMillis: cpu.MilliValue(), CPUUsed: cpuUsed.MilliValue(),
 		MemoryMiB: value(have, corev1.ResourceMemory) >> mib, MemoryUsed: value(used, corev1.ResourceMemory) >> mib,
@@ -165,7 +122,7 @@ func (c *Controller) machineState(n *corev1.Node, used corev1.ResourceList) Mach
 		}
 	}
 	if total := value(have, gpu); total > 0 {
-		m.GPUs = []GPUState{{Type: c.config.GPUTypes.Of(n.Labels[c.config.GPULabel]), Total: total, Used: value(used, gpu)}}
+		m.GPUs = []launcher.GPUState{{Type: c.config.GPUTypes.Of(n.Labels[c.config.GPULabel]), Total: total, Used: value(used, gpu)}}
 	}
 	return m
 }
