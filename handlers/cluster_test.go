@@ -1,0 +1,64 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/handlers"
+)
+
+// TestClusterPage shows a cluster as its launcher wrote it down, and what is wrong
+// with that.
+func TestClusterPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	executions, err := execution.New(execution.Config{
+		Secrets: b.secrets, Quotas: b.quotas, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks,
+		Signer: b.signer, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Instance: "cluster", Cluster: true,
+		Catalogue: engineCatalogue{b.catalogue},
+	})
+	require.NoError(t, err)
+	deps := b.deps
+	deps.Executions = executions
+	server := httptest.NewServer(handlers.Routes(deps))
+	t.Cleanup(server.Close)
+	admin := &caller{server: server.URL, header: b.admin.header}
+	keep := func(state execution.ClusterState) {
+		text, err := json.Marshal(state)
+		require.NoError(t, err)
+		require.NoError(t, executions.KeepCluster(b.ctx, text))
+	}
+
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "No launcher has read the cluster yet.")
+
+	state := execution.ClusterState{
+		Cluster: "Frankfurt", Version: "v1.36.3", Answers: true,
+		Machines: []execution.MachineState{
+			{Name: "cpu-1", Ready: true, CPUMillis: 8000, MemoryMiB: 32768, PodLimit: 110},
+			{Name: "gpu-1", Ready: true, Cordoned: true, CPUMillis: 64000, CPUUsed: 12000, MemoryMiB: 524288, GPUs: []execution.GPUState{{Type: "A100", Total: 8, Used: 3}}},
+			{Name: "gpu-2", Message: "The kubelet is silent.", GPUs: []execution.GPUState{{Type: "A100", Total: 8}}},
+		},
+		Pods:       map[string]int{"running": 3, "unschedulable": 2},
+		Namespaces: []execution.NamespaceState{{ProjectID: auth.LocalProject.String(), Namespace: "ff-digits", Phase: "Active", Pods: 5, Error: "exceeded quota"}},
+	}
+	keep(state)
+	page := admin.get(t, "/admin/cluster")
+	page.says(t, http.StatusOK, "Frankfurt", "Kubernetes v1.36.3", "gpu-1", "A100", "The kubelet is silent.", "ff-digits", "exceeded quota")
+	require.NotContains(t, page.body, "does not answer")
+
+	state.Answers, state.Error, state.Since = false, "connection refused", time.Now().Add(-time.Minute)
+	keep(state)
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "API server has not answered since", "connection refused", "gpu-1")
+
+	_, err = b.pool.Exec(b.ctx, "UPDATE cluster_snapshots SET seen_at = now() - interval '10 minutes'")
+	require.NoError(t, err)
+	admin.get(t, "/admin/cluster").says(t, http.StatusOK, "This is how the cluster stood at", "No server with the role launcher has told of it since.")
+}
