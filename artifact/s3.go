@@ -167,8 +167,9 @@ func statusOf(err error) int {
 // storeError says of what the store did not do whether it is for later. What it
 // refuses for good, such as our credentials, may be mended and is for later too.
 func storeError(err error) error {
+	_, said := errors.AsType[*apperr.Error](err)
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), apperr.CodeOf(err) != apperr.Internal:
+	case err == nil, said, errors.Is(err, context.Canceled):
 		return err
 	case statusOf(err) == http.StatusForbidden:
 		return apperr.Wrap(apperr.Unavailable, err, "The artifact store refuses the server's credentials.")
