@@ -194,6 +194,99 @@ func (q *Queries) KeepPodEvents(ctx context.Context, events json.RawMessage) err
 	return err
 }
 
+const listWaitingInCluster = `-- name: ListWaitingInCluster :many
+SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS execution_name, e.priority, n.name AS node_name, n.reason,
+    r.cpu_millis, r.memory_mib, r.gpus, r.gpu_type, r.pods, r.created_at, count(*) OVER () AS total
+FROM (
+    SELECT h.execution_id, x.workflow_name, x.name, x.priority
+    FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY ($1::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
+    CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
+) e
+JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL AND r.stop_sent_at IS NULL
+CROSS JOIN LATERAL (
+    SELECT x.name, x.reason FROM nodes x
+    WHERE x.execution_id = r.execution_id AND x.node_index = r.node_index AND x.attempt = r.attempt
+        AND x.state = 'QUEUED' AND x.reason->>'code' = ANY ($2::text[])
+        AND (x.reason->>'code' <> $3::text OR r.created_at < $4::timestamptz)
+    LIMIT 1
+) n
+ORDER BY r.created_at, r.execution_id, r.node_index
+LIMIT $5
+`
+
+type ListWaitingInClusterParams struct {
+	Projects       []uuid.UUID
+	Codes          []string
+	Starting       string
+	StartingBefore time.Time
+	MaxRows        int32
+}
+
+type ListWaitingInClusterRow struct {
+	ExecutionID   uuid.UUID
+	NodeIndex     int32
+	ProjectID     uuid.UUID
+	WorkflowName  string
+	ExecutionName string
+	Priority      int32
+	NodeName      string
+	Reason        json.RawMessage
+	CpuMillis     int32
+	MemoryMib     int32
+	Gpus          int32
+	GpuType       string
+	Pods          int32
+	CreatedAt     time.Time
+	Total         int64
+}
+
+// Queued nodes of some projects that the cluster has not begun, for one of codes, and
+// how many there are in all; those that were handed to it first come first. What only
+// starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
+// held, of which there is little, to the executions and nodes by their keys: nodes have
+// no other index, and are many.
+func (q *Queries) ListWaitingInCluster(ctx context.Context, arg ListWaitingInClusterParams) ([]ListWaitingInClusterRow, error) {
+	rows, err := q.db.Query(ctx, listWaitingInCluster,
+		arg.Projects,
+		arg.Codes,
+		arg.Starting,
+		arg.StartingBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingInClusterRow
+	for rows.Next() {
+		var i ListWaitingInClusterRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.ProjectID,
+			&i.WorkflowName,
+			&i.ExecutionName,
+			&i.Priority,
+			&i.NodeName,
+			&i.Reason,
+			&i.CpuMillis,
+			&i.MemoryMib,
+			&i.Gpus,
+			&i.GpuType,
+			&i.Pods,
+			&i.CreatedAt,
+			&i.Total,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const outOfMemory = `-- name: OutOfMemory :many
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
 WHERE execution_id = $1 AND class = 'out_of_memory'

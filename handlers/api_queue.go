@@ -13,8 +13,23 @@ import (
 )
 
 type queueBody struct {
-	Entries  []queueEntryBody `json:"entries"`
-	NextPage string           `json:"next_page,omitempty"`
+	Entries       []queueEntryBody  `json:"entries"`
+	NextPage      string            `json:"next_page,omitempty"`
+	InCluster     []clusterWaitBody `json:"in_cluster,omitempty" doc:"Nodes that are within their limits and have been handed to the cluster, which has not begun them: those handed over first come first. On the first page, as far as you may see them"`
+	InClusterMore int               `json:"in_cluster_more,omitempty" doc:"How many more wait in the cluster, beyond the limit of a page"`
+}
+
+type clusterWaitBody struct {
+	ExecutionID   uuid.UUID        `json:"execution_id"`
+	WorkflowName  string           `json:"workflow_name"`
+	ExecutionName string           `json:"execution_name,omitempty"`
+	Node          string           `json:"node"`
+	ProjectID     uuid.UUID        `json:"project_id"`
+	ProjectName   string           `json:"project_name"`
+	Priority      int              `json:"priority"`
+	WaitingSince  time.Time        `json:"waiting_since" doc:"When it was handed to the cluster"`
+	Asked         fair.Amount      `json:"asked" doc:"By all its pods together"`
+	Reason        execution.Reason `json:"reason" doc:"code is UNSCHEDULABLE, IMAGE_PULL, POD_STARTING (longer than 30 s), GANG, RESIDENT_QUEUE or CLUSTER_AWAY; message has the cluster's own words"`
 }
 
 type queueEntryBody struct {
@@ -85,6 +100,20 @@ func (h *Handlers) apiQueue(ctx context.Context, in *struct {
 	out := queueBody{Entries: make([]queueEntryBody, 0, len(page.Entries)), NextPage: page.Next}
 	for _, e := range page.Entries {
 		out.Entries = append(out.Entries, toQueueEntry(e.Queued))
+	}
+	if in.Page != "" {
+		return reply(out), nil
+	}
+	waits, err := h.Executions.InCluster(ctx, place, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out.InClusterMore = waits.More
+	for _, w := range waits.Entries {
+		out.InCluster = append(out.InCluster, clusterWaitBody{
+			ExecutionID: w.Execution, WorkflowName: w.Name.Workflow, ExecutionName: w.Name.Execution, Node: w.Name.Node,
+			ProjectID: w.Project.ID, ProjectName: w.Project.Name, Priority: int(w.Priority), WaitingSince: w.Since, Asked: w.Asked, Reason: w.Reason,
+		})
 	}
 	return reply(out), nil
 }

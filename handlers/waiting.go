@@ -83,7 +83,8 @@ func (h *Handlers) waitingStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock, sent := h.clock(r), sentPieces{}
-	h.onHints(r, stream, h.Executions.WatchAll(r.Context()), listInterval, func(ctx context.Context) error {
+	hints := orEvery(r.Context(), h.Executions.WatchAll(r.Context()), waitingLook)
+	h.onHints(r, stream, hints, listInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
 		list, err := h.waitingList(ctx, clock, scope)
 		if err != nil {
@@ -104,6 +105,12 @@ func stillWaiting(list views.WaitingList) views.WaitingList {
 	for _, row := range rows {
 		row.Waits = ""
 		list.Rows = append(list.Rows, row)
+	}
+	waits := list.Cluster.Rows
+	list.Cluster.Rows = nil
+	for _, row := range waits {
+		row.Waits = ""
+		list.Cluster.Rows = append(list.Cluster.Rows, row)
 	}
 	return list
 }
@@ -133,8 +140,13 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 	}
 	if scope.page != "" {
 		list.Pager.Newer = views.WaitingURL(scope.param, "")
+		return list, nil
 	}
-	return list, nil
+	list.Cluster, err = h.clusterWaits(ctx, clock, scope.place)
+	if n := len(list.Cluster.Rows); n > 0 && len(list.Rows) == 0 {
+		list.Lead = "Nothing waits for a limit. What is listed here is within its limits, and waits for the cluster."
+	}
+	return list, err
 }
 
 const holdersInList = 2

@@ -141,9 +141,29 @@ func WaitingListID() string { return "waiting-list" }
 
 // WaitingList is the part of the page that moves.
 type WaitingList struct {
-	Lead  string // "5 wait, the longest for 12 min."
-	Rows  []WaitingLine
-	Pager ui.Pager
+	Lead    string // "5 wait, the longest for 12 min."
+	Rows    []WaitingLine
+	Pager   ui.Pager
+	Cluster ClusterWaits
+}
+
+// ClusterWaits is what has been handed to the cluster and has not begun there. The
+// zero value shows nothing.
+type ClusterWaits struct {
+	Rows []ClusterWaitLine
+	More string // "12 more wait in the cluster.", "" when all are shown
+}
+
+// Shown reports whether anything waits in the cluster.
+func (c ClusterWaits) Shown() bool { return len(c.Rows) > 0 }
+
+// ClusterWaitLine is a node whose pods the cluster has not begun.
+type ClusterWaitLine struct {
+	Title, URL   string
+	Sub          string // workflow, execution and project
+	Asks         string
+	Waits, Since string
+	Why, Code    string
 }
 
 // WaitingLine is a node, or an execution that may not begin yet.

@@ -104,3 +104,27 @@ SELECT snapshot, seen_at FROM cluster_snapshots;
 SELECT w.id::uuid AS id FROM unnest(@ids::uuid[]) AS w(id)
 LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING')
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::text));
+
+-- name: ListWaitingInCluster :many
+-- Queued nodes of some projects that the cluster has not begun, for one of codes, and
+-- how many there are in all; those that were handed to it first come first. What only
+-- starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
+-- held, of which there is little, to the executions and nodes by their keys: nodes have
+-- no other index, and are many.
+SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS execution_name, e.priority, n.name AS node_name, n.reason,
+    r.cpu_millis, r.memory_mib, r.gpus, r.gpu_type, r.pods, r.created_at, count(*) OVER () AS total
+FROM (
+    SELECT h.execution_id, x.workflow_name, x.name, x.priority
+    FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY (@projects::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
+    CROSS JOIN LATERAL (SELECT y.* FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
+) e
+JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL AND r.stop_sent_at IS NULL
+CROSS JOIN LATERAL (
+    SELECT x.name, x.reason FROM nodes x
+    WHERE x.execution_id = r.execution_id AND x.node_index = r.node_index AND x.attempt = r.attempt
+        AND x.state = 'QUEUED' AND x.reason->>'code' = ANY (@codes::text[])
+        AND (x.reason->>'code' <> @starting::text OR r.created_at < @starting_before::timestamptz)
+    LIMIT 1
+) n
+ORDER BY r.created_at, r.execution_id, r.node_index
+LIMIT @max_rows;

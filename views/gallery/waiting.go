@@ -14,6 +14,7 @@ import (
 func waitingEntries() []Entry {
 	entries := []Entry{
 		{"waiting", "Waiting", func(f views.Page) templ.Component { return views.WaitingView(waitingPage(f)) }},
+		{"waiting-cluster", "Waiting: in the cluster alone", func(f views.Page) templ.Component { return views.WaitingView(waitingInCluster(f)) }},
 		{"waiting-empty", "Waiting: nothing", func(f views.Page) templ.Component { return views.WaitingView(waitingNothing(f)) }},
 	}
 	for _, r := range waitReasons() {
@@ -140,6 +141,38 @@ func waitingPage(f views.Page) views.WaitingPage {
 		m.List.Rows = append(m.List.Rows, line)
 	}
 	m.List.Rows = append(m.List.Rows, views.WaitingLine{Place: "10", Title: "another project", Asks: "2 GPUs A100", Waits: "12 s"})
+	m.List.Cluster = clusterWaits()
+	return m
+}
+
+// clusterWaits hold a node for each reason that a cluster has.
+func clusterWaits() views.ClusterWaits {
+	block := views.ClusterWaits{More: "12 more wait in the cluster, for a shorter time."}
+	for _, why := range []struct{ code, text, asks string }{
+		{
+			"UNSCHEDULABLE", "No machine of the cluster takes the pod: 0/5 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 4 Insufficient nvidia.com/gpu. " +
+				"preemption: 0/5 nodes are available: 1 Preemption is not helpful for scheduling, 4 No preemption victims found for incoming pod.", "8 GPUs A100, 16 cores, 64 GiB, 2 pods",
+		},
+		{"GANG", "The pod is held back until all pods of its attempt may be placed.", "32 GPUs H100, 128 cores, 1 TiB, 8 pods"},
+		{"IMAGE_PULL", "The image registry.example/vision/train:2026-11-20 cannot be pulled: ErrImagePull: manifest unknown", "4 cores, 16 GiB, 1 pod"},
+		{"CLUSTER_AWAY", "The cluster's API server does not answer. Its pod is made as soon as it does.", "1 core, 2 GiB, 1 pod"},
+		{"RESIDENT_QUEUE", "A warm pod takes it next.", "1 core, 2 GiB, 1 pod"},
+		{"POD_STARTING", "The init container \"fetch\" runs.", "1 core, 2 GiB, 1 pod"},
+	} {
+		block.Rows = append(block.Rows, views.ClusterWaitLine{
+			Title: "train_decoder #7k2f00", URL: "#", Sub: "street-scenes · nightly · project vision-lab", Asks: why.asks,
+			Waits: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339), Why: why.text, Code: why.code,
+		})
+	}
+	return block
+}
+
+// waitingInCluster is the page when no limit holds anything back.
+func waitingInCluster(f views.Page) views.WaitingPage {
+	m := waitingNothing(f)
+	m.List.Lead = "Nothing waits for a limit. What is listed here is within its limits, and waits for the cluster."
+	m.List.Cluster = clusterWaits()
+	m.List.Cluster.More = ""
 	return m
 }
 

@@ -1,0 +1,88 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/launcher"
+)
+
+const twoPods = "name: two\nversion: 1.0.0\noperators:\n" +
+	"  - {name: train, type: shell, resources: {cpu: 2, memory: 64Mi, gpu: 1, gpu_type: A100}, code: {script: 'true'}}\n" +
+	"  - {name: report, type: shell, resources: {cpu: 1, memory: 64Mi}, code: {script: 'true'}}"
+
+// handedOver launches two nodes that a cluster does not begin.
+func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
+	t.Helper()
+	b.tasks.still = true
+	b.start(t)
+	b.register(t, twoPods)
+	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: execution.High})
+	require.NoError(t, err)
+	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Queued == 2 })
+	return e.ID
+}
+
+func (b *testBundle) podWaits(t *testing.T, id uuid.UUID, node int, code, message string) {
+	t.Helper()
+	see := launcher.Observation{TaskID: execution.TaskID(id, node, 1), Waiting: &launcher.Waiting{Code: code, Message: message}}
+	require.NoError(t, b.executions.Observe(b.ctx, []launcher.Observation{see}))
+}
+
+func TestWaitingPageShowsTheCluster(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.handedOver(t)
+	page := b.member.get(t, "/waiting")
+	page.says(t, http.StatusOK, "Nothing waits for a limit or for room.")
+	require.NotContains(t, page.body, "In the cluster")
+	queue := b.member.get(t, "/api/v1/queue").object(t, http.StatusOK)
+	require.NotContains(t, queue, "in_cluster")
+
+	told := false
+	readEvents(t, b.member, "/waiting/stream", "", func(_, _, data string) bool {
+		if strings.Contains(data, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.") {
+			return true
+		}
+		if !told && strings.Contains(data, "Nothing waits") {
+			told = true
+			b.podWaits(t, id, 0, launcher.WaitUnschedulable, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
+		}
+		return false
+	})
+	b.podWaits(t, id, 1, launcher.WaitCluster, `Post "https://10.0.0.1:6443/api": connection refused`)
+	for _, path := range []string{"/waiting", "/waiting?place=team"} {
+		page = b.member.get(t, path)
+		page.says(t, http.StatusOK, "In the cluster", "4 Insufficient nvidia.com/gpu", "UNSCHEDULABLE", "/executions/"+id.String()+"/nodes/train",
+			"two · nightly · project", "priority HIGH", "1 GPU A100", "1 pod", "The cluster&#39;s API server does not answer.", "Nothing waits for a limit. What is listed")
+		require.NotContains(t, page.body, "10.0.0.1")
+		require.NotContains(t, page.body, `aria-label="Queue"`, "no empty queue above it")
+	}
+
+	queue = b.member.get(t, "/api/v1/queue?limit=1").object(t, http.StatusOK)
+	require.Empty(t, queue["entries"])
+	require.EqualValues(t, json.Number("1"), queue["in_cluster_more"])
+	entry := queue["in_cluster"].([]any)[0].(map[string]any)
+	require.Equal(t, id.String(), entry["execution_id"])
+	require.Equal(t, auth.LocalProject.String(), entry["project_id"])
+	queue = b.member.get(t, "/api/v1/queue?place="+auth.LocalTeam.String()).object(t, http.StatusOK)
+	require.NotContains(t, queue, "in_cluster_more")
+	for _, e := range queue["in_cluster"].([]any) {
+		entry := e.(map[string]any)
+		if entry["node"] != "train" {
+			continue
+		}
+		require.Equal(t, "UNSCHEDULABLE", entry["reason"].(map[string]any)["code"])
+		require.EqualValues(t, json.Number("1"), entry["asked"].(map[string]any)["gpus"])
+		require.Equal(t, "two nightly", entry["workflow_name"].(string)+" "+entry["execution_name"].(string))
+	}
+	require.Len(t, queue["in_cluster"], 2)
+	require.Equal(t, http.StatusNotFound, b.member.get(t, "/api/v1/queue?place="+uuid.NewString()).status)
+}
