@@ -73,7 +73,7 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, auth.LocalProject, w.Project.ID)
 	require.Equal(t, fair.Amount{CPUMillis: 4000, MemoryMiB: 4096, Pods: 2}, w.Asked, "of both pods")
 	require.Equal(t, execution.Reason{Code: launcher.WaitUnschedulable, Message: "0/4 nodes are available."}, w.Reason)
-	require.WithinDuration(t, time.Now(), w.Since, 20*time.Second)
+	require.WithinDuration(t, time.Now(), w.Since, time.Minute)
 
 	b.handedOver(id, 2, 29*time.Second)
 	_, names = b.inCluster(uuid.Nil, 0)
@@ -92,8 +92,11 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 	require.Equal(t, []string{"c", "a"}, names, "what runs waits no longer")
 	b.ends(gang, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
 	require.NoError(t, b.engine.Cancel(b.ctx, id, ""))
-	_, names = b.inCluster(uuid.Nil, 0)
-	require.Empty(t, names, "what is stopped waits for nothing")
+	require.Eventually(t, func() bool {
+		_, names := b.inCluster(uuid.Nil, 0)
+		return len(names) == 0
+	}, 20*time.Second, 20*time.Millisecond, "what is told to stop waits for nothing")
+	require.Equal(t, dag.Queued, b.node(id, "a").State, "its pod is still there")
 }
 
 // handedOver says how long ago a node was handed to the cluster.
