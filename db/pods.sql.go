@@ -202,7 +202,7 @@ FROM (
     FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY ($1::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
     CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
 ) e
-JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL AND r.stop_sent_at IS NULL
+JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL
 CROSS JOIN LATERAL (
     SELECT x.name, x.reason FROM nodes x
     WHERE x.execution_id = r.execution_id AND x.node_index = r.node_index AND x.attempt = r.attempt
@@ -244,7 +244,7 @@ type ListWaitingInClusterRow struct {
 // how many there are in all; those that were handed to it first come first. What only
 // starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
 // held, of which there is little, to the executions and nodes by their keys: nodes have
-// no other index, and are many.
+// no other index, and are many. What is told to stop has another reason by then.
 func (q *Queries) ListWaitingInCluster(ctx context.Context, arg ListWaitingInClusterParams) ([]ListWaitingInClusterRow, error) {
 	rows, err := q.db.Query(ctx, listWaitingInCluster,
 		arg.Projects,

@@ -96,7 +96,9 @@ func TestWhatWaitsInTheCluster(t *testing.T) {
 		_, names := b.inCluster(uuid.Nil, 0)
 		return len(names) == 0
 	}, 20*time.Second, 20*time.Millisecond, "what is told to stop waits for nothing")
-	require.Equal(t, dag.Queued, b.node(id, "a").State, "its pod is still there")
+	n := b.node(id, "a")
+	require.Equal(t, dag.Queued, n.State, "its pod is still there")
+	require.Equal(t, execution.ReasonStopping, n.Reason.Code)
 }
 
 // handedOver says how long ago a node was handed to the cluster.

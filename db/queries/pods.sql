@@ -110,7 +110,7 @@ WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::tex
 -- how many there are in all; those that were handed to it first come first. What only
 -- starts is left out until it has done so for a while. LIMIT 1 makes it go from what is
 -- held, of which there is little, to the executions and nodes by their keys: nodes have
--- no other index, and are many.
+-- no other index, and are many. What is told to stop has another reason by then.
 SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS execution_name, e.priority, n.name AS node_name, n.reason,
     r.cpu_millis, r.memory_mib, r.gpus, r.gpu_type, r.pods, r.created_at, count(*) OVER () AS total
 FROM (
@@ -118,7 +118,7 @@ FROM (
     FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY (@projects::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
     CROSS JOIN LATERAL (SELECT y.* FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
 ) e
-JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL AND r.stop_sent_at IS NULL
+JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL
 CROSS JOIN LATERAL (
     SELECT x.name, x.reason FROM nodes x
     WHERE x.execution_id = r.execution_id AND x.node_index = r.node_index AND x.attempt = r.attempt
