@@ -73,7 +73,7 @@ func (h *Handlers) clusterLive(ctx context.Context, clock ui.Clock) (views.Clust
 	}
 	var m views.Cluster
 	if view.Cluster {
-		m, err = h.clusterOf(clock, view)
+		m = h.clusterOf(clock, view)
 	} else {
 		m, err = h.ownMachine(ctx)
 	}
@@ -82,12 +82,12 @@ func (h *Handlers) clusterLive(ctx context.Context, clock ui.Clock) (views.Clust
 }
 
 // clusterOf is a cluster as its launcher saw it last.
-func (h *Handlers) clusterOf(clock ui.Clock, view execution.ClusterView) (views.Cluster, error) {
+func (h *Handlers) clusterOf(clock ui.Clock, view execution.ClusterView) views.Cluster {
 	m := views.Cluster{Pooled: true}
 	if view.SeenAt.IsZero() {
 		m.Lead = "Nothing was read yet"
 		m.Notice = &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher does, within seconds of its start."}
-		return m, nil
+		return m
 	}
 	state := view.State
 	m.Lead = joinNote(state.Cluster, kubernetesVersion(state.Version))
@@ -105,7 +105,7 @@ func (h *Handlers) clusterOf(clock ui.Clock, view execution.ClusterView) (views.
 		m.MachinesMore = fmt.Sprintf("%s more machines, all ready or below these in trouble.", ui.Number(int64(more)))
 	}
 	h.addNamespaces(&m, state.Namespaces)
-	return m, nil
+	return m
 }
 
 func kubernetesVersion(version string) string {

@@ -204,7 +204,7 @@ func (b *bench) attempts(n int, fields string) []launcher.Attempt {
 			TaskId: id + ".0.1", ExecutionId: id, WorkflowId: id, TenantId: "bench", ProjectId: b.project.ID, Node: "bench", Attempt: 1,
 			Token: id + ".0.1", InputsJson: "{}", PodJson: fields, GraceMs: 1000, ApiEndpoint: b.config.TaskURL,
 			Work:      &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: []string{"true"}}},
-			Resources: &flowforgev1.Resources{CpuMillis: 10, MemoryMib: 16},
+			Resources: &flowforgev1.Resources{CpuMillis: 10, MemoryMib: 256},
 		}
 	}
 	return all

@@ -64,8 +64,12 @@ func fromField(name, field string) corev1.EnvVar {
 // seconds with a small share of a CPU that idles otherwise.
 const leastCPU = 1000 // millicores
 
+// leastMemory is what a container may use when it asks for less: the program that
+// is copied into the pod and runs the command takes some 30 MiB itself.
+const leastMemory = 64 // MiB
+
 // resources are what the attempt may use: requests and limits are the same, but
-// for shares of a CPU, so that a pod gets what its quota counts and is the last
+// for small shares, so that a pod gets what its quota counts and is the last
 // to be evicted.
 func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	r := b.spec.GetResources()
@@ -92,6 +96,9 @@ func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	limits := amounts.DeepCopy()
 	if n := r.GetCpuMillis(); n > 0 && n < leastCPU {
 		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(leastCPU, resource.DecimalSI)
+	}
+	if memory > 0 && memory < leastMemory {
+		limits[corev1.ResourceMemory] = *resource.NewQuantity(leastMemory<<20, resource.BinarySI)
 	}
 	return corev1.ResourceRequirements{Requests: amounts, Limits: limits}
 }
