@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube"
@@ -73,7 +75,7 @@ type bench struct {
 	placed   map[string]bool
 	ended    map[string]time.Time
 	stop     context.CancelFunc
-	unfollow func()
+	unfollow context.CancelFunc
 	done     sync.WaitGroup
 }
 
@@ -105,8 +107,8 @@ func newBench(ctx context.Context, kubeconfig string, o options, log *slog.Logge
 	return b, kube.Prepare(b.config)(ctx, b.project)
 }
 
-// follow keeps which pods have succeeded, as the server knows it of its runners: by a
-// watch of its own that is neither throttled nor counted.
+// follow keeps which pods have succeeded, as the server knows it of its runners: by an
+// informer of its own that is neither throttled nor counted.
 func (b *bench) follow(ctx context.Context) error {
 	rc, err := kube.RESTConfig(b.config.Config)
 	if err != nil {
@@ -116,26 +118,27 @@ func (b *bench) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	watch, err := api.CoreV1().Pods(b.project.Namespace).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	b.done.Go(func() {
-		for event := range watch.ResultChan() {
-			p, ok := event.Object.(*corev1.Pod)
-			if !ok || p.Status.Phase != corev1.PodSucceeded {
-				continue
-			}
-			task := p.Labels[pod.LabelTask]
-			b.mu.Lock()
-			if _, again := b.ended[task]; !again {
-				b.ended[task] = time.Now()
-			}
-			b.mu.Unlock()
-		}
+	ctx, b.unfollow = context.WithCancel(ctx)
+	pods := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithNamespace(b.project.Namespace)).Core().V1().Pods().Informer()
+	_, err = pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    b.note,
+		UpdateFunc: func(_, now any) { b.note(now) },
 	})
-	b.unfollow = watch.Stop
-	return nil
+	b.done.Go(func() { pods.RunWithContext(ctx) })
+	return err
+}
+
+// note takes what became of a pod.
+func (b *bench) note(obj any) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok || p.Status.Phase != corev1.PodSucceeded {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if task := p.Labels[pod.LabelTask]; b.ended[task].IsZero() {
+		b.ended[task] = time.Now()
+	}
 }
 
 // control runs the controller until close.
