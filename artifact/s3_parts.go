@@ -148,9 +148,20 @@ func (u *partUpload) complete(ctx context.Context, once bool) error {
 	return storeError(write(nil))
 }
 
-// abort throws the parts away; what cannot be thrown away now Sweep finds.
+// abort throws the parts away. A part that is on its way while that happens may keep
+// the upload alive, so it is asked for until the store does not know the upload any
+// more, as the documentation of S3 advises; what is left even then Sweep finds.
 func (u *partUpload) abort(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	_, _ = u.store.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.store.cfg.Bucket, Key: &u.key, UploadId: u.id})
+	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause *= 2 {
+		_, err := u.store.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.store.cfg.Bucket, Key: &u.key, UploadId: u.id})
+		if statusOf(err) == http.StatusNotFound || pause > time.Second {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
 }
