@@ -74,7 +74,8 @@ func TestASecretLeavesNoTrace(t *testing.T) {
 	for _, form := range forms {
 		require.NotContains(t, told, string(form))
 	}
-	s.stop() // what is in memory is written now
+	require.NoError(t, reader.Close()) // it would miss the server
+	s.stop()                           // what is in memory is written now
 	looked := 0
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
