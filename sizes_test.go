@@ -1,10 +1,12 @@
 package flowforge_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,6 +99,25 @@ func TestSizes(t *testing.T) {
 	}
 	if share := float64(long) / float64(functions); share > maxLong {
 		t.Errorf("%d of %d functions (%.1f %%) have more than %d lines, at most %.0f %% may", long, functions, share*100, longFunc, maxLong*100)
+	}
+}
+
+// TestSizesOfTemplates wants of templates what TestSizes wants of the rest.
+func TestSizesOfTemplates(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("views/*/*.templ")
+	own, err2 := filepath.Glob("views/*.templ")
+	if err = errors.Join(err, err2); err != nil || len(own) == 0 {
+		t.Fatalf("%d templates: %v", len(own), err)
+	}
+	for _, path := range append(own, paths...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n > maxFile {
+			t.Errorf("%s has %d lines, more than %d", path, n, maxFile)
+		}
 	}
 }
 

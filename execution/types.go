@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -157,6 +158,14 @@ const (
 	ReasonUpstream    = "UPSTREAM_FAILED" // can never run
 	ReasonHalted      = "HALTED"          // ended because the execution was cancelled or failed fast
 	ReasonStopping    = "STOPPING"        // its attempt was told to stop
+)
+
+// Codes of a Reason that launchers give for an attempt that has not begun.
+const (
+	WaitUnschedulable = launcher.WaitUnschedulable
+	WaitImage         = launcher.WaitImage
+	WaitGang          = launcher.WaitGang
+	WaitCluster       = launcher.WaitCluster
 )
 
 // Progress is what a running task says of itself.

@@ -84,17 +84,16 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 // reasonText is a reason for people: what a connection that failed said of itself is
 // left to the API and the log of the server.
 func reasonText(r *execution.Reason) string {
-	if r.Code == "CLUSTER_AWAY" {
+	if r.Code == execution.WaitCluster {
 		return "The cluster's API server does not answer. Its pod is made as soon as it does."
 	}
 	return r.Message
 }
 
 // clusterHolds reports whether a reason is one that a pod may wait with for long.
-// The codes are those of package launcher.
 func clusterHolds(code string) bool {
 	switch code {
-	case "UNSCHEDULABLE", "IMAGE_PULL", "CLUSTER_AWAY", "GANG":
+	case execution.WaitUnschedulable, execution.WaitImage, execution.WaitCluster, execution.WaitGang:
 		return true
 	}
 	return false
