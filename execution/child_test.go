@@ -122,15 +122,25 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// crasher ends the process at the n-th visit of a point.
+// crasher ends the process at the n-th visit of a point: "flush.committed:2". Visits
+// may count from the first visit of another one on, as how many batches came before
+// depends on the speed of the machine: "stop.begin>flush.committed:1".
 func crasher(text string) func(string) {
-	point, count, _ := strings.Cut(text, ":")
+	first, rest, armedLater := strings.Cut(text, ">")
+	if !armedLater {
+		rest = text
+	}
+	point, count, _ := strings.Cut(rest, ":")
 	n, _ := strconv.Atoi(count)
+	armed := !armedLater
 	var mu sync.Mutex
 	return func(at string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if at != point {
+		if armedLater && at == first {
+			armed = true
+		}
+		if !armed || at != point {
 			return
 		}
 		if n--; n <= 0 {

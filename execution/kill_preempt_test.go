@@ -15,7 +15,7 @@ import (
 // preempted, and runs again when there is room.
 func TestKillPointsOfPreemption(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"preempt.marked:1", "preempt.begin:1", "flush.committed:4"} {
+	for _, point := range []string{"preempt.marked:1", "preempt.begin:1", "preempt.begin>flush.committed:1"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			b := setupKill(t)

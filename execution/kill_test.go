@@ -309,7 +309,7 @@ func (b *killBundle) crashAt(point string, env ...string) {
 // TestKillPointsOfCancel crashes the server while an execution is being cancelled.
 func TestKillPointsOfCancel(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"cancel.committed:1", "stop.begin:1", "stop.done:1", "flush.committed:3"} {
+	for _, point := range []string{"cancel.committed:1", "stop.begin:1", "stop.done:1", "stop.begin>flush.committed:1"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			b := setupKill(t)
