@@ -131,7 +131,7 @@ func podConfig(dir string) (runner.Config, error) {
 		}
 	}
 	beside := filepath.Join(filepath.Dir(config.Executable), sdkFolder)
-	if _, err := os.Stat(beside); err == nil {
+	if _, err := os.Stat(filepath.Join(beside, "flowforge")); err == nil {
 		config.SDK = beside
 	}
 	config.Server.Client, err = taskClient()

@@ -92,7 +92,7 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 	worker.Spec.ActiveDeadlineSeconds = nil
 	for i := range worker.Spec.Containers {
 		if one := &worker.Spec.Containers[i]; one.Name == pod.Container {
-			one.Command = []string{pod.HomeDir + "/flowforge", "task", "--resident", path.Join(pod.TaskDir, residentKey), "--dir", pod.HomeDir + "/run"}
+			one.Command = append(one.Command[:1], "task", "--resident", path.Join(pod.TaskDir, residentKey), "--dir", pod.HomeDir+"/run")
 		}
 	}
 	return attempt, objects, project, nil

@@ -245,6 +245,9 @@ func (b *builder) verify(pod *corev1.Pod) error {
 		if strings.Join(c.Command, "\x00") != strings.Join(own.Command, "\x00") || len(c.Args) > 0 {
 			return patchError("The command of the container " + Container + " belongs to FlowForge; what it runs is said by the operator's code.")
 		}
+		if c.Image != own.Image {
+			return patchError("The image of the container " + Container + " is said by the operator's image.")
+		}
 		if !sameAmounts(c.Resources, own.Resources) {
 			return patchError("What the task may use is said by the operator's resources, because quotas count it.")
 		}

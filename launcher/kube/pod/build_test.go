@@ -67,6 +67,7 @@ func shapes() []shape {
 			s.Image, s.TimeoutMs, s.PreemptGraceMs, s.Resources.StorageMib = "example.org/torch:2.9", 3_600_500, 120_000, 10_240
 			s.Node, s.Traceparent = "Lauf für Köln", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 		}},
+		{name: "own_image", options: func(o *pod.Options) { o.TaskImage = "" }},
 		{name: "gpu_one_label", change: func(s *flowforgev1.AttemptSpec) {
 			s.Resources.Gpus, s.Resources.GpuType = 2, "H100"
 			s.PodJson = `{"shmSize":"8Gi","nodeSelector":{"pool":"train"}}`

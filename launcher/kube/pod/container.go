@@ -19,7 +19,7 @@ func (b *builder) container() corev1.Container {
 		Name:                     Container,
 		Image:                    b.image(),
 		ImagePullPolicy:          b.fields.ImagePullPolicy,
-		Command:                  []string{HomeDir + "/flowforge", "task", "--spec", path.Join(TaskDir, b.key), "--dir", HomeDir + "/run"},
+		Command:                  []string{b.program(), "task", "--spec", path.Join(TaskDir, b.key), "--dir", HomeDir + "/run"},
 		Env:                      b.env(),
 		EnvFrom:                  b.fields.EnvFrom,
 		Ports:                    b.fields.Ports,
@@ -34,13 +34,25 @@ func (b *builder) image() string {
 	return cmp.Or(b.spec.GetImage(), b.o.TaskImage)
 }
 
+// ownImage reports whether the attempt runs in FlowForge's own image, which has the
+// program: nothing is copied, and the pod starts a second earlier, as a kubelet looks
+// but once a second whether an init container has ended.
+func (b *builder) ownImage() bool { return b.image() == b.o.Image }
+
+// program is what runs the attempt.
+func (b *builder) program() string {
+	if b.ownImage() {
+		return b.o.Binary
+	}
+	return HomeDir + "/flowforge"
+}
+
 func (b *builder) env() []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		fromField("FLOWFORGE_POD", "metadata.name"),
 		fromField("FLOWFORGE_NAMESPACE", "metadata.namespace"),
 		fromField("FLOWFORGE_MACHINE", "spec.nodeName"),
 		{Name: "FLOWFORGE_PRIVATE_DIR", Value: PrivateDir},
-		{Name: "PYTHONPATH", Value: HomeDir + "/python"},
 	}
 	for _, file := range []struct{ name, variable string }{
 		{FileCA, "FLOWFORGE_TASK_CA"}, {FileCert, "FLOWFORGE_TASK_CERT"}, {FileKey, "FLOWFORGE_TASK_KEY"},
@@ -144,16 +156,10 @@ func (b *builder) volumes() []corev1.Volume {
 // start last and end with the task.
 func (b *builder) initContainers() []corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
-	all := []corev1.Container{{
-		Name:                     InitContainer,
-		Image:                    b.o.Image,
-		ImagePullPolicy:          b.o.Defaults.ImagePullPolicy,
-		Command:                  []string{b.o.Binary, "install", HomeDir},
-		Resources:                b.resources(false),
-		VolumeMounts:             []corev1.VolumeMount{{Name: homeVolume, MountPath: HomeDir}},
-		SecurityContext:          containerSecurity(nil),
-		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}}
+	var all []corev1.Container
+	if !b.ownImage() {
+		all = append(all, b.installer())
+	}
 	for _, c := range b.fields.InitContainers {
 		c.SecurityContext = containerSecurity(c.SecurityContext)
 		all = append(all, c)
@@ -164,6 +170,20 @@ func (b *builder) initContainers() []corev1.Container {
 		all = append(all, c)
 	}
 	return all
+}
+
+// installer copies the program into the pod of an image that lacks it.
+func (b *builder) installer() corev1.Container {
+	return corev1.Container{
+		Name:                     InitContainer,
+		Image:                    b.o.Image,
+		ImagePullPolicy:          b.o.Defaults.ImagePullPolicy,
+		Command:                  []string{b.o.Binary, "install", HomeDir},
+		Resources:                b.resources(false),
+		VolumeMounts:             []corev1.VolumeMount{{Name: homeVolume, MountPath: HomeDir}},
+		SecurityContext:          containerSecurity(nil),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
 }
 
 // gangEnv is what torch.distributed and torchrun read. One process runs in each

@@ -75,6 +75,7 @@ func TestBuildRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, words string }{
 		{"the wrapper's command", `{"podSpecPatch":"containers: [{name: task, command: [sh]}]"}`, "belongs to FlowForge"},
+		{"another image", `{"podSpecPatch":"containers: [{name: task, image: other}]"}`, "said by the operator's image"},
 		{"arguments", `{"podSpecPatch":"containers: [{name: task, args: [x]}]"}`, "belongs to FlowForge"},
 		{"more than counted", `{"podSpecPatch":"containers: [{name: task, resources: {limits: {memory: 1Ti}}}]"}`, "quotas count"},
 		{"GPUs beside the task", `{"sidecars":[{"name":"s","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}`, "GPUs"},
