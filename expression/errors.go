@@ -1,0 +1,196 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/file"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// UnknownError is the error about a name that nothing stands behind. It is wrapped in
+// an [apperr.Error]; errors.As finds it.
+type UnknownError struct {
+	Name string   // as it is written, dotted: "inputs.rat"
+	Near []string // names that do exist and look like it, best first
+}
+
+// Error says which name it is, and what may have been meant.
+func (u *UnknownError) Error() string {
+	if len(u.Near) == 0 {
+		return "there is no " + u.Name
+	}
+	return "there is no " + u.Name + ": did you mean " + strings.Join(u.Near, " or ") + "?"
+}
+
+// invalid is the error about source that readers see: cause, the place and a piece of the text.
+func invalid(source string, err error) error {
+	place, cause := "", err.Error()
+	if e, ok := errors.AsType[*file.Error](err); ok {
+		cause = e.Message
+		if e.Prev != nil {
+			cause = e.Prev.Error()
+		}
+		if e.Line > 1 {
+			place = fmt.Sprintf(" at line %d, column %d", e.Line, e.Column+1)
+		} else if e.Line == 1 {
+			place = fmt.Sprintf(" at column %d", e.Column+1)
+		}
+	}
+	return said{apperr.New(apperr.Invalid, "The expression %s is wrong%s: %s", quoted(source), place, plainWords(cause)), err}
+}
+
+// said is an error for readers with the cause that it has already put into words:
+// errors.As finds both, and the text is the reader's alone.
+type said struct {
+	reader *apperr.Error
+	cause  error
+}
+
+func (s said) Error() string   { return s.reader.Message }
+func (s said) Unwrap() []error { return []error{s.reader, s.cause} }
+
+// quoted is a text as messages show it: on one line, and not too long.
+func quoted(s string) string {
+	const longest = 80
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
+	if utf8.RuneCountInString(s) > longest {
+		s = string([]rune(s)[:longest]) + "…"
+	}
+	return "«" + s + "»"
+}
+
+// What the library says of values of the wrong kind.
+var (
+	conversion = regexp.MustCompile(`^interface conversion: interface \{\} is (\S+), not (\S+)$`)
+	operation  = regexp.MustCompile(`^invalid operation: (\S+) ?(\S*) ?(\S*)`)
+)
+
+// plainWords says a cause of the library's in the words of this product.
+func plainWords(cause string) string {
+	cause = strings.TrimPrefix(cause, "runtime error: ")
+	if m := conversion.FindStringSubmatch(cause); m != nil {
+		return "it needs " + kindOfType(m[2]) + ", and got " + kindOfType(m[1])
+	}
+	switch {
+	case strings.Contains(cause, "memory budget exceeded"):
+		return errTooMuch.Error()
+	case strings.Contains(cause, "exceeds maximum allowed nodes"):
+		return fmt.Sprintf("it has more than %d parts", MaxParts)
+	case strings.Contains(cause, "token EOF"), strings.Contains(cause, "unexpected end"):
+		return "it ends too early"
+	}
+	if m := operation.FindStringSubmatch(cause); m != nil && m[3] != "" {
+		return fmt.Sprintf("%s does not work between %s and %s", m[2], kindOfType(m[1]), kindOfType(m[3]))
+	}
+	const longest = 500
+	if len(cause) > longest {
+		cause = strings.ToValidUTF8(cause[:longest], "") + "…"
+	}
+	return strings.NewReplacer("\n", " ", "map[string]interface {}", "an object", "[]interface {}", "a list", "interface {}", "a value", helper, "").Replace(cause)
+}
+
+// kindOfType says a Go type in words of JSON.
+func kindOfType(t string) string {
+	switch t {
+	case "bool":
+		return "true or false"
+	case "string":
+		return "a text"
+	case "int", "int64", "float64", "json.Number":
+		return "a number"
+	case "nil", "<nil>":
+		return "null"
+	case "time.Time":
+		return "a date"
+	case "time.Duration":
+		return "a duration"
+	}
+	switch {
+	case strings.HasPrefix(t, "[]"):
+		return "a list"
+	case strings.HasPrefix(t, "map["):
+		return "an object"
+	}
+	return t
+}
+
+// kindOf says what v is, with the value itself when that is short.
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return fmt.Sprint(v)
+	case string:
+		return "the text " + quoted(v)
+	case int, int64, float64:
+		return fmt.Sprintf("the number %v", v)
+	}
+	return kindOfType(fmt.Sprintf("%T", v))
+}
+
+// unknown is the error about name, whose last part is not among the keys of m.
+func unknown(prefix, last string, m map[string]any) *UnknownError {
+	return &UnknownError{Name: join(prefix, last), Near: near(prefix, last, slices.Sorted(maps.Keys(m)))}
+}
+
+// near returns at most two names, of those that look most like name.
+func near(prefix, name string, names []string) []string {
+	const longest, most = 64, 200
+	if len(name) > longest {
+		return nil
+	}
+	allowed := 1 + len(name)/4
+	found := map[int][]string{}
+	for i, n := range names {
+		if i == most {
+			break
+		}
+		if len(n) > longest || max(len(n), len(name))-min(len(n), len(name)) > allowed {
+			continue
+		}
+		d := distance(strings.ToLower(n), strings.ToLower(name))
+		found[d] = append(found[d], join(prefix, n))
+	}
+	for d := range allowed + 1 {
+		if best := found[d]; len(best) > 0 {
+			return best[:min(2, len(best))]
+		}
+	}
+	return nil
+}
+
+// distance is the number of letters to change, add or take away between a and b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := corner
+			if a[i] != b[j] {
+				cost++
+			}
+			corner = row[j+1]
+			row[j+1] = min(cost, row[j]+1, corner+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// join puts a dot between two parts of a path, if there are two.
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}

@@ -1,0 +1,301 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/expr-lang/expr/checker"
+	"github.com/expr-lang/expr/compiler"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+	"github.com/expr-lang/expr/vm/runtime"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Expression is a checked text that can be evaluated, by many at once.
+type Expression struct {
+	text    string
+	dialect *dialect
+	program *vm.Program
+	refs    []Reference // one for each place
+}
+
+// Reference is something that an expression reads from its environment.
+type Reference struct {
+	Path     []string // its names from the outside in: nodes, my-op, status
+	Optional bool     // everywhere the text says what stands for it when it is not there (??, ?., == nil)
+}
+
+// String is the path with dots between the names.
+func (r Reference) String() string { return strings.Join(r.Path, ".") }
+
+// Parse reads an expression of FlowForge's own: the language of expr-lang.org
+// with asInt, asFloat, toJson and jsonpath, without now(). An error is
+// [apperr.Invalid] and says where in the text something is wrong.
+func Parse(text string) (*Expression, error) { return parse(text, native()) }
+
+// ParseArgo reads an expression as Argo has it in {{=…}}, in valueFrom.expression
+// and in retryStrategy.expression: with sprig's functions besides, and now().
+// Functions that read the environment or the network, or make or use keys, are
+// not there: env, expandenv, getHostByName, genPrivateKey, genCA, genCAWithKey,
+// genSelfSignedCert, genSelfSignedCertWithKey, genSignedCert,
+// genSignedCertWithKey, buildCustomCert, derivePassword, htpasswd, bcrypt,
+// encryptAES, decryptAES. Argo removes the first two alone.
+func ParseArgo(text string) (*Expression, error) { return parse(text, argo()) }
+
+func parse(text string, d *dialect) (e *Expression, err error) {
+	if len(text) > MaxLength {
+		return nil, apperr.New(apperr.Invalid, "The expression is %d bytes long; at most %d are allowed.", len(text), MaxLength)
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, apperr.New(apperr.Invalid, "The expression is empty.")
+	}
+	if strings.Contains(text, helper) {
+		return nil, apperr.New(apperr.Invalid, "The expression holds a NUL byte.")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			e, err = nil, invalid(text, fmt.Errorf("%v", p))
+		}
+	}()
+	config := conf.CreateNew()
+	config.MaxNodes = MaxParts
+	config.Optimize = false
+	config.WithEnv((&run{}).env())
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return nil, invalid(text, err)
+	}
+	r := &rewriter{dialect: d}
+	tree.Node = r.node(tree.Node, false)
+	if r.err != nil {
+		return nil, invalid(text, r.err.Bind(tree.Source))
+	}
+	if _, err := checker.Check(tree, config); err != nil {
+		return nil, invalid(text, err)
+	}
+	program, err := compiler.Compile(tree, config)
+	if err != nil {
+		return nil, invalid(text, err)
+	}
+	return &Expression{text: text, dialect: d, program: program, refs: r.refs}, nil
+}
+
+// String is the text.
+func (e *Expression) String() string { return e.text }
+
+// References returns what the expression reads, each once, in the order of their
+// text. A path ends before what is only known when it runs: nodes[item].status reads nodes.
+func (e *Expression) References() []Reference {
+	all := slices.Clone(e.refs)
+	slices.SortStableFunc(all, func(a, b Reference) int { return slices.Compare(a.Path, b.Path) })
+	var out []Reference
+	for _, r := range all {
+		if n := len(out); n > 0 && slices.Equal(out[n-1].Path, r.Path) {
+			out[n-1].Optional = out[n-1].Optional && r.Optional
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Names returns the references as dotted paths.
+func (e *Expression) Names() []string {
+	var names []string
+	for _, r := range e.References() {
+		names = append(names, r.String())
+	}
+	return names
+}
+
+// Bool evaluates the expression over env, which holds plain values as JSON has
+// them (numbers of any type), nested. An answer that is neither true nor false
+// is [apperr.Invalid], as is everything that goes wrong.
+func (e *Expression) Bool(env map[string]any) (bool, error) {
+	v, err := e.Value(env)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, apperr.New(apperr.Invalid, "The expression %s needs to give true or false, and gives %s.", quoted(e.text), kindOf(v))
+	}
+	return b, nil
+}
+
+// Value evaluates the expression over env and returns a plain value: nil, bool,
+// int64, float64, string, []any or map[string]any.
+func (e *Expression) Value(env map[string]any) (any, error) {
+	return e.evaluate(env, false, newMeter())
+}
+
+// evaluate runs the program. With pending a name that is not there is always an
+// [UnknownError], because it may come later.
+func (e *Expression) evaluate(env map[string]any, pending bool, m *meter) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, invalid(e.text, asError(p))
+		}
+	}()
+	r := &run{meter: m, expression: e, values: env, pending: pending, read: make([]*any, len(e.refs))}
+	machine := vm.VM{MemoryBudget: maxItems}
+	v, err = machine.Run(e.program, r.env())
+	if err != nil {
+		return nil, invalid(e.text, err)
+	}
+	return m.result(v), nil
+}
+
+// asError is what a recovered panic says.
+func asError(p any) error {
+	if err, ok := p.(error); ok {
+		return err
+	}
+	return fmt.Errorf("%v", p)
+}
+
+// run is one evaluation. Its methods are the helpers of the rewritten program.
+type run struct {
+	meter      *meter
+	expression *Expression
+	values     map[string]any
+	pending    bool
+	read       []*any // the values of references that were read before
+}
+
+func (r *run) env() map[string]any {
+	return map[string]any{
+		helperPath: r.path, helperField: r.field, helperTick: r.tick,
+		helperWeigh: r.weigh, helperCall: r.call, helperMethod: r.method,
+	}
+}
+
+// path(index) is the value of a reference.
+func (r *run) path(args ...any) any {
+	i := args[0].(int)
+	if v := r.read[i]; v != nil {
+		r.meter.spend(1)
+		return *v
+	}
+	ref := r.expression.refs[i]
+	var v any = r.values
+	for k, name := range ref.Path {
+		v = r.step(strings.Join(ref.Path[:k], "."), v, name, ref.Optional)
+	}
+	v = r.meter.normal(v, 0)
+	r.read[i] = &v
+	return v
+}
+
+// step takes the field name from v, which was found at prefix.
+func (r *run) step(prefix string, v any, name string, lenient bool) any {
+	switch of := v.(type) {
+	case map[string]any:
+		if v, ok := of[name]; ok {
+			return v
+		}
+		if lenient && !r.pending {
+			return nil
+		}
+		panic(unknown(prefix, name, of))
+	case nil:
+		if lenient {
+			return nil
+		}
+	}
+	if prefix == "" {
+		prefix = "the value"
+	}
+	panic(fmt.Errorf("%s is %s, and has no %s", prefix, kindOf(v), quoted(name)))
+}
+
+// field(value, key, lenient) is an element of a list or a field of an object.
+func (r *run) field(args ...any) any {
+	r.meter.spend(1)
+	of, key, lenient := args[0], args[1], args[2].(bool)
+	switch of := of.(type) {
+	case nil, map[string]any:
+		if name, ok := key.(string); ok {
+			if key, ok := of.(map[string]any); ok && lenient && r.pending {
+				if _, there := key[name]; !there {
+					return nil // a value that was computed gets no more fields
+				}
+			}
+			return r.step("", of, name, lenient)
+		}
+		if of == nil && lenient {
+			return nil
+		}
+	case []any:
+		if i, ok := key.(int); ok {
+			if i < 0 {
+				i += len(of)
+			}
+			if i >= 0 && i < len(of) {
+				return of[i]
+			}
+			if lenient {
+				return nil
+			}
+			panic(fmt.Errorf("the list has %d elements, and none at %d", len(of), key))
+		}
+		panic(fmt.Errorf("an element of a list is chosen by a number, not by %s", kindOf(key)))
+	}
+	return r.meter.normal(runtime.Fetch(of, key), 0)
+}
+
+// tick(parts, value) ends a turn of a loop whose body has that many parts.
+func (r *run) tick(args ...any) any {
+	r.meter.spend(args[0].(int))
+	r.meter.weigh(args[1])
+	return args[1]
+}
+
+// weigh(value) counts what reading all of value costs.
+func (r *run) weigh(args ...any) any {
+	r.meter.weigh(args[0])
+	return args[0]
+}
+
+// call(name, arguments…) calls a function of the dialect.
+func (r *run) call(args ...any) any {
+	name := args[0].(string)
+	for _, a := range args[1:] {
+		r.meter.weigh(a)
+	}
+	v, err := r.expression.dialect.functions()[name](r.meter, args[1:])
+	if err != nil {
+		if _, ok := errors.AsType[*UnknownError](err); ok || errors.Is(err, errTooMuch) || errors.Is(err, errTooDeep) {
+			panic(err)
+		}
+		panic(fmt.Errorf("%s: %w", name, err))
+	}
+	r.meter.weigh(v)
+	return v
+}
+
+// method(value, name, arguments…) calls a method of a date, a duration or a version.
+func (r *run) method(args ...any) any {
+	of, name := args[0], args[1].(string)
+	for _, a := range args[2:] {
+		r.meter.weigh(a)
+	}
+	switch of.(type) {
+	case time.Time, time.Duration, time.Month, time.Weekday, *semver.Version:
+		if m := reflect.ValueOf(of).MethodByName(name); m.IsValid() {
+			v, err := callGo(m, args[2:])
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", name, err))
+			}
+			return v
+		}
+	}
+	panic(&UnknownError{Name: "method " + name + " of " + kindOf(of)})
+}

@@ -1,0 +1,129 @@
+package expression
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+)
+
+// The limits of one text and of one evaluation.
+const (
+	MaxLength = 16 << 10  // bytes of an expression or a condition
+	MaxParts  = 2_000     // parts (operators, names, literals) of an expression
+	MaxSteps  = 2_000_000 // steps of an evaluation: a part that ran, an element or 16 bytes of text that were touched
+	maxDepth  = 100       // lists and objects inside one another
+	maxItems  = 1_000_000 // elements of the lists that an evaluation makes
+)
+
+const bytesPerStep = 16
+
+var (
+	errTooMuch = errors.New("it does too much work: more than 2,000,000 steps; use shorter lists or texts")
+	errTooDeep = errors.New("a value has more than 100 lists or objects inside one another")
+)
+
+// meter counts what an evaluation may still do.
+type meter struct{ left int }
+
+func newMeter() *meter { return &meter{left: MaxSteps} }
+
+// spend takes n steps. It panics when there are no n left: it is called in the
+// middle of what libraries do, and the evaluation that began it recovers.
+func (m *meter) spend(n int) {
+	if n < 0 || n > m.left {
+		m.left = 0
+		panic(errTooMuch)
+	}
+	m.left -= n
+}
+
+// text takes the steps of n bytes of text.
+func (m *meter) text(n int) {
+	if n < 0 {
+		m.spend(-1)
+	}
+	m.spend(1 + n/bytesPerStep)
+}
+
+// product takes the steps of a text of a times b bytes, which may be more than an int holds.
+func (m *meter) product(a, b int) {
+	a, b = max(a, 0), max(b, 0)
+	if b > 0 && a > MaxSteps*bytesPerStep/b {
+		m.spend(-1)
+	}
+	m.text(a * b)
+}
+
+// weigh takes the steps of reading all of v. What is shared is counted as often
+// as it is reached, since whoever prints or compares v walks it in the same way.
+func (m *meter) weigh(v any) { m.weighAt(v, 0) }
+
+func (m *meter) weighAt(v any, depth int) {
+	if depth > maxDepth {
+		panic(errTooDeep)
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int64, float64:
+		m.spend(1)
+	case string:
+		m.text(len(v))
+	case []byte:
+		m.text(len(v))
+	case []int:
+		m.spend(1 + len(v))
+	case []float64:
+		m.spend(1 + len(v))
+	case []any:
+		m.spend(1)
+		for _, e := range v {
+			m.weighAt(e, depth+1)
+		}
+	case map[string]any:
+		m.spend(1)
+		for k, e := range v {
+			m.text(len(k))
+			m.weighAt(e, depth+1)
+		}
+	default:
+		m.weighOther(v, depth)
+	}
+}
+
+// weighOther weighs the kinds of values that only functions of libraries make.
+func (m *meter) weighOther(v any, depth int) {
+	m.spend(1)
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := range r.Len() {
+			m.weighAt(r.Index(i).Interface(), depth+1)
+		}
+	case reflect.Map:
+		for it := r.MapRange(); it.Next(); {
+			m.weighAt(it.Key().Interface(), depth+1)
+			m.weighAt(it.Value().Interface(), depth+1)
+		}
+	case reflect.String:
+		m.text(r.Len())
+	}
+}
+
+// indented takes the steps of printing v with two spaces per level.
+func (m *meter) indented(v any, depth int) {
+	m.product(depth, 2)
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			m.indented(e, depth+1)
+		}
+	case map[string]any:
+		for _, e := range v {
+			m.indented(e, depth+1)
+		}
+	}
+}
+
+// pieces takes the steps of cutting s at every sep.
+func (m *meter) pieces(s, sep string) {
+	m.spend(2 * (strings.Count(s, sep) + 1))
+}

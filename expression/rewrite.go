@@ -1,0 +1,245 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+)
+
+// What a rewritten program calls while it runs. No name in a text can begin with
+// NUL, so nobody else calls them.
+const (
+	helper       = "\x00"
+	helperPath   = helper + "path"   // a name of the environment
+	helperField  = helper + "field"  // a field of a value that was computed
+	helperTick   = helper + "tick"   // the end of one turn of a loop
+	helperWeigh  = helper + "weigh"  // a value that something is about to read
+	helperCall   = helper + "call"   // a function of the dialect
+	helperMethod = helper + "method" // a method of a date, a duration or a version
+)
+
+// rewriter turns the tree of a text into one that counts its steps: loops call
+// tick, what reads whole values weighs them first, and whatever could make much
+// from little is replaced by a bounded function.
+type rewriter struct {
+	dialect *dialect
+	refs    []Reference
+	vars    []string // names that let has declared
+	parts   int
+	err     *file.Error
+}
+
+// fail notes the first thing that is wrong, at n.
+func (r *rewriter) fail(n ast.Node, err error) ast.Node {
+	if r.err == nil {
+		r.err = &file.Error{Location: n.Location(), Message: err.Error(), Prev: err}
+	}
+	return n
+}
+
+// call makes a call of a helper at the place of n.
+func call(n ast.Node, name string, args ...ast.Node) ast.Node {
+	callee := &ast.IdentifierNode{Value: name}
+	node := &ast.CallNode{Callee: callee, Arguments: args}
+	callee.SetLocation(n.Location())
+	node.SetLocation(n.Location())
+	for _, a := range args {
+		if a.Location() == (file.Location{}) {
+			a.SetLocation(n.Location())
+		}
+	}
+	return node
+}
+
+// node rewrites n. In a lenient place (left of ??, compared with nil, behind ?.)
+// a name that is not there stands for nil.
+func (r *rewriter) node(n ast.Node, lenient bool) ast.Node {
+	r.parts++
+	switch n := n.(type) {
+	case *ast.IdentifierNode, *ast.MemberNode:
+		return r.member(n, lenient)
+	case *ast.ChainNode:
+		return r.node(n.Node, true)
+	case *ast.UnaryNode:
+		n.Node = r.node(n.Node, false)
+	case *ast.BinaryNode:
+		return r.binary(n)
+	case *ast.CallNode:
+		return r.call(n)
+	case *ast.BuiltinNode:
+		return r.builtin(n)
+	case *ast.PredicateNode:
+		before := r.parts
+		body := r.node(n.Node, false)
+		n.Node = call(n, helperTick, &ast.IntegerNode{Value: r.parts - before}, body)
+	case *ast.SliceNode:
+		n.Node = r.node(n.Node, false)
+		if n.From != nil {
+			n.From = r.node(n.From, false)
+		}
+		if n.To != nil {
+			n.To = r.node(n.To, false)
+		}
+	case *ast.ConditionalNode:
+		n.Cond, n.Exp1, n.Exp2 = r.node(n.Cond, false), r.node(n.Exp1, lenient), r.node(n.Exp2, lenient)
+	case *ast.VariableDeclaratorNode:
+		n.Value = r.node(n.Value, false)
+		r.vars = append(r.vars, n.Name)
+		n.Expr = r.node(n.Expr, lenient)
+		r.vars = r.vars[:len(r.vars)-1]
+	case *ast.SequenceNode:
+		r.all(n.Nodes)
+	case *ast.ArrayNode:
+		r.all(n.Nodes)
+	case *ast.MapNode:
+		r.all(n.Pairs)
+	case *ast.PairNode:
+		n.Key, n.Value = r.node(n.Key, false), r.node(n.Value, false)
+	}
+	return n
+}
+
+func (r *rewriter) all(nodes []ast.Node) {
+	for i, n := range nodes {
+		nodes[i] = r.node(n, false)
+	}
+}
+
+// member rewrites names and what is taken from values: as much of a.b["c"] as is
+// written out becomes one reference.
+func (r *rewriter) member(n ast.Node, lenient bool) ast.Node {
+	if path, ok := r.path(n); ok {
+		n = first(n)
+		if path[0] == "$env" || path[0] == "sprig" && r.dialect.sprig {
+			return r.fail(n, fmt.Errorf("%s is no value of its own", path[0]))
+		}
+		r.refs = append(r.refs, Reference{Path: path, Optional: lenient})
+		return call(n, helperPath, &ast.IntegerNode{Value: len(r.refs) - 1})
+	}
+	m, ok := n.(*ast.MemberNode)
+	if !ok {
+		return n // declared by let
+	}
+	lenient = lenient || m.Optional
+	return call(n, helperField, r.node(m.Node, lenient), r.node(m.Property, false), &ast.BoolNode{Value: lenient})
+}
+
+// path returns the names of n when n is a name of the environment with fields that are written out.
+func (r *rewriter) path(n ast.Node) ([]string, bool) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return []string{n.Value}, !slices.Contains(r.vars, n.Value)
+	case *ast.MemberNode:
+		field, ok := n.Property.(*ast.StringNode)
+		if !ok || n.Optional {
+			return nil, false
+		}
+		if path, ok := r.path(n.Node); ok {
+			r.parts++
+			return append(path, field.Value), true
+		}
+	}
+	return nil, false
+}
+
+// first is the name that a reference begins with: the place that errors show.
+func first(n ast.Node) ast.Node {
+	for {
+		m, ok := n.(*ast.MemberNode)
+		if !ok {
+			return n
+		}
+		n = m.Node
+	}
+}
+
+func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
+	lenient := false
+	switch n.Operator {
+	case "==", "!=":
+		_, left := n.Left.(*ast.NilNode)
+		_, right := n.Right.(*ast.NilNode)
+		lenient = left || right
+	case "??":
+		n.Left, n.Right = r.node(n.Left, true), r.node(n.Right, false)
+		return n
+	}
+	n.Left, n.Right = r.node(n.Left, lenient), r.node(n.Right, lenient)
+	switch n.Operator {
+	case "matches", "..":
+		return call(n, helperCall, &ast.StringNode{Value: n.Operator}, n.Left, n.Right)
+	case "+", "==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith":
+		n.Left, n.Right = weighed(n.Left), weighed(n.Right)
+	}
+	return n
+}
+
+// weighed makes n count its size when it is not a short constant.
+func weighed(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
+		return n
+	}
+	return call(n, helperWeigh, n)
+}
+
+// call rewrites a call of a function or a method by its name.
+func (r *rewriter) call(n *ast.CallNode) ast.Node {
+	r.all(n.Arguments)
+	switch callee := n.Callee.(type) {
+	case *ast.IdentifierNode:
+		return r.function(n, callee.Value)
+	case *ast.MemberNode:
+		name, ok := callee.Property.(*ast.StringNode)
+		if !ok {
+			break
+		}
+		if of, ok := callee.Node.(*ast.IdentifierNode); ok && of.Value == "sprig" && r.dialect.sprig {
+			return r.function(n, "sprig."+name.Value)
+		}
+		args := append([]ast.Node{r.node(callee.Node, false), name}, n.Arguments...)
+		return call(n, helperMethod, args...)
+	}
+	return r.fail(n, fmt.Errorf("only functions can be called, by their names"))
+}
+
+// function makes the call of the dialect's function name.
+func (r *rewriter) function(n *ast.CallNode, name string) ast.Node {
+	if why, ok := removed()[name]; ok {
+		return r.fail(n, fmt.Errorf("the function %s is not there, because %s", name, why))
+	}
+	if _, ok := r.dialect.functions()[name]; !ok {
+		return r.fail(n, &UnknownError{Name: "function " + name, Near: near("", name, slices.Sorted(maps.Keys(r.dialect.functions())))})
+	}
+	return call(n, helperCall, append([]ast.Node{&ast.StringNode{Value: name}}, n.Arguments...)...)
+}
+
+// builtin rewrites a call of a function that the language itself has. Loops count
+// their turns; all others read their arguments, at most in time that grows as these do.
+func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
+	if n.Name == "now" && !r.dialect.clock {
+		return r.fail(n, fmt.Errorf("now() is not there, because a decision must be the same when it is made again"))
+	}
+	loop := false
+	for i, a := range n.Arguments {
+		_, is := a.(*ast.PredicateNode)
+		loop = loop || is
+		n.Arguments[i] = r.node(a, n.Name == "get" && i == 0)
+	}
+	if _, ok := r.dialect.functions()[n.Name]; ok {
+		return call(n, helperCall, append([]ast.Node{&ast.StringNode{Value: n.Name}}, n.Arguments...)...)
+	}
+	switch n.Name {
+	case "len", "first", "last", "get", "type":
+		return n // they look at one element at most
+	}
+	for i, a := range n.Arguments {
+		if _, is := a.(*ast.PredicateNode); !is && !(loop && i == 0) {
+			n.Arguments[i] = weighed(a)
+		}
+	}
+	return n
+}

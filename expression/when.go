@@ -1,0 +1,137 @@
+package expression
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/casbin/govaluate"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// When evaluates a condition of Argo's whose tags have been replaced:
+// `heads == tails`, `"{{x}}" == 'a'`, `3 > 2 && (a != b)`, `'a' in ('a', 'b')`,
+// `status =~ "Fail.*"`. A word without quotes is a text. Texts that look like
+// dates are compared as dates, and numbers are numbers, as in Argo.
+func When(text string) (value bool, err error) {
+	if len(text) > MaxLength {
+		return false, apperr.New(apperr.Invalid, "The condition is %d bytes long; at most %d are allowed.", len(text), MaxLength)
+	}
+	if strings.TrimSpace(text) == "" {
+		return false, apperr.New(apperr.Invalid, "The condition is empty.")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			value, err = false, conditionError(text, asError(p))
+		}
+	}()
+	if err := checkCondition(text); err != nil {
+		return false, conditionError(text, err)
+	}
+	parsed, err := govaluate.NewEvaluableExpression(text)
+	if err != nil {
+		return false, conditionError(text, err)
+	}
+	tokens := parsed.Tokens()
+	for i, t := range tokens {
+		switch t.Kind {
+		case govaluate.VARIABLE:
+			tokens[i].Kind = govaluate.STRING
+		case govaluate.ACCESSOR:
+			return false, conditionError(text, fmt.Errorf("the text %v has dots; write it in quotes", strings.Join(t.Value.([]string), ".")))
+		}
+	}
+	if parsed, err = govaluate.NewEvaluableExpressionFromTokens(tokens); err != nil {
+		return false, conditionError(text, err)
+	}
+	got, err := parsed.Evaluate(nil)
+	if err != nil {
+		return false, conditionError(text, err)
+	}
+	b, ok := got.(bool)
+	if !ok {
+		return false, apperr.New(apperr.Invalid, "The condition %s needs to give true or false, and gives %s.", quoted(text), kindOf(got))
+	}
+	return b, nil
+}
+
+// The limits of a condition: brackets inside one another, and states of all its patterns together.
+const (
+	maxBrackets = 100
+	maxWhen     = 2_000
+)
+
+// checkCondition walks a condition once, before the library does: brackets are
+// not too deep, and when it matches patterns, no text in it is a pattern that
+// grows without measure.
+func checkCondition(text string) error {
+	var (
+		literals []string
+		depth    int
+		matching bool
+	)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\'', '"', '[':
+			end, literal := literalEnd(text, i)
+			literals = append(literals, literal)
+			i = end
+		case '(':
+			if depth++; depth > maxBrackets {
+				return fmt.Errorf("it has more than %d brackets inside one another", maxBrackets)
+			}
+		case ')':
+			depth--
+		case '~':
+			matching = matching || i > 0 && (text[i-1] == '=' || text[i-1] == '!')
+		}
+	}
+	if !matching {
+		return nil
+	}
+	total, m := 0, newMeter()
+	for _, l := range literals {
+		// A text that is no pattern may stand left of =~; the library says when it stands right of it.
+		_, n, err := m.pattern(l)
+		if err == nil {
+			total += n
+		} else if !strings.Contains(err.Error(), "is no pattern") {
+			return err
+		}
+	}
+	if total > maxWhen {
+		return fmt.Errorf("its patterns have more than %d states", maxWhen)
+	}
+	return nil
+}
+
+// literalEnd returns where the literal that begins at i ends, and what it holds.
+// The library ends every literal at any kind of quote, so each kind ends it here.
+func literalEnd(text string, i int) (int, string) {
+	closes := `'"`
+	if text[i] == '[' {
+		closes = "]"
+	}
+	var b strings.Builder
+	for k := i + 1; k < len(text); k++ {
+		if text[k] == '\\' && k+1 < len(text) {
+			k++
+		} else if strings.IndexByte(closes, text[k]) >= 0 {
+			return k, b.String()
+		}
+		b.WriteByte(text[k])
+	}
+	return len(text), b.String()
+}
+
+// conditionError is the error about a condition, with what to do where that is known.
+func conditionError(text string, err error) error {
+	cause := strings.TrimSpace(err.Error())
+	hint := ""
+	for _, sign := range []string{"invalid token", "cannot transition token", "unclosed", "hanging accessor", "unable to parse numeric", "unexpected end"} {
+		if strings.Contains(strings.ToLower(cause), sign) {
+			hint = `; a text that is more than one plain word needs quotes, as in "{{tag}}" == "some text"`
+			break
+		}
+	}
+	return said{apperr.New(apperr.Invalid, "The condition %s cannot be evaluated: %s%s", quoted(text), cause, hint), err}
+}

@@ -1,0 +1,103 @@
+package expression
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`heads == tails`:                     false,
+		`heads == heads`:                     true,
+		`heads != tails`:                     true,
+		`"a" == 'a'`:                         true,
+		`'a b' == "a b"`:                     true,
+		`3 > 2`:                              true,
+		`3 == 3.0`:                           true,
+		`"3" == 3`:                           false,
+		`a != b && (c == d)`:                 false,
+		`a != b || (c == d)`:                 true,
+		`true`:                               true,
+		`false`:                              false,
+		`!false`:                             true,
+		`true == true`:                       true,
+		`'a' in ('a','b')`:                   true,
+		`c in ('a','b')`:                     false,
+		`Failed =~ "^Fa"`:                    true,
+		`"Succeeded" !~ "^Fa"`:               true,
+		`heads == tails || x == x`:           true,
+		`(1 + 2) * 2 == 6`:                   true,
+		`7 % 2 == 1`:                         true,
+		`"2026-01-02" < "2026-01-03"`:        true,
+		`[flip coin] == "flip coin"`:         true,
+		`"" == ""`:                           true,
+		`1 <= 1 && 2 >= 1`:                   true,
+		`0x10 == 16`:                         true,
+		`true && !(a == b)`:                  true,
+		`"it \"quotes\"" == 'it \"quotes\"'`: true,
+		`-1 < 0`:                             true,
+		`Succeeded == Succeeded && 10 > 9`:   true,
+		`a == b ? false : true`:              true,
+		`"grüße" == "grüße"`:                 true,
+	} {
+		if got, err := When(text); err != nil || got != want {
+			t.Errorf("%s = %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestConditionsWithTags(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{{steps.flip-coin.outputs.result}} == heads`:            true,
+		`"{{steps.flip-coin.outputs.result}}" == "tails"`:        false,
+		`{{steps.generate.outputs.parameters.num}} > 0`:          true,
+		`{{=asInt(inputs.parameters.x) > 2}}`:                    true,
+		`{{=tasks['a-b'].outputs.result == "heads"}}`:            false,
+		`{{=tasks['a-b'].status}} == Succeeded && {{item}} != x`: true,
+	} {
+		replaced, err := scope().RenderString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := When(replaced); err != nil || got != want {
+			t.Errorf("%s = %v, %v", replaced, got, err)
+		}
+	}
+}
+
+func TestWrongConditions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		``:                                "is empty",
+		`heads`:                           "needs to give true or false, and gives the text «heads»",
+		`3`:                               "gives the number 3",
+		`a b == c`:                        "needs quotes",
+		`my-step == x`:                    "",
+		`1.2.3 == 1.2.3`:                  "needs quotes",
+		`v1.2 == v1.2`:                    "the text v1.2 has dots; write it in quotes",
+		`a === b`:                         "needs quotes",
+		`{{steps.a.outputs.result}} == x`: "needs quotes",
+		`(a == b`:                         "unbalanced parenthesis",
+		`"a == b`:                         "unclosed string literal; a text",
+		`a == `:                           "unexpected end",
+		`a > 3`:                           "",
+		`x =~ "("`:                        "missing closing )",
+		`x =~`:                            "",
+		`foo("x") == "x"`:                 "",
+		`true && 1`:                       "",
+		strings.Repeat("(", 200) + "true" + strings.Repeat(")", 200): "more than 100 brackets",
+		strings.Repeat("a", MaxLength+1):                             "at most 16384",
+		`x =~ "` + strings.Repeat("(abcdefgh", 50) + `{1000}"`:       "",
+		`x =~ "` + strings.Repeat("abcdefgh", 50) + `{1000}x{1000}"`: "more than",
+		`x =~ "((a{100}){10}){10}"`:                                  "",
+	} {
+		got, err := When(text)
+		if err == nil || !strings.Contains(err.Error(), want) || apperr.CodeOf(err) != apperr.Invalid {
+			t.Errorf("%s = %v, %v; want %s", quoted(text), got, err, want)
+		}
+	}
+}
