@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/file"
@@ -42,7 +43,22 @@ func invalid(source string, err error) error {
 			place = fmt.Sprintf(" at column %d", e.Column+1)
 		}
 	}
-	return said{apperr.New(apperr.Invalid, "The expression %s is wrong%s: %s", quoted(source), place, plainWords(cause)), err}
+	return refuse(err, "The expression %s is wrong%s: %s", quoted(source), place, plainWords(cause))
+}
+
+// refuse is an error for readers, on one line, that keeps its cause.
+func refuse(cause error, format string, args ...any) error {
+	return said{&apperr.Error{Code: apperr.Invalid, Message: visible(fmt.Sprintf(format, args...))}, cause}
+}
+
+// visible is s with a sign for each character that does not print.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // said is an error for readers with the cause that it has already put into words:
@@ -58,7 +74,7 @@ func (s said) Unwrap() []error { return []error{s.reader, s.cause} }
 // quoted is a text as messages show it: on one line, and not too long.
 func quoted(s string) string {
 	const longest = 80
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
+	s = visible(strings.Join(strings.Fields(s), " "))
 	if utf8.RuneCountInString(s) > longest {
 		s = string([]rune(s)[:longest]) + "…"
 	}

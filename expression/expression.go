@@ -23,7 +23,7 @@ type Expression struct {
 	text    string
 	dialect *dialect
 	program *vm.Program
-	refs    []Reference // one for each place
+	refs    []reading // one for each place
 }
 
 // Reference is something that an expression reads from its environment.
@@ -46,7 +46,9 @@ func Parse(text string) (*Expression, error) { return parse(text, native()) }
 // not there: env, expandenv, getHostByName, genPrivateKey, genCA, genCAWithKey,
 // genSelfSignedCert, genSelfSignedCertWithKey, genSignedCert,
 // genSignedCertWithKey, buildCustomCert, derivePassword, htpasswd, bcrypt,
-// encryptAES, decryptAES. Argo removes the first two alone.
+// encryptAES, decryptAES; nor is randBytes. Argo removes the first two alone.
+// As in Argo a name that is not there is nil beside ==, != and in; elsewhere it
+// is an error, of which Argo's own words say less.
 func ParseArgo(text string) (*Expression, error) { return parse(text, argo()) }
 
 func parse(text string, d *dialect) (e *Expression, err error) {
@@ -73,7 +75,7 @@ func parse(text string, d *dialect) (e *Expression, err error) {
 		return nil, invalid(text, err)
 	}
 	r := &rewriter{dialect: d}
-	tree.Node = r.node(tree.Node, false)
+	tree.Node = r.node(tree.Node, demanded)
 	if r.err != nil {
 		return nil, invalid(text, r.err.Bind(tree.Source))
 	}
@@ -94,14 +96,14 @@ func (e *Expression) String() string { return e.text }
 // text. A path ends before what is only known when it runs: nodes[item].status reads nodes.
 func (e *Expression) References() []Reference {
 	all := slices.Clone(e.refs)
-	slices.SortStableFunc(all, func(a, b Reference) int { return slices.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(all, func(a, b reading) int { return slices.Compare(a.path, b.path) })
 	var out []Reference
 	for _, r := range all {
-		if n := len(out); n > 0 && slices.Equal(out[n-1].Path, r.Path) {
-			out[n-1].Optional = out[n-1].Optional && r.Optional
+		if n := len(out); n > 0 && slices.Equal(out[n-1].Path, r.path) {
+			out[n-1].Optional = out[n-1].Optional && r.need == dispensed
 			continue
 		}
-		out = append(out, r)
+		out = append(out, Reference{Path: slices.Clone(r.path), Optional: r.need == dispensed})
 	}
 	return out
 }
@@ -186,16 +188,16 @@ func (r *run) path(args ...any) any {
 	}
 	ref := r.expression.refs[i]
 	var v any = r.values
-	for k, name := range ref.Path {
-		v = r.step(strings.Join(ref.Path[:k], "."), v, name, ref.Optional)
+	for k, name := range ref.path {
+		v = r.step(ref.path[:k], v, name, ref.need != demanded)
 	}
 	v = r.meter.normal(v, 0)
 	r.read[i] = &v
 	return v
 }
 
-// step takes the field name from v, which was found at prefix.
-func (r *run) step(prefix string, v any, name string, lenient bool) any {
+// step takes the field name from v, which was found at path.
+func (r *run) step(path []string, v any, name string, lenient bool) any {
 	switch of := v.(type) {
 	case map[string]any:
 		if v, ok := of[name]; ok {
@@ -204,14 +206,15 @@ func (r *run) step(prefix string, v any, name string, lenient bool) any {
 		if lenient && !r.pending {
 			return nil
 		}
-		panic(unknown(prefix, name, of))
+		panic(unknown(strings.Join(path, "."), name, of))
 	case nil:
 		if lenient {
 			return nil
 		}
 	}
-	if prefix == "" {
-		prefix = "the value"
+	prefix := "the value"
+	if len(path) > 0 {
+		prefix = strings.Join(path, ".")
 	}
 	panic(fmt.Errorf("%s is %s, and has no %s", prefix, kindOf(v), quoted(name)))
 }
@@ -228,7 +231,7 @@ func (r *run) field(args ...any) any {
 					return nil // a value that was computed gets no more fields
 				}
 			}
-			return r.step("", of, name, lenient)
+			return r.step(nil, of, name, lenient)
 		}
 		if of == nil && lenient {
 			return nil

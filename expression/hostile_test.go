@@ -199,7 +199,17 @@ func TestHostileTemplatesEnd(t *testing.T) {
 			t.Errorf("%s is no error", name)
 		}
 	}
-	for _, text := range []string{strings.Repeat("{{", 100_000), strings.Repeat("{{=", 1000) + "}}", strings.Repeat("}}", 100_000), strings.Repeat("{{=(}}", 9_000)} {
+	if _, err := (Scope{Partial: true}).RenderString(strings.Repeat("{{={}}"+strings.Repeat(" ", 2_000), 1_900)); !errors.Is(err, errTooMuch) {
+		t.Errorf("long expressions: %v", err)
+	}
+	list := make([]any, 50_000)
+	for i := range list {
+		list[i] = "{{=(}}"
+	}
+	if _, err := (Scope{Partial: true}).RenderValue(list); !errors.Is(err, errTooMuch) {
+		t.Errorf("many expressions: %v", err)
+	}
+	for _, text := range []string{strings.Repeat("{{", 100_000), strings.Repeat("{{=", 1000) + "}}", strings.Repeat("}}", 100_000), strings.Repeat("{{=(}}", 900)} {
 		if got, err := (Scope{Partial: true}).RenderString(text); err != nil || got != text {
 			t.Errorf("%.20s…: %v", text, err)
 		}

@@ -254,13 +254,13 @@ func (s *step) filter(m *meter, rest string) (string, error) {
 		}
 		text.WriteByte(c)
 		if depth == 0 && quote == 0 {
+			m.spend(20 * len(rest))
 			e, err := parse(text.String(), &dialect{functions: basic})
 			if err != nil {
 				return "", err
 			}
 			s.plural = true
 			s.selectors = append(s.selectors, where(e))
-			m.spend(10 * len(rest))
 			return rest[i+1:], nil
 		}
 	}

@@ -37,6 +37,16 @@ func (m *meter) spend(n int) {
 	m.left -= n
 }
 
+// parsing takes the steps of reading n bytes of a program, and reports whether there were enough.
+func (m *meter) parsing(n int) bool {
+	const base, perByte = 50, 2
+	if n > (m.left-base)/perByte {
+		return false
+	}
+	m.left -= base + perByte*n
+	return true
+}
+
 // text takes the steps of n bytes of text.
 func (m *meter) text(n int) {
 	if n < 0 {

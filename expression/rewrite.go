@@ -26,10 +26,25 @@ const (
 // from little is replaced by a bounded function.
 type rewriter struct {
 	dialect *dialect
-	refs    []Reference
+	refs    []reading
 	vars    []string // names that let has declared
 	parts   int
 	err     *file.Error
+}
+
+// need says what a place does with a name that is not there.
+type need int
+
+const (
+	demanded  need = iota // it is an error
+	forgiven              // it is nil, as Argo has it in comparisons; a check before the run still asks for it
+	dispensed             // it is nil, since the text says what to do then: ??, ?., == nil
+)
+
+// reading is one place that reads from the environment.
+type reading struct {
+	path []string
+	need need
 }
 
 // fail notes the first thing that is wrong, at n.
@@ -54,17 +69,16 @@ func call(n ast.Node, name string, args ...ast.Node) ast.Node {
 	return node
 }
 
-// node rewrites n. In a lenient place (left of ??, compared with nil, behind ?.)
-// a name that is not there stands for nil.
-func (r *rewriter) node(n ast.Node, lenient bool) ast.Node {
+// node rewrites n, which stands in a place that needs its names as need says.
+func (r *rewriter) node(n ast.Node, need need) ast.Node {
 	r.parts++
 	switch n := n.(type) {
 	case *ast.IdentifierNode, *ast.MemberNode:
-		return r.member(n, lenient)
+		return r.member(n, need)
 	case *ast.ChainNode:
-		return r.node(n.Node, true)
+		return r.node(n.Node, dispensed)
 	case *ast.UnaryNode:
-		n.Node = r.node(n.Node, false)
+		n.Node = r.node(n.Node, demanded)
 	case *ast.BinaryNode:
 		return r.binary(n)
 	case *ast.CallNode:
@@ -73,22 +87,22 @@ func (r *rewriter) node(n ast.Node, lenient bool) ast.Node {
 		return r.builtin(n)
 	case *ast.PredicateNode:
 		before := r.parts
-		body := r.node(n.Node, false)
+		body := r.node(n.Node, demanded)
 		n.Node = call(n, helperTick, &ast.IntegerNode{Value: r.parts - before}, body)
 	case *ast.SliceNode:
-		n.Node = r.node(n.Node, false)
+		n.Node = r.node(n.Node, demanded)
 		if n.From != nil {
-			n.From = r.node(n.From, false)
+			n.From = r.node(n.From, demanded)
 		}
 		if n.To != nil {
-			n.To = r.node(n.To, false)
+			n.To = r.node(n.To, demanded)
 		}
 	case *ast.ConditionalNode:
-		n.Cond, n.Exp1, n.Exp2 = r.node(n.Cond, false), r.node(n.Exp1, lenient), r.node(n.Exp2, lenient)
+		n.Cond, n.Exp1, n.Exp2 = r.node(n.Cond, demanded), r.node(n.Exp1, need), r.node(n.Exp2, need)
 	case *ast.VariableDeclaratorNode:
-		n.Value = r.node(n.Value, false)
+		n.Value = r.node(n.Value, demanded)
 		r.vars = append(r.vars, n.Name)
-		n.Expr = r.node(n.Expr, lenient)
+		n.Expr = r.node(n.Expr, need)
 		r.vars = r.vars[:len(r.vars)-1]
 	case *ast.SequenceNode:
 		r.all(n.Nodes)
@@ -97,34 +111,37 @@ func (r *rewriter) node(n ast.Node, lenient bool) ast.Node {
 	case *ast.MapNode:
 		r.all(n.Pairs)
 	case *ast.PairNode:
-		n.Key, n.Value = r.node(n.Key, false), r.node(n.Value, false)
+		n.Key, n.Value = r.node(n.Key, demanded), r.node(n.Value, demanded)
 	}
 	return n
 }
 
 func (r *rewriter) all(nodes []ast.Node) {
 	for i, n := range nodes {
-		nodes[i] = r.node(n, false)
+		nodes[i] = r.node(n, demanded)
 	}
 }
 
 // member rewrites names and what is taken from values: as much of a.b["c"] as is
 // written out becomes one reference.
-func (r *rewriter) member(n ast.Node, lenient bool) ast.Node {
+func (r *rewriter) member(n ast.Node, need need) ast.Node {
 	if path, ok := r.path(n); ok {
 		n = first(n)
 		if path[0] == "$env" || path[0] == "sprig" && r.dialect.sprig {
 			return r.fail(n, fmt.Errorf("%s is no value of its own", path[0]))
 		}
-		r.refs = append(r.refs, Reference{Path: path, Optional: lenient})
+		r.refs = append(r.refs, reading{path: path, need: need})
 		return call(n, helperPath, &ast.IntegerNode{Value: len(r.refs) - 1})
 	}
 	m, ok := n.(*ast.MemberNode)
 	if !ok {
 		return n // declared by let
 	}
-	lenient = lenient || m.Optional
-	return call(n, helperField, r.node(m.Node, lenient), r.node(m.Property, false), &ast.BoolNode{Value: lenient})
+	if m.Optional {
+		need = dispensed
+	}
+	lenient := need != demanded || r.dialect.sprig // Argo has nil for every field that a value of no name lacks
+	return call(n, helperField, r.node(m.Node, need), r.node(m.Property, demanded), &ast.BoolNode{Value: lenient})
 }
 
 // path returns the names of n when n is a name of the environment with fields that are written out.
@@ -157,17 +174,22 @@ func first(n ast.Node) ast.Node {
 }
 
 func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
-	lenient := false
+	need := demanded
 	switch n.Operator {
-	case "==", "!=":
+	case "==", "!=", "in":
+		if r.dialect.sprig {
+			need = forgiven
+		}
 		_, left := n.Left.(*ast.NilNode)
 		_, right := n.Right.(*ast.NilNode)
-		lenient = left || right
+		if left || right {
+			need = dispensed
+		}
 	case "??":
-		n.Left, n.Right = r.node(n.Left, true), r.node(n.Right, false)
+		n.Left, n.Right = r.node(n.Left, dispensed), r.node(n.Right, demanded)
 		return n
 	}
-	n.Left, n.Right = r.node(n.Left, lenient), r.node(n.Right, lenient)
+	n.Left, n.Right = r.node(n.Left, need), r.node(n.Right, need)
 	switch n.Operator {
 	case "matches", "..":
 		return call(n, helperCall, &ast.StringNode{Value: n.Operator}, n.Left, n.Right)
@@ -200,7 +222,7 @@ func (r *rewriter) call(n *ast.CallNode) ast.Node {
 		if of, ok := callee.Node.(*ast.IdentifierNode); ok && of.Value == "sprig" && r.dialect.sprig {
 			return r.function(n, "sprig."+name.Value)
 		}
-		args := append([]ast.Node{r.node(callee.Node, false), name}, n.Arguments...)
+		args := append([]ast.Node{r.node(callee.Node, demanded), name}, n.Arguments...)
 		return call(n, helperMethod, args...)
 	}
 	return r.fail(n, fmt.Errorf("only functions can be called, by their names"))
@@ -227,7 +249,11 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	for i, a := range n.Arguments {
 		_, is := a.(*ast.PredicateNode)
 		loop = loop || is
-		n.Arguments[i] = r.node(a, n.Name == "get" && i == 0)
+		need := demanded
+		if n.Name == "get" && i == 0 {
+			need = dispensed
+		}
+		n.Arguments[i] = r.node(a, need)
 	}
 	if _, ok := r.dialect.functions()[n.Name]; ok {
 		return call(n, helperCall, append([]ast.Node{&ast.StringNode{Value: n.Name}}, n.Arguments...)...)

@@ -48,7 +48,9 @@ type Tag struct {
 // ParseTemplate reads a text with tags. A {{ without its }} is text. An
 // expression that cannot be read is no error here but in its [Tag] and when it
 // is rendered, because a text for other programs may look like one.
-func ParseTemplate(text string) (*Template, error) {
+func ParseTemplate(text string) (*Template, error) { return parseTemplate(text, newMeter()) }
+
+func parseTemplate(text string, m *meter) (*Template, error) {
 	if len(text) > MaxTemplate {
 		return nil, apperr.New(apperr.Invalid, "The text with tags is %d bytes long; at most %d are allowed.", len(text), MaxTemplate)
 	}
@@ -66,7 +68,10 @@ func ParseTemplate(text string) (*Template, error) {
 		if tags++; tags > maxTags {
 			return nil, apperr.New(apperr.Invalid, "The text has more than %d tags.", maxTags)
 		}
-		p, length := readTag(text, &start, start+end)
+		p, length := readTag(text, &start, start+end, m)
+		if errors.Is(p.err, errTooMuch) {
+			return nil, p.err
+		}
 		t.nested = t.nested || strings.Contains(text[:start], "{{")
 		if start > 0 {
 			t.parts = append(t.parts, part{text: text[:start]})
@@ -83,14 +88,14 @@ func ParseTemplate(text string) (*Template, error) {
 // readTag reads the tag that begins at *start, and whose first }} is at end. When
 // another one begins inside a simple tag, *start moves to the innermost. It
 // returns the tag and its length.
-func readTag(text string, start *int, end int) (part, int) {
+func readTag(text string, start *int, end int, m *meter) (part, int) {
 	if strings.HasPrefix(text[*start:], "{{=") {
-		return readExpression(text[*start:], end-*start)
+		return readExpression(text[*start:], end-*start, m)
 	}
 	if inner := strings.LastIndex(text[*start:end], "{{"); inner > 0 {
 		*start += inner
 		if strings.HasPrefix(text[*start:], "{{=") {
-			return readExpression(text[*start:], end-*start)
+			return readExpression(text[*start:], end-*start, m)
 		}
 	}
 	whole := text[*start : end+2]
@@ -99,11 +104,14 @@ func readTag(text string, start *int, end int) (part, int) {
 
 // readExpression reads {{=…}}, whose }} is the first one that makes it complete:
 // an expression may hold }} of its own, as {a: {b: 1}} does.
-func readExpression(text string, end int) (part, int) {
+func readExpression(text string, end int, m *meter) (part, int) {
 	const tries = 8
 	var first error
 	for at, i := end, 0; i < tries; i++ {
 		source := strings.TrimSpace(text[3:at])
+		if !m.parsing(len(source)) {
+			return part{err: refuse(errTooMuch, "The text has too many or too long expressions in tags: %v", errTooMuch)}, 0
+		}
 		e, err := ParseArgo(source)
 		if err == nil {
 			return part{text: text[:at+2], tag: true, expr: e}, at + 2
@@ -112,6 +120,9 @@ func readExpression(text string, end int) (part, int) {
 			first = err
 		}
 		next := strings.Index(text[at+1:], "}}")
+		if strings.Count(source, "{") <= strings.Count(source, "}") { // another } would be one too many
+			break
+		}
 		if next < 0 || at+1+next > MaxLength {
 			break
 		}
@@ -156,7 +167,7 @@ func (s Scope) renderString(text string, m *meter, depth int) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
 	}
-	t, err := ParseTemplate(text)
+	t, err := parseTemplate(text, m)
 	if err != nil {
 		return "", err
 	}
@@ -213,7 +224,7 @@ func (s Scope) replace(p part, m *meter) (string, error) {
 		return p.text, nil
 	}
 	missing := &UnknownError{Name: p.name}
-	return "", said{apperr.New(apperr.Invalid, "The tag %s cannot be replaced: %v", quoted(p.text), missing), missing}
+	return "", refuse(missing, "The tag %s cannot be replaced: %v", quoted(p.text), missing)
 }
 
 // written is a result as text: numbers and truth values as Argo writes them, lists and objects as JSON.

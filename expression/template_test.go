@@ -110,6 +110,72 @@ func TestTagsAreReplaced(t *testing.T) {
 	}
 }
 
+// From the tests and examples of Argo: what it makes of these texts.
+func TestArgosOwnExamples(t *testing.T) {
+	t.Parallel()
+	const staff = `{"employees": [{"name": "Baris", "age":43, "friends": ["Mo", "Jai"]}, {"name": "Mo", "age": 42}, {"name": "Jai", "age" :44}]}`
+	s := Scope{
+		Lookup: func(name string) (string, bool) {
+			v, ok := map[string]string{"inner": "suffix", "outer-suffix": "final-value", "C": "valC", "B valC": "valB", "A valB": "final", "message": "hello world"}[name]
+			return v, ok
+		},
+		Env: map[string]any{
+			"workflow": map[string]any{"parameters": map[string]any{"config": staff}},
+			"message":  "hello world", "foo": "bar", "data": []any{"a.log", "b/main.log"},
+			"tasks": map[string]any{
+				"load":  map[string]any{"outputs": map[string]any{"result": `{"other": 1}`}},
+				"left":  map[string]any{"status": "Succeeded", "outputs": map[string]any{"parameters": map[string]any{"task-id": "7"}}},
+				"right": map[string]any{"status": "Skipped"},
+			},
+		},
+		Partial: false,
+	}
+	for text, want := range map[string]string{
+		"{{outer-{{inner}}}}":                        "final-value",
+		"{{A {{B {{C}}}}}}":                          "final",
+		"{{='test'}}":                                "test",
+		`{{='some\\path'}}`:                          `some\path`,
+		`{{='some\nstring'}}`:                        "some\nstring",
+		"{{=1 + \n1}}":                               "2",
+		"{{=toJson('test')}}":                        `"test"`,
+		"{{=toJson([1, '2', {an: 'object'}])}}":      `[1,"2",{"an":"object"}]`,
+		`{{="'"}}`:                                   "'",
+		`{{='"'}}`:                                   `"`,
+		"{{=true == false}}":                         "false",
+		"test {{= sprig.trunc(5, message) }}":        "test hello",
+		"test {{= sprig.trunc(-5, message) }}":       "test world",
+		`{{=filter(data, {# endsWith "main.log"})}}`: `["b/main.log"]`,
+		"{{=toJson(filter([1, 3], {# > 1}))}}":       "[3]",
+		"{{=sprig.fromJson(tasks['load'].outputs.result).skip != true}}": "true",
+		"{{=tasks.gone.status == 'Succeeded'}}":                          "false",
+		"{{=tasks['left'].status == 'Succeeded' ? tasks['left'].outputs.parameters['task-id'] : tasks['right'].outputs.parameters['task-id']}}":               "7",
+		"{{=sprig.trimSuffix(',', (tasks['left'].status == 'Succeeded' ? 'l,' : '') + (tasks['right'].status == 'Succeeded' ? tasks.right.outputs.x : ''))}}": "l",
+		"{{=tasks['right']?.outputs?.parameters ?? 'none'}}":                                    "none",
+		"{{=toJSON(fromJSON(tasks.load.outputs.result)['other'])}}":                             "1",
+		"{{=toJSON(sprig.dict('a', 'b', 'c', fromJSON('[1]')))}}":                               "{\n  \"a\": \"b\",\n  \"c\": [\n    1\n  ]\n}",
+		`{{=jsonpath(workflow.parameters.config, '$.employees[?(@.name=="Baris")].age')}}`:      "[43]",
+		"{{=jsonpath(workflow.parameters.config, '$.employees[?(@.age>42 && @.age<44)].age')}}": "[43]",
+		"{{=jsonpath(workflow.parameters.config, '$.employees[*].name')}}":                      `["Baris","Mo","Jai"]`,
+		"{{=jsonpath(workflow.parameters.config, '$.employees[0].friends')}}":                   `["Mo","Jai"]`,
+		"{{=jsonpath(workflow.parameters.config, '$.employees[1]')}}":                           `{"age":42,"name":"Mo"}`,
+		"{{=jsonpath(workflow.parameters.config, '$.employees[0:1]')}}":                         `[{"age":43,"friends":["Mo","Jai"],"name":"Baris"}]`,
+	} {
+		if got, err := s.RenderString(text); err != nil || got != want {
+			t.Errorf("%s = %q, %v; want %q", text, got, err, want)
+		}
+	}
+	s.Partial = true
+	for text, want := range map[string]string{
+		"{{- with secret \"{{message}}\" -}}\n {{ .Data.data }}\n {{- end }}":    "{{- with secret \"hello world\" -}}\n {{ .Data.data }}\n {{- end }}",
+		"{{- with {{ {{ }} secret \"{{message}}\" -}} }} {{ .Data }} {{- end }}": "{{- with {{ {{ }} secret \"hello world\" -}} }} {{ .Data }} {{- end }}",
+		"{{=tasks.gone.status == 'Succeeded'}}":                                  "{{=tasks.gone.status == 'Succeeded'}}",
+	} {
+		if got, err := s.RenderString(text); err != nil || got != want {
+			t.Errorf("%s, for now, = %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for text, name := range map[string]string{

@@ -133,5 +133,5 @@ func conditionError(text string, err error) error {
 			break
 		}
 	}
-	return said{apperr.New(apperr.Invalid, "The condition %s cannot be evaluated: %s%s", quoted(text), cause, hint), err}
+	return refuse(err, "The condition %s cannot be evaluated: %s%s", quoted(text), cause, hint)
 }
