@@ -48,7 +48,7 @@ func invalid(source string, err error) error {
 
 // refuse is an error for readers, on one line, that keeps its cause.
 func refuse(cause error, format string, args ...any) error {
-	return said{&apperr.Error{Code: apperr.Invalid, Message: visible(fmt.Sprintf(format, args...))}, cause}
+	return said{&apperr.Error{Code: apperr.Invalid, Message: visible(short(fmt.Sprintf(format, args...), 800))}, cause}
 }
 
 // visible is s with a sign for each character that does not print.
@@ -73,12 +73,17 @@ func (s said) Unwrap() []error { return []error{s.reader, s.cause} }
 
 // quoted is a text as messages show it: on one line, and not too long.
 func quoted(s string) string {
-	const longest = 80
-	s = visible(strings.Join(strings.Fields(s), " "))
-	if utf8.RuneCountInString(s) > longest {
-		s = string([]rune(s)[:longest]) + "…"
+	return "«" + visible(short(strings.Join(strings.Fields(short(s, 400)), " "), 80)) + "»"
+}
+
+// short is the beginning of s, of at most n characters.
+func short(s string, n int) string {
+	for at := range s {
+		if n--; n < 0 {
+			return s[:at] + "…"
+		}
 	}
-	return "«" + s + "»"
+	return s
 }
 
 // What the library says of values of the wrong kind.
@@ -103,10 +108,6 @@ func plainWords(cause string) string {
 	}
 	if m := operation.FindStringSubmatch(cause); m != nil && m[3] != "" {
 		return fmt.Sprintf("%s does not work between %s and %s", m[2], kindOfType(m[1]), kindOfType(m[3]))
-	}
-	const longest = 500
-	if len(cause) > longest {
-		cause = strings.ToValidUTF8(cause[:longest], "") + "…"
 	}
 	return strings.NewReplacer("\n", " ", "map[string]interface {}", "an object", "[]interface {}", "a list", "interface {}", "a value", helper, "").Replace(cause)
 }

@@ -135,5 +135,5 @@ func (m *meter) indented(v any, depth int) {
 
 // pieces takes the steps of cutting s at every sep.
 func (m *meter) pieces(s, sep string) {
-	m.spend(2 * (strings.Count(s, sep) + 1))
+	m.spend(4 * (strings.Count(s, sep) + 1))
 }

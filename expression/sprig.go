@@ -278,7 +278,7 @@ func guardRandom(m *meter, args []any) error {
 	if n < 0 || n > 1_000 {
 		return fmt.Errorf("it makes between 0 and 1,000 characters")
 	}
-	m.spend(n)
+	m.spend(4 * n)
 	return nil
 }
 

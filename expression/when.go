@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -61,20 +62,13 @@ const (
 )
 
 // checkCondition walks a condition once, before the library does: brackets are
-// not too deep, and when it matches patterns, no text in it is a pattern that
-// grows without measure.
+// not too deep, and no pattern grows without measure.
 func checkCondition(text string) error {
-	var (
-		literals []string
-		depth    int
-		matching bool
-	)
+	depth, total, m := 0, 0, newMeter()
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
+		switch text[i] {
 		case '\'', '"', '[':
-			end, literal := literalEnd(text, i)
-			literals = append(literals, literal)
-			i = end
+			i, _ = literalEnd(text, i)
 		case '(':
 			if depth++; depth > maxBrackets {
 				return fmt.Errorf("it has more than %d brackets inside one another", maxBrackets)
@@ -82,26 +76,37 @@ func checkCondition(text string) error {
 		case ')':
 			depth--
 		case '~':
-			matching = matching || i > 0 && (text[i-1] == '=' || text[i-1] == '!')
+			if i == 0 || text[i-1] != '=' && text[i-1] != '!' {
+				continue
+			}
+			n, err := m.operand(text[i+1:])
+			if err != nil {
+				return err
+			}
+			if total += n; total > maxWhen {
+				return fmt.Errorf("its patterns have more than %d states", maxWhen)
+			}
 		}
-	}
-	if !matching {
-		return nil
-	}
-	total, m := 0, newMeter()
-	for _, l := range literals {
-		// A text that is no pattern may stand left of =~; the library says when it stands right of it.
-		_, n, err := m.pattern(l)
-		if err == nil {
-			total += n
-		} else if !strings.Contains(err.Error(), "is no pattern") {
-			return err
-		}
-	}
-	if total > maxWhen {
-		return fmt.Errorf("its patterns have more than %d states", maxWhen)
 	}
 	return nil
+}
+
+// operand returns the states of the pattern that stands first in text. The
+// library compiles it before anything else is done with it.
+func (m *meter) operand(text string) (int, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, nil // the library says so
+	}
+	switch text[0] {
+	case '\'', '"', '[':
+		_, literal := literalEnd(text, 0)
+		_, n, err := m.pattern(literal)
+		return n, err
+	case '(':
+		return 0, errors.New("a pattern has to stand right behind its sign, as one text in quotes")
+	}
+	return 0, nil // a word has no signs of patterns
 }
 
 // literalEnd returns where the literal that begins at i ends, and what it holds.

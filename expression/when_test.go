@@ -41,7 +41,10 @@ func TestConditions(t *testing.T) {
 		`-1 < 0`:                             true,
 		`Succeeded == Succeeded && 10 > 9`:   true,
 		`a == b ? false : true`:              true,
-		`"grüße" == "grüße"`:                 true,
+		`"` + strings.Repeat("long ", 2_000) + `ok" =~ "ok$"`: true,
+		`"ab" =~ "a" && "x" !~ 'a'`:                           true,
+		`"a =~ (" == "a =~ ("`:                                true,
+		`"grüße" == "grüße"`:                                  true,
 	} {
 		if got, err := When(text); err != nil || got != want {
 			t.Errorf("%s = %v, %v", text, got, err)
@@ -85,7 +88,8 @@ func TestWrongConditions(t *testing.T) {
 		`"a == b`:                         "unclosed string literal; a text",
 		`a == `:                           "unexpected end",
 		`a > 3`:                           "",
-		`x =~ "("`:                        "missing closing )",
+		`x =~ "("`:                        "is no pattern: missing closing )",
+		`x =~ ("a" + "b")`:                "has to stand right behind its sign",
 		`x =~`:                            "",
 		`foo("x") == "x"`:                 "",
 		`true && 1`:                       "",
@@ -98,6 +102,40 @@ func TestWrongConditions(t *testing.T) {
 		got, err := When(text)
 		if err == nil || !strings.Contains(err.Error(), want) || apperr.CodeOf(err) != apperr.Invalid {
 			t.Errorf("%s = %v, %v; want %s", quoted(text), got, err, want)
+		}
+	}
+}
+
+// The greatest conditions that are allowed end, and what they say stays short.
+func TestHostileConditionsEnd(t *testing.T) {
+	t.Parallel()
+	many := func(unit, sep string) string {
+		n := (MaxLength - 100) / (len(unit) + len(sep))
+		return strings.TrimSuffix(strings.Repeat(unit+sep, n), sep)
+	}
+	for name, text := range map[string]string{
+		"a long text against a great pattern": `"` + strings.Repeat("a", MaxLength-60) + `" =~ "(a|b|c)*.{900}q"`,
+		"many great patterns":                 many(`"" =~ ".{900}"`, " || "),
+		"many small patterns":                 many(`a =~ "b*"`, " && "),
+		"a word as a pattern":                 `a =~ ` + strings.Repeat("a", MaxLength-10),
+		"a bracketed pattern":                 `a =~ [(a{999}){9}]`,
+		"an escaped quote":                    `a =~ "\"(a{999}){999}"`,
+		"a quote of the other kind":           `a =~ "x' =~ '(a{900}b{900}c{900}){2}"`,
+		"many comparisons":                    many(`a == a`, " && "),
+		"many members":                        `z in (` + many(`a`, ",") + `)`,
+		"many signs":                          strings.Repeat("!", MaxLength-10) + "true",
+		"many minuses":                        strings.Repeat("-", MaxLength-10) + "1 == 1",
+		"many powers":                         many(`9`, "**") + " > 1",
+		"many texts":                          many(`"aaaaaaaa"`, "+") + ` == "x"`,
+		"many questions":                      many(`true ? true`, " : ") + " : false",
+		"no text at all":                      "0" + strings.Repeat("\x96", 9_000),
+		"many opening brackets":               strings.Repeat("(", MaxLength),
+		"many closing brackets":               strings.Repeat(")", MaxLength),
+		"many commas":                         strings.Repeat(",", MaxLength),
+	} {
+		_, err := When(text)
+		if err != nil && (len(err.Error()) > 4_000 || apperr.CodeOf(err) != apperr.Invalid) {
+			t.Errorf("%s: a message of %d bytes, %s", name, len(err.Error()), apperr.CodeOf(err))
 		}
 	}
 }
