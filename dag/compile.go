@@ -17,14 +17,16 @@ const maxCycleNames = 20
 // and cycles by name, all together; then the plan is nil.
 func Compile(specs []Spec) (*Plan, []apperr.Field) {
 	byName, problems := indexNames(specs)
+	specs = withRules(specs)
 	edges, more := resolve(specs, byName)
 	problems = append(problems, more...)
 
 	plan := &Plan{Nodes: make([]Node, len(specs)), Edges: edges, byName: byName}
 	for i, s := range specs {
-		plan.Nodes[i] = Node{Name: s.Name, Index: i}
+		plan.Nodes[i] = Node{Name: s.Name, Index: i, Traits: s.Traits}
 	}
 	plan.link()
+	plan.bind(specs)
 	if !plan.level() {
 		for _, cycle := range plan.cycles() {
 			problems = append(problems, apperr.Field{
@@ -37,6 +39,45 @@ func Compile(specs []Spec) (*Plan, []apperr.Field) {
 		return nil, problems
 	}
 	return plan, nil
+}
+
+// withRules adds to the dependencies what rules name beside them.
+func withRules(specs []Spec) []Spec {
+	all := slices.Clone(specs)
+	for i := range all {
+		s := &all[i]
+		if s.Rule == nil {
+			continue
+		}
+		s.Dependencies = slices.Clone(s.Dependencies)
+		for _, name := range s.Rule.Names() {
+			named := func(d Dependency) bool { return d.Name == name }
+			if !slices.ContainsFunc(s.Dependencies, named) {
+				s.Dependencies = append(s.Dependencies, Dependency{Name: name, Path: pathOf(specs, i) + ".depends"})
+			}
+		}
+	}
+	return all
+}
+
+// bind gives nodes their rules, and tells those whose failure a rule takes up.
+func (p *Plan) bind(specs []Spec) {
+	for i := range specs {
+		rule := specs[i].Rule
+		if rule == nil {
+			continue
+		}
+		n := &p.Nodes[i]
+		n.Depends, n.rule = rule.text, rule.root.bind(p.byName)
+		for _, d := range n.Dependencies {
+			if !slices.Contains(rule.names, p.Nodes[d].Name) {
+				n.rule = &term{op: '&', left: n.rule, right: &term{op: 'a', node: d, status: HasSucceeded}}
+			}
+		}
+		n.rule.each(func(t *term) {
+			p.Nodes[t.node].handled = p.Nodes[t.node].handled || t.status.ofFailure()
+		})
+	}
 }
 
 func indexNames(specs []Spec) (map[string]int, []apperr.Field) {

@@ -11,9 +11,13 @@ type Spec struct {
 	Name         string
 	Path         string
 	Dependencies []Dependency
+	// Rule says when the node may begin; nil: when all that it depends on has
+	// succeeded. Dependencies that it does not name have to succeed beside it.
+	Rule *Rule
+	Traits
 }
 
-// Dependency names an operator that has to succeed first. Label says what flows
+// Dependency names an operator that has to end first. Label says what flows
 // along the edge, "" when only the order matters; Path is for problems.
 type Dependency struct {
 	Name  string
@@ -21,14 +25,41 @@ type Dependency struct {
 	Path  string
 }
 
+// Traits are what is special about a node beside what it waits for.
+type Traits struct {
+	Conditional bool // it has a condition: Next asks for Evaluate before it begins
+	Expands     bool // it begins by becoming other nodes, and ends with them
+	Waits       bool // somebody ends it from outside: no attempt of it is ever alive
+	Final       bool // it begins when all others of its plan have ended, however that was
+	MayFail     bool // its failure counts as handled
+	OnFailure   Policy
+}
+
+// Policy says what the failure of a node means for the others of its scope, when
+// no rule takes the failure up.
+type Policy int
+
+// The policies.
+const (
+	Continue Policy = iota // only what depends on it does not run
+	Drain                  // nothing new begins; what runs goes on to its end
+	Stop                   // nothing new begins; what runs is stopped
+)
+
 // Node is one operator of a plan. Dependencies and Dependents are ascending
-// indexes into Plan.Nodes without repetition.
+// indexes into Plan.Nodes without repetition. Depends is its rule in words, "" for
+// the usual one.
 type Node struct {
 	Name         string
 	Index        int
 	Level        int
 	Dependencies []int
 	Dependents   []int
+	Depends      string
+	Traits
+
+	rule    *term
+	handled bool // a rule takes its failure up
 }
 
 // Edge says that To waits for From. Label lists what flows, comma-separated.

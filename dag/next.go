@@ -1,239 +1,303 @@
 package dag
 
-// State is where a node stands.
-type State string
-
-// The states. docs/states.md draws the transitions.
-const (
-	Pending   State = "PENDING"   // waits for its dependencies
-	Ready     State = "READY"     // may start; waits for capacity
-	Queued    State = "QUEUED"    // claimed; its attempt is being started
-	Running   State = "RUNNING"   // its attempt runs
-	Retrying  State = "RETRYING"  // waits for the time of its next attempt
-	Succeeded State = "SUCCEEDED" // ended well
-	Failed    State = "FAILED"    // ended badly, no retry is left
-	Skipped   State = "SKIPPED"   // can never run: something it depends on did not succeed
-	Cancelled State = "CANCELLED" // stopped, or not begun, because the execution was halted
-)
-
-// Ended reports whether a node in s never changes again.
-func (s State) Ended() bool {
-	return s == Succeeded || s == Failed || s == Skipped || s == Cancelled
-}
-
-// Active reports whether an attempt of a node in s may be alive.
-func (s State) Active() bool { return s == Queued || s == Running }
-
-// Run is a plan and the state of each of its nodes. It keeps the number of
-// unfinished dependencies and the counts up to date, so that deciding costs as
-// much as what changed and not as much as the plan.
-type Run struct {
-	plan     *Plan
-	failFast func(node int) bool
-	states   []State
-	pending  []int
-	counts   map[State]int
-	levels   []int // unfinished nodes of each level
-	open     int   // nodes that have not ended
-	done     int   // levels without unfinished nodes
-	halted   bool
-}
-
-// NewRun returns the run of plan whose nodes are in states (copied). failFast
-// says of which nodes the final failure halts the whole run.
-func NewRun(plan *Plan, states []State, failFast func(node int) bool) *Run {
-	r := &Run{
-		plan:     plan,
-		failFast: failFast,
-		states:   make([]State, len(states)),
-		pending:  make([]int, len(states)),
-		counts:   map[State]int{Pending: len(states)},
-		levels:   make([]int, len(plan.Levels)),
-		open:     len(states),
-	}
-	for i := range plan.Nodes {
-		r.states[i] = Pending
-		r.pending[i] = len(plan.Nodes[i].Dependencies)
-		r.levels[plan.Nodes[i].Level]++
-	}
-	for i, s := range states {
-		r.Set(i, s)
-	}
-	return r
-}
-
-// Set moves node i to state s. Leaving an ended state is a mistake of the caller
-// and is ignored.
-func (r *Run) Set(i int, s State) {
-	from := r.states[i]
-	if from == s || from.Ended() {
-		return
-	}
-	r.counts[from]--
-	r.counts[s]++
-	r.states[i] = s
-	if !s.Ended() {
-		return
-	}
-	r.open--
-	level := r.plan.Nodes[i].Level
-	if r.levels[level]--; r.levels[level] == 0 {
-		r.done++
-	}
-	if s == Succeeded {
-		for _, d := range r.plan.Nodes[i].Dependents {
-			r.pending[d]--
-		}
-	}
-}
-
-// Halt makes Next end everything that has not ended. It cannot be undone.
-func (r *Run) Halt() { r.halted = true }
-
-// Halted reports whether Halt was called.
-func (r *Run) Halted() bool { return r.halted }
-
-// Plan returns the plan of the run.
-func (r *Run) Plan() *Plan { return r.plan }
-
-// State returns the state of node i.
-func (r *Run) State(i int) State { return r.states[i] }
-
-// Pending returns how many dependencies of node i have not succeeded.
-func (r *Run) Pending(i int) int { return r.pending[i] }
-
-// Count returns how many nodes are in s.
-func (r *Run) Count(s State) int { return r.counts[s] }
-
-// LevelsDone returns how many levels have no unfinished node.
-func (r *Run) LevelsDone() int { return r.done }
-
-// Ended reports whether every node has ended.
-func (r *Run) Ended() bool { return r.open == 0 }
-
 // ActionKind says what is to be done.
 type ActionKind int
 
 // The actions that Next asks for.
 const (
-	MakeReady  ActionKind = iota + 1 // PENDING → READY
-	SkipNode                         // → SKIPPED
+	MakeReady  ActionKind = iota + 1 // PENDING → READY; a node that expands begins to
+	Evaluate                         // work out the condition; then Pass, or Set to Skipped
+	HoldNode                         // call Hold: there is no place for it now in its scope, or in the run
+	OmitNode                         // call Omit
 	CancelNode                       // → CANCELLED; no attempt of it is alive
 	StopNode                         // stop the attempt; the state follows when it has ended
-	HaltRun                          // call Halt, then Next for all nodes
+	HaltScope                        // call Halt of Scope, and Next with what it returns
+	DrainScope                       // call Drain of Scope, and Next with what it returns
+	EndGroup                         // all that Node became has ended: it ends as State
 	FinishRun                        // every node has ended
 )
 
-// Action is one decision. Cause is the node that made it necessary, or -1.
+// Action is one decision. Cause is the node that made it necessary, or NoNode.
 type Action struct {
-	Kind  ActionKind
-	Node  int
-	Cause int
+	Kind    ActionKind
+	Node    int
+	Cause   int
+	Scope   int   // of HaltScope and DrainScope
+	State   State // of EndGroup
+	InScope bool  // of HoldNode: the scope has no place
 }
 
 // Next is the one place that decides what happens in a run. changed names the
-// nodes whose state changed since the last call; nil means all, as after a
-// restart or a halt. The caller carries the actions out with Set and calls Next
-// again with the nodes it changed, until there is no action. A node is made
-// ready only from PENDING, so it never starts twice, and every run whose active
-// and retrying nodes end comes to FinishRun. Next changes nothing.
+// nodes whose state changed since the last call, or that an expansion, a condition,
+// Halt or Drain gave; nil means all, as after a restart. The caller carries the
+// actions out and calls Next again with the nodes that this changed, until there is
+// no action. A node is made ready only from PENDING, so it never starts twice, and
+// every run whose active and retrying nodes end comes to FinishRun. Next changes
+// nothing.
 func Next(r *Run, changed []int) []Action {
-	if r.open == 0 {
-		return []Action{{Kind: FinishRun, Node: -1, Cause: -1}}
+	if r.Ended() {
+		return []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}
 	}
+	w := &wave{run: r, seen: map[int]struct{}{}, stopping: map[int]ActionKind{}, starting: map[int]int{}}
 	if changed == nil {
-		return nextOfAll(r)
+		for i := range r.nodes {
+			w.fails(i)
+		}
+		for i := range r.nodes {
+			if !r.nodes[i].state.Ended() {
+				w.consider(i)
+			}
+		}
+		return w.actions
 	}
-	var actions []Action
-	seen := map[int]struct{}{}
 	for _, i := range changed {
-		if r.states[i] == Failed && !r.halted && r.failFast(i) {
-			return append(actions, Action{Kind: HaltRun, Node: i, Cause: i})
-		}
-		if a, ok := haltNode(r, i, r.states[i]); ok {
-			actions = append(actions, a)
-		}
-		if !r.states[i].Ended() {
-			continue
-		}
-		for _, d := range r.plan.Nodes[i].Dependents {
-			if _, ok := seen[d]; ok || r.states[d] != Pending {
-				continue
-			}
-			if a, ok := decideAfter(r, d, i); ok {
-				seen[d] = struct{}{}
-				actions = append(actions, a)
-			}
-		}
+		w.fails(i)
 	}
-	return actions
+	for _, i := range changed {
+		w.look(i)
+	}
+	w.release()
+	return w.actions
 }
 
-// nextOfAll walks the levels downwards and counts what it has decided, so that
-// one pass also settles what lies behind a skipped node.
-func nextOfAll(r *Run) []Action {
-	var actions []Action
-	decided := map[int]State{}
-	state := func(i int) State {
-		if s, ok := decided[i]; ok {
-			return s
-		}
-		return r.states[i]
-	}
-	for _, level := range r.plan.Levels {
-		for _, i := range level {
-			if r.states[i] == Failed && !r.halted && r.failFast(i) {
-				return []Action{{Kind: HaltRun, Node: i, Cause: i}}
-			}
-			a, ok := decidePending(r, i, state)
-			if !ok {
-				a, ok = haltNode(r, i, r.states[i])
-			}
-			if !ok {
-				continue
-			}
-			actions = append(actions, a)
-			switch a.Kind {
-			case SkipNode:
-				decided[i] = Skipped
-			case CancelNode:
-				decided[i] = Cancelled
-			case MakeReady, StopNode, HaltRun, FinishRun:
-			}
-		}
-	}
-	return actions
+// wave is one call of Next.
+type wave struct {
+	run      *Run
+	actions  []Action
+	seen     map[int]struct{}
+	stopping map[int]ActionKind // scopes that this call halts or drains
+	starting map[int]int        // nodes that this call begins, by scope
+	begun    int                // those of them that work themselves
+	freed    []int              // scopes in which a place may have become free
 }
 
-// decidePending decides for a PENDING node by the states of all its dependencies.
-func decidePending(r *Run, i int, state func(int) State) (Action, bool) {
-	if r.states[i] != Pending {
+func (w *wave) add(a Action) { w.actions = append(w.actions, a) }
+
+// fails halts or drains the scope of a node that has failed, when its policy says so.
+func (w *wave) fails(i int) {
+	n := &w.run.nodes[i]
+	s := &w.run.scopes[n.scope]
+	if n.state != Failed || s.halted || w.stopping[n.scope] == HaltScope {
+		return
+	}
+	t := w.run.traits(i)
+	if node := w.run.planned(i); t.MayFail || t.Final || s.partial || node != nil && node.handled {
+		return
+	}
+	switch {
+	case t.OnFailure == Stop:
+		w.stopping[n.scope] = HaltScope
+		w.add(Action{Kind: HaltScope, Node: i, Cause: i, Scope: n.scope})
+	case t.OnFailure == Drain && !s.draining && w.stopping[n.scope] == 0:
+		w.stopping[n.scope] = DrainScope
+		w.add(Action{Kind: DrainScope, Node: i, Cause: i, Scope: n.scope})
+	}
+}
+
+// look decides about a node that changed, and about what that changes.
+func (w *wave) look(i int) {
+	n := &w.run.nodes[i]
+	if !n.state.Ended() {
+		w.consider(i)
+		return
+	}
+	s := &w.run.scopes[n.scope]
+	if node := w.run.planned(i); node != nil {
+		for _, d := range node.Dependents {
+			w.after(s.base+d, i)
+		}
+	}
+	if s.open == 0 {
+		w.endOf(n.scope)
+	}
+	w.freed = append(w.freed, n.scope)
+}
+
+// endOf decides about a scope in which all but the final nodes have ended.
+func (w *wave) endOf(index int) {
+	s := &w.run.scopes[index]
+	if s.finals > 0 {
+		for i := s.base; i < s.base+s.size; i++ {
+			if w.run.nodes[i].state == Pending {
+				w.consider(i)
+			}
+		}
+		return
+	}
+	if s.parent != NoNode && w.run.nodes[s.parent].inner == index {
+		w.consider(s.parent)
+	}
+}
+
+// after decides about a PENDING node once i, on which it depends, has ended. It
+// looks at i alone when there is no rule: a node with a thousand dependencies is
+// cheap a thousand times.
+func (w *wave) after(d, i int) {
+	n := &w.run.nodes[d]
+	if n.state != Pending {
+		return
+	}
+	if w.run.planned(d).rule == nil && n.pending > 0 {
+		if a, ok := blockedBy(w.run, d, i); ok {
+			w.once(a)
+		}
+		return
+	}
+	w.consider(d)
+}
+
+// once adds an action about a node of which there is none yet.
+func (w *wave) once(a Action) {
+	if _, ok := w.seen[a.Node]; ok {
+		return
+	}
+	w.seen[a.Node] = struct{}{}
+	w.add(a)
+	if a.Kind == MakeReady {
+		w.starting[w.run.nodes[a.Node].scope]++
+		if t := w.run.traits(a.Node); !t.Expands && !t.Waits {
+			w.begun++
+		}
+	}
+}
+
+// consider decides about a node that has not ended.
+func (w *wave) consider(i int) {
+	if _, ok := w.seen[i]; ok {
+		return
+	}
+	var a Action
+	var ok bool
+	if w.run.nodes[i].state == Pending {
+		a, ok = w.pending(i)
+	} else {
+		a, ok = w.begins(i)
+	}
+	if ok {
+		w.once(a)
+	}
+}
+
+// pending decides about a PENDING node.
+func (w *wave) pending(i int) (Action, bool) {
+	r := w.run
+	n, t := &r.nodes[i], r.traits(i)
+	s := &r.scopes[n.scope]
+	if a, ok := r.blocked(i); ok {
+		return a, true
+	}
+	if t.Final {
+		if s.open > 0 {
+			return Action{}, false
+		}
+	} else {
+		switch {
+		case w.halted(i):
+			return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
+		case s.draining || w.stopping[n.scope] == DrainScope:
+			return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
+		}
+	}
+	if n.pending > 0 || r.paused {
 		return Action{}, false
 	}
-	if r.pending[i] > 0 {
-		for _, d := range r.plan.Nodes[i].Dependencies {
-			if a, ok := blockedBy(i, d, state(d)); ok {
+	return w.begin(i, t)
+}
+
+// halted is Run.Halted with what this call halts.
+func (w *wave) halted(i int) bool {
+	for i != NoNode && !w.run.traits(i).Final {
+		s := w.run.nodes[i].scope
+		if w.run.scopes[s].halted || w.stopping[s] == HaltScope {
+			return true
+		}
+		i = w.run.scopes[s].parent
+	}
+	return false
+}
+
+// begin decides about a PENDING node that nothing keeps back but its condition and
+// a place.
+func (w *wave) begin(i int, t Traits) (Action, bool) {
+	n := &w.run.nodes[i]
+	if t.Conditional && !n.passed {
+		return Action{Kind: Evaluate, Node: i, Cause: NoNode}, true
+	}
+	needs := noPlace
+	switch {
+	case w.run.scopes[n.scope].full(w.starting[n.scope]):
+		needs = inScope
+	case !t.Expands && !t.Waits && w.run.full(w.begun):
+		needs = inRun
+	default:
+		return Action{Kind: MakeReady, Node: i, Cause: NoNode}, true
+	}
+	return Action{Kind: HoldNode, Node: i, Cause: NoNode, InScope: needs == inScope}, n.waits != needs
+}
+
+// begins decides about a node that has begun and not ended.
+func (w *wave) begins(i int) (Action, bool) {
+	r := w.run
+	n, t := &r.nodes[i], r.traits(i)
+	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
+		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.Outcome(n.inner)}, true
+	}
+	if !w.halted(i) {
+		return Action{}, false
+	}
+	cancel := Action{Kind: CancelNode, Node: i, Cause: NoNode}
+	switch {
+	case n.state == Ready || n.state == Retrying || t.Waits:
+		return cancel, true
+	case !t.Expands:
+		return Action{Kind: StopNode, Node: i, Cause: NoNode}, true
+	case n.inner == NoNode:
+		return cancel, true
+	case r.scopes[n.inner].outside:
+		return Action{}, false
+	}
+	return Action{Kind: HaltScope, Node: i, Cause: NoNode, Scope: n.inner}, true
+}
+
+// blocked decides about a PENDING node by how what it depends on has ended.
+func (r *Run) blocked(i int) (Action, bool) {
+	node, n := r.planned(i), &r.nodes[i]
+	if node == nil || len(node.Dependencies) == 0 {
+		return Action{}, false
+	}
+	base := r.scopes[n.scope].base
+	if node.rule == nil {
+		for _, d := range node.Dependencies {
+			if n.pending == 0 {
+				break
+			}
+			if a, ok := blockedBy(r, i, base+d); ok {
 				return a, true
 			}
 		}
+		return Action{}, false
 	}
-	return unblocked(r, i)
+	if n.pending > 0 || node.rule.holds(func(d int, s Status) bool { return r.is(base+d, s) }) {
+		return Action{}, false
+	}
+	cause := base + node.Dependencies[0]
+	for _, d := range node.Dependencies {
+		switch r.nodes[base+d].state {
+		case Cancelled:
+			return Action{Kind: CancelNode, Node: i, Cause: base + d}, true
+		case Failed, Skipped:
+			cause = base + d
+		case Pending, Ready, Queued, Running, Retrying, Succeeded:
+		}
+	}
+	return Action{Kind: OmitNode, Node: i, Cause: cause}, true
 }
 
-// decideAfter decides for a PENDING node after its dependency d has ended. It
-// looks at d alone: a node with a thousand dependencies is cheap a thousand times.
-func decideAfter(r *Run, i, d int) (Action, bool) {
-	if a, ok := blockedBy(i, d, r.states[d]); ok {
-		return a, true
-	}
-	return unblocked(r, i)
-}
-
-// blockedBy decides for node i whose dependency d is in s and may never succeed.
-func blockedBy(i, d int, s State) (Action, bool) {
-	switch s {
+// blockedBy decides about node i whose dependency d may never succeed.
+func blockedBy(r *Run, i, d int) (Action, bool) {
+	switch r.nodes[d].state {
 	case Failed, Skipped:
-		return Action{Kind: SkipNode, Node: i, Cause: d}, true
+		return Action{Kind: OmitNode, Node: i, Cause: d}, true
 	case Cancelled:
 		return Action{Kind: CancelNode, Node: i, Cause: d}, true
 	case Pending, Ready, Queued, Running, Retrying, Succeeded:
@@ -241,27 +305,31 @@ func blockedBy(i, d int, s State) (Action, bool) {
 	return Action{}, false
 }
 
-func unblocked(r *Run, i int) (Action, bool) {
-	if r.halted {
-		return Action{Kind: CancelNode, Node: i, Cause: -1}, true
+// release begins nodes that wait for a place where one has become free.
+func (w *wave) release() {
+	if w.run.paused || len(w.freed) == 0 {
+		return
 	}
-	if r.pending[i] == 0 {
-		return Action{Kind: MakeReady, Node: i, Cause: -1}, true
+	for _, index := range w.freed {
+		s := &w.run.scopes[index]
+		for _, i := range s.held {
+			if s.full(w.starting[index]) {
+				break
+			}
+			w.again(i)
+		}
 	}
-	return Action{}, false
+	for _, i := range w.run.held {
+		if w.run.full(w.begun) {
+			break
+		}
+		w.again(i)
+	}
 }
 
-// haltNode decides for a node that waits or runs while the run is halted.
-func haltNode(r *Run, i int, s State) (Action, bool) {
-	if !r.halted {
-		return Action{}, false
+// again decides anew about a node that waits for a place.
+func (w *wave) again(i int) {
+	if n := &w.run.nodes[i]; n.waits != noPlace && n.state == Pending {
+		w.consider(i)
 	}
-	switch s {
-	case Ready, Retrying:
-		return Action{Kind: CancelNode, Node: i, Cause: -1}, true
-	case Queued, Running:
-		return Action{Kind: StopNode, Node: i, Cause: -1}, true
-	case Pending, Succeeded, Failed, Skipped, Cancelled:
-	}
-	return Action{}, false
 }

@@ -9,6 +9,62 @@ import (
 	"context"
 )
 
+// iteratorForInsertChildren implements pgx.CopyFromSource.
+type iteratorForInsertChildren struct {
+	rows                 []InsertChildrenParams
+	skippedFirstNextCall bool
+}
+
+func (r *iteratorForInsertChildren) Next() bool {
+	if len(r.rows) == 0 {
+		return false
+	}
+	if !r.skippedFirstNextCall {
+		r.skippedFirstNextCall = true
+		return true
+	}
+	r.rows = r.rows[1:]
+	return len(r.rows) > 0
+}
+
+func (r iteratorForInsertChildren) Values() ([]interface{}, error) {
+	return []interface{}{
+		r.rows[0].ExecutionID,
+		r.rows[0].NodeIndex,
+		r.rows[0].Name,
+		r.rows[0].Level,
+		r.rows[0].State,
+		r.rows[0].PendingDependencies,
+		r.rows[0].Attempt,
+		r.rows[0].Retries,
+		r.rows[0].Reason,
+		r.rows[0].Error,
+		r.rows[0].Outputs,
+		r.rows[0].ReadyAt,
+		r.rows[0].StartedAt,
+		r.rows[0].FinishedAt,
+		r.rows[0].RetryAt,
+		r.rows[0].ChangedSeq,
+		r.rows[0].ParentIndex,
+		r.rows[0].Expansion,
+		r.rows[0].Graph,
+		r.rows[0].OperatorIndex,
+		r.rows[0].ItemIndex,
+		r.rows[0].Item,
+		r.rows[0].Inputs,
+		r.rows[0].FirstChild,
+		r.rows[0].ChildCount,
+	}, nil
+}
+
+func (r iteratorForInsertChildren) Err() error {
+	return nil
+}
+
+func (q *Queries) InsertChildren(ctx context.Context, arg []InsertChildrenParams) (int64, error) {
+	return q.db.CopyFrom(ctx, []string{"nodes"}, []string{"execution_id", "node_index", "name", "level", "state", "pending_dependencies", "attempt", "retries", "reason", "error", "outputs", "ready_at", "started_at", "finished_at", "retry_at", "changed_seq", "parent_index", "expansion", "graph", "operator_index", "item_index", "item", "inputs", "first_child", "child_count"}, &iteratorForInsertChildren{rows: arg})
+}
+
 // iteratorForInsertNodes implements pgx.CopyFromSource.
 type iteratorForInsertNodes struct {
 	rows                 []InsertNodesParams

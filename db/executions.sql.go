@@ -218,38 +218,40 @@ WITH fence AS (
     UPDATE executions SET
         status = $1, started_at = $2, finished_at = $3,
         error = $4, outputs = $5, reason = $6,
-        pending = $7, ready = $8, queued = $9, running = $10, retrying = $11,
-        succeeded = $12, failed = $13, skipped = $14, cancelled = $15,
-        levels_done = $16, event_seq = event_seq + jsonb_array_length($17::jsonb),
+        total = $7, pending = $8, ready = $9, queued = $10, running = $11, retrying = $12,
+        succeeded = $13, failed = $14, skipped = $15, cancelled = $16,
+        levels_done = $17, event_seq = event_seq + jsonb_array_length($18::jsonb),
         lease_until = CASE WHEN $3::timestamptz IS NULL
-            THEN now() + make_interval(secs => $18::float8) END
-    WHERE id = $19 AND owner = $20 AND owner_epoch = $21 AND status IN ('PENDING', 'RUNNING')
-    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($17::jsonb) AS base
+            THEN now() + make_interval(secs => $19::float8) END
+    WHERE id = $20 AND owner = $21 AND owner_epoch = $22 AND status IN ('PENDING', 'RUNNING')
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($18::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
         changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
         reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
+        inputs = coalesce(u.inputs, n.inputs), first_child = coalesce(u.first_child, n.first_child), child_count = coalesce(u.child_count, n.child_count),
         ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
         progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
         progress_status = CASE WHEN u.attempt = u.from_attempt THEN n.progress_status ELSE '' END
-    FROM fence, jsonb_to_recordset($23::jsonb) AS u(
+    FROM fence, jsonb_to_recordset($24::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
+        inputs jsonb, first_child int, child_count int,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
-    WHERE n.execution_id = $19 AND n.node_index = ANY ($22::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+    WHERE n.execution_id = $20 AND n.node_index = ANY ($23::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
-    SELECT f.id, c.i, c.attempt, $24, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
+    SELECT f.id, c.i, c.attempt, $25, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
         machine, devices, preemptible, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $24, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+    SELECT f.id, c.i, c.attempt, f.project_id, $25, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
         c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
@@ -257,24 +259,25 @@ WITH fence AS (
         outcome = d.outcome, class = coalesce(d.class, ''), exit_code = d.exit_code, message = d.message,
         host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
         cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
-    FROM fence, jsonb_to_recordset($27::jsonb) AS d(
+    FROM fence, jsonb_to_recordset($28::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
-    WHERE a.execution_id = $19 AND a.node_index = ANY ($26::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
+    WHERE a.execution_id = $20 AND a.node_index = ANY ($27::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($27::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $19 AND r.node_index = ANY ($26::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $20 AND r.node_index = ANY ($27::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), closed AS (
     DELETE FROM reservations r USING fence
-    WHERE r.execution_id = $19 AND r.node_index = -1 AND $3::timestamptz IS NOT NULL
+    WHERE r.execution_id = $20 AND r.node_index = -1 AND $3::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
-    FROM fence f, ROWS FROM (jsonb_to_recordset($17::jsonb) AS (
+    FROM fence f, ROWS FROM (jsonb_to_recordset($18::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
-SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved
+SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved,
+    coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq
 `
 
 type FlushExecutionParams struct {
@@ -284,6 +287,7 @@ type FlushExecutionParams struct {
 	Error        json.RawMessage
 	Outputs      json.RawMessage
 	Reason       json.RawMessage
+	Total        int32
 	Pending      int32
 	Ready        int32
 	Queued       int32
@@ -310,6 +314,7 @@ type FlushExecutionParams struct {
 type FlushExecutionRow struct {
 	Fenced int32
 	Moved  int32
+	Seq    int64
 }
 
 // Writes one batch of a drive loop: everything or, when the fence does not hold,
@@ -325,6 +330,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.Error,
 		arg.Outputs,
 		arg.Reason,
+		arg.Total,
 		arg.Pending,
 		arg.Ready,
 		arg.Queued,
@@ -348,7 +354,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.Ended,
 	)
 	var i FlushExecutionRow
-	err := row.Scan(&i.Fenced, &i.Moved)
+	err := row.Scan(&i.Fenced, &i.Moved, &i.Seq)
 	return i, err
 }
 

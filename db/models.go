@@ -274,6 +274,15 @@ type Node struct {
 	ProgressMessage     string
 	ProgressStatus      string
 	ChangedSeq          int64
+	ParentIndex         *int32
+	Expansion           int32
+	Graph               string
+	OperatorIndex       *int32
+	ItemIndex           *int32
+	Item                json.RawMessage
+	Inputs              json.RawMessage
+	FirstChild          *int32
+	ChildCount          int32
 }
 
 type NodeOrder struct {

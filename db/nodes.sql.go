@@ -129,6 +129,127 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 	return items, nil
 }
 
+const childFailures = `-- name: ChildFailures :many
+SELECT coalesce(error->>'code', '')::text AS code, coalesce(error->>'message', '')::text AS message,
+    count(*)::int AS count, min(node_index)::int AS first
+FROM nodes
+WHERE execution_id = $1 AND node_index >= $2 AND node_index < $3 AND state = 'FAILED'
+GROUP BY 1, 2
+ORDER BY count(*) DESC, min(node_index)
+LIMIT $4
+`
+
+type ChildFailuresRow struct {
+	Code    string
+	Message string
+	Count   int32
+	First   int32
+}
+
+// The failures in a range of indexes by what they say, the most frequent first.
+func (q *Queries) ChildFailures(ctx context.Context, executionID uuid.UUID, first int32, beyond int32, maxRows int32) ([]ChildFailuresRow, error) {
+	rows, err := q.db.Query(ctx, childFailures,
+		executionID,
+		first,
+		beyond,
+		maxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ChildFailuresRow
+	for rows.Next() {
+		var i ChildFailuresRow
+		if err := rows.Scan(
+			&i.Code,
+			&i.Message,
+			&i.Count,
+			&i.First,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const childStates = `-- name: ChildStates :many
+SELECT state, count(*)::int AS count FROM nodes
+WHERE execution_id = $1 AND node_index >= $2 AND node_index < $3
+GROUP BY state
+`
+
+type ChildStatesRow struct {
+	State string
+	Count int32
+}
+
+// How many nodes of each state stand in a range of indexes.
+func (q *Queries) ChildStates(ctx context.Context, executionID uuid.UUID, first int32, beyond int32) ([]ChildStatesRow, error) {
+	rows, err := q.db.Query(ctx, childStates, executionID, first, beyond)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ChildStatesRow
+	for rows.Next() {
+		var i ChildStatesRow
+		if err := rows.Scan(&i.State, &i.Count); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const findNode = `-- name: FindNode :one
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes WHERE execution_id = $1 AND name = $2 ORDER BY node_index DESC LIMIT 1
+`
+
+// The latest node of a name: a retry of what it is in makes new ones.
+func (q *Queries) FindNode(ctx context.Context, executionID uuid.UUID, name string) (Node, error) {
+	row := q.db.QueryRow(ctx, findNode, executionID, name)
+	var i Node
+	err := row.Scan(
+		&i.ExecutionID,
+		&i.NodeIndex,
+		&i.Name,
+		&i.Level,
+		&i.State,
+		&i.PendingDependencies,
+		&i.Attempt,
+		&i.Retries,
+		&i.Reason,
+		&i.Error,
+		&i.Outputs,
+		&i.ReadyAt,
+		&i.StartedAt,
+		&i.FinishedAt,
+		&i.RetryAt,
+		&i.Progress,
+		&i.ProgressMessage,
+		&i.ProgressStatus,
+		&i.ChangedSeq,
+		&i.ParentIndex,
+		&i.Expansion,
+		&i.Graph,
+		&i.OperatorIndex,
+		&i.ItemIndex,
+		&i.Item,
+		&i.Inputs,
+		&i.FirstChild,
+		&i.ChildCount,
+	)
+	return i, err
+}
+
 const getCheckpoint = `-- name: GetCheckpoint :one
 SELECT data, saved_at FROM checkpoints WHERE execution_id = $1 AND node_index = $2
 `
@@ -146,7 +267,7 @@ func (q *Queries) GetCheckpoint(ctx context.Context, executionID uuid.UUID, node
 }
 
 const getNode = `-- name: GetNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq FROM nodes WHERE execution_id = $1 AND node_index = $2
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes WHERE execution_id = $1 AND node_index = $2
 `
 
 func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (Node, error) {
@@ -172,8 +293,45 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 		&i.ProgressMessage,
 		&i.ProgressStatus,
 		&i.ChangedSeq,
+		&i.ParentIndex,
+		&i.Expansion,
+		&i.Graph,
+		&i.OperatorIndex,
+		&i.ItemIndex,
+		&i.Item,
+		&i.Inputs,
+		&i.FirstChild,
+		&i.ChildCount,
 	)
 	return i, err
+}
+
+type InsertChildrenParams struct {
+	ExecutionID         uuid.UUID
+	NodeIndex           int32
+	Name                string
+	Level               int32
+	State               string
+	PendingDependencies int32
+	Attempt             int32
+	Retries             int32
+	Reason              json.RawMessage
+	Error               json.RawMessage
+	Outputs             json.RawMessage
+	ReadyAt             *time.Time
+	StartedAt           *time.Time
+	FinishedAt          *time.Time
+	RetryAt             *time.Time
+	ChangedSeq          int64
+	ParentIndex         *int32
+	Expansion           int32
+	Graph               string
+	OperatorIndex       *int32
+	ItemIndex           *int32
+	Item                json.RawMessage
+	Inputs              json.RawMessage
+	FirstChild          *int32
+	ChildCount          int32
 }
 
 type InsertNodesParams struct {
@@ -307,15 +465,18 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq FROM nodes n
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes n
 WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
     AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
     AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
     AND ($6::text IS NULL OR n.name ILIKE $6)
-    AND ($7::int IS NULL OR n.level >= $7)
-    AND ($8::int IS NULL OR n.level <= $8)
+    AND (NOT $7::bool OR n.parent_index IS NULL)
+    AND ($8::int IS NULL OR n.node_index >= $8)
+    AND ($9::int IS NULL OR n.node_index < $9)
+    AND ($10::int IS NULL OR n.level >= $10)
+    AND ($11::int IS NULL OR n.level <= $11)
 ORDER BY n.node_index
-LIMIT $9
+LIMIT $12
 `
 
 type ListNodesParams struct {
@@ -325,6 +486,9 @@ type ListNodesParams struct {
 	States       []string
 	Indexes      []int32
 	Query        *string
+	Top          bool
+	First        *int32
+	Beyond       *int32
 	FromLevel    *int32
 	ToLevel      *int32
 	MaxRows      int32
@@ -338,6 +502,9 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 		arg.States,
 		arg.Indexes,
 		arg.Query,
+		arg.Top,
+		arg.First,
+		arg.Beyond,
 		arg.FromLevel,
 		arg.ToLevel,
 		arg.MaxRows,
@@ -369,6 +536,15 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 			&i.ProgressMessage,
 			&i.ProgressStatus,
 			&i.ChangedSeq,
+			&i.ParentIndex,
+			&i.Expansion,
+			&i.Graph,
+			&i.OperatorIndex,
+			&i.ItemIndex,
+			&i.Item,
+			&i.Inputs,
+			&i.FirstChild,
+			&i.ChildCount,
 		); err != nil {
 			return nil, err
 		}
@@ -385,7 +561,7 @@ SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priori
     n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
 FROM executions e
 CROSS JOIN LATERAL (
-    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq FROM nodes x
+    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq, x.parent_index, x.expansion, x.graph, x.operator_index, x.item_index, x.item, x.inputs, x.first_child, x.child_count FROM nodes x
     WHERE x.execution_id = e.id AND x.state = 'READY'
     ORDER BY x.node_index LIMIT $1
 ) n
@@ -442,21 +618,33 @@ func (q *Queries) ListWaiting(ctx context.Context, perExecution int32, projectID
 }
 
 const loadNodes = `-- name: LoadNodes :many
-SELECT node_index, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at
+SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at,
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
 FROM nodes WHERE execution_id = $1 ORDER BY node_index
 `
 
 type LoadNodesRow struct {
-	NodeIndex  int32
-	State      string
-	Attempt    int32
-	Retries    int32
-	Reason     json.RawMessage
-	Error      json.RawMessage
-	ReadyAt    *time.Time
-	StartedAt  *time.Time
-	FinishedAt *time.Time
-	RetryAt    *time.Time
+	NodeIndex     int32
+	Name          string
+	Level         int32
+	State         string
+	Attempt       int32
+	Retries       int32
+	Reason        json.RawMessage
+	Error         json.RawMessage
+	ReadyAt       *time.Time
+	StartedAt     *time.Time
+	FinishedAt    *time.Time
+	RetryAt       *time.Time
+	ParentIndex   *int32
+	Expansion     int32
+	Graph         string
+	OperatorIndex *int32
+	ItemIndex     *int32
+	Item          json.RawMessage
+	Inputs        json.RawMessage
+	FirstChild    *int32
+	ChildCount    int32
 }
 
 // What a drive loop keeps in memory.
@@ -471,6 +659,8 @@ func (q *Queries) LoadNodes(ctx context.Context, executionID uuid.UUID) ([]LoadN
 		var i LoadNodesRow
 		if err := rows.Scan(
 			&i.NodeIndex,
+			&i.Name,
+			&i.Level,
 			&i.State,
 			&i.Attempt,
 			&i.Retries,
@@ -480,7 +670,45 @@ func (q *Queries) LoadNodes(ctx context.Context, executionID uuid.UUID) ([]LoadN
 			&i.StartedAt,
 			&i.FinishedAt,
 			&i.RetryAt,
+			&i.ParentIndex,
+			&i.Expansion,
+			&i.Graph,
+			&i.OperatorIndex,
+			&i.ItemIndex,
+			&i.Item,
+			&i.Inputs,
+			&i.FirstChild,
+			&i.ChildCount,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const nodeNames = `-- name: NodeNames :many
+SELECT node_index, name FROM nodes WHERE execution_id = $1 AND node_index = ANY ($2::int[])
+`
+
+type NodeNamesRow struct {
+	NodeIndex int32
+	Name      string
+}
+
+func (q *Queries) NodeNames(ctx context.Context, executionID uuid.UUID, indexes []int32) ([]NodeNamesRow, error) {
+	rows, err := q.db.Query(ctx, nodeNames, executionID, indexes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NodeNamesRow
+	for rows.Next() {
+		var i NodeNamesRow
+		if err := rows.Scan(&i.NodeIndex, &i.Name); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -522,11 +750,12 @@ func (q *Queries) NodeOutputs(ctx context.Context, executionID uuid.UUID, nodeIn
 }
 
 const nodeStates = `-- name: NodeStates :many
-SELECT state FROM nodes WHERE execution_id = $1 ORDER BY node_index
+SELECT state FROM nodes WHERE execution_id = $1 AND node_index < $2 ORDER BY node_index
 `
 
-func (q *Queries) NodeStates(ctx context.Context, executionID uuid.UUID) ([]string, error) {
-	rows, err := q.db.Query(ctx, nodeStates, executionID)
+// Of the nodes of the plan.
+func (q *Queries) NodeStates(ctx context.Context, executionID uuid.UUID, beyond int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, nodeStates, executionID, beyond)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/quota/fair"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // admission is what a flush asked of the quotas, and got.
@@ -81,7 +80,7 @@ func (l *loop) gate() *fair.Request {
 func (l *loop) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.operator(i).Type != workflow.TypeNoop {
+		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) {
 			want = append(want, l.request(i))
 		}
 	}
@@ -96,7 +95,7 @@ func (l *loop) enter(g fair.Grant, now time.Time) {
 		Priority: g.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
 	})
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.operator(i).Type == workflow.TypeNoop {
+		if l.progress.State(i) == dag.Ready && !l.needsCapacity(i) {
 			l.ask(i)
 		}
 	}

@@ -15,6 +15,7 @@ type batch struct {
 	nodes  map[int]*nodeRow
 	events []eventRow
 	claims []claimRow
+	added  []int // nodes that the execution did not have before
 	begun  map[attemptKey]begunRow
 	ended  []endedRow
 
@@ -62,6 +63,9 @@ type nodeRow struct {
 	Reason      *Reason    `json:"reason,omitempty"`
 	Error       *Failure   `json:"error,omitempty"`
 	Outputs     any        `json:"outputs,omitempty"`
+	Inputs      any        `json:"inputs,omitempty"`
+	FirstChild  *int       `json:"first_child,omitempty"`
+	ChildCount  *int       `json:"child_count,omitempty"`
 	ReadyAt     *time.Time `json:"ready_at,omitempty"`
 	StartedAt   *time.Time `json:"started_at,omitempty"`
 	FinishedAt  *time.Time `json:"finished_at,omitempty"`
@@ -121,13 +125,13 @@ func newBatch() *batch {
 
 // empty reports whether there is nothing to write.
 func (b *batch) empty() bool {
-	return len(b.nodes) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
+	return len(b.nodes) == 0 && len(b.added) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
 		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 
 // onlyBegun reports whether the batch says no more than that attempts have begun.
 func (b *batch) onlyBegun() bool {
-	return len(b.begun) > 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
+	return len(b.begun) > 0 && len(b.added) == 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
 		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 

@@ -168,18 +168,11 @@ func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	node, op, err := s.nodeAt(ctx, row, t.Node)
 	if err != nil {
 		return task{}, err
 	}
-	if t.Node >= len(version.Plan.Nodes) {
-		return task{}, apperr.New(apperr.NotFound, "The execution has no node %d.", t.Node)
-	}
-	node, err := s.queries.GetNode(ctx, t.Execution, int32(t.Node)) //nolint:gosec // an index of the plan
-	if err != nil {
-		return task{}, fmt.Errorf("get node %d of %s: %w", t.Node, t.Execution, err)
-	}
-	return task{row, nodeFromRow(node), &version.Definition.Operators[t.Node]}, nil
+	return task{row, nodeFromRow(node), op}, nil
 }
 
 // current returns Conflict when the node, or the attempt that t names, has ended.

@@ -145,7 +145,7 @@ func (p *prospect) demanding() []int {
 		}
 	}
 	for i := range ops {
-		if ops[i].Type == workflow.TypeNoop {
+		if !ops[i].Type.Runs() {
 			continue
 		}
 		note("gpu:"+ops[i].Resources.GPUType, i, func(r workflow.Resources) int { return r.GPUs })
@@ -153,7 +153,7 @@ func (p *prospect) demanding() []int {
 		note("memory", i, func(r workflow.Resources) int { return r.MemoryMiB })
 	}
 	for _, i := range p.version.Plan.Entry {
-		if ops[i].Type != workflow.TypeNoop {
+		if ops[i].Type.Runs() {
 			most["entry"] = i
 			break
 		}
@@ -237,7 +237,7 @@ func (p *prospect) sum(f *Forecast) {
 	for _, level := range plan.Levels {
 		for _, i := range level {
 			e, known := p.estimates[ops[i].Name]
-			if ops[i].Type != workflow.TypeNoop {
+			if ops[i].Type.Runs() {
 				if !known {
 					return
 				}

@@ -37,6 +37,11 @@ func outcomeOfClass(c launcher.Class) outcome {
 	return lost
 }
 
+// errored reports whether not the task itself failed but something around it.
+func (f *Failure) errored() bool {
+	return f != nil && !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)
+}
+
 // classText says what a class means where nobody said more.
 func classText(c launcher.Class) string {
 	switch c {
@@ -129,5 +134,10 @@ func (l *loop) loadMemory(ctx context.Context) error {
 
 // growing reports whether some operator asks for more memory after running out of it.
 func growing(d *workflow.Definition) bool {
-	return slices.ContainsFunc(d.Operators, func(o workflow.Operator) bool { return o.Retry.Memory.Factor > 0 })
+	for _, op := range d.EveryOperator() {
+		if op.Retry.Memory.Factor > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -68,24 +68,23 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	growth := l.growMemory(i, e)
 	l.endAttempt(i, e)
 	n := &l.nodes[i]
-	failure := e.failure(l.version.Plan.Nodes[i].Name, n.attempt)
+	failure := e.failure(n.name, n.attempt)
 	switch {
 	case failure == nil:
 		l.succeed(i, e, values)
 	case room:
 		l.giveWay(i, e)
-	case n.stopSent, l.progress.Halted() && e.Outcome.outside():
+	case n.stopSent, l.progress.Halted(i) && e.Outcome.outside():
 		l.cancelNode(i, e)
-	case e.Outcome == lost && l.losses(ctx, i) < maxLosses && !l.progress.Halted():
+	case e.Outcome == lost && l.losses(ctx, i) < maxLosses && !l.progress.Halted(i):
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: "The attempt was interrupted and runs again."})
-	case n.retries < l.operator(i).Retry.Limit && !l.progress.Halted():
-		delay := backoff(l.operator(i).Retry, n.retries+1, rand.Float64()) //nolint:gosec // spreads retries, no secret
+	case n.retries < l.operator(i).Retry.Limit && !l.progress.Halted(i):
 		l.touch(i)
 		n.retries++
 		n.failure = failure
-		l.repeat(i, e.FinishedAt, delay, &Reason{
+		l.repeat(i, e.FinishedAt, l.delay(i), &Reason{
 			Code:    ReasonBackoff,
 			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
 		})
@@ -145,9 +144,16 @@ func (l *loop) cancelNode(i int, e ending) {
 }
 
 func (l *loop) fail(i int, e ending, failure *Failure) {
-	n := l.move(i, dag.Failed)
-	at := l.endTime(e)
-	n.finishedAt, n.reason, n.failure = &at, nil, failure
+	l.failNode(i, l.endTime(e), failure)
+}
+
+// failNode ends node i badly.
+func (l *loop) failNode(i int, at time.Time, failure *Failure) {
+	l.touch(i)
+	l.progress.Fail(i, failure.errored())
+	l.changed = append(l.changed, i)
+	n := &l.nodes[i]
+	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil
 	if l.failure == nil {
 		l.failure, l.failedAt = failure, at
 	}
@@ -169,6 +175,11 @@ func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason
 	n.retryAt, n.reason, n.stopSent = &at, reason, false
 	l.timers.add(i, at)
 	l.nodeEvent(i, from, "node.retrying", reason.Message, map[string]any{"retry_at": at})
+}
+
+// delay is how long node i waits for its present retry.
+func (l *loop) delay(i int) time.Duration {
+	return backoff(l.operator(i).Retry, l.nodes[i].retries, rand.Float64()) //nolint:gosec // spreads retries, no secret
 }
 
 // backoff is how long the n-th retry waits: InitialDelay × Factor^(n-1), at most

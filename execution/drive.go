@@ -118,18 +118,12 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load nodes: %w", err)
 	}
-	if len(rows) != len(version.Plan.Nodes) {
-		return nil, fmt.Errorf("the execution has %d nodes, its plan %d", len(rows), len(version.Plan.Nodes))
-	}
 	l := newLoop(s, row, version)
-	states := make([]dag.State, len(rows))
-	for i, r := range rows {
-		states[i] = dag.State(r.State)
-		l.nodes[i] = nodeOf(r)
+	if err := l.loadNodes(rows); err != nil {
+		return nil, err
 	}
-	l.progress = dag.NewRun(version.Plan, states, l.failFast)
 	if l.cancelled {
-		l.progress.Halt()
+		l.progress.Halt(dag.Root, true)
 	}
 	if l.expected, err = s.expected(ctx, row.WorkflowID); err != nil {
 		return nil, err
@@ -142,8 +136,8 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err := l.loadMemory(ctx); err != nil {
 		return nil, err
 	}
-	for i, state := range states {
-		l.remember(i, state)
+	for i := range l.nodes {
+		l.remember(i, l.progress.State(i))
 	}
 	return l, l.loadAttempts(ctx)
 }
@@ -174,19 +168,6 @@ func (l *loop) catchUp(ctx context.Context) error {
 	return l.loadReports(ctx)
 }
 
-func nodeOf(r db.LoadNodesRow) nodeState {
-	return nodeState{
-		attempt:    int(r.Attempt),
-		retries:    int(r.Retries),
-		reason:     decodeInto[Reason](r.Reason),
-		failure:    decodeInto[Failure](r.Error),
-		readyAt:    r.ReadyAt,
-		startedAt:  r.StartedAt,
-		finishedAt: r.FinishedAt,
-		retryAt:    r.RetryAt,
-	}
-}
-
 // remember takes up what a state asks for beyond the state itself.
 func (l *loop) remember(i int, state dag.State) {
 	switch state {
@@ -195,9 +176,6 @@ func (l *loop) remember(i int, state dag.State) {
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
 	case dag.Failed:
-		if l.failFast(i) {
-			l.progress.Halt()
-		}
 		if l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}

@@ -36,7 +36,7 @@ func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
 	}
 	var first []fair.Request
 	for _, i := range version.Plan.Entry {
-		if op := &version.Definition.Operators[i]; op.Type != workflow.TypeNoop {
+		if op := &version.Definition.Operators[i]; op.Type.Runs() {
 			r := requestOf(op, subject.ProjectID)
 			r.Key, r.Since = fair.Key{Node: i}, s.now()
 			first = append(first, r)
@@ -59,9 +59,8 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field
 			Message: fmt.Sprintf("Operator %s ", op.Name) + fmt.Sprintf(format, args...),
 		})
 	}
-	for i := range v.Definition.Operators {
-		op := &v.Definition.Operators[i]
-		if op.Type == workflow.TypeNoop {
+	for _, op := range v.Definition.EveryOperator() {
+		if !op.Type.Runs() {
 			continue
 		}
 		if r := s.quota.NeverFits(requestOf(op, project)); r != nil {

@@ -79,6 +79,7 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 			return fmt.Errorf("delete reports: %w", err)
 		}
 	}
+	added := l.addedRows()
 	result, err := q.FlushExecution(ctx, l.flushParams())
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -88,6 +89,14 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	}
 	if int(result.Moved) != len(b.nodes) {
 		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
+	}
+	if len(added) > 0 {
+		for k := range added {
+			added[k].ChangedSeq = result.Seq
+		}
+		if _, err := q.InsertChildren(ctx, added); err != nil {
+			return fmt.Errorf("insert nodes: %w", err)
+		}
 	}
 	if err := l.writeHours(ctx, q); err != nil {
 		return err
@@ -127,11 +136,12 @@ func indexes[T any](rows []T, node func(T) int) []int32 {
 func (l *loop) flushParams() db.FlushExecutionParams {
 	b, p := l.batch, l.progress
 	nodes := l.nodeRows()
-	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most workflow.MaxOperators
+	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most maxNodes
 	params := db.FlushExecutionParams{
 		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
 		Launcher: l.service.config.LauncherName,
 		Status:   string(l.status), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
+		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
@@ -165,8 +175,62 @@ func (l *loop) nodeRows() []*nodeRow {
 		row.State, row.Pending, row.Attempt, row.Retries = l.progress.State(i), l.progress.Pending(i), n.attempt, n.retries
 		row.Reason, row.Error = n.reason, n.failure
 		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
+		if n.children.first > 0 && row.State == dag.Running {
+			row.FirstChild, row.ChildCount = &n.children.first, &n.children.count
+			if n.inputs != nil {
+				row.Inputs = n.inputs
+			}
+		}
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b *nodeRow) int { return a.Index - b.Index })
 	return rows
 }
+
+// addedRows are the nodes that the execution did not have before, as they have become
+// within this batch; its rows of changes hold them no more.
+func (l *loop) addedRows() []db.InsertChildrenParams {
+	rows := make([]db.InsertChildrenParams, 0, len(l.batch.added))
+	for _, i := range l.batch.added {
+		change := l.batch.nodes[i]
+		delete(l.batch.nodes, i)
+		rows = append(rows, l.addedRow(i, change))
+	}
+	return rows
+}
+
+func (l *loop) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
+	n, p := &l.nodes[i], l.progress
+	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes and counts below maxNodes
+	parent := p.Parent(i)
+	row := db.InsertChildrenParams{
+		ExecutionID: l.id, NodeIndex: number(i), Name: n.name, Level: number(n.level), State: string(p.State(i)),
+		PendingDependencies: number(p.Pending(i)), Attempt: number(n.attempt), Retries: number(n.retries),
+		ReadyAt: n.readyAt, StartedAt: n.startedAt, FinishedAt: n.finishedAt, RetryAt: n.retryAt,
+		ParentIndex: new(number(parent)), Expansion: number(l.nodes[parent].attempt), Graph: n.graph, ChildCount: number(n.children.count),
+	}
+	if n.index >= 0 {
+		row.ItemIndex, row.Item, row.OperatorIndex = new(number(n.index)), mustJSON(n.item), new(number(l.operatorIndex(parent)))
+	} else {
+		row.OperatorIndex = new(number(p.Position(i)))
+	}
+	if n.reason != nil {
+		row.Reason = mustJSON(n.reason)
+	}
+	if n.failure != nil {
+		row.Error = mustJSON(n.failure)
+	}
+	if change != nil && change.Outputs != nil {
+		row.Outputs = mustJSON(change.Outputs)
+	}
+	if n.inputs != nil {
+		row.Inputs = mustJSON(n.inputs)
+	}
+	if n.children.first > 0 {
+		row.FirstChild = new(number(n.children.first))
+	}
+	return row
+}
+
+// operatorIndex is the place of the operator of node i in its graph.
+func (l *loop) operatorIndex(i int) int { return l.progress.Position(l.home(i)) }

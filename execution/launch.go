@@ -83,6 +83,7 @@ type launch struct {
 	version workflow.Version
 	inputs  json.RawMessage
 	now     time.Time
+	ready   int32 // nodes that begin it
 }
 
 // launchable returns the version that r asks for, and the caller in its project:
@@ -154,13 +155,12 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	plan := l.version.Plan
 	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
 	rows := nodeRowsOf(l)
-	ready := int32(len(plan.Entry)) //nolint:gosec // at most workflow.MaxOperators
 	err = q.InsertExecution(ctx, db.InsertExecutionParams{
 		ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
 		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
 		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
 		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now,
-		Total: total, Pending: total - ready, Ready: ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
+		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
 	})
 	if err != nil {
 		return fmt.Errorf("insert execution: %w", err)
@@ -200,7 +200,14 @@ func (l *launch) entry() audit.Entry {
 	}
 }
 
-// nodeRowsOf returns the nodes of a new execution: the entry nodes READY.
+// begins reports whether node i is READY from the start: nothing is to be worked out
+// or counted before.
+func (l *launch) begins(i int) bool {
+	n := &l.version.Plan.Nodes[i]
+	return len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0
+}
+
+// nodeRowsOf returns the nodes of a new execution: those that begin it READY.
 func nodeRowsOf(l *launch) []db.InsertNodesParams {
 	rows := make([]db.InsertNodesParams, len(l.version.Plan.Nodes))
 	for i, n := range l.version.Plan.Nodes {
@@ -208,8 +215,9 @@ func nodeRowsOf(l *launch) []db.InsertNodesParams {
 			ExecutionID: l.id, NodeIndex: int32(i), Name: n.Name, Level: int32(n.Level), //nolint:gosec // at most workflow.MaxOperators
 			State: string(dag.Pending), PendingDependencies: int32(len(n.Dependencies)), //nolint:gosec // at most workflow.MaxOperators
 		}
-		if len(n.Dependencies) == 0 {
+		if l.begins(i) {
 			rows[i].State, rows[i].ReadyAt = string(dag.Ready), &l.now
+			l.ready++
 		}
 	}
 	return rows

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,9 @@ type loop struct {
 
 	batch        *batch
 	changed      []int // nodes that dag.Next has not seen
+	alone        []int // ready nodes of which no attempt runs, which are to begin
 	all          bool  // dag.Next is to look at every node
+	broken       error // what could not be read and has to be
 	cancelled    bool  // somebody asked for the end
 	cancelReason string
 
@@ -62,6 +65,14 @@ type loop struct {
 
 // nodeState is what the loop knows of a node beside its state.
 type nodeState struct {
+	op         *workflow.Operator
+	graph      string // in which op stands
+	name       string
+	level      int
+	index      int            // of the item that it is, or -1
+	item       any            // of a fan-out
+	inputs     map[string]any // of the graph that it became
+	children   children
 	attempt    int
 	retries    int
 	stopSent   bool
@@ -94,13 +105,16 @@ type message struct {
 }
 
 func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
-	return &loop{
+	l := &loop{
 		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
-		inputs: decodeObject(row.Inputs), nodes: make([]nodeState, len(version.Plan.Nodes)),
+		inputs: decodeObject(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
 		status: State(row.Status), outputs: map[int]map[string]any{}, batch: newBatch(), all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
+	l.nodes = l.members("", version.Plan, "")
+	l.progress.Pause(l.status == Pending)
+	return l
 }
 
 func (l *loop) ring() {
@@ -118,9 +132,7 @@ func (l *loop) fence() {
 	}
 }
 
-func (l *loop) operator(i int) *workflow.Operator { return &l.version.Definition.Operators[i] }
-
-func (l *loop) failFast(i int) bool { return l.operator(i).Retry.FailFast }
+func (l *loop) operator(i int) *workflow.Operator { return l.nodes[i].op }
 
 // run works until nothing can move, the execution has ended, or ctx ends.
 func (l *loop) run(ctx context.Context) error {
@@ -147,12 +159,11 @@ func (l *loop) step(ctx context.Context) error {
 	if err := l.takeMessages(ctx); err != nil {
 		return err
 	}
-	l.fireTimers()
-	if l.cancelled && !l.progress.Halted() {
-		l.progress.Halt()
-		l.all = true
+	l.fireTimers(ctx)
+	if l.cancelled && !l.progress.RootHalted() {
+		l.changed = append(l.changed, l.progress.Halt(dag.Root, true)...)
 	}
-	if err := l.settle(ctx); err != nil {
+	if err := errors.Join(l.settle(ctx), l.broken); err != nil {
 		return err
 	}
 	if l.batch.empty() {
@@ -166,7 +177,7 @@ func (l *loop) step(ctx context.Context) error {
 }
 
 func (l *loop) busy() bool {
-	return l.all || len(l.changed) > 0 || !l.batch.empty() && !l.deferred()
+	return l.all || len(l.changed) > 0 || len(l.alone) > 0 || !l.batch.empty() && !l.deferred()
 }
 
 // deferred reports whether the batch may wait a moment for more: news that

@@ -96,15 +96,22 @@ func (l *loop) stopReason(i int) *Reason {
 	if own := l.nodes[i].cancelled; own != nil {
 		return own
 	}
+	if scope := l.progress.ScopeOf(i); !l.progress.RootHalted() && scope != dag.Root {
+		return l.causeReason(l.progress.Cause(scope))
+	}
 	return l.haltReason()
 }
 
 // causeReason says why a node ends because cause, which it depends on, was cancelled.
 func (l *loop) causeReason(cause int) *Reason {
-	if cause < 0 || l.progress.Halted() {
+	if cause < 0 || l.progress.RootHalted() {
 		return l.haltReason()
 	}
-	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s was cancelled.", l.version.Plan.Nodes[cause].Name)}
+	verb := "was cancelled"
+	if l.progress.State(cause) == dag.Failed {
+		verb = "failed and fails fast"
+	}
+	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
 }
 
 // writeOrders notes which orders this batch follows. It comes after the row of the
@@ -136,7 +143,7 @@ func (l *loop) cancelledAlone() *Failure {
 	if first < 0 {
 		return l.failure
 	}
-	name := l.version.Plan.Nodes[first].Name
+	name := l.nodes[first].name
 	return &Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
 }
 

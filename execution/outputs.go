@@ -131,7 +131,7 @@ func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOut
 		return nil, err
 	}
 	return &artifact.New{
-		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.version.Plan.Nodes[i].Name, Attempt: l.nodes[i].attempt,
+		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.nodes[i].name, Attempt: l.nodes[i].attempt,
 		WorkflowName: l.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
 		SHA256: out.SHA256, Size: blob.Size, MediaType: out.MediaType, Filename: out.Filename,
 	}, nil

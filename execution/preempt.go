@@ -88,7 +88,7 @@ func (l *loop) preemptAttempts(nodes []int) {
 // madeRoom reports whether the attempt of node i ended because it had to make room.
 func (l *loop) madeRoom(i int, e ending) bool {
 	n := &l.nodes[i]
-	if n.stopSent || l.progress.Halted() {
+	if n.stopSent || l.progress.Halted(i) {
 		return false
 	}
 	switch e.Outcome {

@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 const (
@@ -64,12 +65,16 @@ func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLat
 	if err != nil {
 		return nil, err
 	}
+	names, err := s.nodeNames(ctx, row.ID, version, rows)
+	if err != nil {
+		return nil, err
+	}
 	events := make([]Event, len(rows))
 	for i, r := range rows {
 		e := Event{ID: fmt.Sprintf("%s.%d", row.ID, r.Seq), Seq: r.Seq, At: r.At.UTC(), Kind: r.Kind, NodeIndex: -1, Message: r.Message, Data: r.Data}
 		if r.NodeIndex != nil {
 			e.NodeIndex = int(*r.NodeIndex)
-			e.Node = version.Plan.Nodes[e.NodeIndex].Name
+			e.Node = names[*r.NodeIndex]
 		}
 		if r.Attempt != nil {
 			e.Attempt = int(*r.Attempt)
@@ -77,6 +82,32 @@ func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLat
 		events[i] = e
 	}
 	return events, nil
+}
+
+// nodeNames are the names of the nodes that events are about.
+func (s *Service) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
+	names := map[int32]string{}
+	var others []int32
+	for _, r := range rows {
+		switch {
+		case r.NodeIndex == nil:
+		case int(*r.NodeIndex) < len(version.Plan.Nodes):
+			names[*r.NodeIndex] = version.Plan.Nodes[*r.NodeIndex].Name
+		default:
+			others = append(others, *r.NodeIndex)
+		}
+	}
+	if len(others) == 0 {
+		return names, nil
+	}
+	found, err := s.queries.NodeNames(ctx, id, others)
+	if err != nil {
+		return nil, fmt.Errorf("names of nodes of %s: %w", id, err)
+	}
+	for _, r := range found {
+		names[r.NodeIndex] = r.Name
+	}
+	return names, nil
 }
 
 // Waiting returns nodes of the caller's project that wait for capacity, by

@@ -23,6 +23,8 @@ type NodeFilter struct {
 	States             []dag.State
 	Query              string // in the name
 	Indexes            []int
+	Top                bool      // of the plan alone
+	Of                 *children // what a node became
 	FromLevel, ToLevel *int
 	ChangedAfter       int64 // an event number; see ChangedSince
 	After              string
@@ -109,12 +111,17 @@ func (s *Service) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([
 	return nodes, row.EventSeq, err
 }
 
-// States returns the state of every node in the order of the plan.
+// States returns the state of every node of the plan, in its order.
 func (s *Service) States(ctx context.Context, id uuid.UUID) ([]dag.State, error) {
-	if _, err := s.row(ctx, id); err != nil {
+	row, err := s.row(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.NodeStates(ctx, id)
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.NodeStates(ctx, id, int32(len(version.Plan.Nodes))) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
 		return nil, fmt.Errorf("list node states of %s: %w", id, err)
 	}
@@ -131,28 +138,24 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 	if err != nil {
 		return NodeDetail{}, err
 	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	node, version, err := s.findNode(ctx, row, name)
 	if err != nil {
 		return NodeDetail{}, err
 	}
-	index, ok := version.Plan.Lookup(name)
-	if !ok {
-		return NodeDetail{}, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
-	}
-	node, err := s.queries.GetNode(ctx, id, int32(index)) //nolint:gosec // at most workflow.MaxOperators
-	if err != nil {
-		return NodeDetail{}, fmt.Errorf("get node %s of %s: %w", name, id, err)
-	}
-	attempts, err := s.queries.ListAttempts(ctx, id, int32(index)) //nolint:gosec // at most workflow.MaxOperators
+	attempts, err := s.queries.ListAttempts(ctx, id, node.NodeIndex)
 	if err != nil {
 		return NodeDetail{}, fmt.Errorf("list attempts of %s: %w", name, err)
 	}
-	d := NodeDetail{Node: nodeFromRow(node), Operator: &version.Definition.Operators[index]}
+	op, ok := operatorOf(version, node)
+	if !ok {
+		return NodeDetail{}, fmt.Errorf("node %s of %s has no operator", name, id)
+	}
+	d := NodeDetail{Node: nodeFromRow(node), Operator: op}
 	hideOthers(ctx, d.Reason)
 	for _, a := range attempts {
 		d.Attempts = append(d.Attempts, attemptFromRow(a))
 	}
-	if d.Inputs, err = s.nodeInputs(ctx, row, version, index); err != nil {
+	if d.Inputs, err = s.nodeInputs(ctx, row, version, d.Index); err != nil {
 		return NodeDetail{}, err
 	}
 	return d, nil
@@ -160,13 +163,19 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 
 // nodeInputs are the values of a node's typed inputs, as far as they are known.
 func (s *Service) nodeInputs(ctx context.Context, row db.Execution, version workflow.Version, i int) (map[string]any, error) {
-	l := newLoop(s, row, version)
-	if err := l.loadOutputs(ctx, version.Plan.Nodes[i].Dependencies); err != nil {
+	view, err := s.view(ctx, row, version, i)
+	if err != nil {
 		return nil, err
 	}
+	view.Lock()
+	defer view.Unlock()
 	values := map[string]any{}
-	for _, input := range version.Definition.Operators[i].Inputs {
-		if v, ok := l.inputValue(input); ok {
+	for _, input := range view.loop.operator(i).Inputs {
+		v, ok, err := view.loop.value(ctx, i, input.Source)
+		if unread(err) {
+			return nil, err
+		}
+		if ok && err == nil {
 			values[input.Name] = v
 		}
 	}

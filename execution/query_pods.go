@@ -25,15 +25,11 @@ func (s *Service) PodEvents(ctx context.Context, id uuid.UUID, node string, atte
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	n, _, err := s.findNode(ctx, row, node)
 	if err != nil {
 		return nil, err
 	}
-	index, ok := version.Plan.Lookup(node)
-	if !ok {
-		return nil, apperr.New(apperr.NotFound, "The execution has no node called %q.", node)
-	}
-	rows, err := s.queries.PodEvents(ctx, id, int32(index), int32(attempt), maxPodEvents) //nolint:gosec // at most workflow.MaxOperators, a count
+	rows, err := s.queries.PodEvents(ctx, id, n.NodeIndex, int32(attempt), maxPodEvents) //nolint:gosec // a count
 	if err != nil {
 		return nil, fmt.Errorf("list the events of the pods of %s: %w", node, err)
 	}

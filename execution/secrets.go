@@ -91,8 +91,7 @@ func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, erro
 	}
 	names := map[string]bool{}
 	gatherSecrets(names, e.Inputs)
-	for i := range version.Definition.Operators {
-		op := &version.Definition.Operators[i]
+	for _, op := range version.Definition.EveryOperator() {
 		gatherSecrets(names, op.Parameters)
 		for _, input := range op.Inputs {
 			gatherSecrets(names, input.Source.Value)

@@ -37,6 +37,7 @@ type Service struct {
 	ends      *observedEnds
 	since     atomic.Pointer[time.Time] // when this process began to reconcile
 	term      atomic.Int64              // of the scheduler's lease; 0 without one
+	views     views
 	inputs    inputSets
 	wakes     chan uuid.UUID
 	estimates estimateCache

@@ -52,7 +52,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Name:             fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
 		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:      l.id.String(),
-		Node:             op.Name,
+		Node:             l.nodes[i].name,
 		Attempt:          int32(attempt), //nolint:gosec // a small count
 		TenantId:         l.row.TenantID.String(),
 		ProjectId:        l.row.ProjectID.String(),
@@ -174,7 +174,7 @@ type attemptInputs struct {
 // node left (<node>_output, <node>_assets, <node>_results), and its typed
 // inputs, which win over the others of the same name.
 func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
-	upstream := l.version.Plan.Nodes[i].Dependencies
+	upstream := l.progress.DependenciesOf(l.home(i))
 	if err := l.loadOutputs(ctx, upstream); err != nil {
 		return nil, err
 	}
@@ -185,12 +185,9 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		l.addUpstream(in, d)
 	}
 	for _, input := range op.Inputs {
-		value, ok := l.inputValue(input)
-		if !ok {
-			if input.Type.Kind != typeregistry.KindOptional {
-				return nil, fmt.Errorf("input %s has no value", input.Name)
-			}
-			value = nil
+		value, err := l.typed(ctx, i, input)
+		if err != nil {
+			return nil, err
 		}
 		in.values[input.Name] = value
 	}
@@ -223,25 +220,6 @@ func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
 		return t.Kind
 	}
 	return ""
-}
-
-// inputValue finds the value of an operator's input; false when it has none.
-func (l *loop) inputValue(input workflow.Input) (any, bool) {
-	switch input.Source.Kind {
-	case workflow.SourceLiteral:
-		return input.Source.Value, true
-	case workflow.SourceInput:
-		v, ok := l.inputs[input.Source.Input]
-		return v, ok
-	case workflow.SourceFuture:
-		d, ok := l.version.Plan.Lookup(input.Source.Future.Operator)
-		if !ok {
-			return nil, false
-		}
-		v, ok := l.outputs[d][input.Source.Future.Output]
-		return v, ok
-	}
-	return nil, false
 }
 
 // addUpstream adds what node d left. Outputs called output_assets or assets and

@@ -114,11 +114,14 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	if err != nil {
 		return err
 	}
-	_, version, err := s.taskVersion(ctx, scope)
+	row, _, err := s.taskVersion(ctx, scope)
 	if err != nil {
 		return err
 	}
-	op := &version.Definition.Operators[scope.NodeIndex]
+	_, op, err := s.nodeAt(ctx, row, scope.NodeIndex)
+	if err != nil {
+		return err
+	}
 	declared, ok := op.Output(name)
 	if !ok {
 		return apperr.New(apperr.Invalid, "The operator %s has no output called %q.", op.Name, name)

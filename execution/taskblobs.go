@@ -26,9 +26,6 @@ func (s *Service) taskVersion(ctx context.Context, scope auth.TaskScope) (db.Exe
 		return row, workflow.Version{}, fmt.Errorf("load execution: %w", err)
 	}
 	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
-	if err == nil && scope.NodeIndex >= len(version.Plan.Nodes) {
-		err = gone()
-	}
 	return row, version, err
 }
 
@@ -86,7 +83,13 @@ func (s *Service) inputBlobs(ctx context.Context, scope auth.TaskScope) (map[str
 		return nil, err
 	}
 	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
-	l := newLoop(s, row, version)
+	view, err := s.view(ctx, row, version, scope.NodeIndex)
+	if err != nil {
+		return nil, err
+	}
+	view.Lock()
+	defer view.Unlock()
+	l := view.loop
 	in, err := l.attemptInputs(ctx, scope.NodeIndex)
 	if err != nil {
 		return nil, err

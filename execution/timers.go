@@ -2,6 +2,7 @@ package execution
 
 import (
 	"container/heap"
+	"context"
 	"time"
 
 	"github.com/flowforge/flowforge/dag"
@@ -35,14 +36,14 @@ func (t *timers) due(now time.Time) []int {
 }
 
 // fireTimers makes nodes ready whose backoff is over.
-func (l *loop) fireTimers() {
+func (l *loop) fireTimers(ctx context.Context) {
 	now := l.service.now()
 	for _, i := range l.timers.due(now) {
 		n := &l.nodes[i]
 		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) {
 			continue
 		}
-		l.makeReady(i, now)
+		l.makeReady(ctx, i, now)
 	}
 }
 

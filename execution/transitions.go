@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +17,8 @@ import (
 func (l *loop) begin(now time.Time) {
 	l.status, l.admitted, l.waits = Running, true, nil
 	l.row.StartedAt = &now
+	l.progress.Pause(false)
+	l.all = true
 	l.event(eventRow{At: now, Kind: "execution.started"})
 }
 
@@ -57,7 +58,8 @@ func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
 // settle lets dag.Next decide and carries its actions out until there are none,
 // or the batch is full.
 func (l *loop) settle(ctx context.Context) error {
-	for (l.all || len(l.changed) > 0) && !l.batch.full() && !l.batch.finished {
+	for (l.all || len(l.changed) > 0 || len(l.alone) > 0) && !l.batch.full() && !l.batch.finished {
+		l.beginThose(ctx)
 		changed := l.changed
 		if l.all {
 			changed = nil
@@ -76,18 +78,21 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 	now := l.service.now()
 	switch a.Kind {
 	case dag.MakeReady:
-		l.makeReady(a.Node, now)
-	case dag.SkipNode:
-		cause := l.version.Plan.Nodes[a.Cause].Name
-		l.endWithout(a.Node, dag.Skipped, now, &Reason{Code: ReasonUpstream, Message: fmt.Sprintf("%s did not succeed.", cause)})
+		l.makeReady(ctx, a.Node, now)
+	case dag.Evaluate:
+		l.evaluate(ctx, a.Node, now)
+	case dag.HoldNode:
+		l.hold(a, now)
+	case dag.OmitNode:
+		l.endWithout(a.Node, dag.Skipped, now, l.omitReason(a))
+	case dag.EndGroup:
+		l.endGroup(ctx, a, now)
 	case dag.CancelNode:
 		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
 		l.stop(a.Node, now)
-	case dag.HaltRun:
-		l.progress.Halt()
-		l.all = true
-		l.event(eventRow{At: now, Kind: "execution.halted", Node: &a.Node, Message: fmt.Sprintf("%s failed and fails fast.", l.version.Plan.Nodes[a.Node].Name)})
+	case dag.HaltScope, dag.DrainScope:
+		l.halt(a, now)
 	case dag.FinishRun:
 		return l.finish(ctx, now)
 	}
@@ -106,18 +111,35 @@ func (l *loop) haltReason() *Reason {
 	return &Reason{Code: ReasonHalted, Message: text}
 }
 
-// makeReady lets node i start as soon as there is capacity. A noop needs none
-// and has ended in the same moment.
-func (l *loop) makeReady(i int, now time.Time) {
-	if l.operator(i).Type == workflow.TypeNoop {
-		n := l.move(i, dag.Succeeded)
-		n.attempt, n.readyAt, n.startedAt, n.finishedAt = n.attempt+1, &now, &now, &now
-		l.nodeEvent(i, now, "node.succeeded", "", nil)
+// makeReady lets node i start as soon as there is capacity. What needs none begins
+// in the same moment, once the execution itself has begun.
+func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
+	if l.status != Pending && !l.needsCapacity(i) {
+		l.beginAlone(ctx, i, now)
 		return
 	}
 	n := l.move(i, dag.Ready)
 	n.readyAt, n.retryAt, n.reason = &now, nil, nil
 	l.ask(i)
+}
+
+// needsCapacity reports whether an attempt of node i runs anywhere.
+func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
+
+// beginAlone begins a node of which no attempt runs: it becomes other nodes, waits
+// for a person, or has ended at once.
+func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
+	n := &l.nodes[i]
+	l.touch(i)
+	n.attempt++
+	n.readyAt, n.startedAt, n.retryAt, n.reason = &now, &now, nil, nil
+	switch {
+	case l.fansOut(i), n.op.Type == workflow.TypeGraph:
+		l.expand(ctx, i, now)
+	default:
+		l.move(i, dag.Succeeded).finishedAt = &now
+		l.nodeEvent(i, now, "node.succeeded", "", nil)
+	}
 }
 
 // ask lets the next flush claim node i, which is READY, when there is capacity.
@@ -126,8 +148,8 @@ func (l *loop) ask(i int) {
 	if l.status == Pending {
 		return
 	}
-	if l.operator(i).Type == workflow.TypeNoop {
-		l.makeReady(i, *l.nodes[i].readyAt)
+	if !l.needsCapacity(i) {
+		l.alone = append(l.alone, i)
 		return
 	}
 	l.batch.want = append(l.batch.want, l.request(i))
@@ -163,6 +185,10 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason)
 	if l.progress.State(i) == dag.Ready {
 		l.service.quota.Withdraw(l.id, []int{i})
 	}
+	l.touch(i)
+	if state == dag.Skipped && reason.Code != ReasonCondition {
+		l.progress.Omit(i)
+	}
 	n := l.move(i, state)
 	n.finishedAt, n.retryAt, n.reason = &now, nil, reason
 	kind := "node.skipped"
@@ -191,13 +217,11 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	case l.cancelled && l.progress.Count(dag.Cancelled) > 0:
 		l.status = Cancelled
 		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
-	case l.progress.Count(dag.Failed) > 0:
-		l.status = Failed
-	case l.progress.Count(dag.Cancelled) > 0:
-		l.status = Cancelled
-		l.failure = l.cancelledAlone()
 	default:
-		l.status = Succeeded
+		l.status = State(l.progress.Outcome(dag.Root))
+		if l.status == Cancelled {
+			l.failure = l.cancelledAlone()
+		}
 	}
 	if l.status == Succeeded {
 		l.failure = nil
@@ -227,55 +251,4 @@ func withReason(text, reason string) string {
 		return text + "."
 	}
 	return text + ": " + reason
-}
-
-// workflowOutputs gathers the outputs that the definition names.
-func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
-	named := l.version.Definition.Outputs
-	if len(named) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	sources := make([]int, len(named))
-	for k, o := range named {
-		i, ok := l.version.Plan.Lookup(o.From.Operator)
-		if !ok {
-			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)
-		}
-		sources[k] = i
-	}
-	if err := l.loadOutputs(ctx, sources); err != nil {
-		return nil, err
-	}
-	values := map[string]any{}
-	for k, o := range named {
-		if v, ok := l.outputs[sources[k]][o.From.Output]; ok {
-			values[o.Name] = v
-		}
-	}
-	raw, err := json.Marshal(values)
-	if err != nil {
-		return nil, fmt.Errorf("encode outputs: %w", err)
-	}
-	return raw, nil
-}
-
-// loadOutputs makes the outputs of nodes known to the loop.
-func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
-	var missing []int32
-	for _, i := range nodes {
-		if _, ok := l.outputs[i]; !ok {
-			missing = append(missing, int32(i)) //nolint:gosec // fewer nodes than workflow.MaxOperators
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	rows, err := l.service.queries.NodeOutputs(ctx, l.id, missing)
-	if err != nil {
-		return fmt.Errorf("load outputs: %w", err)
-	}
-	for _, r := range rows {
-		l.outputs[int(r.NodeIndex)] = decodeObject(r.Outputs)
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
@@ -45,17 +44,9 @@ func (s *Service) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, 
 		}
 		return s.whyFirst(ctx, row)
 	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	n, _, err := s.findNode(ctx, row, node)
 	if err != nil {
 		return Waiting{}, err
-	}
-	index, ok := version.Plan.Lookup(node)
-	if !ok {
-		return Waiting{}, apperr.New(apperr.NotFound, "The execution has no node called %q.", node)
-	}
-	n, err := s.queries.GetNode(ctx, id, int32(index)) //nolint:gosec // at most workflow.MaxOperators
-	if err != nil {
-		return Waiting{}, fmt.Errorf("get node %s of %s: %w", node, id, err)
 	}
 	return s.whyNode(ctx, row, nodeFromRow(n))
 }

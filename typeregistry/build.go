@@ -216,3 +216,14 @@ func parameterHelp(impl behaviour, name string) string {
 	}
 	return fmt.Sprintf(" It takes %s.", strings.Join(names, ", "))
 }
+
+// ListOf returns List<elem>.
+func ListOf(elem *Type) *Type { return &Type{Kind: KindList, Elem: elem, impl: listKind{}} }
+
+// OptionalOf returns Optional<elem>; elem itself when it is optional already.
+func OptionalOf(elem *Type) *Type {
+	if elem.Kind == KindOptional {
+		return elem
+	}
+	return &Type{Kind: KindOptional, Elem: elem, impl: optionalKind{}}
+}

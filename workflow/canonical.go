@@ -26,6 +26,21 @@ type definitionJSON struct {
 	Inputs      typeregistry.Schema `json:"inputs"`
 	Outputs     []outputJSON        `json:"outputs"`
 	Operators   []operatorJSON      `json:"operators"`
+	OnExit      []operatorJSON      `json:"on_exit,omitempty"`
+	Parallelism int                 `json:"parallelism,omitempty"`
+
+	Graphs   map[string]graphJSON `json:"graphs,omitempty"`
+	Timeout  string               `json:"timeout,omitempty"`
+	MaxDepth int                  `json:"max_depth,omitempty"`
+}
+
+type graphJSON struct {
+	Description string              `json:"description,omitempty"`
+	Inputs      typeregistry.Schema `json:"inputs"`
+	Outputs     []outputJSON        `json:"outputs"`
+	Operators   []operatorJSON      `json:"operators"`
+	OnExit      []operatorJSON      `json:"on_exit,omitempty"`
+	Parallelism int                 `json:"parallelism,omitempty"`
 }
 
 type outputJSON struct {
@@ -42,6 +57,21 @@ type inputJSON struct {
 	Description string             `json:"description,omitempty"`
 	From        string             `json:"from,omitempty"`
 	Value       *any               `json:"value,omitempty"`
+	Expression  string             `json:"expression,omitempty"`
+}
+
+type foreachJSON struct {
+	Items       any    `json:"items,omitempty"`
+	Expression  string `json:"expression,omitempty"`
+	Limit       int    `json:"limit"`
+	Parallelism int    `json:"parallelism,omitempty"`
+	Partial     bool   `json:"allow_partial,omitempty"`
+}
+
+type approvalJSON struct {
+	Message string               `json:"message,omitempty"`
+	Form    *typeregistry.Schema `json:"form,omitempty"`
+	Default map[string]any       `json:"default,omitempty"`
 }
 
 type operatorJSON struct {
@@ -62,6 +92,14 @@ type operatorJSON struct {
 	GracePeriod string            `json:"grace_period,omitempty"`
 	Resident    bool              `json:"resident,omitempty"`
 	Pod         json.RawMessage   `json:"pod,omitempty"`
+
+	When         string        `json:"when,omitempty"`
+	Depends      string        `json:"depends,omitempty"`
+	Foreach      *foreachJSON  `json:"foreach,omitempty"`
+	AllowFailure bool          `json:"allow_failure,omitempty"`
+	Graph        string        `json:"graph,omitempty"`
+	Workflow     string        `json:"workflow,omitempty"`
+	Approval     *approvalJSON `json:"approval,omitempty"`
 }
 
 type resourcesJSON struct {
@@ -112,15 +150,20 @@ type memoryGrowthJSON struct {
 
 // MarshalJSON writes the canonical form, which Parse reads back.
 func (d *Definition) MarshalJSON() ([]byte, error) {
+	main := d.Main().wire()
 	out := definitionJSON{
 		Name: d.Name, Version: d.Version, OwnerTeam: d.OwnerTeam, Description: d.Description, Tags: d.Tags,
-		Metadata: d.Metadata, Inputs: d.Inputs, Outputs: []outputJSON{}, Operators: make([]operatorJSON, len(d.Operators)),
+		Metadata: d.Metadata, Inputs: d.Inputs, Outputs: main.Outputs, Operators: main.Operators, OnExit: main.OnExit,
+		Parallelism: d.Parallelism, MaxDepth: d.MaxDepth,
 	}
-	for _, o := range d.Outputs {
-		out.Outputs = append(out.Outputs, outputJSON{Name: o.Name, Type: o.Type, Description: o.Description, From: o.From.String()})
+	if d.Timeout > 0 {
+		out.Timeout = writeDuration(d.Timeout)
 	}
-	for i := range d.Operators {
-		out.Operators[i] = d.Operators[i].wire()
+	for i := range d.Graphs {
+		if out.Graphs == nil {
+			out.Graphs = map[string]graphJSON{}
+		}
+		out.Graphs[d.Graphs[i].Name] = d.Graphs[i].wire()
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -137,17 +180,40 @@ func (d *Definition) Canonical() ([]byte, [sha256.Size]byte, error) {
 	return data, sha256.Sum256(data), err
 }
 
+// wire is the graph in the canonical form.
+func (g *Graph) wire() graphJSON {
+	out := graphJSON{
+		Description: g.Description, Inputs: g.Inputs, Outputs: []outputJSON{}, Operators: []operatorJSON{}, Parallelism: g.Parallelism,
+	}
+	for _, o := range g.Outputs {
+		out.Outputs = append(out.Outputs, outputJSON{Name: o.Name, Type: o.Type, Description: o.Description, From: o.From.String()})
+	}
+	for i := range g.Operators {
+		if g.Operators[i].Final {
+			out.OnExit = append(out.OnExit, g.Operators[i].wire())
+		} else {
+			out.Operators = append(out.Operators, g.Operators[i].wire())
+		}
+	}
+	return out
+}
+
 // wire is the operator in the canonical form. Text with line breaks in scripts
 // stays as it is.
 func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
+		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.Graph, Workflow: o.Workflow,
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(),
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())
 	}
 	for _, p := range o.Outputs {
+		if !o.Type.ownOutputs() {
+			break
+		}
 		w := outputJSON{Name: p.Name, Type: p.Type, Description: p.Description}
 		if p.Storage != StorageDisk {
 			w.Storage = p.Storage
@@ -191,10 +257,53 @@ func (in Input) wire() inputJSON {
 	switch in.Source.Kind {
 	case SourceLiteral:
 		out.Value = &in.Source.Value
+	case SourceFormula:
+		out.Expression = in.Source.Formula.String()
+	case SourceInput, SourceFuture, SourceItem, SourceIndex:
+		out.From = in.Source.reference()
+	}
+	return out
+}
+
+// reference writes a source that is a reference.
+func (s Source) reference() string {
+	switch s.Kind {
 	case SourceInput:
-		out.From = "inputs." + in.Source.Input
+		return "inputs." + s.Input
 	case SourceFuture:
-		out.From = in.Source.Future.String()
+		return s.Future.String()
+	case SourceIndex:
+		return LoopIndex
+	case SourceItem:
+		return strings.TrimSuffix(LoopItem+"."+s.Field, ".")
+	case SourceLiteral, SourceFormula:
+	}
+	return ""
+}
+
+func (f *Foreach) wire() *foreachJSON {
+	if f == nil {
+		return nil
+	}
+	out := &foreachJSON{Limit: f.Limit, Parallelism: f.Parallelism, Partial: f.Partial}
+	switch f.Items.Kind {
+	case SourceFormula:
+		out.Expression = f.Items.Formula.String()
+	case SourceLiteral:
+		out.Items = f.Items.Value
+	case SourceInput, SourceFuture, SourceItem, SourceIndex:
+		out.Items = f.Items.reference()
+	}
+	return out
+}
+
+func (a *Approval) wire() *approvalJSON {
+	if a == nil {
+		return nil
+	}
+	out := &approvalJSON{Message: a.Message, Default: a.Default}
+	if len(a.Form.Fields) > 0 {
+		out.Form = &a.Form
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/expression"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -30,7 +31,11 @@ type Definition struct {
 	Metadata    map[string]any
 	Inputs      typeregistry.Schema
 	Outputs     []Output
-	Operators   []Operator
+	Operators   []Operator // those of on_exit stand last
+	Graphs      []Graph    // by name
+	Parallelism int        // nodes of one execution that may be at work at once; 0: any number
+	Timeout     time.Duration
+	MaxDepth    int // of graphs in graphs; 0: DefaultDepth
 }
 
 // Output is a result of the whole workflow: the output of one operator.
@@ -77,6 +82,18 @@ type Operator struct {
 	// Pod holds the fields of the operator's pods under the names that Kubernetes
 	// gives them, as canonical JSON; nil for none. Launchers without pods pass it over.
 	Pod json.RawMessage
+
+	When         string    // an expression that has to be true, or the operator is skipped
+	Depends      string    // a rule over what it depends on, beside DependsOn
+	Foreach      *Foreach  // nil: it runs once
+	AllowFailure bool      // its failure fails nothing else
+	Final        bool      // it runs when all others have ended, however that was
+	Graph        string    // set for TypeGraph alone
+	Workflow     string    // "name@version", for TypeWorkflow alone
+	Approval     *Approval // set for TypeApproval alone
+
+	condition  *expression.Expression
+	whenOfItem bool // When reads the item of the fan-out
 }
 
 // DefaultGracePeriod is how long a preempted attempt may take to end by itself.
@@ -106,14 +123,19 @@ const (
 	SourceLiteral SourceKind = "literal" // Value
 	SourceInput   SourceKind = "input"   // the workflow input Input
 	SourceFuture  SourceKind = "future"  // the output Future of another operator
+	SourceItem    SourceKind = "item"    // of the fan-out: the item, or its field Field
+	SourceIndex   SourceKind = "index"   // of the fan-out: 0, 1, …
+	SourceFormula SourceKind = "formula" // the value of Formula
 )
 
-// Source is a literal, a workflow input, or another operator's output.
+// Source says where a value comes from.
 type Source struct {
-	Kind   SourceKind
-	Value  any // canonical, of the input's type
-	Input  string
-	Future Reference
+	Kind    SourceKind
+	Value   any // canonical, of the input's type
+	Input   string
+	Future  Reference
+	Field   string
+	Formula *expression.Expression
 }
 
 // Storage hints where an output is best kept.
@@ -228,12 +250,18 @@ func (o *Operator) Output(name string) (OperatorOutput, bool) {
 	return OperatorOutput{}, false
 }
 
-// Compile builds the plan; node i is operator i. Edges carry the names of the
-// outputs that flow along them.
-func (d *Definition) Compile() (*dag.Plan, []apperr.Field) {
-	specs := make([]dag.Spec, len(d.Operators))
-	for i := range d.Operators {
-		specs[i] = d.Operators[i].spec(i)
+// Compile builds the plans of d: that of the workflow under "", those of its graphs
+// under their names. Node i of a plan is operator i of its graph. Edges carry the
+// names of the outputs that flow along them.
+func (d *Definition) Compile() (map[string]*dag.Plan, []apperr.Field) {
+	var problems []apperr.Field
+	plans := map[string]*dag.Plan{}
+	for _, g := range d.all() {
+		plan, found := g.compile()
+		plans[g.Name], problems = plan, append(problems, found...)
 	}
-	return dag.Compile(specs)
+	return plans, problems
 }
+
+// Condition is When, ready to be evaluated; nil for none.
+func (o *Operator) Condition() *expression.Expression { return o.condition }

@@ -2,37 +2,88 @@ package workflow
 
 import (
 	"fmt"
+	"strconv"
 
-	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// link resolves every reference of d and checks the types along it. Operators
-// that do not exist are left to dag.Compile, which names them.
+// link resolves every reference of d and checks the types along it, graph by graph:
+// those that another runs come first, because their outputs are its operator's.
+// Operators that do not exist are left to dag.Compile, which names them.
 func (p *parser) link(d *Definition) {
-	l := linker{parser: p, inputs: map[string]typeregistry.Field{}, operators: map[string]*Operator{}}
-	for _, f := range d.Inputs.Fields {
+	state := map[string]linkState{}
+	for _, g := range d.all() {
+		p.linkGraph(d, g, state)
+	}
+}
+
+// linkState says how far a graph is linked.
+type linkState int
+
+const (
+	linking linkState = iota + 1
+	linked
+)
+
+func (p *parser) linkGraph(d *Definition, g *Graph, state map[string]linkState) {
+	if state[g.Name] != 0 {
+		return
+	}
+	state[g.Name] = linking
+	l := linker{parser: p, definition: d, state: state, inputs: map[string]typeregistry.Field{}, operators: map[string]*Operator{}}
+	for _, f := range g.Inputs.Fields {
 		l.inputs[f.Name] = f
 	}
-	for i := range d.Operators {
-		if _, taken := l.operators[d.Operators[i].Name]; !taken {
-			l.operators[d.Operators[i].Name] = &d.Operators[i]
+	for i := range g.Operators {
+		op := &g.Operators[i]
+		if op.Type == TypeGraph {
+			l.graphOutputs(op, g.operatorPath(i))
+		}
+		if _, taken := l.operators[op.Name]; !taken {
+			l.operators[op.Name] = op
 		}
 	}
-	for i := range d.Operators {
-		for j := range d.Operators[i].Inputs {
-			l.input(&d.Operators[i].Inputs[j], fmt.Sprintf("operators[%d].inputs[%d]", i, j))
-		}
+	for i := range g.Operators {
+		l.operator(&g.Operators[i], g.operatorPath(i))
 	}
-	for i := range d.Outputs {
-		l.output(&d.Outputs[i], d.Operators, fmt.Sprintf("outputs[%d]", i))
+	for i := range g.Outputs {
+		l.output(&g.Outputs[i], g.Operators, g.at("outputs[%d]", i))
 	}
+	state[g.Name] = linked
 }
 
 type linker struct {
 	*parser
-	inputs    map[string]typeregistry.Field
-	operators map[string]*Operator
+	definition *Definition
+	state      map[string]linkState
+	inputs     map[string]typeregistry.Field
+	operators  map[string]*Operator
+}
+
+func (l *linker) operator(op *Operator, path string) {
+	item := l.loop(op, path)
+	for j := range op.Inputs {
+		at := fmt.Sprintf("%s.inputs[%d]", path, j)
+		switch in := &op.Inputs[j]; in.Source.Kind {
+		case SourceItem, SourceIndex:
+			l.loopValue(op, in, item, at)
+		case SourceFormula:
+			l.names(in.Source.Formula, at+".expression", op.Foreach != nil)
+			if in.Type == nil && !l.unreadable[at] {
+				l.add(at+".type", "The value of an expression needs a type.")
+			}
+		case SourceLiteral, SourceInput, SourceFuture:
+			l.input(in, at)
+		}
+	}
+	l.names(op.condition, path+".when", op.Foreach != nil)
+	op.whenOfItem = op.condition != nil && readsItem(op.condition)
+	if op.Type == TypeGraph {
+		l.graphInputs(op, path)
+	}
+	if op.Final && (op.Depends != "" || len(op.DependsOn) > 0) {
+		l.add(path, "What runs at the exit waits for all others; it has no depends.")
+	}
 }
 
 // input gives an input without a type the type of its source.
@@ -46,6 +97,7 @@ func (l *linker) input(in *Input, path string) {
 		if out, ok := l.future(in.Source.Future, path+".from"); ok {
 			in.Type = l.flow(out.Type, in.Type, path, in.Source.Future.String())
 		}
+	case SourceItem, SourceIndex, SourceFormula:
 	}
 }
 
@@ -96,7 +148,7 @@ func (l *linker) future(ref Reference, path string) (OperatorOutput, bool) {
 	if !ok {
 		return OperatorOutput{}, false
 	}
-	out, ok := op.Output(ref.Output)
+	out, ok := op.Produces(ref.Output)
 	if !ok {
 		names := make([]string, len(op.Outputs))
 		for i, o := range op.Outputs {
@@ -141,6 +193,8 @@ func (l *linker) output(out *Output, operators []Operator, path string) {
 	}
 }
 
+func itoa(n int) string { return strconv.Itoa(n) }
+
 func namesake(name string, operators []Operator) (Reference, int) {
 	var ref Reference
 	count := 0
@@ -158,22 +212,4 @@ func suggestion(word string, candidates []string) string {
 		return fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return ""
-}
-
-// spec is the operator as dag.Compile takes it: futures carry a value, the rest
-// of depends_on only the order.
-func (o *Operator) spec(index int) dag.Spec {
-	path := fmt.Sprintf("operators[%d]", index)
-	s := dag.Spec{Name: o.Name, Path: path}
-	for j, in := range o.Inputs {
-		if in.Source.Kind == SourceFuture {
-			s.Dependencies = append(s.Dependencies, dag.Dependency{
-				Name: in.Source.Future.Operator, Label: in.Source.Future.Output, Path: fmt.Sprintf("%s.inputs[%d].from", path, j),
-			})
-		}
-	}
-	for j, name := range o.DependsOn {
-		s.Dependencies = append(s.Dependencies, dag.Dependency{Name: name, Path: fmt.Sprintf("%s.depends_on[%d]", path, j)})
-	}
-	return s
 }

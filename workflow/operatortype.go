@@ -17,7 +17,22 @@ const (
 	TypeShell   OperatorType = "shell"
 	TypeNoop    OperatorType = "noop"
 	TypeHTTP    OperatorType = "http"
+
+	TypeGraph    OperatorType = "graph"
+	TypeWorkflow OperatorType = "workflow"
+	TypeApproval OperatorType = "approval"
 )
+
+// Runs reports whether an attempt of an operator of type t runs anywhere.
+func (t OperatorType) Runs() bool {
+	return t != TypeNoop && t != TypeGraph && t != TypeWorkflow && t != TypeApproval
+}
+
+// ownOutputs reports whether the outputs of an operator of type t are its own and not
+// those of what it runs or asks.
+func (t OperatorType) ownOutputs() bool {
+	return t != TypeGraph && t != TypeWorkflow && t != TypeApproval
+}
 
 // operatorType is all that tells one type from another: the check of its own
 // section of a definition, and the process it runs.
@@ -29,13 +44,16 @@ type operatorType struct {
 }
 
 // operatorTypes is the one list of types; a new type is a value here.
-func operatorTypes() [5]operatorType {
+func operatorTypes() [8]operatorType {
 	return [...]operatorType{
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
 		{TypeShell, "a shell script or file", checkScripted, shellProcess},
 		{TypeNoop, "nothing: a joint of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
+		{TypeGraph, "a graph of this definition", checkGraph, nil},
+		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
+		{TypeApproval, "the answer of a person", checkApproval, nil},
 	}
 }
 

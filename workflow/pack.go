@@ -128,7 +128,10 @@ func BindPackages(doc []byte, resolve func(folder string) (sha256 string, err er
 
 // codeSections returns the code mapping of each operator, nil where there is none.
 func codeSections(tree any) []map[string]any {
-	operators, _ := asMapping(tree)["operators"].([]any)
+	operators := operatorsOf(tree)
+	for _, graph := range asMapping(asMapping(tree)["graphs"]) {
+		operators = append(operators, operatorsOf(graph)...)
+	}
 	sections := make([]map[string]any, len(operators))
 	for i, item := range operators {
 		operator := asMapping(item)
@@ -142,4 +145,11 @@ func codeSections(tree any) []map[string]any {
 		}
 	}
 	return sections
+}
+
+// operatorsOf are the operators of a workflow or of a graph.
+func operatorsOf(graph any) []any {
+	operators, _ := asMapping(graph)["operators"].([]any)
+	last, _ := asMapping(graph)["on_exit"].([]any)
+	return slices.Concat(operators, last)
 }

@@ -84,9 +84,10 @@ func (p *parser) definition(tree any) *Definition {
 	if d.OwnerTeam != "" && !teamName.MatchString(d.OwnerTeam) {
 		o.add("owner_team", "A team's name has letters, digits, . _ and -, at most 100.")
 	}
-	d.Inputs = p.inputs(o)
-	d.Outputs = p.outputs(o)
-	d.Operators = p.operators(o)
+	main := p.graph(o)
+	d.Inputs, d.Outputs, d.Operators, d.Parallelism = main.Inputs, main.Outputs, main.Operators, main.Parallelism
+	d.Graphs = p.graphs(o)
+	d.Timeout, d.MaxDepth = o.duration(0, "timeout"), o.whole(0, 0, maxDepthOfGraphs, "max_depth")
 	o.finish()
 	return d
 }
@@ -149,7 +150,7 @@ func (p *parser) outputs(o *object) []Output {
 		switch source.Kind {
 		case SourceFuture:
 			out.From = source.Future
-		case SourceInput, SourceLiteral:
+		default:
 			p.add(path, "An output of the workflow is an output of one of its operators.")
 		}
 		return out

@@ -26,11 +26,16 @@ func (p *parser) operators(o *object) []Operator {
 		if v, _, _ := o.get("operators"); v == nil || len(items) == 0 && isEmptyList(v) {
 			o.add(path, "A workflow needs at least one operator.")
 		}
-		return nil
 	}
 	operators := make([]Operator, 0, len(items))
 	for i, item := range items {
 		operators = append(operators, p.operator(item, fmt.Sprintf("%s[%d]", path, i)))
+	}
+	last, path := o.list(MaxOperators, "on_exit")
+	for i, item := range last {
+		op := p.operator(item, fmt.Sprintf("%s[%d]", path, i))
+		op.Final = true
+		operators = append(operators, op)
 	}
 	return operators
 }
@@ -65,13 +70,14 @@ func (p *parser) operator(v any, path string) Operator {
 		Resident:    o.boolean(false, "resident"),
 		Pod:         o.pod(),
 	}
+	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {
 		o.add(o.at("grace_period"), "A preempted task has at most %s to end.", writeDuration(maxGracePeriod))
 	}
 	o.checkPods(&op)
-	if op.Name == "inputs" {
-		o.add(o.at("name"), `The name "inputs" stands for the inputs of the workflow.`)
+	if slices.Contains([]string{"inputs", LoopItem, LoopIndex}, op.Name) {
+		o.add(o.at("name"), "The name %q has a meaning of its own in references.", op.Name)
 	}
 	slices.Sort(op.DependsOn)
 	op.DependsOn = slices.Compact(op.DependsOn)
@@ -206,13 +212,16 @@ func (p *parser) typeOf(o *object) *typeregistry.Type {
 func (p *parser) source(o *object) Source {
 	value, _, literal := o.get("value")
 	from, path, referenced := o.get("from", "source")
+	formula, at, computed := o.get("expression")
 	switch {
-	case literal && referenced:
-		p.add(path, "Give either from or value.")
+	case literal && referenced || computed && (literal || referenced):
+		p.add(path, "Give one of from, value and expression.")
+	case computed:
+		return p.formula(formula, at)
 	case literal:
 		return Source{Kind: SourceLiteral, Value: value}
 	case !referenced || from == nil:
-		p.add(o.at("from"), "Say where the value comes from: from: inputs.<name>, from: <operator>.<output>, or value: <literal>.")
+		p.add(o.at("from"), "Say where the value comes from: from: inputs.<name>, from: <operator>.<output>, value: <literal>, or expression: <expression>.")
 	default:
 		return p.reference(from, path)
 	}
@@ -229,6 +238,10 @@ func (p *parser) reference(v any, path string) Source {
 	operator, output, ok := strings.Cut(text, ".")
 	switch {
 	case text == "":
+	case text == LoopIndex:
+		return Source{Kind: SourceIndex}
+	case text == LoopItem, operator == LoopItem && ok:
+		return Source{Kind: SourceItem, Field: output}
 	case !ok || !portName.MatchString(output):
 		p.add(path, "Write inputs.<name> or <operator>.<output>, not %q.", shorten(text, 60))
 	case operator == "inputs":

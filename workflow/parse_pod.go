@@ -40,7 +40,7 @@ func (o *object) checkPods(op *Operator) {
 	if op.Resident && op.Resources.Pods > 1 {
 		o.add(o.at("resident"), "Several pods together cannot run in a warm pod.")
 	}
-	if op.Resident && op.Type == TypeNoop {
-		o.add(o.at("resident"), "An operator of type noop runs nowhere.")
+	if op.Resident && op.Type != "" && !op.Type.Runs() {
+		o.add(o.at("resident"), "An operator of type %s runs nowhere itself.", op.Type)
 	}
 }

@@ -110,10 +110,11 @@ func TestParseReadsEverything(t *testing.T) {
 
 func TestCompileGivesThePlan(t *testing.T) {
 	t.Parallel()
-	plan, problems := mustParse(t, trainYAML).Compile()
+	plans, problems := mustParse(t, trainYAML).Compile()
 	if problems != nil {
 		t.Fatal(problems)
 	}
+	plan := plans[""]
 	if diff := cmp.Diff([][]int{{0}, {1}, {2}}, plan.Levels); diff != "" {
 		t.Error(diff)
 	}
@@ -240,7 +241,7 @@ operators:
 		"operators[0].inputs[4].name":   "taken by operators[0].inputs[3]",
 		"operators[0].inputs[5].value":  "",
 		"operators[0].inputs[6].type":   "",
-		"operators[0].inputs[7].from":   "either from or value",
+		"operators[0].inputs[7].from":   "one of from, value and expression",
 		"operators[0].inputs[8].from":   "where the value comes from",
 		"operators[0].code.file":        "inside the package",
 		"operators[0].code.package":     "which package",

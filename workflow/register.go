@@ -40,11 +40,11 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 		return Version{}, false, err
 	}
 	problems = append(problems, s.checkPods(d)...)
-	plan, more := d.Compile()
+	plans, more := d.Compile()
 	if problems = append(problems, more...); len(problems) > 0 {
 		return Version{}, false, invalid(problems)
 	}
-	r, err := newRegistration(d, plan, subject, s.now())
+	r, err := newRegistration(d, plans[""], subject, s.now())
 	if err != nil {
 		return Version{}, false, err
 	}
@@ -68,13 +68,13 @@ func invalid(problems []apperr.Field) error {
 func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Field, error) {
 	p := &problems{}
 	known := map[string]bool{"": true}
-	for i := range d.Operators {
-		name := d.Operators[i].Code.Package
+	for path, op := range d.EveryOperator() {
+		name := op.Code.Package
 		if known[name] {
 			continue
 		}
 		known[name] = true
-		path := fmt.Sprintf("operators[%d].code.package", i)
+		path += ".code.package"
 		sha, isHash := strings.CutPrefix(name, packagePrefix)
 		if !isHash {
 			p.add(path, "The folder %q is not uploaded; flowforge apply -f packs and uploads it.", shorten(name, 100))
@@ -97,15 +97,15 @@ func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Fi
 // checkPods says what is wrong with the pod fields of the operators.
 func (s *Service) checkPods(d *Definition) []apperr.Field {
 	p := &problems{}
-	for i := range d.Operators {
-		if s.checkPod == nil || len(d.Operators[i].Pod) == 0 {
+	for path, op := range d.EveryOperator() {
+		if s.checkPod == nil || len(op.Pod) == 0 {
 			continue
 		}
-		err := s.checkPod(d.Operators[i].Pod)
+		err := s.checkPod(op.Pod)
 		if err == nil {
 			continue
 		}
-		path := fmt.Sprintf("operators[%d].pod", i)
+		path += ".pod"
 		fields := apperr.FieldsOf(err)
 		for _, f := range fields {
 			p.add(strings.TrimSuffix(path+"."+f.Path, "."), "%s", f.Message)

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -94,7 +93,8 @@ type Version struct {
 	Name          string
 	Version       string
 	Definition    *Definition
-	Plan          *dag.Plan
+	Plan          *dag.Plan            // of the workflow itself
+	Plans         map[string]*dag.Plan // of all its graphs, by name; Plan is under ""
 	ContentHash   []byte
 	CreatedBy     uuid.UUID
 	CreatedByName string
@@ -200,13 +200,13 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 	if len(problems) > 0 {
 		return Version{}, fmt.Errorf("workflow version %s no longer parses: %s: %s", id, problems[0].Path, problems[0].Message)
 	}
-	plan := new(dag.Plan)
-	if err := json.Unmarshal(row.Plan, plan); err != nil {
-		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
+	plans, problems := definition.Compile()
+	if len(problems) > 0 {
+		return Version{}, fmt.Errorf("workflow version %s no longer compiles: %s: %s", id, problems[0].Path, problems[0].Message)
 	}
 	return Version{
 		ID: row.ID, WorkflowID: row.WorkflowID, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Version: row.Version,
-		Definition: definition, Plan: plan, ContentHash: row.ContentHash,
+		Definition: definition, Plan: plans[""], Plans: plans, ContentHash: row.ContentHash,
 		CreatedBy: row.CreatedBy, CreatedByName: row.CreatedByName, CreatedAt: row.CreatedAt.UTC(),
 	}, nil
 }

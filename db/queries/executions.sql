@@ -136,7 +136,7 @@ WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
         error = sqlc.narg('error'), outputs = sqlc.narg('outputs'), reason = sqlc.narg('reason'),
-        pending = @pending, ready = @ready, queued = @queued, running = @running, retrying = @retrying,
+        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, retrying = @retrying,
         succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL
@@ -147,6 +147,7 @@ WITH fence AS (
     UPDATE nodes n SET
         changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
         reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
+        inputs = coalesce(u.inputs, n.inputs), first_child = coalesce(u.first_child, n.first_child), child_count = coalesce(u.child_count, n.child_count),
         ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
         progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
         progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
@@ -154,6 +155,7 @@ WITH fence AS (
     FROM fence, jsonb_to_recordset(@nodes::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
+        inputs jsonb, first_child int, child_count int,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
     WHERE n.execution_id = @id AND n.node_index = ANY (@moved::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
     RETURNING n.node_index
@@ -192,7 +194,8 @@ WITH fence AS (
     FROM fence f, ROWS FROM (jsonb_to_recordset(@events::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
-SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved;
+SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved,
+    coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq;
 
 -- name: FlushBegun :exec
 -- The second statement of a flush in which attempts have begun; it runs under the

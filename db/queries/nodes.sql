@@ -2,9 +2,18 @@
 INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, ready_at)
 VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies, @ready_at);
 
+-- name: InsertChildren :copyfrom
+INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs,
+    ready_at, started_at, finished_at, retry_at, changed_seq,
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count)
+VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies, @attempt, @retries, @reason, @error, @outputs,
+    @ready_at, @started_at, @finished_at, @retry_at, @changed_seq,
+    @parent_index, @expansion, @graph, @operator_index, @item_index, @item, @inputs, @first_child, @child_count);
+
 -- name: LoadNodes :many
 -- What a drive loop keeps in memory.
-SELECT node_index, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at
+SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at,
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
 FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
 
 -- name: NodeOutputs :many
@@ -17,6 +26,9 @@ WHERE n.execution_id = @execution_id AND n.node_index > @after_index AND n.chang
     AND (cardinality(@states::text[]) = 0 OR n.state = ANY (@states::text[]))
     AND (cardinality(@indexes::int[]) = 0 OR n.node_index = ANY (@indexes::int[]))
     AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query'))
+    AND (NOT @top::bool OR n.parent_index IS NULL)
+    AND (sqlc.narg('first')::int IS NULL OR n.node_index >= sqlc.narg('first'))
+    AND (sqlc.narg('beyond')::int IS NULL OR n.node_index < sqlc.narg('beyond'))
     AND (sqlc.narg('from_level')::int IS NULL OR n.level >= sqlc.narg('from_level'))
     AND (sqlc.narg('to_level')::int IS NULL OR n.level <= sqlc.narg('to_level'))
 ORDER BY n.node_index
@@ -32,7 +44,31 @@ SELECT level,
 FROM nodes WHERE execution_id = @execution_id GROUP BY level ORDER BY level;
 
 -- name: NodeStates :many
-SELECT state FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
+-- Of the nodes of the plan.
+SELECT state FROM nodes WHERE execution_id = @execution_id AND node_index < @beyond ORDER BY node_index;
+
+-- name: NodeNames :many
+SELECT node_index, name FROM nodes WHERE execution_id = @execution_id AND node_index = ANY (@indexes::int[]);
+
+-- name: FindNode :one
+-- The latest node of a name: a retry of what it is in makes new ones.
+SELECT * FROM nodes WHERE execution_id = @execution_id AND name = @name ORDER BY node_index DESC LIMIT 1;
+
+-- name: ChildStates :many
+-- How many nodes of each state stand in a range of indexes.
+SELECT state, count(*)::int AS count FROM nodes
+WHERE execution_id = @execution_id AND node_index >= @first AND node_index < @beyond
+GROUP BY state;
+
+-- name: ChildFailures :many
+-- The failures in a range of indexes by what they say, the most frequent first.
+SELECT coalesce(error->>'code', '')::text AS code, coalesce(error->>'message', '')::text AS message,
+    count(*)::int AS count, min(node_index)::int AS first
+FROM nodes
+WHERE execution_id = @execution_id AND node_index >= @first AND node_index < @beyond AND state = 'FAILED'
+GROUP BY 1, 2
+ORDER BY count(*) DESC, min(node_index)
+LIMIT @max_rows;
 
 -- name: AttemptsOfNodes :many
 SELECT * FROM attempts

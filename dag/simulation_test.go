@@ -1,0 +1,323 @@
+package dag
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// randomRule joins statuses of some of the names.
+func randomRule(t *testing.T, rng *rand.Rand, names []string) *Rule {
+	t.Helper()
+	text := ""
+	for range 1 + rng.IntN(3) {
+		if text != "" {
+			text += []string{" && ", " || "}[rng.IntN(2)]
+		}
+		if rng.IntN(6) == 0 {
+			text += "!"
+		}
+		text += names[rng.IntN(len(names))]
+		if rng.IntN(4) > 0 {
+			all := Statuses()
+			text += "." + string(all[rng.IntN(len(all))])
+		}
+	}
+	rule, err := ParseRule(text, HasSucceeded, WasSkipped)
+	require.NoError(t, err)
+	return rule
+}
+
+// randomTraits are plain most of the time.
+func randomTraits(rng *rand.Rand, deep int) Traits {
+	t := Traits{OnFailure: Policy(rng.IntN(3))}
+	switch rng.IntN(12) {
+	case 0, 1:
+		t.Expands = deep > 0
+	case 2:
+		t.Waits = true
+	case 3:
+		t.MayFail = true
+	}
+	t.Conditional = rng.IntN(6) == 0
+	return t
+}
+
+// randomPlan returns an acyclic plan of n nodes, the last of which may be final.
+func randomPlan(t *testing.T, rng *rand.Rand, n, deep int) *Plan {
+	t.Helper()
+	specs := make([]Spec, n)
+	for i := range specs {
+		specs[i] = Spec{Name: fmt.Sprintf("n%d", i), Traits: randomTraits(rng, deep)}
+		if i > n/2 && rng.IntN(12) == 0 {
+			specs[i].Final = true
+			continue
+		}
+		var names []string
+		for d := range i {
+			if rng.IntN(i+1) < 2 && !specs[d].Final {
+				names = append(names, specs[d].Name)
+				specs[i].Dependencies = append(specs[i].Dependencies, Dependency{Name: specs[d].Name})
+			}
+		}
+		if len(names) > 0 && rng.IntN(3) == 0 {
+			specs[i].Rule = randomRule(t, rng, names)
+		}
+	}
+	plan, problems := Compile(specs)
+	require.Empty(t, problems)
+	return plan
+}
+
+// simulation plays the world around Next: it starts, fails, retries, expands,
+// cancels, pauses, and crashes.
+type simulation struct {
+	t          *testing.T
+	rng        *rand.Rand
+	run        *Run
+	plan       *Plan
+	limit      int
+	expansions []expanded
+	conditions map[int]bool
+	attempts   map[int]int  // begun of a node
+	alive      map[int]bool // nodes of which an attempt is
+	stopped    map[int]bool
+	cancelled  bool
+	done       bool
+}
+
+type expanded struct {
+	node int
+	e    Expansion
+}
+
+func newSimulation(t *testing.T, seed uint64) *simulation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	s := &simulation{
+		t: t, rng: rng, plan: randomPlan(t, rng, 1+rng.IntN(12), 2), limit: rng.IntN(6),
+		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{},
+	}
+	s.run = NewRun(s.plan, s.limit)
+	return s
+}
+
+// crash forgets all but what would be in the database, and takes it up again.
+func (s *simulation) crash() {
+	before := s.run
+	s.run = NewRun(s.plan, s.limit)
+	for _, x := range s.expansions {
+		s.run.Expand(x.node, x.e)
+	}
+	for i := range before.nodes {
+		switch {
+		case before.Omitted(i):
+			s.run.Omit(i)
+		case before.State(i) == Failed:
+			s.run.Fail(i, before.nodes[i].errored)
+		default:
+			s.run.Set(i, before.State(i))
+		}
+	}
+	s.run.Pause(before.paused)
+	for i := range before.nodes {
+		require.Equal(s.t, before.Pending(i), s.run.Pending(i))
+	}
+	for _, state := range []State{Pending, Ready, Queued, Running, Retrying, Succeeded, Failed, Skipped, Cancelled} {
+		require.Equal(s.t, before.Count(state), s.run.Count(state), state)
+	}
+	require.Equal(s.t, before.working, s.run.working)
+	require.Equal(s.t, before.LevelsDone(), s.run.LevelsDone())
+	if s.cancelled {
+		s.run.Halt(Root, true)
+	}
+	s.settle(nil)
+}
+
+// settle carries out actions until there are none.
+func (s *simulation) settle(changed []int) {
+	for rounds := 0; !s.done; rounds++ {
+		require.Less(s.t, rounds, 10_000, "Next does not come to rest")
+		actions := Next(s.run, changed)
+		changed = []int{}
+		for _, a := range actions {
+			changed = append(changed, s.carryOut(a)...)
+		}
+		if len(changed) == 0 {
+			return
+		}
+	}
+}
+
+func (s *simulation) carryOut(a Action) []int {
+	r := s.run
+	switch a.Kind {
+	case MakeReady:
+		s.begin(a.Node)
+		if r.traits(a.Node).Expands {
+			return append(s.expand(a.Node), a.Node)
+		}
+	case Evaluate:
+		require.Equal(s.t, Pending, r.State(a.Node))
+		if _, known := s.conditions[a.Node]; !known {
+			s.conditions[a.Node] = s.rng.IntN(3) > 0
+		}
+		if s.conditions[a.Node] {
+			r.Pass(a.Node)
+		} else {
+			r.Set(a.Node, Skipped)
+		}
+	case HoldNode:
+		r.Hold(a.Node, a.InScope)
+		return nil
+	case OmitNode:
+		require.Equal(s.t, Pending, r.State(a.Node))
+		r.Omit(a.Node)
+	case CancelNode:
+		require.False(s.t, s.alive[a.Node], "no attempt may be alive")
+		r.Set(a.Node, Cancelled)
+	case StopNode:
+		require.True(s.t, s.alive[a.Node])
+		s.stopped[a.Node] = true
+		return nil
+	case HaltScope:
+		r.Blame(a.Scope, a.Cause)
+		return r.Halt(a.Scope, r.ScopeOf(a.Node) != a.Scope)
+	case DrainScope:
+		r.Blame(a.Scope, a.Cause)
+		return r.Drain(a.Scope)
+	case EndGroup:
+		s.endGroup(a)
+	case FinishRun:
+		s.done = true
+		return nil
+	}
+	return []int{a.Node}
+}
+
+// begin checks that node i may begin now, by what it waits for.
+func (s *simulation) begin(i int) {
+	r := s.run
+	require.Equal(s.t, Pending, r.State(i))
+	require.False(s.t, r.Paused())
+	scope := &r.scopes[r.ScopeOf(i)]
+	node := r.planned(i)
+	if node != nil && node.Final {
+		require.Zero(s.t, scope.open, "a final node begins last")
+	} else {
+		require.False(s.t, r.Halted(i))
+	}
+	if node != nil && node.rule == nil {
+		for _, d := range r.DependenciesOf(i) {
+			require.Equal(s.t, Succeeded, r.State(d), "a dependency has to succeed first")
+		}
+	}
+	if node != nil && node.rule != nil {
+		for _, d := range r.DependenciesOf(i) {
+			require.True(s.t, r.State(d).Ended(), "a rule sees ends alone")
+		}
+		require.True(s.t, node.rule.holds(func(d int, status Status) bool { return r.is(scope.base+d, status) }))
+	}
+	if r.traits(i).Conditional {
+		require.True(s.t, s.conditions[i])
+	}
+	r.Set(i, Ready)
+	if scope.limit > 0 {
+		require.LessOrEqual(s.t, scope.active, scope.limit)
+	}
+	if s.limit > 0 {
+		require.LessOrEqual(s.t, r.working, s.limit)
+	}
+}
+
+// expand makes other nodes of node i, which is READY.
+func (s *simulation) expand(i int) []int {
+	depth := 0
+	for p := i; p != NoNode; p = s.run.Parent(p) {
+		depth++
+	}
+	e := Expansion{Limit: s.rng.IntN(4)}
+	if s.rng.IntN(2) == 0 {
+		e.Items, e.Item, e.Partial = s.rng.IntN(6), randomTraits(s.rng, 2-depth), s.rng.IntN(3) == 0
+	} else {
+		e.Plan = randomPlan(s.t, s.rng, 1+s.rng.IntN(5), 2-depth)
+	}
+	s.expansions = append(s.expansions, expanded{i, e})
+	first := s.run.Expand(i, e)
+	s.run.Set(i, Running)
+	_, size := s.run.Members(s.run.Inner(i))
+	nodes := make([]int, size)
+	for k := range nodes {
+		nodes[k] = first + k
+	}
+	return nodes
+}
+
+func (s *simulation) endGroup(a Action) {
+	base, size := s.run.Members(s.run.Inner(a.Node))
+	for i := base; i < base+size; i++ {
+		require.True(s.t, s.run.State(i).Ended(), "a group ends after what it became")
+	}
+	if a.State == Failed && s.rng.IntN(4) == 0 && !s.run.Halted(a.Node) {
+		s.run.Set(a.Node, Retrying)
+		return
+	}
+	if a.State == Failed {
+		s.run.Fail(a.Node, false)
+		return
+	}
+	s.run.Set(a.Node, a.State)
+}
+
+// step moves one waiting or active node at random.
+func (s *simulation) step() {
+	r := s.run
+	var open []int
+	for i := range r.nodes {
+		if st := r.State(i); !st.Ended() && st != Pending && (!r.traits(i).Expands || st == Retrying) {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 && r.Paused() {
+		r.Pause(false)
+		s.settle(nil)
+		return
+	}
+	require.NotEmpty(s.t, open, "the run is stuck")
+	i := open[s.rng.IntN(len(open))]
+	changed := []int{i}
+	switch r.State(i) {
+	case Ready, Retrying:
+		switch {
+		case r.traits(i).Expands:
+			changed = append(changed, s.expand(i)...)
+		case r.traits(i).Waits:
+			r.Set(i, Running)
+		default:
+			require.False(s.t, s.alive[i], "started twice")
+			s.attempts[i]++
+			s.alive[i] = true
+			r.Set(i, []State{Queued, Running}[s.rng.IntN(2)])
+		}
+	case Queued, Running:
+		s.finish(i)
+	case Pending, Succeeded, Failed, Skipped, Cancelled:
+	}
+	s.settle(changed)
+}
+
+func (s *simulation) finish(i int) {
+	delete(s.alive, i)
+	switch {
+	case s.stopped[i]:
+		s.run.Set(i, Cancelled)
+	case s.rng.IntN(6) == 0:
+		s.run.Fail(i, s.rng.IntN(2) == 0)
+	case s.rng.IntN(6) == 0:
+		s.run.Set(i, Retrying)
+	default:
+		s.run.Set(i, Succeeded)
+	}
+}

@@ -1,0 +1,127 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// findNode returns the row of the node called name; NotFound when there is none.
+func (s *Service) findNode(ctx context.Context, row db.Execution, name string) (db.Node, workflow.Version, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return db.Node{}, version, err
+	}
+	var node db.Node
+	if index, ok := version.Plan.Lookup(name); ok {
+		node, err = s.queries.GetNode(ctx, row.ID, int32(index)) //nolint:gosec // at most workflow.MaxOperators
+	} else {
+		node, err = s.queries.FindNode(ctx, row.ID, name)
+	}
+	if db.IsNoRows(err) {
+		return node, version, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
+	}
+	if err != nil {
+		return node, version, fmt.Errorf("get node %s of %s: %w", name, row.ID, err)
+	}
+	return node, version, nil
+}
+
+// operatorOf is the operator of a node; false when the version has it no more.
+func operatorOf(v workflow.Version, node db.Node) (*workflow.Operator, bool) {
+	g, ok := v.Definition.Graph(node.Graph)
+	at := int(node.NodeIndex)
+	if node.OperatorIndex != nil {
+		at = int(*node.OperatorIndex)
+	}
+	if !ok || at >= len(g.Operators) {
+		return nil, false
+	}
+	return &g.Operators[at], true
+}
+
+// nodeAt returns the row and the operator of the node with an index; NotFound when
+// there is none.
+func (s *Service) nodeAt(ctx context.Context, row db.Execution, i int) (db.Node, *workflow.Operator, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return db.Node{}, nil, err
+	}
+	absent := apperr.New(apperr.NotFound, "The execution has no node %d.", i)
+	if i < 0 || i >= maxNodes {
+		return db.Node{}, nil, absent
+	}
+	node, err := s.queries.GetNode(ctx, row.ID, int32(i)) //nolint:gosec // at most maxNodes
+	if db.IsNoRows(err) {
+		return node, nil, absent
+	}
+	if err != nil {
+		return node, nil, fmt.Errorf("get node %d of %s: %w", i, row.ID, err)
+	}
+	op, ok := operatorOf(version, node)
+	if !ok {
+		return node, nil, absent
+	}
+	return node, op, nil
+}
+
+// view is an execution as its rows were, to work out values of its nodes. Whoever
+// uses it holds its lock.
+type view struct {
+	sync.Mutex
+	loop *loop
+}
+
+// views remembers a few executions, so that each of ten thousand items does not read
+// the rows of all.
+type views struct {
+	mu    sync.Mutex
+	known map[uuid.UUID]*view
+}
+
+const maxViews = 8
+
+// view returns the execution of row as it was when node i had begun, or is now.
+func (s *Service) view(ctx context.Context, row db.Execution, version workflow.Version, i int) (*view, error) {
+	s.views.mu.Lock()
+	v, ok := s.views.known[row.ID]
+	s.views.mu.Unlock()
+	if ok && v.knows(i) {
+		return v, nil
+	}
+	rows, err := s.queries.LoadNodes(ctx, row.ID)
+	if err != nil {
+		return nil, fmt.Errorf("load nodes: %w", err)
+	}
+	l := newLoop(s, row, version)
+	if err := l.loadNodes(rows); err != nil {
+		return nil, err
+	}
+	if i >= len(l.nodes) {
+		return nil, apperr.New(apperr.NotFound, "The execution has no node %d.", i)
+	}
+	v = &view{loop: l}
+	s.views.mu.Lock()
+	defer s.views.mu.Unlock()
+	if s.views.known == nil || len(s.views.known) >= maxViews {
+		s.views.known = map[uuid.UUID]*view{}
+	}
+	s.views.known[row.ID] = v
+	return v, nil
+}
+
+// knows reports whether v was made after node i had begun: nothing that its inputs
+// depend on changes any more.
+func (v *view) knows(i int) bool {
+	v.Lock()
+	defer v.Unlock()
+	return i < len(v.loop.nodes) && v.loop.progress.State(i) != dag.Pending
+}

@@ -1,0 +1,27 @@
+-- Nodes that become other nodes: the items of a fan-out, the operators of a graph.
+-- They follow the nodes of the plan. parent_index is the node that became them, at
+-- its try number expansion; item_index and item say which item a node is.
+-- operator_index is the place of its operator in the graph, NULL when it is node_index.
+-- first_child and child_count are what a node became last; inputs are the values that
+-- its graph got.
+-- +goose Up
+ALTER TABLE nodes
+    ADD COLUMN parent_index   integer,
+    ADD COLUMN expansion      integer NOT NULL DEFAULT 0,
+    ADD COLUMN graph          text NOT NULL DEFAULT '',
+    ADD COLUMN operator_index integer,
+    ADD COLUMN item_index     integer,
+    ADD COLUMN item           jsonb,
+    ADD COLUMN inputs         jsonb,
+    ADD COLUMN first_child    integer,
+    ADD COLUMN child_count    integer NOT NULL DEFAULT 0,
+    ADD CONSTRAINT nodes_parent_check CHECK (parent_index < node_index AND (parent_index IS NULL) = (expansion = 0)),
+    ADD CONSTRAINT nodes_children_check CHECK (first_child > node_index AND child_count >= 0);
+-- A failure that a rule took up, or that a fan-out allows, leaves the whole a success.
+ALTER TABLE executions DROP CONSTRAINT executions_succeeded_check;
+
+-- +goose Down
+ALTER TABLE executions ADD CONSTRAINT executions_succeeded_check CHECK (status <> 'SUCCEEDED' OR succeeded + skipped = total);
+ALTER TABLE nodes DROP CONSTRAINT nodes_children_check, DROP CONSTRAINT nodes_parent_check,
+    DROP COLUMN child_count, DROP COLUMN first_child, DROP COLUMN inputs, DROP COLUMN item, DROP COLUMN item_index,
+    DROP COLUMN operator_index, DROP COLUMN graph, DROP COLUMN expansion, DROP COLUMN parent_index;
