@@ -293,7 +293,7 @@ func guardPattern(m *meter, args []any, with string) error {
 		return err
 	}
 	m.scan(len(s[1]), n)
-	m.spend(len(s[1])) // a match may be one byte long
+	m.spend(4 * len(s[1])) // a match may be one byte long
 	m.product(len(s[1])+1, len(with)+1)
 	return nil
 }
