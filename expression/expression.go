@@ -175,7 +175,7 @@ type run struct {
 func (r *run) env() map[string]any {
 	return map[string]any{
 		helperPath: r.path, helperField: r.field, helperTick: r.tick,
-		helperWeigh: r.weigh, helperCall: r.call, helperMethod: r.method,
+		helperWeigh: r.weigh, helperLength: r.length, helperCall: r.call, helperMethod: r.method,
 	}
 }
 
@@ -267,9 +267,20 @@ func (r *run) weigh(args ...any) any {
 	return args[0]
 }
 
+// length(value) counts what it costs to count the characters of a text.
+func (r *run) length(args ...any) any {
+	r.meter.spend(1)
+	if s, ok := args[0].(string); ok {
+		r.meter.text(len(s))
+	}
+	return args[0]
+}
+
 // call(name, arguments…) calls a function of the dialect.
 func (r *run) call(args ...any) any {
+	const base = 5
 	name := args[0].(string)
+	r.meter.spend(base)
 	for _, a := range args[1:] {
 		r.meter.weigh(a)
 	}
@@ -287,6 +298,7 @@ func (r *run) call(args ...any) any {
 // method(value, name, arguments…) calls a method of a date, a duration or a version.
 func (r *run) method(args ...any) any {
 	of, name := args[0], args[1].(string)
+	r.meter.spend(5)
 	for _, a := range args[2:] {
 		r.meter.weigh(a)
 	}

@@ -70,6 +70,8 @@ func TestExpressionsGiveTheirValues(t *testing.T) {
 		`join(nodes.train.outputs.files, "-")`:              "a-b",
 		`split("a,b", ",")`:                                 []any{"a", "b"},
 		`replace("aXbX", "X", "--")`:                        "a--b--",
+		`trim("--x--", "-") + string(len("é"))`:             "x1",
+		`flatten([1, [2, [3, []]]])`:                        []any{int64(1), int64(2), int64(3)},
 		`"  x " | trim() | upper()`:                         "X",
 		`keys({b: 1, a: 2})`:                                []any{"a", "b"},
 		`toPairs({b: 1, a: 2})`:                             []any{[]any{"a", int64(2)}, []any{"b", int64(1)}},

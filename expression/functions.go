@@ -53,6 +53,8 @@ var basic = sync.OnceValue(func() map[string]function {
 		"values":     fixed(1, values),
 		"toPairs":    fixed(1, toPairs),
 		"uniq":       fixed(1, uniq),
+		"trim":       trim,
+		"flatten":    fixed(1, flatten),
 		"fromJSON":   fixed(1, fromJSON),
 		"toJSON":     fixed(1, toPrettyJSON),
 		"toJson":     fixed(1, toJSON),
@@ -236,6 +238,43 @@ func split(m *meter, args []any) (any, error) {
 		out[i] = p
 	}
 	return out, nil
+}
+
+// trim takes white space, or the characters of a second text, from both ends.
+func trim(m *meter, args []any) (any, error) {
+	s, err := textAt(args, 0)
+	if err != nil || len(args) == 1 {
+		return strings.TrimSpace(s), err
+	}
+	cut, err := textAt(args, 1)
+	if err != nil {
+		return nil, err
+	}
+	m.cutting(s, cut)
+	return strings.Trim(s, cut), nil
+}
+
+// cutting takes the steps of looking for each character of s among those of cut.
+func (m *meter) cutting(s, cut string) { m.product(len(s), 1+len(cut)) }
+
+// flatten puts the elements of the lists inside a list, at any depth, into one.
+func flatten(_ *meter, args []any) (any, error) {
+	list, err := listAt(args, 0)
+	if err != nil {
+		return nil, err
+	}
+	return flat([]any{}, list), nil
+}
+
+func flat(out, list []any) []any {
+	for _, e := range list {
+		if inner, ok := e.([]any); ok {
+			out = flat(out, inner)
+		} else {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 func keys(_ *meter, args []any) (any, error) {

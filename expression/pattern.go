@@ -30,7 +30,7 @@ func (m *meter) pattern(s string) (*regexp.Regexp, int, error) {
 	if n > maxStates {
 		return nil, 0, fmt.Errorf("the pattern %s repeats so much that it has more than %d states", quoted(s), maxStates)
 	}
-	m.spend(n)
+	m.spend(20 + 2*n)
 	re, err := regexp.Compile(s)
 	return re, n, err
 }

@@ -17,6 +17,7 @@ const (
 	helperField  = helper + "field"  // a field of a value that was computed
 	helperTick   = helper + "tick"   // the end of one turn of a loop
 	helperWeigh  = helper + "weigh"  // a value that something is about to read
+	helperLength = helper + "length" // a value whose length is about to be counted
 	helperCall   = helper + "call"   // a function of the dialect
 	helperMethod = helper + "method" // a method of a date, a duration or a version
 )
@@ -259,13 +260,22 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 		return call(n, helperCall, append([]ast.Node{&ast.StringNode{Value: n.Name}}, n.Arguments...)...)
 	}
 	switch n.Name {
-	case "len", "first", "last", "get", "type":
+	case "first", "last", "get", "type":
 		return n // they look at one element at most
+	case "len":
+		n.Arguments[0] = call(n.Arguments[0], helperLength, n.Arguments[0])
+		return n
 	}
 	for i, a := range n.Arguments {
 		if _, is := a.(*ast.PredicateNode); !is && !(loop && i == 0) {
 			n.Arguments[i] = weighed(a)
 		}
+	}
+	switch n.Name {
+	case "date", "duration":
+		return call(n, helperTick, &ast.IntegerNode{Value: 50}, n) // they try many layouts
+	case "timezone":
+		return call(n, helperTick, &ast.IntegerNode{Value: 200}, n) // it reads the list of zones
 	}
 	return n
 }

@@ -155,6 +155,9 @@ func guards() map[string]func(*meter, []any) error {
 		"regexReplaceAllLiteral": replace, "mustRegexReplaceAllLiteral": replace,
 		"uniq": quadratic, "mustUniq": quadratic, "without": guardWithout, "mustWithout": guardWithout,
 		"set": ownAll, "unset": ownAll, "merge": ownAll, "mustMerge": ownAll, "mergeOverwrite": ownAll, "mustMergeOverwrite": ownAll,
+		"trimAll": guardTrim, "trimall": guardTrim, "semver": guardVersion, "semverCompare": guardVersion,
+		"dateInZone": guardZone, "date_in_zone": guardZone, "htmlDateInZone": guardZone,
+		"add1f": guardDecimals, "addf": guardDecimals, "subf": guardDecimals, "mulf": guardDecimals, "divf": guardDecimals,
 		"fromJson": guardJSON, "mustFromJson": guardJSON,
 		"toPrettyJson": guardPretty, "mustToPrettyJson": guardPretty,
 	}
@@ -311,6 +314,41 @@ func ownAll(m *meter, args []any) error {
 	for i := range args {
 		args[i] = m.normal(args[i], 0)
 	}
+	return nil
+}
+
+// guardTrim holds for trimAll(characters, text).
+func guardTrim(m *meter, args []any) error {
+	s, err := texts(args, 2)
+	if err != nil {
+		return err
+	}
+	m.cutting(s[1], s[0])
+	return nil
+}
+
+// guardVersion: versions are read by patterns.
+func guardVersion(m *meter, args []any) error {
+	for i := range args {
+		s, err := textAt(args, i)
+		if err != nil {
+			return err
+		}
+		m.spend(100 + 2*len(s))
+	}
+	return nil
+}
+
+// guardDecimals: each operand may add hundreds of digits to those that the next is calculated with.
+func guardDecimals(m *meter, args []any) error {
+	m.spend(100 * len(args))
+	m.product(100*len(args), len(args))
+	return nil
+}
+
+// guardZone: the zone is looked up in the list of zones each time.
+func guardZone(m *meter, _ []any) error {
+	m.spend(200)
 	return nil
 }
 
