@@ -17,7 +17,7 @@ const acquireLease = `-- name: AcquireLease :one
 UPDATE executions SET
     owner = $1, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => $2::float8)
-WHERE id = $3 AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
 RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent
 `
@@ -180,7 +180,7 @@ UPDATE executions SET
     lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, $1::text)
         THEN now() - interval '1 second' ELSE lease_until END,
     drive_requested_at = drive_requested_at - interval '1 day'
-WHERE status IN ('PENDING', 'RUNNING')
+WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, $1::text)))
 `
 
@@ -223,7 +223,7 @@ WITH fence AS (
         levels_done = $17, event_seq = event_seq + jsonb_array_length($18::jsonb),
         lease_until = CASE WHEN $3::timestamptz IS NULL
             THEN now() + make_interval(secs => $19::float8) END
-    WHERE id = $20 AND owner = $21 AND owner_epoch = $22 AND status IN ('PENDING', 'RUNNING')
+    WHERE id = $20 AND owner = $21 AND owner_epoch = $22 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
     RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($18::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
@@ -681,14 +681,15 @@ const listUndriven = `-- name: ListUndriven :many
 UPDATE executions e SET drive_requested_at = now(), owner_epoch = e.owner_epoch + (e.drive_requested_at IS NOT NULL)::int, wake_at = NULL
 WHERE e.id IN (
     SELECT c.id FROM executions c
-    WHERE c.status IN ('PENDING', 'RUNNING')
+    WHERE c.status IN ('PENDING', 'RUNNING', 'PAUSED')
         AND (c.lease_until IS NULL OR c.lease_until < now())
         AND (c.drive_requested_at IS NULL OR c.drive_requested_at < now() - make_interval(secs => $1::float8))
         AND (c.lease_until < now()
             OR c.drive_requested_at IS NOT NULL
             OR c.wake_at <= now()
             OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id)
-            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken))
+            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken)
+            OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = c.id AND NOT m.taken))
     ORDER BY c.id
     LIMIT $2
     FOR UPDATE SKIP LOCKED)
@@ -724,7 +725,7 @@ func (q *Queries) ListUndriven(ctx context.Context, patienceSeconds float64, max
 
 const livePulse = `-- name: LivePulse :many
 SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
-FROM executions WHERE status IN ('PENDING', 'RUNNING') GROUP BY project_id
+FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id
 `
 
 type LivePulseRow struct {
@@ -923,6 +924,7 @@ WHERE e.id = ANY ($2::uuid[]) AND e.owner = $3 AND e.lease_until IS NOT NULL
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
     (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
         OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken)
+        OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = e.id AND NOT m.taken)
         OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has_reports
 `
 
@@ -985,7 +987,7 @@ func (q *Queries) RequestCancel(ctx context.Context, at time.Time, reason string
 
 const requestDrive = `-- name: RequestDrive :one
 UPDATE executions SET drive_requested_at = coalesce(drive_requested_at, now())
-WHERE id = $1 AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+WHERE id = $1 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
 RETURNING owner_epoch
 `
 

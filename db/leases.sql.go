@@ -198,7 +198,7 @@ UPDATE executions SET
     owner = '', owner_epoch = owner_epoch + 1,
     lease_until = CASE WHEN lease_until IS NOT NULL THEN now() - interval '1 second' END,
     drive_requested_at = drive_requested_at - interval '1 day'
-WHERE status IN ('PENDING', 'RUNNING') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL)
+WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL)
 `
 
 // For a new leader: every former loop is fenced by the epoch, and what it drove is

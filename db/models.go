@@ -285,6 +285,18 @@ type Node struct {
 	ChildCount          int32
 }
 
+type NodeCommand struct {
+	ExecutionID uuid.UUID
+	Seq         int64
+	NodeIndex   int32
+	Command     string
+	Data        json.RawMessage
+	Reason      string
+	OrderedBy   string
+	OrderedAt   time.Time
+	Taken       bool
+}
+
 type NodeOrder struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32

@@ -129,86 +129,6 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 	return items, nil
 }
 
-const childFailures = `-- name: ChildFailures :many
-SELECT coalesce(error->>'code', '')::text AS code, coalesce(error->>'message', '')::text AS message,
-    count(*)::int AS count, min(node_index)::int AS first
-FROM nodes
-WHERE execution_id = $1 AND node_index >= $2 AND node_index < $3 AND state = 'FAILED'
-GROUP BY 1, 2
-ORDER BY count(*) DESC, min(node_index)
-LIMIT $4
-`
-
-type ChildFailuresRow struct {
-	Code    string
-	Message string
-	Count   int32
-	First   int32
-}
-
-// The failures in a range of indexes by what they say, the most frequent first.
-func (q *Queries) ChildFailures(ctx context.Context, executionID uuid.UUID, first int32, beyond int32, maxRows int32) ([]ChildFailuresRow, error) {
-	rows, err := q.db.Query(ctx, childFailures,
-		executionID,
-		first,
-		beyond,
-		maxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ChildFailuresRow
-	for rows.Next() {
-		var i ChildFailuresRow
-		if err := rows.Scan(
-			&i.Code,
-			&i.Message,
-			&i.Count,
-			&i.First,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const childStates = `-- name: ChildStates :many
-SELECT state, count(*)::int AS count FROM nodes
-WHERE execution_id = $1 AND node_index >= $2 AND node_index < $3
-GROUP BY state
-`
-
-type ChildStatesRow struct {
-	State string
-	Count int32
-}
-
-// How many nodes of each state stand in a range of indexes.
-func (q *Queries) ChildStates(ctx context.Context, executionID uuid.UUID, first int32, beyond int32) ([]ChildStatesRow, error) {
-	rows, err := q.db.Query(ctx, childStates, executionID, first, beyond)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ChildStatesRow
-	for rows.Next() {
-		var i ChildStatesRow
-		if err := rows.Scan(&i.State, &i.Count); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const findNode = `-- name: FindNode :one
 SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes WHERE execution_id = $1 AND name = $2 ORDER BY node_index DESC LIMIT 1
 `
@@ -469,14 +389,15 @@ SELECT execution_id, node_index, name, level, state, pending_dependencies, attem
 WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
     AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
     AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
-    AND ($6::text IS NULL OR n.name ILIKE $6)
-    AND (NOT $7::bool OR n.parent_index IS NULL)
-    AND ($8::int IS NULL OR n.node_index >= $8)
-    AND ($9::int IS NULL OR n.node_index < $9)
-    AND ($10::int IS NULL OR n.level >= $10)
-    AND ($11::int IS NULL OR n.level <= $11)
+    AND ($6::text IS NULL OR n.name ILIKE $6
+        OR $7::bool AND (n.item::text ILIKE $6 OR n.error->>'message' ILIKE $6))
+    AND ($8::text IS NULL OR n.state = 'FAILED' AND md5(coalesce(n.error->>'exit_code', '') || regexp_replace(coalesce(n.error->>'message', ''), '[0-9]+', '#', 'g')) = $8)
+    AND ($9::int IS NULL OR n.node_index >= $9)
+    AND ($10::int IS NULL OR n.node_index < $10)
+    AND ($11::int IS NULL OR n.level >= $11)
+    AND ($12::int IS NULL OR n.level <= $12)
 ORDER BY n.node_index
-LIMIT $12
+LIMIT $13
 `
 
 type ListNodesParams struct {
@@ -486,7 +407,8 @@ type ListNodesParams struct {
 	States       []string
 	Indexes      []int32
 	Query        *string
-	Top          bool
+	Everywhere   bool
+	Failure      *string
 	First        *int32
 	Beyond       *int32
 	FromLevel    *int32
@@ -502,7 +424,8 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 		arg.States,
 		arg.Indexes,
 		arg.Query,
-		arg.Top,
+		arg.Everywhere,
+		arg.Failure,
 		arg.First,
 		arg.Beyond,
 		arg.FromLevel,

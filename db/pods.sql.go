@@ -86,7 +86,7 @@ func (q *Queries) ClassifyAttempt(ctx context.Context, arg ClassifyAttemptParams
 
 const drivenElsewhere = `-- name: DrivenElsewhere :many
 SELECT w.id::uuid AS id FROM unnest($1::uuid[]) AS w(id)
-LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING')
+LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, $2::text))
 `
 

@@ -153,6 +153,7 @@ func (q *Queries) DeleteReservations(ctx context.Context, keys json.RawMessage) 
 const hasReports = `-- name: HasReports :one
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = $1)
     OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = $1 AND NOT o.taken)
+    OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = $1 AND NOT m.taken)
     OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = $1 AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has
 `
 

@@ -37,10 +37,12 @@ func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
 		return admission{}, nil
 	}
 	a := admission{round: quota.Round{Execution: l.id, Project: l.row.ProjectID, Release: b.release}}
-	if l.status == Pending {
+	switch {
+	case l.paused:
+	case l.status == Pending:
 		a.round.Gate = l.gate()
 		a.round.Want = l.readyRequests()
-	} else {
+	default:
 		a.round.Want = slices.DeleteFunc(b.want, func(r fair.Request) bool { return l.progress.State(r.Node) != dag.Ready })
 	}
 	var refused []fair.Refusal
@@ -80,7 +82,7 @@ func (l *loop) gate() *fair.Request {
 func (l *loop) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) {
+		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept {
 			want = append(want, l.request(i))
 		}
 	}

@@ -72,6 +72,9 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	switch {
 	case failure == nil:
 		l.succeed(i, e, values)
+	case n.verdict != nil:
+		l.batch.obeyed = append(l.batch.obeyed, n.verdict.Seq)
+		l.verdict(i, *n.verdict)
 	case room:
 		l.giveWay(i, e)
 	case n.stopSent, l.progress.Halted(i) && e.Outcome.outside():

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // errFenced says that another loop has taken the execution.
@@ -128,6 +129,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if l.expected, err = s.expected(ctx, row.WorkflowID); err != nil {
 		return nil, err
 	}
+	l.setTimeout()
 	if l.status == Pending {
 		l.waits = decodeInto[Reason](row.Reason)
 		l.batch.offers = true
@@ -181,7 +183,11 @@ func (l *loop) remember(i int, state dag.State) {
 		}
 	case dag.Queued:
 		l.uncertain = append(l.uncertain, i)
-	case dag.Pending, dag.Running, dag.Succeeded, dag.Skipped, dag.Cancelled:
+	case dag.Running:
+		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
+			l.setDeadline(i)
+		}
+	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
 	}
 }
 
@@ -256,6 +262,9 @@ func (l *loop) loadReports(ctx context.Context) error {
 	if err := l.loadOrders(ctx); err != nil {
 		return err
 	}
+	if err := l.loadCommands(ctx); err != nil {
+		return err
+	}
 	return l.loadPreempted(ctx)
 }
 
@@ -307,7 +316,7 @@ func (l *loop) wakeAt() *time.Time {
 		now := l.service.now()
 		return &now
 	}
-	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
+	if !l.paused && (l.progress.Count(dag.Ready) > 0 || l.status == Pending) {
 		again := l.service.now().Add(readyRecheck)
 		if at == nil || again.Before(*at) {
 			at = &again

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,7 +102,7 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if err := l.writeHours(ctx, q); err != nil {
 		return err
 	}
-	if err := l.writeOrders(ctx, q); err != nil {
+	if err := errors.Join(l.writeOrders(ctx, q), l.writeCommands(ctx, q)); err != nil {
 		return err
 	}
 	if len(b.yielding) > 0 {
@@ -140,7 +141,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 	params := db.FlushExecutionParams{
 		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
 		Launcher: l.service.config.LauncherName,
-		Status:   string(l.status), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
+		Status:   string(l.shown()), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
@@ -157,6 +158,14 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		params.Error = mustJSON(l.failure)
 	}
 	return params
+}
+
+// shown is the status that readers see.
+func (l *loop) shown() State {
+	if l.paused && !l.status.Ended() {
+		return Paused
+	}
+	return l.status
 }
 
 // recordSet encodes rows; none is an empty set and not null.

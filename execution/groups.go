@@ -218,7 +218,7 @@ func (l *loop) beginThose(ctx context.Context) {
 	nodes := l.alone
 	l.alone = nil
 	for _, i := range nodes {
-		if l.progress.State(i) == dag.Ready {
+		if l.progress.State(i) == dag.Ready && l.mayBegin(i) {
 			l.beginAlone(ctx, i, l.service.now())
 		}
 	}
@@ -228,6 +228,11 @@ func (l *loop) beginThose(ctx context.Context) {
 func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 	i := a.Node
 	n := &l.nodes[i]
+	if n.verdict != nil && a.State != dag.Succeeded {
+		l.batch.obeyed = append(l.batch.obeyed, n.verdict.Seq)
+		l.verdict(i, *n.verdict)
+		return
+	}
 	switch a.State {
 	case dag.Succeeded:
 		values, err := l.groupOutputs(ctx, i)

@@ -66,6 +66,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
 	n.reason, n.failure = decodeInto[Reason](r.Reason), decodeInto[Failure](r.Error)
 	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
+	n.kept = n.reason != nil && n.reason.Code == ReasonHeld
 	if len(r.Inputs) > 0 {
 		n.inputs = decodeObject(r.Inputs)
 	}
@@ -76,7 +77,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 		}
 	}
 	switch state := dag.State(r.State); {
-	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition):
+	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition && n.reason.Code != ReasonSkipped):
 		l.progress.Omit(i)
 	case state == dag.Failed:
 		l.progress.Fail(i, n.failure.errored())

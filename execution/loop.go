@@ -60,7 +60,11 @@ type loop struct {
 	fenced  chan struct{}   // gets a value when the lease was found lost
 	inbox   []message
 	orders  map[int]db.NodeOrder // what people ordered about nodes
-	starter *starter
+	obeyed  int64                // the latest command that was taken up
+	paused  bool                 // by somebody
+
+	timedOut bool // it ran longer than its definition allows
+	starter  *starter
 }
 
 // nodeState is what the loop knows of a node beside its state.
@@ -76,8 +80,10 @@ type nodeState struct {
 	attempt    int
 	retries    int
 	stopSent   bool
-	cancelled  *Reason // it was cancelled alone
-	memory     int     // MiB of each pod that its next attempt asks for at least, after one that ran out of it
+	cancelled  *Reason         // it was cancelled alone
+	memory     int             // MiB of each pod that its next attempt asks for at least, after one that ran out of it
+	kept       bool            // somebody keeps it from beginning
+	verdict    *db.NodeCommand // how it ends once its attempt has
 	held       fair.Amount
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
@@ -112,8 +118,14 @@ func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
+	if l.status == Paused {
+		l.paused, l.status = true, Running
+		if row.StartedAt == nil {
+			l.status = Pending
+		}
+	}
 	l.nodes = l.members("", version.Plan, "")
-	l.progress.Pause(l.status == Pending)
+	l.progress.Pause(l.paused || l.status == Pending)
 	return l
 }
 
@@ -292,6 +304,9 @@ func (l *loop) takeMessages(ctx context.Context) error {
 
 // askAgain lets admission look for offers to this execution.
 func (l *loop) askAgain() {
+	if l.paused {
+		return
+	}
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true
 	}

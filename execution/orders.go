@@ -84,8 +84,12 @@ func (l *loop) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	}
 	reason := &Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
 	l.nodes[i].cancelled = reason
-	if state.Active() {
+	switch {
+	case state.Active() && l.needsCapacity(i):
 		l.stop(i, now)
+		return
+	case state.Active() && l.expands(i):
+		l.changed = append(l.changed, l.progress.Halt(l.progress.Inner(i), true)...)
 		return
 	}
 	l.endWithout(i, dag.Cancelled, now, reason)

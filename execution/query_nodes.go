@@ -22,9 +22,11 @@ type NodeFilter struct {
 	State              string // one state, as the API gives it
 	States             []dag.State
 	Query              string // in the name
+	Everywhere         bool   // Query is in the item and in the error, too
 	Indexes            []int
-	Top                bool      // of the plan alone
-	Of                 *children // what a node became
+	Top                bool   // of the plan alone
+	Parent             string // the name of what became them
+	Failure            string // the Key of a FailureKind
 	FromLevel, ToLevel *int
 	ChangedAfter       int64 // an event number; see ChangedSince
 	After              string
@@ -34,11 +36,15 @@ type NodeFilter struct {
 // Nodes returns the nodes that f chooses in the order of the plan, and the mark
 // of the next page, "" on the last.
 func (s *Service) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes []Node, next string, err error) {
-	if _, err := s.row(ctx, id); err != nil {
+	row, err := s.row(ctx, id)
+	if err != nil {
 		return nil, "", err
 	}
 	params, err := f.params(id)
 	if err != nil {
+		return nil, "", err
+	}
+	if params.First, params.Beyond, err = s.span(ctx, row, f); err != nil {
 		return nil, "", err
 	}
 	rows, err := s.queries.ListNodes(ctx, params)
@@ -59,7 +65,7 @@ func (s *Service) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes 
 
 func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
 	p := db.ListNodesParams{
-		ExecutionID: id, AfterIndex: -1, ChangedAfter: -1, States: []string{}, Indexes: []int32{}, MaxRows: math.MaxInt32,
+		ExecutionID: id, Everywhere: f.Everywhere, AfterIndex: -1, ChangedAfter: -1, States: []string{}, Indexes: []int32{}, MaxRows: math.MaxInt32,
 		FromLevel: narrow(f.FromLevel), ToLevel: narrow(f.ToLevel),
 	}
 	if f.ChangedAfter > 0 {
@@ -80,6 +86,9 @@ func (f NodeFilter) params(id uuid.UUID) (db.ListNodesParams, error) {
 	if f.Query != "" {
 		p.Query = new("%" + db.EscapeLike(f.Query) + "%")
 	}
+	if f.Failure != "" {
+		p.Failure = &f.Failure
+	}
 	if f.After != "" {
 		after, err := strconv.ParseInt(f.After, 10, 32)
 		if err != nil {
@@ -97,8 +106,32 @@ func narrow(n *int) *int32 {
 	return new(int32(*n)) //nolint:gosec // a level
 }
 
-// ChangedSince returns the nodes that changed after the mark, and the next mark.
-// The mark 0 gives every node.
+// span is the range of indexes that f looks at: of the plan, of what a node became,
+// or any.
+func (s *Service) span(ctx context.Context, row db.Execution, f NodeFilter) (first, beyond *int32, err error) {
+	switch {
+	case f.Parent != "":
+		node, _, err := s.findNode(ctx, row, f.Parent)
+		if err != nil {
+			return nil, nil, err
+		}
+		from := int32(0)
+		if node.FirstChild != nil {
+			from = *node.FirstChild
+		}
+		return &from, new(from + node.ChildCount), nil
+	case f.Top:
+		version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, new(int32(len(version.Plan.Nodes))), nil //nolint:gosec // at most workflow.MaxOperators
+	}
+	return nil, nil, nil
+}
+
+// ChangedSince returns the nodes of the plan that changed after the mark, and the
+// next mark. The mark 0 gives every node of it.
 func (s *Service) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]Node, int64, error) {
 	row, err := s.row(ctx, id)
 	if err != nil {
@@ -107,7 +140,7 @@ func (s *Service) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([
 	if row.EventSeq == mark {
 		return nil, mark, nil
 	}
-	nodes, _, err := s.Nodes(ctx, id, NodeFilter{ChangedAfter: mark})
+	nodes, _, err := s.Nodes(ctx, id, NodeFilter{ChangedAfter: mark, Top: true})
 	return nodes, row.EventSeq, err
 }
 
@@ -155,8 +188,14 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 	for _, a := range attempts {
 		d.Attempts = append(d.Attempts, attemptFromRow(a))
 	}
-	if d.Inputs, err = s.nodeInputs(ctx, row, version, d.Index); err != nil {
-		return NodeDetail{}, err
+	switch {
+	case d.FansOut(op): // each of its items has inputs of its own
+	case len(node.Inputs) > 0:
+		d.Inputs = decodeObject(node.Inputs)
+	default:
+		if d.Inputs, err = s.nodeInputs(ctx, row, version, d.Index); err != nil {
+			return NodeDetail{}, err
+		}
 	}
 	return d, nil
 }
@@ -237,6 +276,20 @@ func nodeFromRow(r db.Node) Node {
 		Index: int(r.NodeIndex), Name: r.Name, Level: int(r.Level), State: dag.State(r.State), Attempt: int(r.Attempt), Retries: int(r.Retries),
 		Reason: decodeInto[Reason](r.Reason), Error: decodeInto[Failure](r.Error), Outputs: decodeObject(r.Outputs),
 		ReadyAt: utc(r.ReadyAt), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), RetryAt: utc(r.RetryAt),
+	}
+	n.Parent, n.Graph, n.Place, n.Children = -1, r.Graph, n.Index, int(r.ChildCount)
+	if r.ParentIndex != nil {
+		n.Parent = int(*r.ParentIndex)
+	}
+	if r.OperatorIndex != nil {
+		n.Place = int(*r.OperatorIndex)
+	}
+	if r.FirstChild != nil {
+		n.FirstChild, n.Expanded = int(*r.FirstChild), true
+	}
+	if r.ItemIndex != nil {
+		n.ItemIndex = new(int(*r.ItemIndex))
+		_ = decodeNumbers(r.Item, &n.Item) // we wrote it
 	}
 	if r.Progress != nil || r.ProgressMessage != "" || r.ProgressStatus != "" {
 		n.Progress = &Progress{Message: r.ProgressMessage, Status: r.ProgressStatus}

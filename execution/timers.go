@@ -3,9 +3,11 @@ package execution
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // timers orders the nodes that wait for the time of their next attempt.
@@ -39,12 +41,44 @@ func (t *timers) due(now time.Time) []int {
 func (l *loop) fireTimers(ctx context.Context) {
 	now := l.service.now()
 	for _, i := range l.timers.due(now) {
+		if i == executionTimer {
+			l.timeOut(now)
+			continue
+		}
 		n := &l.nodes[i]
+		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.fansOut(i) {
+			l.noAnswer(i, now)
+			continue
+		}
 		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) {
 			continue
 		}
 		l.makeReady(ctx, i, now)
 	}
+}
+
+// executionTimer stands for the execution itself among the timers.
+const executionTimer = -1
+
+// setTimeout sets the timer of the execution's own timeout, once it has begun.
+func (l *loop) setTimeout() {
+	if timeout := l.version.Definition.Timeout; timeout > 0 && l.row.StartedAt != nil {
+		l.timers.add(executionTimer, l.row.StartedAt.Add(timeout))
+	}
+}
+
+// timeOut ends the execution because it ran longer than it may.
+func (l *loop) timeOut(now time.Time) {
+	if l.timedOut || l.progress.RootHalted() {
+		return
+	}
+	l.timedOut = true
+	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
+	l.event(eventRow{At: now, Kind: "execution.halted", Message: l.timeoutFailure().Message})
+}
+
+func (l *loop) timeoutFailure() *Failure {
+	return &Failure{Code: "timeout", Message: fmt.Sprintf("The execution ran longer than its timeout of %s.", l.version.Definition.Timeout)}
 }
 
 // timerHeap implements heap.Interface.

@@ -17,8 +17,9 @@ import (
 func (l *loop) begin(now time.Time) {
 	l.status, l.admitted, l.waits = Running, true, nil
 	l.row.StartedAt = &now
-	l.progress.Pause(false)
+	l.progress.Pause(l.paused)
 	l.all = true
+	l.setTimeout()
 	l.event(eventRow{At: now, Kind: "execution.started"})
 }
 
@@ -114,14 +115,20 @@ func (l *loop) haltReason() *Reason {
 // makeReady lets node i start as soon as there is capacity. What needs none begins
 // in the same moment, once the execution itself has begun.
 func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
-	if l.status != Pending && !l.needsCapacity(i) {
+	if l.mayBegin(i) && !l.needsCapacity(i) {
 		l.beginAlone(ctx, i, now)
 		return
 	}
 	n := l.move(i, dag.Ready)
-	n.readyAt, n.retryAt, n.reason = &now, nil, nil
+	n.readyAt, n.retryAt = &now, nil
+	if n.reason = nil; n.kept {
+		n.reason = &Reason{Code: ReasonHeld, Message: "Somebody holds it back."}
+	}
 	l.ask(i)
 }
+
+// mayBegin reports whether neither the execution nor somebody keeps node i back.
+func (l *loop) mayBegin(i int) bool { return l.status != Pending && !l.paused && !l.nodes[i].kept }
 
 // needsCapacity reports whether an attempt of node i runs anywhere.
 func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
@@ -136,6 +143,8 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	switch {
 	case l.fansOut(i), n.op.Type == workflow.TypeGraph:
 		l.expand(ctx, i, now)
+	case n.op.Type == workflow.TypeApproval:
+		l.await(i, now)
 	default:
 		l.move(i, dag.Succeeded).finishedAt = &now
 		l.nodeEvent(i, now, "node.succeeded", "", nil)
@@ -145,7 +154,7 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 // ask lets the next flush claim node i, which is READY, when there is capacity.
 // As long as the execution itself is not admitted, no node asks.
 func (l *loop) ask(i int) {
-	if l.status == Pending {
+	if !l.mayBegin(i) {
 		return
 	}
 	if !l.needsCapacity(i) {
@@ -186,7 +195,7 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason)
 		l.service.quota.Withdraw(l.id, []int{i})
 	}
 	l.touch(i)
-	if state == dag.Skipped && reason.Code != ReasonCondition {
+	if state == dag.Skipped && reason.Code != ReasonCondition && reason.Code != ReasonSkipped {
 		l.progress.Omit(i)
 	}
 	n := l.move(i, state)
@@ -217,6 +226,8 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	case l.cancelled && l.progress.Count(dag.Cancelled) > 0:
 		l.status = Cancelled
 		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
+	case l.timedOut && l.progress.Count(dag.Cancelled) > 0:
+		l.status, l.failure = Failed, l.timeoutFailure()
 	default:
 		l.status = State(l.progress.Outcome(dag.Root))
 		if l.status == Cancelled {

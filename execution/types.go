@@ -191,6 +191,15 @@ type Node struct {
 	FinishedAt *time.Time
 	RetryAt    *time.Time
 	Outputs    map[string]any
+	Item       any // of a fan-out, when it is an item
+
+	Parent     int    // the node that became it, among others; -1: none, it is of the plan
+	Graph      string // whose operator it is; "": the workflow's
+	Place      int    // of its operator in that graph
+	ItemIndex  *int   // which item of a fan-out it is
+	FirstChild int    // what it became, when Children is not 0
+	Children   int
+	Expanded   bool // it has become others, maybe none
 }
 
 // Attempt is one try at running a node.

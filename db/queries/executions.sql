@@ -54,7 +54,7 @@ SELECT id FROM workflows WHERE project_id = @project_id AND name ILIKE @pattern;
 UPDATE executions SET
     owner = @owner, owner_epoch = owner_epoch + 1, drive_requested_at = NULL, wake_at = NULL,
     lease_until = now() + make_interval(secs => @lease_seconds::float8)
-WHERE id = @id AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND (@term::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = @term::bigint))
 RETURNING *;
 
@@ -64,6 +64,7 @@ WHERE e.id = ANY (@ids::uuid[]) AND e.owner = @owner AND e.lease_until IS NOT NU
 RETURNING e.id, e.owner_epoch, e.cancel_requested_at, e.cancel_reason,
     (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = e.id)
         OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = e.id AND NOT o.taken)
+        OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = e.id AND NOT m.taken)
         OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = e.id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has_reports;
 
 -- name: LockExecution :one
@@ -89,7 +90,7 @@ UPDATE executions SET
     lease_until = CASE WHEN lease_until IS NOT NULL AND starts_with(owner, @instance::text)
         THEN now() - interval '1 second' ELSE lease_until END,
     drive_requested_at = drive_requested_at - interval '1 day'
-WHERE status IN ('PENDING', 'RUNNING')
+WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
 
 -- name: ListUndriven :many
@@ -98,14 +99,15 @@ WHERE status IN ('PENDING', 'RUNNING')
 UPDATE executions e SET drive_requested_at = now(), owner_epoch = e.owner_epoch + (e.drive_requested_at IS NOT NULL)::int, wake_at = NULL
 WHERE e.id IN (
     SELECT c.id FROM executions c
-    WHERE c.status IN ('PENDING', 'RUNNING')
+    WHERE c.status IN ('PENDING', 'RUNNING', 'PAUSED')
         AND (c.lease_until IS NULL OR c.lease_until < now())
         AND (c.drive_requested_at IS NULL OR c.drive_requested_at < now() - make_interval(secs => @patience_seconds::float8))
         AND (c.lease_until < now()
             OR c.drive_requested_at IS NOT NULL
             OR c.wake_at <= now()
             OR EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = c.id)
-            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken))
+            OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = c.id AND NOT o.taken)
+            OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = c.id AND NOT m.taken))
     ORDER BY c.id
     LIMIT @max_rows
     FOR UPDATE SKIP LOCKED)
@@ -114,7 +116,7 @@ RETURNING e.id, e.owner_epoch;
 -- name: RequestDrive :one
 -- Answers the epoch for the drive job, or no row when somebody drives already.
 UPDATE executions SET drive_requested_at = coalesce(drive_requested_at, now())
-WHERE id = @id AND status IN ('PENDING', 'RUNNING') AND (lease_until IS NULL OR lease_until < now())
+WHERE id = @id AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
 RETURNING owner_epoch;
 
 -- name: RequestCancel :execrows
@@ -141,7 +143,7 @@ WITH fence AS (
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL
             THEN now() + make_interval(secs => @lease_seconds::float8) END
-    WHERE id = @id AND owner = @owner AND owner_epoch = @epoch AND status IN ('PENDING', 'RUNNING')
+    WHERE id = @id AND owner = @owner AND owner_epoch = @epoch AND status IN ('PENDING', 'RUNNING', 'PAUSED')
     RETURNING id, project_id, event_seq, event_seq - jsonb_array_length(@events::jsonb) AS base
 ), moved AS (
     UPDATE nodes n SET
@@ -262,4 +264,4 @@ SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 -- name: LivePulse :many
 -- A number for each project that changes when any live execution of it does, or one begins or ends.
 SELECT project_id, (coalesce(sum(event_seq), 0) + 1000003 * count(*))::bigint AS pulse
-FROM executions WHERE status IN ('PENDING', 'RUNNING') GROUP BY project_id;
+FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY project_id;

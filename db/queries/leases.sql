@@ -63,7 +63,7 @@ UPDATE executions SET
     owner = '', owner_epoch = owner_epoch + 1,
     lease_until = CASE WHEN lease_until IS NOT NULL THEN now() - interval '1 second' END,
     drive_requested_at = drive_requested_at - interval '1 day'
-WHERE status IN ('PENDING', 'RUNNING') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL);
+WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NOT NULL OR drive_requested_at IS NOT NULL);
 
 -- name: HoldsTerm :one
 -- Whether term is still the latest of the scheduler; 0 is a server without a lease.

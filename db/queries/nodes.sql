@@ -25,8 +25,9 @@ SELECT * FROM nodes n
 WHERE n.execution_id = @execution_id AND n.node_index > @after_index AND n.changed_seq > @changed_after
     AND (cardinality(@states::text[]) = 0 OR n.state = ANY (@states::text[]))
     AND (cardinality(@indexes::int[]) = 0 OR n.node_index = ANY (@indexes::int[]))
-    AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query'))
-    AND (NOT @top::bool OR n.parent_index IS NULL)
+    AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query')
+        OR @everywhere::bool AND (n.item::text ILIKE sqlc.narg('query') OR n.error->>'message' ILIKE sqlc.narg('query')))
+    AND (sqlc.narg('failure')::text IS NULL OR n.state = 'FAILED' AND md5(coalesce(n.error->>'exit_code', '') || regexp_replace(coalesce(n.error->>'message', ''), '[0-9]+', '#', 'g')) = sqlc.narg('failure'))
     AND (sqlc.narg('first')::int IS NULL OR n.node_index >= sqlc.narg('first'))
     AND (sqlc.narg('beyond')::int IS NULL OR n.node_index < sqlc.narg('beyond'))
     AND (sqlc.narg('from_level')::int IS NULL OR n.level >= sqlc.narg('from_level'))
@@ -53,22 +54,6 @@ SELECT node_index, name FROM nodes WHERE execution_id = @execution_id AND node_i
 -- name: FindNode :one
 -- The latest node of a name: a retry of what it is in makes new ones.
 SELECT * FROM nodes WHERE execution_id = @execution_id AND name = @name ORDER BY node_index DESC LIMIT 1;
-
--- name: ChildStates :many
--- How many nodes of each state stand in a range of indexes.
-SELECT state, count(*)::int AS count FROM nodes
-WHERE execution_id = @execution_id AND node_index >= @first AND node_index < @beyond
-GROUP BY state;
-
--- name: ChildFailures :many
--- The failures in a range of indexes by what they say, the most frequent first.
-SELECT coalesce(error->>'code', '')::text AS code, coalesce(error->>'message', '')::text AS message,
-    count(*)::int AS count, min(node_index)::int AS first
-FROM nodes
-WHERE execution_id = @execution_id AND node_index >= @first AND node_index < @beyond AND state = 'FAILED'
-GROUP BY 1, 2
-ORDER BY count(*) DESC, min(node_index)
-LIMIT @max_rows;
 
 -- name: AttemptsOfNodes :many
 SELECT * FROM attempts

@@ -102,7 +102,7 @@ SELECT snapshot, seen_at FROM cluster_snapshots;
 -- Of the executions given, those that have ended or that a server other than this
 -- instance drove last.
 SELECT w.id::uuid AS id FROM unnest(@ids::uuid[]) AS w(id)
-LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING')
+LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::text));
 
 -- name: ListWaitingInCluster :many

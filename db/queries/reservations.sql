@@ -98,6 +98,7 @@ DELETE FROM reports WHERE execution_id = @execution_id;
 -- attempts that have to make room.
 SELECT (EXISTS (SELECT 1 FROM reports r WHERE r.execution_id = @execution_id)
     OR EXISTS (SELECT 1 FROM node_orders o WHERE o.execution_id = @execution_id AND NOT o.taken)
+    OR EXISTS (SELECT 1 FROM node_commands m WHERE m.execution_id = @execution_id AND NOT m.taken)
     OR EXISTS (SELECT 1 FROM reservations v WHERE v.execution_id = @execution_id AND v.preempted_at IS NOT NULL AND v.preempt_taken_at IS NULL AND v.stop_sent_at IS NULL))::bool AS has;
 
 -- name: TouchReservations :many

@@ -1,0 +1,90 @@
+package dag
+
+import "slices"
+
+// Reopen makes node i, which has ended, PENDING again, and with it all that depends on
+// it and did not run: it returns them, i first. What ran stays as it is. It reports
+// false, and changes nothing, when the scope of i has ended or was halted or drained,
+// so that nothing would come of it.
+func (r *Run) Reopen(i int) ([]int, bool) {
+	s := &r.scopes[r.nodes[i].scope]
+	if !r.nodes[i].state.Ended() || s.ended() || s.draining || r.Halted(i) {
+		return nil, false
+	}
+	again := []int{i}
+	if node := r.planned(i); node != nil {
+		again = append(again, r.unrun(s, node)...)
+	}
+	for _, k := range again {
+		r.reopen(k, s)
+	}
+	for _, k := range again {
+		r.nodes[k].pending = r.open(k, s)
+	}
+	return again, true
+}
+
+// unrun are the nodes behind node that did not run and were not skipped by their own
+// condition.
+func (r *Run) unrun(s *scope, node *Node) []int {
+	var found []int
+	queue := slices.Clone(node.Dependents)
+	seen := map[int]struct{}{}
+	for ; len(queue) > 0; queue = queue[1:] {
+		k := queue[0]
+		if _, ok := seen[k]; ok {
+			continue
+		}
+		seen[k] = struct{}{}
+		n := &r.nodes[s.base+k]
+		if n.state != Cancelled && (n.state != Skipped || !n.omitted) {
+			continue
+		}
+		found = append(found, s.base+k)
+		queue = append(queue, s.plan.Nodes[k].Dependents...)
+	}
+	return found
+}
+
+func (r *Run) reopen(i int, s *scope) {
+	n := &r.nodes[i]
+	r.counts[n.state]--
+	r.counts[Pending]++
+	switch n.state {
+	case Succeeded:
+		s.succeeded--
+	case Failed:
+		s.failed--
+	case Cancelled:
+		s.cancelled--
+	case Pending, Ready, Queued, Running, Retrying, Skipped:
+	}
+	if r.traits(i).Final {
+		s.finals++
+	} else {
+		s.open++
+	}
+	if node := r.planned(i); node != nil && n.scope == Root {
+		if r.levels[node.Level] == 0 {
+			r.done--
+		}
+		r.levels[node.Level]++
+	}
+	*n = member{state: Pending, scope: n.scope, inner: n.inner}
+}
+
+// open counts the dependencies of node i that are open.
+func (r *Run) open(i int, s *scope) int {
+	node := r.planned(i)
+	if node == nil {
+		return 0
+	}
+	count := 0
+	for _, d := range node.Dependencies {
+		state := r.nodes[s.base+d].state
+		if state != Succeeded && (node.rule == nil || !state.Ended()) {
+			count++
+		}
+	}
+	return count
+}
