@@ -131,6 +131,31 @@ type CheckpointFolder struct {
 	SavedAt     time.Time
 }
 
+type CircuitBreaker struct {
+	ID             uuid.UUID
+	TenantID       uuid.UUID
+	ProjectID      uuid.UUID
+	WorkflowID     uuid.UUID
+	WorkflowName   string
+	Operator       string
+	Fingerprint    []byte
+	Version        string
+	RuleFailures   int32
+	RuleWindow     float64
+	RuleOpenFor    float64
+	State          string
+	Failures       []time.Time
+	Opened         int32
+	OpenedAt       *time.Time
+	OpenUntil      *time.Time
+	TrialExecution *uuid.UUID
+	TrialNode      *int32
+	LastError      string
+	LastExecution  *uuid.UUID
+	LastNode       string
+	ChangedAt      time.Time
+}
+
 type ClusterCapacity struct {
 	Single   bool
 	Capacity json.RawMessage
@@ -148,6 +173,25 @@ type CustomType struct {
 	Definition json.RawMessage
 	CreatedBy  string
 	CreatedAt  time.Time
+}
+
+type DeadLetter struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	ExecutionID  uuid.UUID
+	NodeIndex    int32
+	Node         string
+	Attempt      int32
+	WorkflowName string
+	Version      string
+	Class        string
+	Failure      json.RawMessage
+	At           time.Time
+	Outcome      *string
+	SettledAt    *time.Time
+	SettledBy    string
+	RequeuedAs   *uuid.UUID
 }
 
 type Event struct {
@@ -242,6 +286,24 @@ type Lease struct {
 	Term      int64
 	Address   string
 	ExpiresAt time.Time
+}
+
+type Lock struct {
+	ProjectID   uuid.UUID
+	Name        string
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	HeldSince   time.Time
+}
+
+type LockWait struct {
+	ProjectID   uuid.UUID
+	Name        string
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Priority    int32
+	Since       time.Time
+	SeenAt      time.Time
 }
 
 type Membership struct {
@@ -425,6 +487,31 @@ type ResourceHour struct {
 	GpuType      string
 }
 
+type RetryBucket struct {
+	TenantID   uuid.UUID
+	Retries    int32
+	Period     float64
+	Burst      int32
+	Tokens     float64
+	RefilledAt *time.Time
+	Delayed    int64
+	ChangedAt  time.Time
+	ChangedBy  string
+	Version    int64
+}
+
+type RetryWindow struct {
+	WorkflowID   uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	WorkflowName string
+	Retries      int32
+	Span         float64
+	Made         []time.Time
+	Delayed      int64
+	ChangedAt    time.Time
+}
+
 type Secret struct {
 	ProjectID   uuid.UUID
 	TenantID    uuid.UUID
@@ -444,6 +531,13 @@ type SecretUse struct {
 	Workflow    string
 	ExecutionID uuid.UUID
 	UsedAt      time.Time
+}
+
+type Semaphore struct {
+	ProjectID uuid.UUID
+	Name      string
+	Permits   int32
+	UpdatedAt time.Time
 }
 
 type Session struct {

@@ -38,7 +38,7 @@ func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
 	}
 	a := admission{round: quota.Round{Execution: l.id, Project: l.row.ProjectID, Release: b.release}}
 	switch {
-	case l.paused:
+	case l.paused, l.status == Pending && !l.mayEnter():
 	case l.status == Pending:
 		a.round.Gate = l.gate()
 		a.round.Want = l.readyRequests()

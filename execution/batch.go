@@ -24,6 +24,7 @@ type batch struct {
 	artifacts []artifact.New
 	consumed  []attemptKey // stored reports that were applied or are stale
 	finished  bool         // the execution has ended
+	locking   []int        // nodes that want their locks
 	obeyed    []int64      // commands that were carried out
 	taken     []int64      // commands that wait for an attempt to end
 	orders    []int64      // orders about nodes that were taken up
@@ -128,13 +129,13 @@ func newBatch() *batch {
 // empty reports whether there is nothing to write.
 func (b *batch) empty() bool {
 	return len(b.nodes) == 0 && len(b.added) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.obeyed) == 0 && len(b.taken) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
+		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.locking) == 0 && len(b.obeyed) == 0 && len(b.taken) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 
 // onlyBegun reports whether the batch says no more than that attempts have begun.
 func (b *batch) onlyBegun() bool {
 	return len(b.begun) > 0 && len(b.added) == 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.obeyed) == 0 && len(b.taken) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
+		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.locking) == 0 && len(b.obeyed) == 0 && len(b.taken) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
 }
 
 // full reports whether the batch should be written before it grows further.

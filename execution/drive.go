@@ -90,7 +90,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
 		l.cancelled = row.CancelRequestedAt != nil
 		l.cancelReason = row.CancelReason
-		l.batch = newBatch()
+		l.batch, l.unlocked = newBatch(), nil
 		l.batch.offers = l.status == Pending
 		for i := range l.nodes {
 			switch l.progress.State(i) {
@@ -130,6 +130,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		return nil, err
 	}
 	l.setTimeout()
+	if err := l.loadLocks(ctx); err != nil {
+		return nil, err
+	}
 	if l.status == Pending {
 		l.waits = decodeInto[Reason](row.Reason)
 		l.batch.offers = true

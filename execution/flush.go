@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/dag"
@@ -19,6 +20,7 @@ import (
 func (l *loop) flush(ctx context.Context) error {
 	b := l.batch
 	var a admission
+	var freed []uuid.UUID // executions that wait for locks of this one
 	crash := l.service.config.Crash
 	crash("flush.begin")
 	began := time.Now()
@@ -27,6 +29,9 @@ func (l *loop) flush(ctx context.Context) error {
 	defer cancel()
 	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
 		var err error
+		if err = l.takeLocks(ctx, q); err != nil {
+			return err
+		}
 		if a, err = l.admit(ctx, q); err != nil {
 			return err
 		}
@@ -37,6 +42,9 @@ func (l *loop) flush(ctx context.Context) error {
 			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
 				return fmt.Errorf("enqueue the news of the end: %w", err)
 			}
+		}
+		if freed, err = l.releaseLocks(ctx, q); err != nil {
+			return err
 		}
 		crash("flush.written")
 		return nil
@@ -55,6 +63,9 @@ func (l *loop) flush(ctx context.Context) error {
 	l.effects(ctx)
 	crash("flush.effects")
 	l.service.changed(l.id)
+	for _, id := range freed {
+		l.service.tell(id, message{})
+	}
 	return nil
 }
 

@@ -63,7 +63,9 @@ type loop struct {
 	obeyed  int64                // the latest command that was taken up
 	paused  bool                 // by somebody
 
-	timedOut bool // it ran longer than its definition allows
+	locked   bool  // the execution holds its own locks
+	unlocked []int // nodes that wait for locks
+	timedOut bool  // it ran longer than its definition allows
 	starter  *starter
 }
 
@@ -82,6 +84,7 @@ type nodeState struct {
 	stopSent   bool
 	cancelled  *Reason         // it was cancelled alone
 	memory     int             // MiB of each pod that its next attempt asks for at least, after one that ran out of it
+	locked     bool            // it holds its locks
 	kept       bool            // somebody keeps it from beginning
 	verdict    *db.NodeCommand // how it ends once its attempt has
 	held       fair.Amount
@@ -307,6 +310,7 @@ func (l *loop) askAgain() {
 	if l.paused {
 		return
 	}
+	l.lockAgain()
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true
 	}

@@ -115,7 +115,7 @@ func (l *loop) haltReason() *Reason {
 // makeReady lets node i start as soon as there is capacity. What needs none begins
 // in the same moment, once the execution itself has begun.
 func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
-	if l.mayBegin(i) && !l.needsCapacity(i) {
+	if l.mayBegin(i) && !l.needsCapacity(i) && !l.needsLocks(i) {
 		l.beginAlone(ctx, i, now)
 		return
 	}
@@ -155,6 +155,10 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 // As long as the execution itself is not admitted, no node asks.
 func (l *loop) ask(i int) {
 	if !l.mayBegin(i) {
+		return
+	}
+	if l.needsLocks(i) {
+		l.batch.locking = append(l.batch.locking, i)
 		return
 	}
 	if !l.needsCapacity(i) {

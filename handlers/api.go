@@ -110,6 +110,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	api.UseMiddleware(signedIn(api), h.apiInPlace)
 	h.workflowAPI(api)
 	h.executionAPI(api)
+	h.commandAPI(api)
 	h.queueAPI(api)
 	h.attemptAPI(api)
 	h.executionDataAPI(api)

@@ -22,6 +22,8 @@ func deed(action string) string {
 		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
 		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
 		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
+		"pause": "paused", "unpause": "continued", "hold": "held back", "release": "released", "skip": "skipped", "succeed": "counted as succeeded",
+		"retry": "tried again", "approve": "approved", "reject": "rejected",
 	}
 	if words, ok := past[verb]; ok {
 		return words

@@ -98,6 +98,9 @@ func (x *executionView) head() views.ExecutionHead {
 	}
 	if x.CancelRequestedAt == nil {
 		head.CancelURL, head.CancelText = views.CancelURL(id), cancelText(x.Counts)
+		if head.PauseURL = views.PauseURL(id); x.Status == execution.Paused {
+			head.PauseURL, head.UnpauseURL, head.Left = "", views.UnpauseURL(id), "paused"
+		}
 	} else {
 		head.Left = "stopping"
 	}

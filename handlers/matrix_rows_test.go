@@ -83,6 +83,7 @@ func executionRows() []row {
 		page("/executions/{id}", "/executions/{execution}", auth.ExecutionRead).object(),
 		page("/executions/{id}/stream", "/executions/{execution}/stream", auth.ExecutionRead).object(),
 		page("/executions/{id}/cancel", "/executions/{execution}/cancel", auth.ExecutionRead).object(),
+		page("/executions/{id}/commands/{command}", "/executions/{execution}/commands/skip?node=wait", auth.ExecutionRead).object(),
 		page("/executions/{id}/nodes/{node}", "/executions/{execution}/nodes/wait", auth.ExecutionRead).object(),
 		page("/executions/{id}/logs", "/executions/{execution}/logs", auth.LogRead).object(),
 		page("/executions/{id}/logs/stream", "/executions/{execution}/logs/stream", auth.LogRead).object(),
@@ -135,7 +136,13 @@ func changeRows() []row {
 		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),
 		write("POST", "/executions", "/executions", `{"workflow_id": "{flow id}"}`, auth.ExecutionLaunch, created).object(),
-		// Developers cancel what they launched, administrators everything.
+		// Developers pause and cancel what they launched, administrators everything.
+		write("POST", "/executions/{execution_id}/pause", "/executions/{execution}/pause", "{}", auth.ExecutionCancelAny, ok).object(),
+		write("POST", "/executions/{execution_id}/unpause", "/executions/{execution}/unpause", "", auth.ExecutionCancelAny, ok).object(),
+		form("/executions/{id}/pause", "/executions/{own}/pause", "", auth.ExecutionCancel, moved).object(),
+		form("/executions/{id}/unpause", "/executions/{own}/unpause", "", auth.ExecutionCancel, moved).object(),
+		write("POST", "/executions/{execution_id}/commands", "/executions/{execution}/commands", `{"node": "wait", "command": "skip"}`, auth.ExecutionCancelAny, ok).object(),
+		form("/executions/{id}/commands/{command}", "/executions/{own}/commands/skip?node=wait", "$command=SKIP", auth.ExecutionCancel, moved).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{execution}/cancel", "{}", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{own}/cancel", "", auth.ExecutionCancel, ok).object(),
 		form("/executions/{id}/cancel", "/executions/{second}/cancel", "reason=enough", auth.ExecutionCancelAny, moved).object(),

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/telemetry"
@@ -30,23 +29,27 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	index, ok := v.Plan.Lookup(d.Name)
-	if !ok {
-		return apperr.New(apperr.NotFound, "The execution has no node %s.", name)
-	}
 	ctx, id, clock := r.Context(), e.ID.String(), h.clock(r)
 	x := &executionView{h: h, clock: clock, query: r.URL.Query(), Execution: e, version: v, names: h.artifactNames()}
-	title := executionTitle(e) + " " + shortID(e.ID)
-	m := views.Node{
-		Page: h.basePage(r, d.Name, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: title, URL: views.ExecutionURL(id)}),
-		Head: x.nodeHead(d), Attempts: x.attempts(d),
+	crumbs, err := x.crumbs(ctx, d.Node)
+	if err != nil {
+		return err
 	}
+	m := views.Node{Page: h.basePage(r, shortName(d.Name), views.SectionExecutions, crumbs...)}
+	m.Title = ui.Word(shownState(d.Node)) + ": " + d.Name
+	if x.becomes(d.Node) {
+		return x.groupPage(w, r, d, m)
+	}
+	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
 	if op := d.Operator; op != nil {
 		m.Command, m.CommandKind = codeText(op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
-	m.Before, m.After = neighbourLinks(v, id, v.Plan.Nodes[index].Dependencies), neighbourLinks(v, id, v.Plan.Nodes[index].Dependents)
+	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
+		return err
+	}
+	m.Policy = append(m.Policy, controlFacts(d.Operator, d.Node)...)
 	m.Metrics, m.Usage = x.nodeMetrics(ctx, d), x.usage(ctx, d)
 	f := logFilter{node: d.Name}
 	if m.Wait, err = x.wait(ctx, d); err != nil {
@@ -82,8 +85,11 @@ func saidByAttempt(attempts []views.AttemptLine, summary string) bool {
 func (x *executionView) still(ctx context.Context, d execution.NodeDetail) views.NodeStill {
 	said := []string{"Asks for", "CPU used", "Memory, peak", "Failed with", "Why"}
 	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
+	if plan, _ := x.planned(d.Node); plan != nil && d.Graph == "" {
+		facts = append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(plan.Levels))})
+	}
 	return views.NodeStill{
-		Facts:  append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(x.version.Plan.Levels))}),
+		Facts:  facts,
 		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
 }
@@ -96,7 +102,7 @@ func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail)
 
 // nodeHead is the head of the page.
 func (x *executionView) nodeHead(d execution.NodeDetail) views.NodeHead {
-	head := views.NodeHead{Name: d.Name, State: string(d.State), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d)}
+	head := views.NodeHead{Name: d.Name, State: shownState(d.Node), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d), Commands: commandsOf(x.Execution, d)}
 	if d.State == dag.Ready && d.ReadyAt != nil {
 		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), ui.Duration(x.clock.Now.Sub(*d.ReadyAt))
 	}
@@ -112,11 +118,21 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	}
 	switch d.State {
 	case dag.Pending:
-		return "Not started: it waits for " + ui.Plural(len(x.version.Plan.Nodes[d.Index].Dependencies), "node", "nodes") + " before it."
+		after := x.dependencies(d.Node)
+		switch {
+		case d.Reason != nil && d.Reason.Code == execution.ReasonParallelism:
+			return "Not started: " + why
+		case after == 0:
+			return "Not started."
+		}
+		return "Not started: it waits for " + ui.Plural(after, "node", "nodes") + " before it."
 	case dag.Ready, dag.Queued:
 		return firstOf(why, "It may start now.")
 	case dag.Running:
-		return "In attempt " + x.attemptOf(d.Index, d.Attempt) + "."
+		if d.Reason != nil && d.Reason.Code == execution.ReasonApproval {
+			return why
+		}
+		return "In attempt " + x.attemptOf(d.Node) + "."
 	case dag.Retrying:
 		return firstOf(why, "It is tried again shortly.")
 	case dag.Succeeded:
@@ -224,19 +240,6 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-const neighboursShown = 20
-
-func neighbourLinks(v workflow.Version, id string, indexes []int) []views.Tag {
-	var links []views.Tag
-	for _, i := range indexes[:min(len(indexes), neighboursShown)] {
-		name := v.Plan.Nodes[i].Name
-		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, name)})
-	}
-	if more := len(indexes) - neighboursShown; more > 0 {
-		links = append(links, views.Tag{Name: fmt.Sprintf("%s more", ui.Number(int64(more))), URL: views.NodesURL(id, "")})
-	}
-	return links
-}
 
 // streamQuery is what the stream of the page must know to draw the same pieces.
 func (x *executionView) streamQuery(cursor string) url.Values {

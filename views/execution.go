@@ -33,6 +33,7 @@ type ExecutionHead struct {
 	ID, Title, Short         string
 	State                    string
 	CancelURL                string // "" when it has ended
+	PauseURL, UnpauseURL     string // one of them while it lives
 	CancelText               string // the consequence in numbers
 	RelaunchURL              string
 	Workflow, WorkflowURL    string // "digits.train 1.0.0"
@@ -63,6 +64,8 @@ type NodeTable struct {
 	Rows        []NodeRow
 	Pager       ui.Pager
 	Filtered    bool
+	All         bool // what nodes became stands in it, too
+	HasMore     bool // there is such
 }
 
 // NodeRow is one node of the list view.

@@ -107,6 +107,7 @@ type NodeHead struct {
 	Summary     string
 	Since       string // "waits for 3 min": RFC 3339 of the moment it began to wait
 	Waits       string
+	Commands    []ui.Action // what can be done with it now
 }
 
 // NodeUpdate is one message of the stream of a node's page; nil pieces are as before.

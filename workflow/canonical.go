@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -32,6 +33,22 @@ type definitionJSON struct {
 	Graphs   map[string]graphJSON `json:"graphs,omitempty"`
 	Timeout  string               `json:"timeout,omitempty"`
 	MaxDepth int                  `json:"max_depth,omitempty"`
+
+	Locks      []lockJSON `json:"locks,omitempty"`
+	MaxRunning int        `json:"max_running,omitempty"`
+
+	RetryBudget *retryBudgetJSON `json:"retry_budget,omitempty"`
+}
+
+type retryBudgetJSON struct {
+	Retries int    `json:"retries"`
+	Window  string `json:"window"`
+}
+
+type breakerJSON struct {
+	Failures int    `json:"failures"`
+	Window   string `json:"window"`
+	OpenFor  string `json:"open_for"`
 }
 
 type graphJSON struct {
@@ -87,6 +104,7 @@ type operatorJSON struct {
 	Environment map[string]string `json:"environment,omitempty"`
 	Timeout     string            `json:"timeout,omitempty"`
 	Retry       *retryJSON        `json:"retry,omitempty"`
+	Breaker     *breakerJSON      `json:"breaker,omitempty"`
 	DependsOn   []string          `json:"depends_on,omitempty"`
 	Preemptible *bool             `json:"preemptible,omitempty"`
 	GracePeriod string            `json:"grace_period,omitempty"`
@@ -97,6 +115,7 @@ type operatorJSON struct {
 	Depends      string        `json:"depends,omitempty"`
 	Foreach      *foreachJSON  `json:"foreach,omitempty"`
 	AllowFailure bool          `json:"allow_failure,omitempty"`
+	Locks        []lockJSON    `json:"locks,omitempty"`
 	Graph        string        `json:"graph,omitempty"`
 	Workflow     string        `json:"workflow,omitempty"`
 	Approval     *approvalJSON `json:"approval,omitempty"`
@@ -140,7 +159,9 @@ type retryJSON struct {
 	Jitter       float64 `json:"jitter"`
 	FailFast     bool    `json:"fail_fast"`
 
-	Memory *memoryGrowthJSON `json:"memory,omitempty"`
+	Memory     *memoryGrowthJSON `json:"memory,omitempty"`
+	Policy     protect.Policy    `json:"policy,omitempty"`
+	Expression string            `json:"expression,omitempty"`
 }
 
 type memoryGrowthJSON struct {
@@ -150,14 +171,20 @@ type memoryGrowthJSON struct {
 
 // MarshalJSON writes the canonical form, which Parse reads back.
 func (d *Definition) MarshalJSON() ([]byte, error) {
+	if d.document != nil {
+		return d.document, nil
+	}
 	main := d.Main().wire()
 	out := definitionJSON{
 		Name: d.Name, Version: d.Version, OwnerTeam: d.OwnerTeam, Description: d.Description, Tags: d.Tags,
 		Metadata: d.Metadata, Inputs: d.Inputs, Outputs: main.Outputs, Operators: main.Operators, OnExit: main.OnExit,
-		Parallelism: d.Parallelism, MaxDepth: d.MaxDepth,
+		Parallelism: d.Parallelism, MaxDepth: d.MaxDepth, Locks: wireLocks(d.Locks), MaxRunning: d.MaxRunning,
 	}
 	if d.Timeout > 0 {
 		out.Timeout = writeDuration(d.Timeout)
+	}
+	if b := d.RetryBudget; b.On() {
+		out.RetryBudget = &retryBudgetJSON{b.Retries, writeDuration(b.Window)}
 	}
 	for i := range d.Graphs {
 		if out.Graphs == nil {
@@ -204,7 +231,7 @@ func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
-		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.Graph, Workflow: o.Workflow,
+		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.Graph, Workflow: o.Workflow, Locks: wireLocks(o.Locks),
 		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(),
 	}
 	for _, in := range o.Inputs {
@@ -224,7 +251,8 @@ func (o *Operator) wire() operatorJSON {
 		out.Resources = o.Resources.wire()
 	}
 	if !o.Code.IsZero() {
-		out.Code = new(codeJSON(o.Code))
+		c := o.Code
+		out.Code = &codeJSON{c.Command, c.Args, c.Script, c.File, c.Package, c.Image, c.Requirements}
 	}
 	if o.HTTP != nil {
 		out.HTTP = new(httpJSON(*o.HTTP))
@@ -241,11 +269,23 @@ func (o *Operator) wire() operatorJSON {
 	if o.Retry != defaultRetry() {
 		out.Retry = o.Retry.wire()
 	}
+	if b := o.Breaker; b.On() {
+		out.Breaker = &breakerJSON{b.Failures, writeDuration(b.Window), writeDuration(b.OpenFor)}
+	}
 	return out
 }
 
 func (r Retry) wire() *retryJSON {
-	out := &retryJSON{r.Limit, writeDuration(r.InitialDelay), r.Factor, writeDuration(r.MaxDelay), r.Jitter, r.FailFast, nil}
+	out := &retryJSON{
+		Limit: r.Limit, InitialDelay: writeDuration(r.InitialDelay), Factor: r.Factor, MaxDelay: writeDuration(r.MaxDelay),
+		Jitter: r.Jitter, FailFast: r.FailFast,
+	}
+	if r.Policy != protect.Always {
+		out.Policy = r.Policy
+	}
+	if r.Condition != nil {
+		out.Expression = r.Condition.String()
+	}
 	if r.Memory.Factor > 0 {
 		out.Memory = &memoryGrowthJSON{r.Memory.Factor, writeMiB(r.Memory.LimitMiB)}
 	}
@@ -261,6 +301,7 @@ func (in Input) wire() inputJSON {
 		out.Expression = in.Source.Formula.String()
 	case SourceInput, SourceFuture, SourceItem, SourceIndex:
 		out.From = in.Source.reference()
+	case SourceTags: // of documents that are not native
 	}
 	return out
 }
@@ -276,7 +317,7 @@ func (s Source) reference() string {
 		return LoopIndex
 	case SourceItem:
 		return strings.TrimSuffix(LoopItem+"."+s.Field, ".")
-	case SourceLiteral, SourceFormula:
+	case SourceLiteral, SourceFormula, SourceTags:
 	}
 	return ""
 }
@@ -293,6 +334,7 @@ func (f *Foreach) wire() *foreachJSON {
 		out.Items = f.Items.Value
 	case SourceInput, SourceFuture, SourceItem, SourceIndex:
 		out.Items = f.Items.reference()
+	case SourceTags: // of documents that are not native
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/expression"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -35,7 +36,14 @@ type Definition struct {
 	Graphs      []Graph    // by name
 	Parallelism int        // nodes of one execution that may be at work at once; 0: any number
 	Timeout     time.Duration
-	MaxDepth    int // of graphs in graphs; 0: DefaultDepth
+	Locks       []Lock             // that an execution holds from its begin to its end
+	MaxRunning  int                // executions of the workflow at once; 0: any number
+	MaxDepth    int                // of graphs in graphs; 0: DefaultDepth
+	RetryBudget protect.WindowRule // of all executions of the workflow together; the zero rule is no limit
+
+	// Constants are tags that stand for the same text in every operator (see Tags).
+	Constants map[string]string
+	document  json.RawMessage // the canonical form, when it is not the native one
 }
 
 // Output is a result of the whole workflow: the output of one operator.
@@ -44,6 +52,7 @@ type Output struct {
 	Type        *typeregistry.Type
 	Description string
 	From        Reference
+	Source      Source // in place of From, when its Kind is not ""
 }
 
 // Reference names an output of an operator.
@@ -86,11 +95,18 @@ type Operator struct {
 	When         string    // an expression that has to be true, or the operator is skipped
 	Depends      string    // a rule over what it depends on, beside DependsOn
 	Foreach      *Foreach  // nil: it runs once
+	Locks        []Lock    // that each node holds while it is ready and runs
 	AllowFailure bool      // its failure fails nothing else
 	Final        bool      // it runs when all others have ended, however that was
 	Graph        string    // set for TypeGraph alone
 	Workflow     string    // "name@version", for TypeWorkflow alone
 	Approval     *Approval // set for TypeApproval alone
+
+	// Breaker withholds starts once attempts fail time and again; the zero rule never.
+	Breaker protect.BreakerRule
+	Drain   bool   // when it fails for good, nothing more begins in its graph
+	Tags    *Tags  // nil: its texts mean what they say
+	At      string // where it stands in a document that is not native
 
 	condition  *expression.Expression
 	whenOfItem bool // When reads the item of the fan-out
@@ -113,6 +129,8 @@ type Input struct {
 	Type        *typeregistry.Type
 	Description string
 	Source      Source
+	Path        string // where a file of the input has to stand; "": where the runner likes
+	Mode        uint32 // permission bits of that file; 0: as it was
 }
 
 // SourceKind says where the value of an operator's input comes from.
@@ -126,6 +144,7 @@ const (
 	SourceItem    SourceKind = "item"    // of the fan-out: the item, or its field Field
 	SourceIndex   SourceKind = "index"   // of the fan-out: 0, 1, …
 	SourceFormula SourceKind = "formula" // the value of Formula
+	SourceTags    SourceKind = "tags"    // Tagged, whose tags are replaced
 )
 
 // Source says where a value comes from.
@@ -136,6 +155,7 @@ type Source struct {
 	Future  Reference
 	Field   string
 	Formula *expression.Expression
+	Tagged  Tagged
 }
 
 // Storage hints where an output is best kept.
@@ -154,6 +174,12 @@ type OperatorOutput struct {
 	Type        *typeregistry.Type
 	Description string
 	Storage     Storage
+
+	Path   string  // the absolute path of its file; "": in the outputs folder
+	Stdout bool    // it is what the command writes to its standard output
+	Source Source  // of what the task does not write itself, when its Kind is not ""
+	Else   *string // its value when there is no file; nil: none
+	Global string  // the name under which the whole execution sees it
 }
 
 // Required reports whether the operator has to write the output.
@@ -181,12 +207,13 @@ type Code struct {
 	Package      string // "sha256:<hex>" of a tar.gz; a folder until BindPackages
 	Image        string
 	Requirements []string // of Python, one per line of a requirements file
+	Folder       string   // absolute path of the folder that the command runs in; "": one of its own
 }
 
 // IsZero reports whether no code is given.
 func (c Code) IsZero() bool {
 	return len(c.Command) == 0 && len(c.Args) == 0 && c.Script == "" && c.File == "" &&
-		c.Package == "" && c.Image == "" && len(c.Requirements) == 0
+		c.Package == "" && c.Image == "" && len(c.Requirements) == 0 && c.Folder == ""
 }
 
 // HTTP is the request of an http operator.
@@ -208,6 +235,10 @@ type Retry struct {
 	Jitter       float64 // 0 to 1, the share of the delay
 	FailFast     bool    // the final failure skips what depends on the operator and stops the rest
 	Memory       MemoryGrowth
+	Policy       protect.Policy // which failures are tried again at all
+	// Condition has to be true besides for another try; nil for none. What it reads is
+	// in parse_retry.go. It may be of any dialect of package expression.
+	Condition *expression.Expression
 }
 
 // MemoryGrowth lets the attempt after one that ran out of memory ask for more:
@@ -227,7 +258,7 @@ func (g MemoryGrowth) After(memoryMiB int) int {
 
 // defaultRetry holds for whatever a retry section leaves out.
 func defaultRetry() Retry {
-	return Retry{InitialDelay: time.Second, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1, FailFast: true}
+	return Retry{InitialDelay: time.Second, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1, FailFast: true, Policy: protect.Always}
 }
 
 // Operator returns the operator called name.

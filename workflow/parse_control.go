@@ -67,6 +67,7 @@ func (p *parser) control(o *object, op *Operator) {
 	op.Depends = strings.TrimSpace(o.text(maxExpression, "depends"))
 	op.AllowFailure = o.boolean(false, "allow_failure")
 	op.Foreach = p.foreach(o)
+	op.Locks = p.locks(o)
 	op.Graph, op.Workflow = o.text(100, "graph"), o.text(300, "workflow")
 	op.Approval = p.approval(o)
 	for i, text := range op.DependsOn {

@@ -1,0 +1,46 @@
+-- name: HoldLockName :exec
+-- Lets one transaction at a time look at the locks of a name.
+SELECT pg_advisory_xact_lock(hashtextextended(@key::text, 7166661002));
+
+-- name: LockState :one
+-- What a name has left for a waiter: how many hold it, how many wait with a better
+-- right, and the limit that an administrator set (0: none). Waiters that have not been
+-- seen for a minute do not count.
+SELECT
+    (SELECT count(*) FROM locks l WHERE l.project_id = @project_id AND l.name = @name)::int AS held,
+    (SELECT count(*) FROM lock_waits w WHERE w.project_id = @project_id AND w.name = @name AND w.seen_at > @fresh::timestamptz
+        AND (w.execution_id, w.node_index) <> (@execution_id::uuid, @node_index::int)
+        AND (w.priority > @priority OR (w.priority = @priority AND (w.since, w.execution_id, w.node_index) < (@since::timestamptz, @execution_id::uuid, @node_index::int))))::int AS ahead,
+    coalesce((SELECT s.permits FROM semaphores s WHERE s.project_id = @project_id AND s.name = @name), 0)::int AS permits;
+
+-- name: LockHolder :one
+SELECT l.execution_id, l.node_index, e.workflow_name, e.name AS execution_name, coalesce(n.name, '')::text AS node_name
+FROM locks l JOIN executions e ON e.id = l.execution_id
+LEFT JOIN nodes n ON n.execution_id = l.execution_id AND n.node_index = l.node_index
+WHERE l.project_id = @project_id AND l.name = @name
+ORDER BY l.held_since LIMIT 1;
+
+-- name: TakeLock :exec
+INSERT INTO locks (project_id, name, execution_id, node_index, held_since)
+VALUES (@project_id, @name, @execution_id, @node_index, @held_since) ON CONFLICT DO NOTHING;
+
+-- name: WaitForLock :exec
+INSERT INTO lock_waits (project_id, name, execution_id, node_index, priority, since, seen_at)
+VALUES (@project_id, @name, @execution_id, @node_index, @priority, @since, @seen_at)
+ON CONFLICT ON CONSTRAINT lock_waits_pkey DO UPDATE SET seen_at = excluded.seen_at, priority = excluded.priority;
+
+-- name: WaitNoMore :exec
+DELETE FROM lock_waits WHERE execution_id = @execution_id AND node_index = ANY (@nodes::int[]);
+
+-- name: LocksOf :many
+SELECT DISTINCT node_index FROM locks WHERE execution_id = @execution_id;
+
+-- name: ReleaseLocks :many
+-- Answers the executions that wait for what became free.
+WITH freed AS (
+    DELETE FROM locks l WHERE l.execution_id = @execution_id AND (@everything::bool OR l.node_index = ANY (@nodes::int[]))
+    RETURNING l.project_id, l.name
+), gone AS (
+    DELETE FROM lock_waits w WHERE w.execution_id = @execution_id AND (@everything::bool OR w.node_index = ANY (@nodes::int[]))
+)
+SELECT DISTINCT w.execution_id FROM lock_waits w JOIN freed f ON f.project_id = w.project_id AND f.name = w.name;

@@ -1,0 +1,80 @@
+package workflow
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Lock is a permit that an operator, or a whole execution, needs while it runs: of a
+// mutex, which has one, or of a semaphore. Names are those of the project.
+type Lock struct {
+	Name    string
+	Permits int // 1 is a mutex; an administrator may set another number
+}
+
+const (
+	maxLocks   = 20
+	maxPermits = 1_000_000
+)
+
+var lockName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
+
+// locks reads a list of names (mutexes) and of {name, permits}, in the order of the
+// names, in which they are taken.
+func (p *parser) locks(o *object) []Lock {
+	items, path := o.list(maxLocks, "locks")
+	var locks []Lock
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		lock := Lock{Permits: 1}
+		if name, isText := item.(string); isText {
+			lock.Name = name
+		} else if inner := p.object(item, at); inner != nil {
+			lock.Name, lock.Permits = inner.text(200, "name"), inner.whole(1, 1, maxPermits, "permits")
+			inner.finish()
+		}
+		if !lockName.MatchString(lock.Name) {
+			p.add(at, "A lock is named by letters, digits, . _ / and -, at most 200.")
+		}
+		if slices.ContainsFunc(locks, func(l Lock) bool { return l.Name == lock.Name }) {
+			p.add(at, "The lock %q stands twice.", shorten(lock.Name, 60))
+		}
+		locks = append(locks, lock)
+	}
+	slices.SortFunc(locks, func(a, b Lock) int { return strings.Compare(a.Name, b.Name) })
+	return locks
+}
+
+// ExecutionLocks are what an execution as a whole needs: its locks, and its place
+// among those of the same workflow that may run at once.
+func (d *Definition) ExecutionLocks() []Lock {
+	if d.MaxRunning == 0 {
+		return d.Locks
+	}
+	return append([]Lock{{Name: ownLock + d.Name, Permits: d.MaxRunning}}, d.Locks...)
+}
+
+// ownLock begins the names of locks that stand for workflows; no other may.
+const ownLock = "workflow:"
+
+// OfWorkflow reports whether l is a place among the executions of a workflow.
+func (l Lock) OfWorkflow() bool { return strings.HasPrefix(l.Name, ownLock) }
+
+type lockJSON struct {
+	Name    string `json:"name"`
+	Permits int    `json:"permits,omitempty"`
+}
+
+func wireLocks(locks []Lock) []lockJSON {
+	var out []lockJSON
+	for _, l := range locks {
+		w := lockJSON{Name: l.Name}
+		if l.Permits > 1 {
+			w.Permits = l.Permits
+		}
+		out = append(out, w)
+	}
+	return out
+}
