@@ -66,6 +66,9 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 
 	masker    atomic.Pointer[masking.Masker] // of the secrets that it was given
+	stdout    captured                       // when an output is made of it
+	links     []string                       // at absolute paths, made for the attempt
+	leave     func()                         // gives its absolute paths back; nil: it holds none
 	over      atomic.Bool                    // the command has ended, or never ran
 	ended     atomic.Bool                    // nothing runs any more
 	refusals  int                            // of its token, in a row; the courier's
@@ -201,6 +204,7 @@ func (a *attempt) run() {
 	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED && a.gang.reports() {
 		a.collect(&e)
 	}
+	a.leavePaths()
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
@@ -282,13 +286,19 @@ func (a *attempt) unwanted() bool {
 }
 
 func (a *attempt) collect(e *ending) {
-	found, err := collectOutputs(a.paths.outputs, a.paths.base, a.spec.Outputs)
+	var elsewhere, found collection
+	rest, err := a.fromElsewhere(&elsewhere)
+	if err == nil {
+		found, err = collectOutputs(a.paths.outputs, a.paths.base, rest)
+	}
 	if err != nil {
 		e.outcome = flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED
 		e.message = "The outputs could not be read: " + err.Error() + "."
 		return
 	}
-	e.found = found
+	e.found = collection{
+		outputs: append(elsewhere.outputs, found.outputs...), blobs: append(elsewhere.blobs, found.blobs...), notes: append(elsewhere.notes, found.notes...),
+	}
 }
 
 // conclude makes the result out of the ending.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -103,6 +104,8 @@ func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
 		break
 	}
 	switch {
+	case work.Interpreter == "":
+		return append(slices.Clone(work.Command), path), nil
 	case mode == 0o755:
 		return append([]string{path}, work.Command...), nil
 	case work.Interpreter == "python":

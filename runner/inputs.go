@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,7 +13,8 @@ import (
 
 // placeInputs puts every artifact of the inputs below dir and returns the inputs
 // with the local paths in their places.
-func placeInputs(ctx context.Context, blobs *blobCache, spec *flowforgev1.AttemptSpec, dir string) (string, error) {
+func (a *attempt) placeInputs() (string, error) {
+	spec := a.spec
 	if len(spec.Files) == 0 {
 		if spec.InputsJson == "" {
 			return "{}", nil
@@ -28,17 +28,7 @@ func placeInputs(ctx context.Context, blobs *blobCache, spec *flowforgev1.Attemp
 		return "", fmt.Errorf("the inputs are no JSON: %w", err)
 	}
 	for i, file := range spec.Files {
-		folder := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return "", err
-		}
-		path := filepath.Join(folder, inputFileName(file))
-		var err error
-		if file.MediaType == DirectoryMediaType {
-			err = blobs.placeDirectory(ctx, spec.Token, file.Sha256, path)
-		} else {
-			err = blobs.place(ctx, spec.Token, file.Sha256, path, 0o644)
-		}
+		path, err := a.placeInput(file, filepath.Join(a.paths.files, strconv.Itoa(i)))
 		if err != nil {
 			return "", fmt.Errorf("input %s: %w", file.Input, err)
 		}
@@ -48,6 +38,35 @@ func placeInputs(ctx context.Context, blobs *blobCache, spec *flowforgev1.Attemp
 	}
 	text, err := json.Marshal(document)
 	return string(text), err
+}
+
+// placeInput makes one file, or folder, of the inputs stand in a new folder or at the
+// path that it asks for, and returns where it is.
+func (a *attempt) placeInput(file *flowforgev1.InputFile, folder string) (string, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	blobs, path := a.s.blobs, filepath.Join(folder, inputFileName(file))
+	mode := os.FileMode(0o644)
+	if file.Mode != 0 {
+		mode = os.FileMode(file.Mode).Perm()
+	}
+	var err error
+	switch {
+	case file.Sha256 == "":
+		err = a.makeFile(a.ctx, file, path)
+	case file.MediaType == DirectoryMediaType:
+		err = blobs.placeDirectory(a.ctx, a.spec.Token, file.Sha256, path)
+	default:
+		err = blobs.place(a.ctx, a.spec.Token, file.Sha256, path, mode)
+	}
+	if info, statErr := os.Stat(path); err == nil && file.Mode != 0 && statErr == nil && !info.IsDir() {
+		err = os.Chmod(path, mode)
+	}
+	if err != nil || file.Path == "" {
+		return path, err
+	}
+	return filepath.Clean(file.Path), a.placeAt(path, file.Path)
 }
 
 // inputFileName returns the file's own name when it is a plain one.

@@ -61,6 +61,7 @@ type Supervisor struct {
 	packages     *packageCache
 	environments *environments
 	requester    *requester
+	places       places
 	base         environ
 	slots        *slots
 	buffers      sync.Pool

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,7 +46,10 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 			return nil, command{}, err
 		}
 	}
-	inputs, err := placeInputs(a.ctx, s.blobs, spec, a.paths.files)
+	if err := a.holdPaths(); err != nil {
+		return nil, command{}, err
+	}
+	inputs, err := a.placeInputs()
 	if err != nil {
 		return nil, command{}, err
 	}
@@ -77,11 +81,30 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	return env, c, err
 }
 
+// workFolder is the folder that the command runs in.
+func (a *attempt) workFolder() string {
+	if p := a.spec.GetProcess(); p != nil && p.Folder != "" {
+		return p.Folder
+	}
+	return a.paths.work
+}
+
+// tee keeps what the command writes when an output is made of it.
+func (a *attempt) tee(take func([]byte)) func([]byte) {
+	if !slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Stdout }) {
+		return take
+	}
+	return func(p []byte) {
+		a.stdout.take(p)
+		take(p)
+	}
+}
+
 // execute runs the command and waits for its end.
 func (a *attempt) execute(c command, env environ) ending {
 	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
 	a.kills = a.s.cgroup.kills()
-	child, err := a.s.forker.startChild(c, env, a.paths.work, &a.s.buffers, stdout.take, stderr.take)
+	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, a.tee(stdout.take), stderr.take)
 	if err != nil {
 		return startFailed(startFailure(c, err))
 	}

@@ -966,7 +966,8 @@ type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Command       []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
 	Script        string                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`           // inline script, written to a file
-	Interpreter   string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" when script is set
+	Interpreter   string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" when script is set; empty: command reads it, its path comes last
+	Folder        string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the folder that the command runs in; empty: one of its own
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1018,6 +1019,13 @@ func (x *Process) GetScript() string {
 func (x *Process) GetInterpreter() string {
 	if x != nil {
 		return x.Interpreter
+	}
+	return ""
+}
+
+func (x *Process) GetFolder() string {
+	if x != nil {
+		return x.Folder
 	}
 	return ""
 }
@@ -1100,13 +1108,19 @@ func (x *Http) GetSuccessCodes() []int32 {
 
 // InputFile is an artifact that stands as a local file before the command runs.
 type InputFile struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // input name
-	Sha256        string                 `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
-	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
-	MediaType     string                 `protobuf:"bytes,4,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
-	Filename      string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
-	Pointer       string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Input     string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // input name
+	Sha256    string                 `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Size      int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	MediaType string                 `protobuf:"bytes,4,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	Filename  string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
+	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
+	// In place of sha256, when the file is none of the store's:
+	Text          string     `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`   // its content
+	Url           string     `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`     // where it is fetched
+	Git           *GitSource `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`     // a repository that is cloned
+	Path          string     `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`  // absolute path where it has to stand; empty: where the runner likes
+	Mode          uint32     `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"` // permission bits; 0: as it was
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1183,19 +1197,117 @@ func (x *InputFile) GetPointer() string {
 	return ""
 }
 
+func (x *InputFile) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *InputFile) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *InputFile) GetGit() *GitSource {
+	if x != nil {
+		return x.Git
+	}
+	return nil
+}
+
+func (x *InputFile) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *InputFile) GetMode() uint32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+// GitSource is a repository whose working tree becomes a folder.
+type GitSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Repository    string                 `protobuf:"bytes,1,opt,name=repository,proto3" json:"repository,omitempty"`
+	Revision      string                 `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"` // empty: the default branch
+	Depth         int32                  `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`      // 0: all of its history
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GitSource) Reset() {
+	*x = GitSource{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GitSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GitSource) ProtoMessage() {}
+
+func (x *GitSource) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
+func (*GitSource) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GitSource) GetRepository() string {
+	if x != nil {
+		return x.Repository
+	}
+	return ""
+}
+
+func (x *GitSource) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *GitSource) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
 type OutputSpec struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // type registry kind
 	Inline        bool                   `protobuf:"varint,3,opt,name=inline,proto3" json:"inline,omitempty"` // a JSON value, not a file
 	Required      bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
+	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`      // absolute path of its file; empty: by its name in the outputs folder
+	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"` // it is what the command writes to its standard output
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1319,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1332,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1251,6 +1363,20 @@ func (x *OutputSpec) GetRequired() bool {
 	return false
 }
 
+func (x *OutputSpec) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *OutputSpec) GetStdout() bool {
+	if x != nil {
+		return x.Stdout
+	}
+	return false
+}
+
 // SpooledResult is what a runner writes to disk for an attempt whose result the
 // server has not taken yet; the next runner delivers it.
 type SpooledResult struct {
@@ -1263,7 +1389,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1401,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1414,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1316,7 +1442,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1454,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1467,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1379,7 +1505,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1517,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1530,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1515,11 +1641,12 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04gpus\x18\x03 \x01(\x05R\x04gpus\x12\x19\n" +
 	"\bgpu_type\x18\x04 \x01(\tR\agpuType\x12\x1f\n" +
 	"\vstorage_mib\x18\x05 \x01(\x03R\n" +
-	"storageMib\"]\n" +
+	"storageMib\"u\n" +
 	"\aProcess\x12\x18\n" +
 	"\acommand\x18\x01 \x03(\tR\acommand\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\tR\x06script\x12 \n" +
-	"\vinterpreter\x18\x03 \x01(\tR\vinterpreter\"\xe0\x01\n" +
+	"\vinterpreter\x18\x03 \x01(\tR\vinterpreter\x12\x16\n" +
+	"\x06folder\x18\x04 \x01(\tR\x06folder\"\xe0\x01\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
@@ -1528,7 +1655,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa2\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9b\x02\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -1536,13 +1663,27 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\n" +
 	"media_type\x18\x04 \x01(\tR\tmediaType\x12\x1a\n" +
 	"\bfilename\x18\x05 \x01(\tR\bfilename\x12\x18\n" +
-	"\apointer\x18\x06 \x01(\tR\apointer\"h\n" +
+	"\apointer\x18\x06 \x01(\tR\apointer\x12\x12\n" +
+	"\x04text\x18\a \x01(\tR\x04text\x12\x10\n" +
+	"\x03url\x18\b \x01(\tR\x03url\x12)\n" +
+	"\x03git\x18\t \x01(\v2\x17.flowforge.v1.GitSourceR\x03git\x12\x12\n" +
+	"\x04path\x18\n" +
+	" \x01(\tR\x04path\x12\x12\n" +
+	"\x04mode\x18\v \x01(\rR\x04mode\"]\n" +
+	"\tGitSource\x12\x1e\n" +
+	"\n" +
+	"repository\x18\x01 \x01(\tR\n" +
+	"repository\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\tR\brevision\x12\x14\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\"\x94\x01\n" +
 	"\n" +
 	"OutputSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06inline\x18\x03 \x01(\bR\x06inline\x12\x1a\n" +
-	"\brequired\x18\x04 \x01(\bR\brequired\"u\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\x12\x12\n" +
+	"\x04path\x18\x05 \x01(\tR\x04path\x12\x16\n" +
+	"\x06stdout\x18\x06 \x01(\bR\x06stdout\"u\n" +
 	"\rSpooledResult\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.flowforge.v1.AttemptReportR\x06report\x12/\n" +
 	"\x05blobs\x18\x02 \x03(\v2\x19.flowforge.v1.SpooledBlobR\x05blobs\"M\n" +
@@ -1575,7 +1716,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1594,46 +1735,48 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*Process)(nil),          // 14: flowforge.v1.Process
 	(*Http)(nil),             // 15: flowforge.v1.Http
 	(*InputFile)(nil),        // 16: flowforge.v1.InputFile
-	(*OutputSpec)(nil),       // 17: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 18: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 19: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 20: flowforge.v1.SpooledLog
-	nil,                      // 21: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 22: flowforge.v1.Http.HeadersEntry
-	(*SecretGrant)(nil),      // 23: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 24: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 25: flowforge.v1.LogEntry
+	(*GitSource)(nil),        // 17: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 18: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 19: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 20: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 21: flowforge.v1.SpooledLog
+	nil,                      // 22: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 23: flowforge.v1.Http.HeadersEntry
+	(*SecretGrant)(nil),      // 24: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 25: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 26: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
 	14, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
 	15, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	21, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	22, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
 	16, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	17, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	18, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
 	13, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
 	12, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	23, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	22, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	24, // 11: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	19, // 12: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	25, // 13: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 14: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 15: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 16: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 17: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 18: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 19: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 20: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 21: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 22: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 23: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	24, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	23, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	17, // 11: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	25, // 12: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	20, // 13: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	26, // 14: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 15: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 16: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 17: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 18: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 19: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 20: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 21: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 22: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 23: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 24: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1652,7 +1795,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
