@@ -127,7 +127,7 @@ func (a *attempt) placeAt(from, to string) error {
 		return fmt.Errorf("%q is no absolute path", to)
 	}
 	to = filepath.Clean(to)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // others may look into what images have
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
 	info, err := os.Lstat(to)
@@ -187,9 +187,9 @@ func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to 
 	case file.Url != "":
 		return a.s.requester.download(ctx, file.Url, to)
 	case file.Git != nil:
-		return cloneRepository(ctx, file.Git, to)
+		return cloneRepository(ctx, file.Git, to, installerEnvironment(a.s.config.Environ))
 	}
-	return os.WriteFile(to, []byte(file.Text), 0o644) //nolint:gosec // an input, which no secret is
+	return os.WriteFile(to, []byte(file.Text), 0o644)
 }
 
 // download writes what an address answers into a new file.
@@ -218,15 +218,15 @@ func (r *requester) download(ctx context.Context, address, to string) error {
 }
 
 // cloneRepository makes to the working tree of a repository, with the program git.
-func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string) error {
-	program, err := exec.LookPath("git")
-	if err != nil {
+func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, env environ) error {
+	program, ok := env.lookPath("git", "/")
+	if !ok {
 		return errors.New("a repository is cloned with git, which was not found on PATH")
 	}
 	run := func(args ...string) error {
 		var said bytes.Buffer
 		c := exec.CommandContext(ctx, program, args...)
-		c.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+		c.Env = append(env.list(), "GIT_TERMINAL_PROMPT=0")
 		c.Stderr = &said
 		if err := c.Run(); err != nil {
 			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
@@ -273,7 +273,7 @@ func (a *attempt) fromElsewhere(found *collection) ([]*flowforgev1.OutputSpec, e
 }
 
 func textOutput(name, text string) *flowforgev1.Output {
-	quoted, _ := json.Marshal(text) // a text has no fault
+	quoted, _ := json.Marshal(text) //nolint:errchkjson // a text has no fault
 	return &flowforgev1.Output{Name: name, Filename: name, Content: &flowforgev1.Output_Value{Value: string(quoted)}}
 }
 

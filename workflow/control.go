@@ -58,6 +58,9 @@ func (g *Graph) at(format string, args ...any) string {
 
 // operatorPath is where operator i stands in the document.
 func (g *Graph) operatorPath(i int) string {
+	if at := g.Operators[i].At; at != "" {
+		return at
+	}
 	if !g.Operators[i].Final {
 		return g.at("operators[%d]", i)
 	}
@@ -127,9 +130,11 @@ func (o *Operator) traits(item bool) dag.Traits {
 	t := dag.Traits{Final: o.Final && !item, MayFail: o.AllowFailure, OnFailure: dag.Continue}
 	if o.Retry.FailFast && !o.Final {
 		t.OnFailure = dag.Stop
+	} else if o.Drain {
+		t.OnFailure = dag.Drain
 	}
 	fanned := o.Foreach != nil && !item
-	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item)
+	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item)
 	t.Expands = fanned || o.Type == TypeGraph || o.Type == TypeWorkflow
 	t.Waits = !fanned && o.Type == TypeApproval
 	if item && o.Foreach.Partial {
@@ -157,7 +162,9 @@ func (o *Operator) Produces(name string) (OperatorOutput, bool) {
 }
 
 // gaps reports whether items of o's fan-out may leave no output.
-func (o *Operator) gaps() bool { return o.Foreach.Partial || o.When != "" && o.whenOfItem }
+func (o *Operator) gaps() bool {
+	return o.Foreach.Partial || o.When != "" && o.whenOfItem || o.Tags.conditional(true, true)
+}
 
 // Waits returns how long a person has to answer; 0: any time.
 func (o *Operator) Waits() time.Duration { return o.Timeout }

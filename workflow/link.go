@@ -72,7 +72,7 @@ func (l *linker) operator(op *Operator, path string) {
 			if in.Type == nil && !l.unreadable[at] {
 				l.add(at+".type", "The value of an expression needs a type.")
 			}
-		case SourceLiteral, SourceInput, SourceFuture:
+		case SourceLiteral, SourceInput, SourceFuture, SourceTags:
 			l.input(in, at)
 		}
 	}
@@ -97,7 +97,7 @@ func (l *linker) input(in *Input, path string) {
 		if out, ok := l.future(in.Source.Future, path+".from"); ok {
 			in.Type = l.flow(out.Type, in.Type, path, in.Source.Future.String())
 		}
-	case SourceItem, SourceIndex, SourceFormula:
+	case SourceItem, SourceIndex, SourceFormula, SourceTags:
 	}
 }
 

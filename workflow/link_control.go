@@ -102,6 +102,7 @@ func (l *linker) loop(op *Operator, path string) *typeregistry.Type {
 		l.names(items.Formula, at, false)
 	case SourceItem, SourceIndex:
 		l.add(at, "An operator cannot run over its own items.")
+	case SourceTags: // of documents that are not native
 	}
 	return nil
 }
@@ -274,7 +275,7 @@ func (w *waits) source(s Source, path string) {
 		w.on(s.Future.Operator, s.Future.Output, path)
 	case SourceFormula:
 		w.expression(s.Formula, path)
-	case SourceLiteral, SourceInput, SourceItem, SourceIndex:
+	case SourceLiteral, SourceInput, SourceItem, SourceIndex, SourceTags:
 	}
 }
 

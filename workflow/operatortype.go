@@ -83,7 +83,8 @@ func (t OperatorType) Summary() string {
 }
 
 // Process is what a process operator runs: either a command, or a script that
-// the interpreter ("python" or "shell") reads, followed by Args.
+// the interpreter ("python" or "shell") reads, followed by Args. Without an
+// interpreter Args is the command that reads the script, whose path comes last.
 type Process struct {
 	Command     []string
 	Script      string
@@ -101,6 +102,9 @@ func (o *Operator) Process() (Process, bool) {
 }
 
 func commandProcess(c Code) Process {
+	if c.Script != "" { // of documents that are not native: the command reads it
+		return Process{Script: c.Script, Args: slices.Concat(c.Command, c.Args)}
+	}
 	return Process{Command: slices.Concat(c.Command, c.Args)}
 }
 

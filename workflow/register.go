@@ -28,20 +28,12 @@ func (s *Service) Register(ctx context.Context, doc []byte) (version Version, cr
 	if err != nil {
 		return Version{}, false, err
 	}
-	types, err := s.types.Types(ctx)
+	d, err := s.check(ctx, doc)
 	if err != nil {
-		return Version{}, false, fmt.Errorf("types for a definition: %w", err)
-	}
-	d, problems := Parse(doc, types)
-	if len(problems) > 0 {
-		return Version{}, false, invalid(problems)
-	}
-	if problems, err = s.checkPackages(ctx, d); err != nil {
 		return Version{}, false, err
 	}
-	problems = append(problems, s.checkPods(d)...)
-	plans, more := d.Compile()
-	if problems = append(problems, more...); len(problems) > 0 {
+	plans, problems := d.Compile()
+	if len(problems) > 0 {
 		return Version{}, false, invalid(problems)
 	}
 	r, err := newRegistration(d, plans[""], subject, s.now())
@@ -147,15 +139,10 @@ func newRegistration(d *Definition, plan *dag.Plan, subject auth.Subject, now ti
 	if err != nil {
 		return nil, fmt.Errorf("plan of %s: %w", d.Name, err)
 	}
-	v, err := parseVersion(d.Version)
-	if err != nil {
-		return nil, err
-	}
 	return &registration{
 		definition: d, document: document, hash: hash[:], plan: encoded, subject: subject,
-		nodes:   int32(min(len(plan.Nodes), MaxOperators)),
-		release: release{int64(v.Major()), int64(v.Minor()), int64(v.Patch()), v.Prerelease()}, //nolint:gosec // parseVersion bounds them
-		at:      now.UTC().Truncate(time.Microsecond),
+		nodes: int32(min(len(plan.Nodes), MaxOperators)),
+		at:    now.UTC().Truncate(time.Microsecond),
 	}, nil
 }
 
@@ -170,6 +157,9 @@ func (r *registration) store(ctx context.Context, q *db.Queries) error {
 	})
 	if err != nil {
 		return fmt.Errorf("workflow %s: %w", d.Name, err)
+	}
+	if err := r.number(ctx, q, w); err != nil {
+		return err
 	}
 	head, err := q.WorkflowVersionHead(ctx, w.ID, d.Version)
 	switch {

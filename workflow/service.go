@@ -36,6 +36,7 @@ type Service struct {
 	now      func() time.Time
 	cache    *versionCache
 	checkPod func(fields []byte) error // nil: pod fields are not looked into
+	formats  []Format                  // beside the native one
 }
 
 // NewService returns a service. A nil packages leaves code packages unchecked.
@@ -196,10 +197,11 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("types for workflow version %s: %w", id, err)
 	}
-	definition, problems := Parse(row.Definition, types)
+	definition, problems := s.read(row.Definition, Surroundings{Types: types})
 	if len(problems) > 0 {
 		return Version{}, fmt.Errorf("workflow version %s no longer parses: %s: %s", id, problems[0].Path, problems[0].Message)
 	}
+	definition.Version = row.Version
 	plans, problems := definition.Compile()
 	if len(problems) > 0 {
 		return Version{}, fmt.Errorf("workflow version %s no longer compiles: %s: %s", id, problems[0].Path, problems[0].Message)

@@ -1,0 +1,73 @@
+package workflow
+
+import "encoding/json"
+
+// Tags are what an operator has whose texts hold tags, {{…}}, as those of Argo's
+// files do: they are replaced when the operator needs them. A definition of a
+// [Format] has such operators; the native form has none.
+type Tags struct {
+	// When is a condition in Argo's language with tags; "" for none. It is of the
+	// operator, or with WhenOfItem of every item of its fan-out.
+	When       string
+	WhenOfItem bool
+	// Target, when it is not "", names with spaces between them the operators for
+	// whose sake the graph runs; the operator runs for those of For alone.
+	Target string
+	For    []string
+	// Names are tags that stand for the same text everywhere in the operator, and win over others.
+	Names map[string]string
+}
+
+// conditional reports whether something has to be worked out before the operator, or
+// one item of it, begins.
+func (t *Tags) conditional(fans, item bool) bool {
+	if t == nil {
+		return false
+	}
+	return t.When != "" && (!fans || t.WhenOfItem == item) || t.Target != "" && !item
+}
+
+// Condition returns what has to hold before the operator, or with item an item of it,
+// begins; "" for nothing.
+func (t *Tags) Condition(fans, item bool) string {
+	if t == nil || fans && t.WhenOfItem != item {
+		return ""
+	}
+	return t.When
+}
+
+// TaggedAs says what the texts of a Tagged become.
+type TaggedAs string
+
+// What a Tagged may become.
+const (
+	TaggedText     TaggedAs = "text"     // Value, a text, with its tags replaced
+	TaggedList     TaggedAs = "list"     // Value, or the JSON that it is a text of, has to be a list
+	TaggedSequence TaggedAs = "sequence" // Value is {count or start and end, format}: a list of numbers as texts
+	TaggedName     TaggedAs = "name"     // Value is the name of a tag: what it stands for, whatever its type is
+	TaggedFormula  TaggedAs = "formula"  // Value is an expression of Argo's: what it gives, whatever its type is
+)
+
+// Tagged is a value with tags, by SourceTags.
+type Tagged struct {
+	Value any // decoded JSON
+	As    TaggedAs
+	// Default is the value when something in Value is not known; nil: there is none.
+	Default *string
+	// Optional gives nothing, and is no fault, when something in Value is not known.
+	Optional bool
+}
+
+// Raw is a file with a given content, which takes the place of an input.
+const (
+	RawText = "$raw" // its text
+	RawURL  = "$url" // where the runner fetches it
+	RawGit  = "$git" // a repository that the runner clones
+)
+
+// SetDocument makes doc, canonical JSON, the form in which d is kept. It is for
+// formats, whose Parse gives d for doc again.
+func (d *Definition) SetDocument(doc json.RawMessage) { d.document = doc }
+
+// Document is the canonical form of a definition that is not native; nil for a native one.
+func (d *Definition) Document() json.RawMessage { return d.document }
