@@ -98,6 +98,27 @@ func (t *term) each(visit func(*term)) {
 	}
 }
 
+// Asks returns what the rule of n asks of node d, in the order of the text; nil when
+// it names it nowhere, or n has no rule.
+func (n *Node) Asks(d int) []Status {
+	if n.rule == nil {
+		return nil
+	}
+	var asked []Status
+	n.rule.each(func(t *term) {
+		if t.node == d && !slices.Contains(asked, t.status) {
+			asked = append(asked, t.status)
+		}
+	})
+	return asked
+}
+
+// OfFailure reports whether all of statuses hold of a failure alone.
+func OfFailure(statuses []Status) bool {
+	only := func(s Status) bool { return s == HasFailed || s == HasErrored || s == AllFailed }
+	return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s Status) bool { return !only(s) })
+}
+
 // holds evaluates t.
 func (t *term) holds(is func(node int, status Status) bool) bool {
 	switch t.op {

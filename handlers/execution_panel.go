@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -17,17 +18,19 @@ import (
 
 // panel is the selected node beside the graph.
 func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
-	i := x.selected()
-	if i < 0 {
+	if x.selected() < 0 {
 		return views.NodePanel{}, nil
 	}
-	d, err := x.h.Executions.Node(ctx, x.ID, x.version.Plan.Nodes[i].Name)
+	d, err := x.h.Executions.Node(ctx, x.ID, x.query.Get("node"))
+	if apperr.Is(err, apperr.NotFound) {
+		return views.NodePanel{}, nil
+	}
 	if err != nil {
 		return views.NodePanel{}, err
 	}
 	id := x.ID.String()
 	p := views.NodePanel{
-		Name: d.Name, State: string(d.State), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
+		Name: d.Name, State: shownState(d.Node), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
 		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
 		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
@@ -50,8 +53,10 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 			facts = append(facts, ui.Fact{Name: name, Value: value, Note: note})
 		}
 	}
-	if d.Attempt > 0 {
-		add("Attempt", x.attemptOf(d.Index, d.Attempt), "")
+	if x.becomes(d.Node) {
+		add("Became", becameText(d), "")
+	} else if d.Attempt > 0 {
+		add("Attempt", x.attemptOf(d.Node), "")
 	}
 	waited := ""
 	if d.ReadyAt != nil && d.StartedAt != nil {
@@ -75,7 +80,7 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	if d.Error != nil {
 		add("Failed with", d.Error.Message, "")
 	}
-	if d.Operator != nil {
+	if d.Operator != nil && !x.becomes(d.Node) {
 		add("Asks for", resourceText(d.Operator.Resources), "")
 	}
 	if a := lastAttempt(d); a != nil {
@@ -211,6 +216,10 @@ func sourceText(in workflow.Input) string {
 		return "the input " + in.Source.Input
 	case workflow.SourceLiteral:
 		return in.Type.Render(in.Source.Value)
+	case workflow.SourceItem, workflow.SourceIndex:
+		return "the " + sourceGist(in.Source) + " of each"
+	case workflow.SourceFormula:
+		return "= " + in.Source.Formula.String()
 	}
 	return "none"
 }
@@ -221,6 +230,9 @@ func operatorOutputs(d execution.NodeDetail) []views.Value {
 	}
 	var values []views.Value
 	for _, out := range d.Operator.Outputs {
+		if d.FansOut(d.Operator) {
+			out, _ = d.Operator.Produces(out.Name)
+		}
 		if v, ok := d.Outputs[out.Name]; ok {
 			values = append(values, valueOf(out.Name, out.Type, v))
 			continue

@@ -31,12 +31,14 @@ type executionView struct {
 	version workflow.Version
 	names   *artifactNames
 	drawing *dagview.Drawing
-	states  []dag.State            // of every node
-	nodes   map[int]execution.Node // in full: those that are drawn one by one
+	states  []dag.State            // of every node of the plan
+	nodes   map[int]execution.Node // of the plan, in full: those that are drawn one by one
 	tries   map[int][]execution.Attempt
-	mark    int64   // up to where changes of nodes have been read
-	hours   float64 // of GPUs that it used until hoursAt
-	hoursAt time.Time
+	// children says how those stand that a node became, of those drawn one by one.
+	children map[int]execution.ChildCounts
+	mark     int64   // up to where changes of nodes have been read
+	hours    float64 // of GPUs that it used until hoursAt
+	hoursAt  time.Time
 }
 
 // loadExecution reads the execution that r names.
@@ -55,7 +57,7 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 		return nil, err
 	}
 	x := &executionView{
-		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version),
+		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version, ""),
 	}
 	if err := x.loadHours(ctx); err != nil {
 		return nil, err
@@ -103,6 +105,9 @@ func (x *executionView) refresh(ctx context.Context) error {
 			shown = append(shown, n.Index)
 		}
 	}
+	if err := x.count(ctx, x.liveGroups()); err != nil {
+		return err
+	}
 	return x.loadAttempts(ctx, shown)
 }
 
@@ -137,6 +142,9 @@ func (x *executionView) loadNodes(ctx context.Context) error {
 	for _, n := range nodes {
 		x.nodes[n.Index] = n
 	}
+	if err := x.count(ctx, nodes); err != nil {
+		return err
+	}
 	return x.loadAttempts(ctx, single)
 }
 
@@ -153,9 +161,9 @@ func (x *executionView) loadAttempts(ctx context.Context, indexes []int) error {
 	return nil
 }
 
-// selected is the node whose panel is open, -1 for none.
+// selected is the node whose panel is open, or in which that stands, -1 for none.
 func (x *executionView) selected() int {
-	if i, ok := x.version.Plan.Lookup(x.query.Get("node")); ok {
+	if i, ok := x.version.Plan.Lookup(topName(x.query.Get("node"))); ok {
 		return i
 	}
 	return -1
@@ -179,7 +187,12 @@ func (x *executionView) painter() dagview.Painter {
 	return dagview.Painter{
 		ID: views.GraphID(), Drawing: x.drawing, States: states, Names: names, Selected: x.selected(),
 		Links: dagview.Links{
-			Node:  func(i int) string { return views.ExecutionNodeURL(id, names[i]) },
+			Node: func(i int) string {
+				if plan.Nodes[i].Expands {
+					return views.NodeURL(id, names[i])
+				}
+				return views.ExecutionNodeURL(id, names[i])
+			},
 			Group: func(b dagview.Box) string { return views.GroupURL(id, b.FromLevel, b.ToLevel, b.Stem) },
 		},
 	}
@@ -187,7 +200,10 @@ func (x *executionView) painter() dagview.Painter {
 
 // nodeState is what the graph says of a node: its most useful fact.
 func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
-	s := dagview.NodeState{State: string(n.State), Sub: x.nodeGist(n)}
+	if op := x.operator(n); op != nil && n.Group(op) {
+		return x.groupState(n, op)
+	}
+	s := dagview.NodeState{State: shownState(n), Sub: x.nodeGist(n)}
 	if n.Progress != nil {
 		s.Progress = n.Progress.Percent
 	}
@@ -216,7 +232,9 @@ func (x *executionView) nodeGist(n execution.Node) string {
 			return n.Reason.Message
 		}
 	case dag.Pending:
-		return "after " + ui.Plural(len(x.version.Plan.Nodes[n.Index].Dependencies), "node", "nodes")
+		if after := x.dependencies(n); after > 0 {
+			return "after " + ui.Plural(after, "node", "nodes")
+		}
 	}
 	return ""
 }
@@ -237,11 +255,11 @@ const nodePageSize = 100
 // nodeTable is the list view: all nodes, or those of a group of the graph.
 func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) {
 	q, id := x.query, x.ID.String()
-	filter := execution.NodeFilter{Query: q.Get("nodes"), After: q.Get("after"), Limit: nodePageSize}
+	filter := execution.NodeFilter{Query: q.Get("nodes"), After: q.Get("after"), Limit: nodePageSize, Top: q.Get("all") == ""}
 	if s := q.Get("state"); s != "" {
 		filter.States = []dag.State{dag.State(s)}
 	}
-	t := views.NodeTable{ExecutionID: id, Query: filter.Query, States: nodeStateOptions(q.Get("state")), ClearURL: views.NodesURL(id, "")}
+	t := views.NodeTable{ExecutionID: id, Query: filter.Query, All: !filter.Top, HasMore: x.Counts.Total > len(x.version.Plan.Nodes), States: nodeStateOptions(q.Get("state")), ClearURL: views.NodesURL(id, "")}
 	from, fromErr := strconv.Atoi(q.Get("from"))
 	to, toErr := strconv.Atoi(q.Get("to"))
 	if fromErr == nil && toErr == nil && from >= 0 && to >= from {
@@ -261,6 +279,9 @@ func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) 
 	}
 	nodes, next, err := x.h.Executions.Nodes(ctx, x.ID, filter)
 	if err != nil {
+		return t, err
+	}
+	if err := x.count(ctx, nodes); err != nil {
 		return t, err
 	}
 	for _, n := range nodes {
@@ -284,11 +305,17 @@ func nodeStateOptions(chosen string) []ui.Option {
 func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 	id := x.ID.String()
 	row := views.NodeRow{
-		Index: n.Index, Name: n.Name, URL: views.NodeURL(id, n.Name), State: string(n.State), Level: strconv.Itoa(n.Level + 1),
+		Index: n.Index, Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), Level: strconv.Itoa(n.Level + 1),
 		LogURL: views.NodeLogsURL(id, n.Name, 0), Sub: ui.Short(x.nodeGist(n), 160),
 	}
 	if n.Attempt > 0 {
-		row.Attempt = x.attemptOf(n.Index, n.Attempt)
+		row.Attempt = x.attemptOf(n)
+	}
+	if x.becomes(n) {
+		row.Attempt = ""
+		if c, ok := x.children[n.Index]; ok && n.State != dag.Failed {
+			row.Sub = progressText(c, n)
+		}
 	}
 	if n.StartedAt != nil {
 		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
@@ -296,13 +323,8 @@ func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 			row.Since = n.StartedAt.Format(time.RFC3339)
 		}
 	}
-	if n.State == dag.Succeeded || (n.State == dag.Running && n.Progress == nil) {
+	if !x.becomes(n) && (n.State == dag.Succeeded || (n.State == dag.Running && n.Progress == nil)) {
 		row.Sub = "" // the duration has a column of its own
 	}
 	return row
-}
-
-// attemptOf says which of its attempts a node is in: "2 of 3".
-func (x *executionView) attemptOf(index, attempt int) string {
-	return fmt.Sprintf("%d of %d", attempt, max(x.version.Definition.Operators[index].Retry.Limit+1, attempt))
 }

@@ -237,7 +237,7 @@ func executionBar(e execution.Execution, id string) ui.Bar {
 	}
 	if id != "" {
 		for i := range counts {
-			counts[i].URL = views.NodesURL(id, counts[i].State)
+			counts[i].URL = views.AllNodesURL(id, counts[i].State)
 		}
 	}
 	return ui.NewBar("nodes", counts)

@@ -38,7 +38,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	m := views.Node{Page: h.basePage(r, shortName(d.Name), views.SectionExecutions, crumbs...)}
 	m.Title = ui.Word(shownState(d.Node)) + ": " + d.Name
 	if x.becomes(d.Node) {
-		return x.groupPage(w, r, d, m)
+		return x.groupPage(w, r, d, m.Page)
 	}
 	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
 	if op := d.Operator; op != nil {
@@ -49,7 +49,6 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
 		return err
 	}
-	m.Policy = append(m.Policy, controlFacts(d.Operator, d.Node)...)
 	m.Metrics, m.Usage = x.nodeMetrics(ctx, d), x.usage(ctx, d)
 	f := logFilter{node: d.Name}
 	if m.Wait, err = x.wait(ctx, d); err != nil {
@@ -202,7 +201,9 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", ui.Duration(r.InitialDelay), r.Factor, ui.Duration(r.MaxDelay))
 	}
 	facts = append(facts, retry)
-	if !op.Retry.FailFast {
+	if op.AllowFailure {
+		facts = append(facts, ui.Fact{Name: "When it fails", Value: "nothing else fails"})
+	} else if !op.Retry.FailFast {
 		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches go on"})
 	}
 	return facts
@@ -239,7 +240,6 @@ func sortedKeys(m map[string]string) []string {
 	slices.Sort(keys)
 	return keys
 }
-
 
 // streamQuery is what the stream of the page must know to draw the same pieces.
 func (x *executionView) streamQuery(cursor string) url.Values {

@@ -32,7 +32,7 @@ const (
 // MountTask adds what tasks and their runners call: TaskService (gRPC, Connect
 // and JSON) and the task blobs. Callers show the token of their attempt.
 func (h *Handlers) MountTask(r chi.Router) {
-	t := &taskAPI{Handlers: h, names: newTaskNames(h.Executions, h.Workflows), masks: newMasks(h.Executions, h.Now)}
+	t := &taskAPI{Handlers: h, names: newTaskNames(h.Executions), masks: newMasks(h.Executions, h.Now)}
 	t.sequence.Store(h.Now().UnixMicro())
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage))
 	r.Handle(path+"*", handler)

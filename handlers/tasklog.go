@@ -13,7 +13,6 @@ import (
 	"github.com/flowforge/flowforge/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/telemetry"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // attemptTelemetry is what one attempt reported; who it is stands in its token,
@@ -109,8 +108,8 @@ func (t *taskAPI) at(milliseconds int64) time.Time {
 	return time.UnixMilli(milliseconds).UTC()
 }
 
-// maxTaskNames bounds the executions that taskNames remembers.
-const maxTaskNames = 2000
+// maxTaskNames bounds the nodes that taskNames remembers.
+const maxTaskNames = 20_000
 
 // taskName is what telemetry stores beside the scope of a token.
 type taskName struct {
@@ -118,50 +117,46 @@ type taskName struct {
 	node            string
 }
 
-// taskNames finds the names of attempts; an execution's never change, so they
-// are looked up once.
+// taskNames finds the names of attempts; a node's never changes, so it is looked up
+// once.
 type taskNames struct {
 	executions *execution.Service
-	workflows  *workflow.Service
 
 	mu    sync.Mutex
-	known map[uuid.UUID]knownExecution
+	known map[taskNode]taskName
 }
 
-type knownExecution struct {
-	tenant, project uuid.UUID
-	definition      *workflow.Definition
+type taskNode struct {
+	execution uuid.UUID
+	index     int
 }
 
-func newTaskNames(executions *execution.Service, workflows *workflow.Service) *taskNames {
-	return &taskNames{executions: executions, workflows: workflows, known: make(map[uuid.UUID]knownExecution)}
+func newTaskNames(executions *execution.Service) *taskNames {
+	return &taskNames{executions: executions, known: make(map[taskNode]taskName)}
 }
 
 // of returns NotFound when there is no such execution or node.
 func (n *taskNames) of(ctx context.Context, scope auth.TaskScope) (taskName, error) {
+	key := taskNode{scope.ExecutionID, scope.NodeIndex}
 	n.mu.Lock()
-	e, ok := n.known[scope.ExecutionID]
+	name, ok := n.known[key]
 	n.mu.Unlock()
-	if !ok {
-		ctx = auth.AsSystem(ctx)
-		found, err := n.executions.Get(ctx, scope.ExecutionID)
-		if err != nil {
-			return taskName{}, err
-		}
-		version, err := n.workflows.VersionByID(ctx, found.VersionID)
-		if err != nil {
-			return taskName{}, err
-		}
-		e = knownExecution{tenant: found.TenantID, project: found.ProjectID, definition: version.Definition}
-		n.mu.Lock()
-		if len(n.known) >= maxTaskNames {
-			clear(n.known)
-		}
-		n.known[scope.ExecutionID] = e
-		n.mu.Unlock()
+	if ok {
+		return name, nil
 	}
-	if scope.NodeIndex < 0 || scope.NodeIndex >= len(e.definition.Operators) {
-		return taskName{}, apperr.New(apperr.NotFound, "The execution has no node %d.", scope.NodeIndex)
+	ctx = auth.AsSystem(ctx)
+	var err error
+	if name.tenant, name.project, err = n.executions.Place(ctx, scope.ExecutionID); err != nil {
+		return taskName{}, err
 	}
-	return taskName{tenant: e.tenant, project: e.project, node: e.definition.Operators[scope.NodeIndex].Name}, nil
+	if name.node, err = n.executions.NodeName(ctx, scope.ExecutionID, scope.NodeIndex); err != nil {
+		return taskName{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.known) >= maxTaskNames {
+		clear(n.known)
+	}
+	n.known[key] = name
+	return name, nil
 }

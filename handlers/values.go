@@ -37,6 +37,11 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	switch v := v.(type) {
 	case map[string]any, []any:
 		value.Code = indented(v)
+		if n := len(value.Code); n > codeShown {
+			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
+			value.Code = value.Code[:cut] + "\n…"
+			value.Note = "the first " + ui.Bytes(codeShown) + " of " + ui.Bytes(int64(n)) + "; the API has all of it"
+		}
 	case string:
 		if strings.Contains(v, "\n") || len(v) > 300 {
 			value.Code = v
@@ -44,6 +49,10 @@ func valueOf(name string, t *typeregistry.Type, v any) views.Value {
 	}
 	return value
 }
+
+// codeShown bounds how much of a composite value a page holds: a fan-out gives lists
+// as long as its items are many.
+const codeShown = 8 << 10
 
 // roundedFrom is the length from which a number is rounded; its tooltip keeps all digits.
 const roundedFrom = 8

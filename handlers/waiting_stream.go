@@ -23,8 +23,12 @@ func (h *Handlers) nodeStream(w http.ResponseWriter, r *http.Request) error {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	name := pathValue(r, "node")
-	if _, err := h.Executions.Node(ctx, x.ID, name); err != nil {
+	d, err := h.Executions.Node(ctx, x.ID, name)
+	if err != nil {
 		return err
+	}
+	if x.becomes(d.Node) {
+		return x.groupStream(w, r, d)
 	}
 	changes := h.Executions.WatchAll(ctx)
 	stream, err := web.NewStream(w, r)

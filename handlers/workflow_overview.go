@@ -19,7 +19,7 @@ func (h *Handlers) overview(m *views.Workflow, v workflow.Version) {
 		names[i] = v.Plan.Nodes[i].Name
 		states[i].Sub = operatorGist(&v.Definition.Operators[i])
 	}
-	p := dagview.Painter{ID: "plan", Drawing: h.drawings.of(v, dagview.Right), States: states, Names: names, Selected: -1, Fit: true}
+	p := dagview.Painter{ID: "plan", Drawing: h.drawings.of(v, "", dagview.Right), States: states, Names: names, Selected: -1, Fit: true}
 	operators := ui.Plural(len(names), "operator", "operators")
 	levels := ui.Plural(len(v.Plan.Levels), "level", "levels")
 	m.Plan = p.Picture(fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))

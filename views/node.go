@@ -30,7 +30,7 @@ type Node struct {
 	Resources       []ui.Fact
 	Policy          []ui.Fact
 	Inputs, Outputs []Value
-	Before, After   []Tag // neighbours in the plan
+	Place           NodePlace
 	Metrics         Metrics
 	Usage           Usage
 	Logs            Logs

@@ -88,6 +88,24 @@ func CancelURL(id string) string { return ExecutionURL(id) + "/cancel" }
 // NodeURL is the page of a node.
 func NodeURL(id, node string) string { return ExecutionURL(id) + "/nodes/" + url.PathEscape(node) }
 
+// ChildrenURL is the page of a node that became others, with those in a state alone
+// whose names hold text; "" is any.
+func ChildrenURL(id, node, state, text string) string {
+	q := url.Values{}
+	if state != "" {
+		q.Set("state", state)
+	}
+	if text != "" {
+		q.Set("q", text)
+	}
+	return withQuery(NodeURL(id, node), q) + "#children"
+}
+
+// AllNodesURL is the node table of an execution with what nodes became.
+func AllNodesURL(id, state string) string {
+	return ExecutionURL(id) + "?" + url.Values{"view": {"list"}, "all": {"1"}, "state": {state}}.Encode() + "#graph"
+}
+
 // LogsURL is the log page of an execution with the filters of q.
 func LogsURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/logs", q) }
 

@@ -96,10 +96,14 @@ func foldBands(levels [][]int) []Box {
 }
 
 func single(items []Item, i int) Box {
-	return Box{
-		Key: "n" + strconv.Itoa(i), Title: items[i].Name, Members: []int{i},
+	b := Box{
+		Key: "n" + strconv.Itoa(i), Title: items[i].Name, Members: []int{i}, Expands: items[i].Expands, Final: items[i].Final,
 		FromLevel: items[i].Level, ToLevel: items[i].Level, W: boxWidth, H: boxHeight,
 	}
+	if b.Expands {
+		b.W, b.H = groupWidth, groupHeight
+	}
+	return b
 }
 
 // group0 is a box of many nodes; stem is "" when their names have nothing in common.
@@ -146,7 +150,13 @@ func linesOf(items []Item, boxes []Box) []Line {
 				continue
 			}
 			seen[pair] = true
-			lines = append(lines, Line{From: pair[0], To: pair[1]})
+			line := Line{From: pair[0], To: pair[1]}
+			for _, l := range it.Links {
+				if l.On == d && !boxes[pair[0]].Group() && !boxes[pair[1]].Group() {
+					line.Text, line.Failure = l.Text, l.Failure
+				}
+			}
+			lines = append(lines, line)
 		}
 	}
 	slices.SortFunc(lines, func(a, b Line) int {

@@ -15,8 +15,12 @@ func (g *layers) draw(d *Drawing, xs []float64, direction Direction) {
 		low, high = min(low, x-g.cells[c].across/2), max(high, x+g.cells[c].across/2)
 	}
 	top, deep := make([]float64, len(g.rows)), make([]float64, len(g.rows))
-	at := float64(margin)
+	at, exit := float64(margin), -1.0
 	for r, row := range g.rows {
+		if exit < 0 && r > 0 && g.final(row, d.Boxes) {
+			exit = at - g.layerGap(direction)/2 + exitGap/3
+			at += exitGap
+		}
 		top[r] = at
 		for _, c := range row {
 			deep[r] = max(deep[r], g.cells[c].depth)
@@ -61,11 +65,39 @@ func (g *layers) draw(d *Drawing, xs []float64, direction Direction) {
 		end := top[g.cells[last].layer] + (deep[g.cells[last].layer]-g.cells[last].depth)/2
 		d.Lines[i].Path, d.Lines[i].Arrow = p.path.String(), p.arrow(xs[last], end)
 	}
+	if exit >= 0 {
+		d.Exit = divide(int(exit), int(high-low)+2*margin, direction)
+	}
 	// Groups are drawn with two sheets behind them, which need room.
 	d.Width, d.Height = int(high-low)+2*margin+10, int(length)+10
 	if direction == Right {
 		d.Width, d.Height = d.Height, d.Width
 	}
+}
+
+// exitGap is the room for the line before what runs at the exit.
+const exitGap = 30
+
+// final reports whether a row holds what runs at the exit, and nothing else.
+func (g *layers) final(row []int, boxes []Box) bool {
+	found := false
+	for _, c := range row {
+		if b := g.cells[c].box; b >= 0 {
+			if !boxes[b].Final {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+// divide is a line across the layers.
+func divide(along, across int, direction Direction) *Divide {
+	if direction == Right {
+		return &Divide{X1: along, Y1: 0, X2: along, Y2: across + 10, LabelX: along + 6, LabelY: 13}
+	}
+	return &Divide{X1: 0, Y1: along, X2: across + 10, Y2: along, LabelX: margin, LabelY: along - 6}
 }
 
 // layerGap leaves more room where many lines change place between layers.

@@ -12,6 +12,16 @@ type Item struct {
 	Name         string
 	Level        int
 	Dependencies []int
+	Links        []Link
+	Expands      bool // it becomes other nodes: its box has room for how those stand
+	Final        bool // it runs at the exit; its level is behind all that do not
+}
+
+// Link says of a dependency that it is not the usual one, on success.
+type Link struct {
+	On      int
+	Text    string // what is asked of it, for a tooltip
+	Failure bool   // the item takes up its failure
 }
 
 // Box is one box of a drawing: a node, or a group of similar nodes.
@@ -21,6 +31,7 @@ type Box struct {
 	Stem               string // shared beginning of the names of a group, "" for a mixed one
 	Members            []int  // indexes of the items
 	FromLevel, ToLevel int
+	Expands, Final     bool
 	X, Y, W, H         int // top left corner and size
 }
 
@@ -30,8 +41,13 @@ func (b Box) Group() bool { return len(b.Members) > 1 }
 // Line joins two boxes. Path and Arrow are SVG path data.
 type Line struct {
 	From, To    int
+	Text        string // see Link
+	Failure     bool
 	Path, Arrow string
 }
+
+// Divide is the line before what runs at the exit, with the place of its label.
+type Divide struct{ X1, Y1, X2, Y2, LabelX, LabelY int }
 
 // Direction is where dependents are drawn.
 type Direction int
@@ -47,8 +63,9 @@ type Drawing struct {
 	Width, Height int
 	Boxes         []Box
 	Lines         []Line
-	Nodes         int   // items that the drawing stands for
-	Owner         []int // box of each item
+	Exit          *Divide // nil: nothing runs at the exit
+	Nodes         int     // items that the drawing stands for
+	Owner         []int   // box of each item
 	Incoming      [][]int
 	Outgoing      [][]int
 }
@@ -88,13 +105,13 @@ func Layout(items []Item, direction Direction) *Drawing {
 func widen(boxes []Box) {
 	w := 152.0
 	for _, b := range boxes {
-		if !b.Group() {
+		if !b.Group() && !b.Expands {
 			w = max(w, textWidth(b.Title, nameSize)+nameInset+12)
 		}
 	}
 	width := min(int(w+0.5), 236)
 	for i := range boxes {
-		if !boxes[i].Group() {
+		if !boxes[i].Group() && !boxes[i].Expands {
 			boxes[i].W = width
 		}
 	}

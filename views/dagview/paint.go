@@ -15,6 +15,11 @@ type NodeState struct {
 	Sub      string // the most useful fact: duration, progress, reason
 	Progress int    // 1 to 100 shows a thin bar, 0 none
 	Since    string // RFC 3339: Sub is a duration that counts on from there
+
+	// Of an item that becomes others:
+	Times    string // behind its name: "× 1,000"
+	Note     string // a second line
+	Children []ui.Count
 }
 
 // Links builds the address behind a box.
@@ -29,6 +34,7 @@ type Picture struct {
 	Width, Height int
 	Label         string
 	Boxes         []Shape
+	Exit          *Divide
 	Fit           bool // may shrink to its frame when it is little wider
 }
 
@@ -50,7 +56,7 @@ type Shape struct {
 type Rect struct{ State, X, Width string }
 
 // Stroke is a line with the class that tells its state.
-type Stroke struct{ Class, Path, Arrow string }
+type Stroke struct{ Class, Path, Arrow, Title string }
 
 // Painter paints one drawing with one set of states.
 type Painter struct {
@@ -65,7 +71,7 @@ type Painter struct {
 
 // Picture paints the whole drawing.
 func (p Painter) Picture(label string) Picture {
-	pic := Picture{ID: p.ID, Width: p.Drawing.Width, Height: p.Drawing.Height, Label: label, Fit: p.Fit}
+	pic := Picture{ID: p.ID, Width: p.Drawing.Width, Height: p.Drawing.Height, Label: label, Fit: p.Fit, Exit: p.Drawing.Exit}
 	for b := range p.Drawing.Boxes {
 		pic.Boxes = append(pic.Boxes, p.Shape(b))
 	}
@@ -98,8 +104,11 @@ func (p Painter) Shape(b int) Shape {
 		p.paintGroup(&s, box)
 	} else {
 		i := box.Members[0]
-		s.Title = fit(p.Names[i], float64(box.W-nameInset-8), nameSize)
 		s.FullTitle = p.Names[i]
+		if t := p.States[i].Times; t != "" {
+			s.FullTitle += " " + t
+		}
+		s.Title = fit(s.FullTitle, float64(box.W-nameInset-8), nameSize)
 		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize*0.92)
 		s.Since = p.States[i].Since
 		s.Current = i == p.Selected
@@ -109,12 +118,46 @@ func (p Painter) Shape(b int) Shape {
 		if n := p.States[i].Progress; n > 0 && s.State == "RUNNING" {
 			s.Bars = []Rect{{State: "RUNNING", X: chart.Fixed(float64(box.X+1), 0), Width: chart.Fixed(float64(box.W-2)*float64(min(n, 100))/100, 1)}}
 		}
+		if box.Expands {
+			s.Group, s.Bars = true, bars(box, p.States[i].Children)
+			s.Note = fit(p.States[i].Note, float64(box.W-24), subSize)
+		}
 	}
 	for _, l := range p.Drawing.Incoming[b] {
 		line := p.Drawing.Lines[l]
-		s.Lines = append(s.Lines, Stroke{Class: p.lineClass(line), Path: line.Path, Arrow: line.Arrow})
+		s.Lines = append(s.Lines, Stroke{Class: p.lineClass(line), Path: line.Path, Arrow: line.Arrow, Title: line.Text})
 	}
 	return s
+}
+
+// bars is the histogram inside a box.
+func bars(box Box, counts []ui.Count) []Rect {
+	total := 0
+	for _, c := range counts {
+		total += c.N
+	}
+	inner, x := float64(box.W-24), float64(box.X+12)
+	var rects []Rect
+	for _, c := range counts {
+		if c.N == 0 {
+			continue
+		}
+		w := inner * float64(c.N) / float64(total)
+		rects = append(rects, Rect{State: c.State, X: chart.Fixed(x, 1), Width: chart.Fixed(max(w, 2), 1)})
+		x += w
+	}
+	return rects
+}
+
+// CountTexts says how many are in each state, in words short enough for a box.
+func CountTexts(counts []ui.Count) []string {
+	var texts []string
+	for _, c := range counts {
+		if c.N > 0 {
+			texts = append(texts, ui.Number(int64(c.N))+" "+groupWord(c.State))
+		}
+	}
+	return texts
 }
 
 func (p Painter) paintGroup(s *Shape, box Box) {
@@ -129,25 +172,11 @@ func (p Painter) paintGroup(s *Shape, box Box) {
 		return
 	}
 	counts := p.counts(box)
-	inner := float64(box.W - 24)
-	x := float64(box.X + 12)
-	for _, c := range counts {
-		if c.N == 0 {
-			continue
-		}
-		w := inner * float64(c.N) / float64(len(box.Members))
-		s.Bars = append(s.Bars, Rect{State: c.State, X: chart.Fixed(x, 1), Width: chart.Fixed(max(w, 2), 1)})
-		x += w
-	}
-	var texts []string
-	for _, c := range counts {
-		if c.N > 0 {
-			texts = append(texts, ui.Number(int64(c.N))+" "+groupWord(c.State))
-		}
-	}
+	s.Bars = bars(box, counts)
+	texts := CountTexts(counts)
 	s.Sub = fit(strings.Join(texts[:min(2, len(texts))], " · "), float64(box.W-nameInset-8), subSize)
 	if len(texts) > 2 {
-		s.Note = fit(strings.Join(texts[2:], ", "), inner, subSize)
+		s.Note = fit(strings.Join(texts[2:], ", "), float64(box.W-24), subSize)
 	}
 }
 
@@ -205,16 +234,23 @@ func (p Painter) stateOf(b int) string {
 
 func (p Painter) lineClass(l Line) string {
 	from, to := p.stateOf(l.From), p.stateOf(l.To)
-	switch {
-	case to == "SKIPPED", to == "CANCELLED", from == "SKIPPED":
-		return "edge edge-off"
-	case to == "RUNNING":
-		return "edge edge-live"
-	case from == "SUCCEEDED" && to != "PENDING":
-		return "edge edge-done"
+	class := "edge"
+	if l.Failure {
+		class = "edge edge-failure"
 	}
-	return "edge"
+	switch {
+	case to == "SKIPPED", to == "OMITTED", to == "CANCELLED", from == "SKIPPED", from == "OMITTED":
+		return class + " edge-off"
+	case to == "RUNNING":
+		return class + " edge-live"
+	case from == "SUCCEEDED" && to != "PENDING":
+		return class + " edge-done"
+	}
+	return class
 }
+
+// path is the line.
+func (d Divide) path() string { return fmt.Sprintf("M%d %dL%d %d", d.X1, d.Y1, d.X2, d.Y2) }
 
 func number(n int) string { return fmt.Sprint(n) }
 

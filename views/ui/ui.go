@@ -49,6 +49,14 @@ type Option struct {
 type Pager struct {
 	Text         string // "Rows 1 to 50"
 	Newer, Older string // URLs, "" where there is nothing
+	InOrder      bool   // the rows are not by time: the links are called Previous and Next
+}
+
+func (p Pager) names() (newer, older string) {
+	if p.InOrder {
+		return "Previous", "Next"
+	}
+	return "Newer", "Older"
 }
 
 // Action is a link or button of an empty state or notice.
@@ -61,7 +69,7 @@ type Action struct {
 func stateWords() []struct{ state, word string } {
 	return []struct{ state, word string }{
 		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
-		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"CANCELLED", "cancelled"},
+		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"OMITTED", "not run"}, {"CANCELLED", "cancelled"},
 	}
 }
 
