@@ -29,7 +29,7 @@ const services = "auth/... audit identity tenancy secret quota/... artifact/... 
 func table() []rule {
 	return []rule{
 		// 0: they know nothing of ours
-		{packages: "apperr migrations static proto/... sdk examples unixsocket masking"},
+		{packages: "apperr migrations static proto/... sdk examples unixsocket masking protect channel/..."},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -38,7 +38,7 @@ func table() []rule {
 		{packages: "dag", may: "typeregistry expression apperr"},
 		{packages: "launcher launcher/local", may: "apperr proto/... sdk unixsocket launcher"},
 		{packages: "launcher/kube/...", may: "apperr proto/... sdk launcher"},
-		{packages: "runner/...", may: "proto/... sdk unixsocket masking"},
+		{packages: "runner/...", may: "proto/... sdk unixsocket masking channel/..."},
 		{packages: "observability/..."},
 		{packages: "certificate certificate/certtest"},
 		// 3
@@ -52,14 +52,14 @@ func table() []rule {
 		{packages: "resident", may: "db apperr auth proto/... launcher"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
-		{packages: "workflow", may: "dag typeregistry expression auth audit db apperr"},
+		{packages: "workflow", may: "dag protect typeregistry expression auth audit db apperr"},
 		// 4
-		{packages: "execution schedule metaflow", may: "apperr masking proto/... db typeregistry expression dag launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
+		{packages: "execution schedule metaflow", may: "apperr masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "auth apperr views/... static"},
 		// 6
-		{packages: "handlers", may: "web views/... static typeregistry dag proto/... masking apperr " + services},
+		{packages: "handlers", may: "web views/... static typeregistry dag protect channel/... proto/... masking apperr " + services},
 		{packages: "jobs", may: "apperr " + services},
 		// 7
 		{packages: "app cmd/... e2e/... bench/... deploy/...", may: "*"},

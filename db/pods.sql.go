@@ -289,7 +289,8 @@ func (q *Queries) ListWaitingInCluster(ctx context.Context, arg ListWaitingInClu
 
 const outOfMemory = `-- name: OutOfMemory :many
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
-WHERE execution_id = $1 AND class = 'out_of_memory'
+WHERE execution_id = $1
+    AND (class = 'out_of_memory' OR outcome = 'FAILED' AND class IN ('', 'error') AND exit_code = 137)
 GROUP BY node_index
 `
 

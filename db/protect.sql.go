@@ -166,31 +166,69 @@ func (q *Queries) GetBucket(ctx context.Context, tenantID uuid.UUID) (RetryBucke
 }
 
 const getDeadLetter = `-- name: GetDeadLetter :one
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, version, class, failure, at, outcome, settled_at, settled_by, requeued_as FROM dead_letters WHERE id = $1
+SELECT l.id, l.tenant_id, l.project_id, l.execution_id, l.node_index, l.node, l.attempt, l.workflow_name, l.version, l.class, l.failure, l.at, l.outcome, l.settled_at, l.settled_by, l.requeued_as, coalesce((SELECT e.status FROM executions e WHERE e.id = l.execution_id), '')::text AS status
+FROM dead_letters l WHERE l.id = $1
 `
 
-func (q *Queries) GetDeadLetter(ctx context.Context, id uuid.UUID) (DeadLetter, error) {
+type GetDeadLetterRow struct {
+	DeadLetter DeadLetter
+	Status     string
+}
+
+func (q *Queries) GetDeadLetter(ctx context.Context, id uuid.UUID) (GetDeadLetterRow, error) {
 	row := q.db.QueryRow(ctx, getDeadLetter, id)
-	var i DeadLetter
+	var i GetDeadLetterRow
 	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.ProjectID,
-		&i.ExecutionID,
-		&i.NodeIndex,
-		&i.Node,
-		&i.Attempt,
-		&i.WorkflowName,
-		&i.Version,
-		&i.Class,
-		&i.Failure,
-		&i.At,
-		&i.Outcome,
-		&i.SettledAt,
-		&i.SettledBy,
-		&i.RequeuedAs,
+		&i.DeadLetter.ID,
+		&i.DeadLetter.TenantID,
+		&i.DeadLetter.ProjectID,
+		&i.DeadLetter.ExecutionID,
+		&i.DeadLetter.NodeIndex,
+		&i.DeadLetter.Node,
+		&i.DeadLetter.Attempt,
+		&i.DeadLetter.WorkflowName,
+		&i.DeadLetter.Version,
+		&i.DeadLetter.Class,
+		&i.DeadLetter.Failure,
+		&i.DeadLetter.At,
+		&i.DeadLetter.Outcome,
+		&i.DeadLetter.SettledAt,
+		&i.DeadLetter.SettledBy,
+		&i.DeadLetter.RequeuedAs,
+		&i.Status,
 	)
 	return i, err
+}
+
+const insertBucket = `-- name: InsertBucket :execrows
+INSERT INTO retry_buckets (tenant_id, retries, period, burst, changed_at, changed_by)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT ON CONSTRAINT retry_buckets_pkey DO NOTHING
+`
+
+type InsertBucketParams struct {
+	TenantID  uuid.UUID
+	Retries   int32
+	Period    float64
+	Burst     int32
+	ChangedAt time.Time
+	ChangedBy string
+}
+
+// A full bucket; none when there is one already.
+func (q *Queries) InsertBucket(ctx context.Context, arg InsertBucketParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertBucket,
+		arg.TenantID,
+		arg.Retries,
+		arg.Period,
+		arg.Burst,
+		arg.ChangedAt,
+		arg.ChangedBy,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const insertDeadLetters = `-- name: InsertDeadLetters :exec
@@ -232,28 +270,7 @@ LIMIT $2
 `
 
 type ListBreakersRow struct {
-	ID             uuid.UUID
-	TenantID       uuid.UUID
-	ProjectID      uuid.UUID
-	WorkflowID     uuid.UUID
-	WorkflowName   string
-	Operator       string
-	Fingerprint    []byte
-	Version        string
-	RuleFailures   int32
-	RuleWindow     float64
-	RuleOpenFor    float64
-	State          string
-	Failures       []time.Time
-	Opened         int32
-	OpenedAt       *time.Time
-	OpenUntil      *time.Time
-	TrialExecution *uuid.UUID
-	TrialNode      *int32
-	LastError      string
-	LastExecution  *uuid.UUID
-	LastNode       string
-	ChangedAt      time.Time
+	CircuitBreaker CircuitBreaker
 	Waiting        int32
 }
 
@@ -268,28 +285,28 @@ func (q *Queries) ListBreakers(ctx context.Context, projectID uuid.UUID, maxRows
 	for rows.Next() {
 		var i ListBreakersRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.TenantID,
-			&i.ProjectID,
-			&i.WorkflowID,
-			&i.WorkflowName,
-			&i.Operator,
-			&i.Fingerprint,
-			&i.Version,
-			&i.RuleFailures,
-			&i.RuleWindow,
-			&i.RuleOpenFor,
-			&i.State,
-			&i.Failures,
-			&i.Opened,
-			&i.OpenedAt,
-			&i.OpenUntil,
-			&i.TrialExecution,
-			&i.TrialNode,
-			&i.LastError,
-			&i.LastExecution,
-			&i.LastNode,
-			&i.ChangedAt,
+			&i.CircuitBreaker.ID,
+			&i.CircuitBreaker.TenantID,
+			&i.CircuitBreaker.ProjectID,
+			&i.CircuitBreaker.WorkflowID,
+			&i.CircuitBreaker.WorkflowName,
+			&i.CircuitBreaker.Operator,
+			&i.CircuitBreaker.Fingerprint,
+			&i.CircuitBreaker.Version,
+			&i.CircuitBreaker.RuleFailures,
+			&i.CircuitBreaker.RuleWindow,
+			&i.CircuitBreaker.RuleOpenFor,
+			&i.CircuitBreaker.State,
+			&i.CircuitBreaker.Failures,
+			&i.CircuitBreaker.Opened,
+			&i.CircuitBreaker.OpenedAt,
+			&i.CircuitBreaker.OpenUntil,
+			&i.CircuitBreaker.TrialExecution,
+			&i.CircuitBreaker.TrialNode,
+			&i.CircuitBreaker.LastError,
+			&i.CircuitBreaker.LastExecution,
+			&i.CircuitBreaker.LastNode,
+			&i.CircuitBreaker.ChangedAt,
 			&i.Waiting,
 		); err != nil {
 			return nil, err
@@ -303,12 +320,13 @@ func (q *Queries) ListBreakers(ctx context.Context, projectID uuid.UUID, maxRows
 }
 
 const listDeadLetters = `-- name: ListDeadLetters :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, version, class, failure, at, outcome, settled_at, settled_by, requeued_as FROM dead_letters
-WHERE project_id = $1 AND outcome IS NULL
-    AND ($2::uuid IS NULL OR id < $2)
-    AND ($3::uuid IS NULL OR execution_id = $3)
-    AND ($4::text = '' OR class = $4::text)
-ORDER BY id DESC
+SELECT l.id, l.tenant_id, l.project_id, l.execution_id, l.node_index, l.node, l.attempt, l.workflow_name, l.version, l.class, l.failure, l.at, l.outcome, l.settled_at, l.settled_by, l.requeued_as, coalesce((SELECT e.status FROM executions e WHERE e.id = l.execution_id), '')::text AS status
+FROM dead_letters l
+WHERE l.project_id = $1 AND l.outcome IS NULL
+    AND ($2::uuid IS NULL OR l.id < $2)
+    AND ($3::uuid IS NULL OR l.execution_id = $3)
+    AND ($4::text = '' OR l.class = $4::text)
+ORDER BY l.id DESC
 LIMIT $5
 `
 
@@ -320,7 +338,12 @@ type ListDeadLettersParams struct {
 	MaxRows     int32
 }
 
-func (q *Queries) ListDeadLetters(ctx context.Context, arg ListDeadLettersParams) ([]DeadLetter, error) {
+type ListDeadLettersRow struct {
+	DeadLetter DeadLetter
+	Status     string
+}
+
+func (q *Queries) ListDeadLetters(ctx context.Context, arg ListDeadLettersParams) ([]ListDeadLettersRow, error) {
 	rows, err := q.db.Query(ctx, listDeadLetters,
 		arg.ProjectID,
 		arg.Before,
@@ -332,26 +355,27 @@ func (q *Queries) ListDeadLetters(ctx context.Context, arg ListDeadLettersParams
 		return nil, err
 	}
 	defer rows.Close()
-	var items []DeadLetter
+	var items []ListDeadLettersRow
 	for rows.Next() {
-		var i DeadLetter
+		var i ListDeadLettersRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.TenantID,
-			&i.ProjectID,
-			&i.ExecutionID,
-			&i.NodeIndex,
-			&i.Node,
-			&i.Attempt,
-			&i.WorkflowName,
-			&i.Version,
-			&i.Class,
-			&i.Failure,
-			&i.At,
-			&i.Outcome,
-			&i.SettledAt,
-			&i.SettledBy,
-			&i.RequeuedAs,
+			&i.DeadLetter.ID,
+			&i.DeadLetter.TenantID,
+			&i.DeadLetter.ProjectID,
+			&i.DeadLetter.ExecutionID,
+			&i.DeadLetter.NodeIndex,
+			&i.DeadLetter.Node,
+			&i.DeadLetter.Attempt,
+			&i.DeadLetter.WorkflowName,
+			&i.DeadLetter.Version,
+			&i.DeadLetter.Class,
+			&i.DeadLetter.Failure,
+			&i.DeadLetter.At,
+			&i.DeadLetter.Outcome,
+			&i.DeadLetter.SettledAt,
+			&i.DeadLetter.SettledBy,
+			&i.DeadLetter.RequeuedAs,
+			&i.Status,
 		); err != nil {
 			return nil, err
 		}
@@ -619,46 +643,6 @@ func (q *Queries) MakeWindow(ctx context.Context, arg MakeWindowParams) error {
 	return err
 }
 
-const putBucket = `-- name: PutBucket :execrows
-INSERT INTO retry_buckets AS b (tenant_id, retries, period, burst, tokens, changed_at, changed_by)
-SELECT $1, $2, $3, $4, 0, $5, $6 WHERE $7::bigint = 0 OR EXISTS (SELECT 1 FROM retry_buckets x WHERE x.tenant_id = $1)
-ON CONFLICT ON CONSTRAINT retry_buckets_pkey DO UPDATE SET
-    retries = excluded.retries, period = excluded.period, burst = excluded.burst, tokens = $8, refilled_at = $9,
-    changed_at = excluded.changed_at, changed_by = excluded.changed_by, version = b.version + 1
-WHERE b.version = $7::bigint
-`
-
-type PutBucketParams struct {
-	TenantID   uuid.UUID
-	Retries    int32
-	Period     float64
-	Burst      int32
-	ChangedAt  time.Time
-	ChangedBy  string
-	Version    int64
-	Tokens     float64
-	RefilledAt *time.Time
-}
-
-// None when somebody saved since @version; 0 is a new one. Tokens above the burst go.
-func (q *Queries) PutBucket(ctx context.Context, arg PutBucketParams) (int64, error) {
-	result, err := q.db.Exec(ctx, putBucket,
-		arg.TenantID,
-		arg.Retries,
-		arg.Period,
-		arg.Burst,
-		arg.ChangedAt,
-		arg.ChangedBy,
-		arg.Version,
-		arg.Tokens,
-		arg.RefilledAt,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const retryingOfTenant = `-- name: RetryingOfTenant :many
 SELECT id FROM executions WHERE tenant_id = $1 AND status = 'RUNNING' AND retrying > 0 ORDER BY id
 `
@@ -818,14 +802,52 @@ func (q *Queries) SettleLettersOf(ctx context.Context, settledAt time.Time, sett
 
 const trialEnded = `-- name: TrialEnded :one
 SELECT (NOT EXISTS (SELECT 1 FROM nodes n JOIN executions e ON e.id = n.execution_id
-    WHERE n.execution_id = $1 AND n.node_index = $2
-        AND n.state IN ('PENDING', 'READY', 'QUEUED', 'RUNNING', 'RETRYING') AND e.finished_at IS NULL))::bool AS ended
+    WHERE n.execution_id = $1 AND n.node_index = $2 AND e.finished_at IS NULL
+        AND (n.state IN ('QUEUED', 'RUNNING', 'RETRYING')
+            OR n.state IN ('PENDING', 'READY') AND EXISTS (SELECT 1 FROM circuit_breakers b WHERE b.id = $3 AND b.changed_at > $4::timestamptz))))::bool AS ended
 `
 
-// Whether a node will never say how its trial went.
-func (q *Queries) TrialEnded(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (bool, error) {
-	row := q.db.QueryRow(ctx, trialEnded, executionID, nodeIndex)
+// Whether a node will not say how its trial went: it has ended, or has not begun since
+// @stale while the breaker did not change either.
+func (q *Queries) TrialEnded(ctx context.Context, executionID uuid.UUID, nodeIndex int32, iD uuid.UUID, stale time.Time) (bool, error) {
+	row := q.db.QueryRow(ctx, trialEnded,
+		executionID,
+		nodeIndex,
+		iD,
+		stale,
+	)
 	var ended bool
 	err := row.Scan(&ended)
 	return ended, err
+}
+
+const updateBucket = `-- name: UpdateBucket :exec
+UPDATE retry_buckets SET retries = $1, period = $2, burst = $3, tokens = $4, refilled_at = $5,
+    changed_at = $6, changed_by = $7, version = version + 1
+WHERE tenant_id = $8
+`
+
+type UpdateBucketParams struct {
+	Retries    int32
+	Period     float64
+	Burst      int32
+	Tokens     float64
+	RefilledAt *time.Time
+	ChangedAt  time.Time
+	ChangedBy  string
+	TenantID   uuid.UUID
+}
+
+func (q *Queries) UpdateBucket(ctx context.Context, arg UpdateBucketParams) error {
+	_, err := q.db.Exec(ctx, updateBucket,
+		arg.Retries,
+		arg.Period,
+		arg.Burst,
+		arg.Tokens,
+		arg.RefilledAt,
+		arg.ChangedAt,
+		arg.ChangedBy,
+		arg.TenantID,
+	)
+	return err
 }

@@ -231,7 +231,7 @@ func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
-		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.Graph, Workflow: o.Workflow, Locks: wireLocks(o.Locks),
+		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
 		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(),
 	}
 	for _, in := range o.Inputs {
@@ -320,6 +320,14 @@ func (s Source) reference() string {
 	case SourceLiteral, SourceFormula, SourceTags:
 	}
 	return ""
+}
+
+// ownGraph is the graph that the definition names; that of a workflow is its own name.
+func (o *Operator) ownGraph() string {
+	if o.Type == TypeWorkflow {
+		return ""
+	}
+	return o.Graph
 }
 
 func (f *Foreach) wire() *foreachJSON {

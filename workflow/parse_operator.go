@@ -65,6 +65,7 @@ func (p *parser) operator(v any, path string) Operator {
 		Environment: p.environment(o),
 		Timeout:     o.duration(0, "timeout"),
 		Retry:       p.retry(o),
+		Breaker:     p.breaker(o),
 		DependsOn:   o.texts(MaxPorts, "depends_on"),
 		GracePeriod: o.duration(0, "grace_period"),
 		Resident:    o.boolean(false, "resident"),
@@ -84,6 +85,9 @@ func (p *parser) operator(v any, path string) Operator {
 	code, codePath := p.code(o)
 	op.Code = code
 	p.operatorType(o, &op, codePath)
+	if op.Breaker.On() && op.Type != "" && !op.Type.Runs() {
+		o.add(o.at("breaker"), "An operator of type %s starts nothing that a breaker could withhold.", op.Type)
+	}
 	o.finish()
 	return op
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -73,7 +74,7 @@ func TestParseReadsEverything(t *testing.T) {
 	if diff := cmp.Diff(Resources{CPUMillis: 500, MemoryMiB: 1024, GPUs: 1, GPUType: "H100", StorageMiB: 477}, train.Resources); diff != "" {
 		t.Error(diff)
 	}
-	want := Retry{Limit: 3, InitialDelay: 500 * time.Millisecond, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1}
+	want := Retry{Limit: 3, InitialDelay: 500 * time.Millisecond, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1, Policy: protect.Always}
 	if diff := cmp.Diff(want, train.Retry); diff != "" {
 		t.Error(diff)
 	}

@@ -58,7 +58,8 @@ WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @a
 -- name: OutOfMemory :many
 -- The most memory with which an attempt of each node did not get by.
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
-WHERE execution_id = @execution_id AND class = 'out_of_memory'
+WHERE execution_id = @execution_id
+    AND (class = 'out_of_memory' OR outcome = 'FAILED' AND class IN ('', 'error') AND exit_code = 137)
 GROUP BY node_index;
 
 -- name: HoursOfExecutions :many

@@ -23,14 +23,16 @@ UPDATE circuit_breakers SET version = @version, rule_failures = @rule_failures, 
 WHERE id = @id;
 
 -- name: TrialEnded :one
--- Whether a node will never say how its trial went.
+-- Whether a node will not say how its trial went: it has ended, or has not begun since
+-- @stale while the breaker did not change either.
 SELECT (NOT EXISTS (SELECT 1 FROM nodes n JOIN executions e ON e.id = n.execution_id
-    WHERE n.execution_id = @execution_id AND n.node_index = @node_index
-        AND n.state IN ('PENDING', 'READY', 'QUEUED', 'RUNNING', 'RETRYING') AND e.finished_at IS NULL))::bool AS ended;
+    WHERE n.execution_id = @execution_id AND n.node_index = @node_index AND e.finished_at IS NULL
+        AND (n.state IN ('QUEUED', 'RUNNING', 'RETRYING')
+            OR n.state IN ('PENDING', 'READY') AND EXISTS (SELECT 1 FROM circuit_breakers b WHERE b.id = @id AND b.changed_at > @stale::timestamptz))))::bool AS ended;
 
 -- name: ListBreakers :many
 -- Those of a project that have something to tell, the open ones first.
-SELECT b.*, (SELECT count(*) FROM executions e JOIN nodes n ON n.execution_id = e.id
+SELECT sqlc.embed(b), (SELECT count(*) FROM executions e JOIN nodes n ON n.execution_id = e.id
         WHERE e.workflow_id = b.workflow_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.ready > 0
             AND n.state = 'READY' AND n.reason->>'code' = 'BREAKER_OPEN' AND n.reason->'level'->>'id' = b.id::text)::integer AS waiting
 FROM circuit_breakers b
@@ -63,16 +65,18 @@ SELECT * FROM retry_buckets WHERE tenant_id = @tenant_id;
 SELECT * FROM retry_buckets WHERE tenant_id = @tenant_id FOR UPDATE;
 
 -- name: SaveBucket :exec
-UPDATE retry_buckets SET tokens = @tokens, refilled_at = @refilled_at, delayed = delayed + @delayed WHERE tenant_id = @tenant_id;
+UPDATE retry_buckets SET tokens = @tokens, refilled_at = sqlc.narg('refilled_at'), delayed = delayed + @delayed WHERE tenant_id = @tenant_id;
 
--- name: PutBucket :execrows
--- None when somebody saved since @version; 0 is a new one. Tokens above the burst go.
-INSERT INTO retry_buckets AS b (tenant_id, retries, period, burst, tokens, changed_at, changed_by)
-SELECT @tenant_id, @retries, @period, @burst, 0, @changed_at, @changed_by WHERE @version::bigint = 0 OR EXISTS (SELECT 1 FROM retry_buckets x WHERE x.tenant_id = @tenant_id)
-ON CONFLICT ON CONSTRAINT retry_buckets_pkey DO UPDATE SET
-    retries = excluded.retries, period = excluded.period, burst = excluded.burst, tokens = @tokens, refilled_at = sqlc.narg('refilled_at'),
-    changed_at = excluded.changed_at, changed_by = excluded.changed_by, version = b.version + 1
-WHERE b.version = @version::bigint;
+-- name: InsertBucket :execrows
+-- A full bucket; none when there is one already.
+INSERT INTO retry_buckets (tenant_id, retries, period, burst, changed_at, changed_by)
+VALUES (@tenant_id, @retries, @period, @burst, @changed_at, @changed_by)
+ON CONFLICT ON CONSTRAINT retry_buckets_pkey DO NOTHING;
+
+-- name: UpdateBucket :exec
+UPDATE retry_buckets SET retries = @retries, period = @period, burst = @burst, tokens = @tokens, refilled_at = sqlc.narg('refilled_at'),
+    changed_at = @changed_at, changed_by = @changed_by, version = version + 1
+WHERE tenant_id = @tenant_id;
 
 -- name: DeleteBucket :execrows
 DELETE FROM retry_buckets WHERE tenant_id = @tenant_id AND version = @version;
@@ -99,19 +103,21 @@ FROM jsonb_to_recordset(@letters::jsonb) AS l(id uuid, i int, node text, attempt
 ON CONFLICT ON CONSTRAINT dead_letters_attempt_key DO NOTHING;
 
 -- name: ListDeadLetters :many
-SELECT * FROM dead_letters
-WHERE project_id = @project_id AND outcome IS NULL
-    AND (sqlc.narg('before')::uuid IS NULL OR id < sqlc.narg('before'))
-    AND (sqlc.narg('execution_id')::uuid IS NULL OR execution_id = sqlc.narg('execution_id'))
-    AND (@class::text = '' OR class = @class::text)
-ORDER BY id DESC
+SELECT sqlc.embed(l), coalesce((SELECT e.status FROM executions e WHERE e.id = l.execution_id), '')::text AS status
+FROM dead_letters l
+WHERE l.project_id = @project_id AND l.outcome IS NULL
+    AND (sqlc.narg('before')::uuid IS NULL OR l.id < sqlc.narg('before'))
+    AND (sqlc.narg('execution_id')::uuid IS NULL OR l.execution_id = sqlc.narg('execution_id'))
+    AND (@class::text = '' OR l.class = @class::text)
+ORDER BY l.id DESC
 LIMIT @max_rows;
 
 -- name: CountDeadLetters :one
 SELECT count(*)::integer AS open FROM dead_letters WHERE project_id = @project_id AND outcome IS NULL;
 
 -- name: GetDeadLetter :one
-SELECT * FROM dead_letters WHERE id = @id;
+SELECT sqlc.embed(l), coalesce((SELECT e.status FROM executions e WHERE e.id = l.execution_id), '')::text AS status
+FROM dead_letters l WHERE l.id = @id;
 
 -- name: SettleDeadLetter :execrows
 UPDATE dead_letters SET outcome = @outcome::text, settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = sqlc.narg('requeued_as')

@@ -1,0 +1,55 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// DeadJob is a background job about an execution that was given up.
+type DeadJob struct {
+	ID           int64
+	Kind         string
+	Attempt      int
+	At           time.Time
+	Error        string // of the last try
+	ExecutionID  uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	WorkflowName string
+	Version      string
+}
+
+// deadJobs reads River's own table, which sqlc does not know. Jobs of executions that
+// are gone have nobody to be told about.
+const deadJobs = `SELECT j.id, j.kind, j.attempt, coalesce(j.finalized_at, j.created_at),
+		coalesce(j.errors[array_length(j.errors, 1)]->>'error', ''), e.id, e.tenant_id, e.project_id, e.workflow_name, e.version
+	FROM river_job j JOIN executions e ON e.id = (j.args->>'execution_id')::uuid
+	WHERE j.state = 'discarded' AND j.kind = ANY ($1)`
+
+// DeadJobs returns jobs of some kinds about executions of a project that were given up,
+// the latest first.
+func DeadJobs(ctx context.Context, pool *pgxpool.Pool, kinds []string, project uuid.UUID, limit int) ([]DeadJob, error) {
+	rows, err := pool.Query(ctx, deadJobs+` AND e.project_id = $2 ORDER BY j.id DESC LIMIT $3`, kinds, project, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list dead jobs: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeadJob])
+	if err != nil {
+		return nil, fmt.Errorf("list dead jobs: %w", err)
+	}
+	return list, nil
+}
+
+// FindDeadJob returns one of them, and pgx.ErrNoRows when there is none.
+func FindDeadJob(ctx context.Context, pool *pgxpool.Pool, kinds []string, id int64) (DeadJob, error) {
+	rows, err := pool.Query(ctx, deadJobs+` AND j.id = $2`, kinds, id)
+	if err != nil {
+		return DeadJob{}, fmt.Errorf("find dead job %d: %w", id, err)
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DeadJob])
+}

@@ -1,0 +1,260 @@
+package protect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// seeds runs a random test many times; a failing one names its seed.
+func seeds(t *testing.T, n uint64, run func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	for seed := range n {
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) { run(t, rand.New(rand.NewPCG(seed, 1))) }) //nolint:gosec // replayable
+		if !ok {
+			return
+		}
+	}
+}
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// TestWindowNeverGivesMore: in no stretch as long as the window are more retries made
+// than the rule allows, and who comes at the time of Next is served.
+func TestWindowNeverGivesMore(t *testing.T) {
+	t.Parallel()
+	seeds(t, 50, func(t *testing.T, r *rand.Rand) {
+		rule := WindowRule{Retries: 1 + r.IntN(8), Window: time.Duration(1+r.IntN(120)) * time.Second}
+		var w Window
+		var made []time.Time
+		now := epoch
+		for range 150 {
+			now = now.Add(time.Duration(r.Int64N(int64(rule.Window) / int64(rule.Retries) * 2)))
+			wanted, left := r.IntN(5), w.Left(rule, now)
+			var got int
+			w, got = w.Take(rule, now, wanted)
+			require.Equal(t, min(wanted, left), got, "nothing is kept back that is there")
+			for range got {
+				made = append(made, now)
+			}
+			if got < wanted {
+				at := w.Next(rule, now, 1)
+				require.True(t, at.After(now))
+				require.Zero(t, w.Left(rule, at.Add(-1)), "not before")
+				require.Positive(t, w.Left(rule, at), "but then")
+			}
+		}
+		for k := rule.Retries; k < len(made); k++ {
+			require.GreaterOrEqual(t, made[k].Sub(made[k-rule.Retries]), rule.Window)
+		}
+	})
+}
+
+// TestWindowTurns: whoever waits in turn gets in exactly when Next foresaw it, however
+// many wait.
+func TestWindowTurns(t *testing.T) {
+	t.Parallel()
+	seeds(t, 100, func(t *testing.T, r *rand.Rand) {
+		rule := WindowRule{Retries: 1 + r.IntN(5), Window: time.Minute}
+		var w Window
+		now := epoch
+		for range r.IntN(10) {
+			now = now.Add(time.Duration(r.IntN(20)) * time.Second)
+			w, _ = w.Take(rule, now, 1)
+		}
+		before := w
+		for k := 1; k <= 20; k++ {
+			at := before.Next(rule, now, k)
+			var got int
+			w, got = w.Take(rule, at, 1)
+			require.Equal(t, 1, got, "turn %d", k)
+		}
+	})
+}
+
+// TestBucketKeepsItsRate: over any stretch from the beginning no more is taken than the
+// burst and what flowed in since, and who comes at the time of Next is served.
+func TestBucketKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	seeds(t, 50, func(t *testing.T, r *rand.Rand) {
+		rule := BucketRule{Retries: 1 + r.IntN(100), Per: time.Duration(1+r.IntN(3600)) * time.Second, Burst: 1 + r.IntN(20)}
+		var b Bucket
+		type taken struct {
+			at time.Time
+			n  int
+		}
+		var all []taken
+		now := epoch
+		for range 150 {
+			now = now.Add(time.Duration(r.Int64N(int64(3 * rule.one()))))
+			wanted, left := r.IntN(6), b.Left(rule, now)
+			var got int
+			b, got = b.Take(rule, now, wanted)
+			require.Equal(t, min(wanted, left), got)
+			all = append(all, taken{now, got})
+			if got < wanted {
+				at := b.Next(rule, now, 1)
+				require.True(t, at.After(now))
+				require.Positive(t, b.Left(rule, at))
+				require.GreaterOrEqual(t, b.Next(rule, now, 7), at)
+			}
+		}
+		for from := range all {
+			sum := 0
+			for _, x := range all[from:] {
+				sum += x.n
+				flowed := float64(x.at.Sub(all[from].at)) / rule.one()
+				if float64(sum) > float64(rule.Burst)+flowed+1e-3 {
+					t.Fatalf("%d retries were made where %g flowed in", sum, flowed)
+				}
+			}
+		}
+	})
+}
+
+func TestBudgetsWithABadClock(t *testing.T) {
+	t.Parallel()
+	rule := BucketRule{Retries: 10, Per: time.Minute, Burst: 2}
+	b, got := Bucket{}.Take(rule, epoch, 5)
+	require.Equal(t, 2, got)
+	b, got = b.Take(rule, epoch.Add(-time.Hour), 5)
+	require.Zero(t, got, "a clock that goes back gives nothing")
+	_, got = b.Take(rule, epoch.Add(6*time.Second), 5)
+	require.Equal(t, 1, got)
+	lowered := BucketRule{Retries: 10, Per: time.Minute, Burst: 1}
+	require.Equal(t, 1, Bucket{Tokens: 40, At: epoch}.Left(lowered, epoch), "a lowered burst holds at once")
+}
+
+// world plays an operator with a breaker: attempts that start when it lets them, fail
+// or succeed, or vanish.
+type world struct {
+	b       Breaker
+	rule    BreakerRule
+	now     time.Time
+	running map[string]time.Time // when each began
+	gone    map[string]bool
+	next    int
+}
+
+// TestBreakerLetsOneThrough: an open breaker lets nothing start before its time; then
+// one attempt alone, until that has said how it went or can say nothing any more; and
+// what withholds always comes to an end.
+func TestBreakerLetsOneThrough(t *testing.T) {
+	t.Parallel()
+	opened, closed := 0, 0
+	seeds(t, 100, func(t *testing.T, r *rand.Rand) {
+		w := world{
+			rule:    BreakerRule{Failures: 1 + r.IntN(4), Window: time.Minute, OpenFor: time.Duration(1+r.IntN(60)) * time.Second},
+			now:     epoch,
+			running: map[string]time.Time{}, gone: map[string]bool{},
+		}
+		broken := true
+		for range 400 {
+			w.now = w.now.Add(time.Duration(r.IntN(10)) * time.Second)
+			if r.IntN(40) == 0 {
+				broken = !broken
+			}
+			switch r.IntN(3) {
+			case 0, 1:
+				w.ask(t)
+			case 2:
+				before := w.b.state()
+				w.end(t, r, broken)
+				if w.b.state() != before && w.b.state() == Open {
+					opened++
+				}
+				if w.b.state() != before && w.b.state() == Closed {
+					closed++
+				}
+			}
+		}
+		// Whatever happened: let everybody end, wait, and the next one comes through.
+		for id := range w.running {
+			w.gone[id] = true
+		}
+		w.now = w.now.Add(w.rule.OpenFor)
+		_, pass, _ := w.b.Ask(w.now, "last", w.gone[w.b.Trial])
+		require.True(t, pass, "nobody waits for ever")
+	})
+	require.Positive(t, opened)
+	require.Positive(t, closed, "trials succeeded too")
+}
+
+func (w *world) ask(t *testing.T) {
+	t.Helper()
+	id := fmt.Sprint(w.next)
+	w.next++
+	before := w.b
+	next, pass, until := w.b.Ask(w.now, id, w.gone[w.b.Trial])
+	switch before.state() {
+	case Closed:
+		require.True(t, pass)
+	case Open:
+		require.Equal(t, !w.now.Before(before.Until), pass)
+		if !pass {
+			require.Equal(t, before.Until, until)
+		}
+	case HalfOpen:
+		require.Equal(t, w.gone[before.Trial], pass, "one trial at a time")
+	}
+	if pass && before.state() != Closed {
+		require.Equal(t, HalfOpen, next.State)
+		require.Equal(t, id, next.Trial)
+	}
+	w.b = next
+	if pass {
+		w.running[id] = w.now
+	}
+}
+
+// end ends one attempt, or loses it without a word.
+func (w *world) end(t *testing.T, r *rand.Rand, broken bool) {
+	t.Helper()
+	for id := range w.running {
+		delete(w.running, id)
+		before := w.b
+		switch {
+		case r.IntN(10) == 0:
+			w.gone[id] = true
+			return
+		case broken:
+			w.b = w.b.Failed(w.rule, w.now, id)
+		default:
+			w.b = w.b.Succeeded(id)
+		}
+		w.gone[id] = true
+		if before.state() != Closed && before.Trial != id {
+			require.Equal(t, before, w.b, "what began before it opened changes nothing")
+		}
+		if before.state() == HalfOpen && before.Trial == id {
+			require.NotEqual(t, HalfOpen, w.b.State)
+		}
+		require.LessOrEqual(t, len(w.b.Failures), w.rule.Failures)
+		return
+	}
+}
+
+func TestBreakerCountsWithinItsWindow(t *testing.T) {
+	t.Parallel()
+	rule := BreakerRule{Failures: 3, Window: time.Minute, OpenFor: time.Minute}
+	b := Breaker{}
+	for k := range 10 {
+		b = b.Failed(rule, epoch.Add(time.Duration(k)*40*time.Second), "x")
+		require.Equal(t, Closed, b.State, "three failures never come within a minute")
+	}
+	b = Breaker{}.Failed(rule, epoch, "x").Failed(rule, epoch, "x").Succeeded("x").Failed(rule, epoch, "x").Failed(rule, epoch, "x")
+	require.Equal(t, Closed, b.State, "a success begins anew")
+	b = b.Failed(rule, epoch, "x")
+	require.Equal(t, Open, b.State)
+	require.Equal(t, 1, b.Opened)
+	b, pass, _ := b.Ask(epoch.Add(time.Minute), "trial", false)
+	require.True(t, pass)
+	b = b.Failed(rule, epoch.Add(2*time.Minute), "trial")
+	require.Equal(t, Open, b.State)
+	require.Equal(t, 2, b.Opened)
+	require.Equal(t, Closed, b.Reset().State)
+	require.Empty(t, b.Reset().Failures)
+}
