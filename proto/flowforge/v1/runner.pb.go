@@ -553,7 +553,9 @@ type AttemptSpec struct {
 	CheckpointSha256 string     `protobuf:"bytes,29,opt,name=checkpoint_sha256,json=checkpointSha256,proto3" json:"checkpoint_sha256,omitempty"` // manifest of the folder that earlier attempts saved; empty: none
 	Traceparent      string     `protobuf:"bytes,31,opt,name=traceparent,proto3" json:"traceparent,omitempty"`                                   // W3C trace context of the attempt; empty: not traced
 	// Marks {"$secret": …} in inputs_json whose values the runner fetches: a spec never holds one.
-	Secrets       []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	Secrets []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	// Folder of the artifact store, when the runner's machine has it; empty: files come through the server.
+	StoreDir      string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,6 +816,13 @@ func (x *AttemptSpec) GetSecrets() []*InputSecret {
 		return x.Secrets
 	}
 	return nil
+}
+
+func (x *AttemptSpec) GetStoreDir() string {
+	if x != nil {
+		return x.StoreDir
+	}
+	return ""
 }
 
 type isAttemptSpec_Work interface {
@@ -1116,11 +1125,13 @@ type InputFile struct {
 	Filename  string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
 	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
 	// In place of sha256, when the file is none of the store's:
-	Text          string     `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`   // its content
-	Url           string     `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`     // where it is fetched
-	Git           *GitSource `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`     // a repository that is cloned
-	Path          string     `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`  // absolute path where it has to stand; empty: where the runner likes
-	Mode          uint32     `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"` // permission bits; 0: as it was
+	Text          string     `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                // its content
+	Url           string     `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                  // where it is fetched
+	Git           *GitSource `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                  // a repository that is cloned
+	Path          string     `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`               // absolute path where it has to stand; empty: where the runner likes
+	Mode          uint32     `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`              // permission bits; 0: as it was
+	Channel       string     `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`         // how it should come: MEMORY, LOCAL_DISK or DISTRIBUTED; empty: DISTRIBUTED
+	Compression   string     `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"` // of what travels: lz4, zstd; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1232,6 +1243,20 @@ func (x *InputFile) GetMode() uint32 {
 	return 0
 }
 
+func (x *InputFile) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *InputFile) GetCompression() string {
+	if x != nil {
+		return x.Compression
+	}
+	return ""
+}
+
 // GitSource is a repository whose working tree becomes a folder.
 type GitSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1299,8 +1324,9 @@ type OutputSpec struct {
 	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // type registry kind
 	Inline        bool                   `protobuf:"varint,3,opt,name=inline,proto3" json:"inline,omitempty"` // a JSON value, not a file
 	Required      bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
-	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`      // absolute path of its file; empty: by its name in the outputs folder
-	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"` // it is what the command writes to its standard output
+	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`       // absolute path of its file; empty: by its name in the outputs folder
+	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // it is what the command writes to its standard output
+	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1375,6 +1401,13 @@ func (x *OutputSpec) GetStdout() bool {
 		return x.Stdout
 	}
 	return false
+}
+
+func (x *OutputSpec) GetStorage() string {
+	if x != nil {
+		return x.Storage
+	}
+	return ""
 }
 
 // SpooledResult is what a runner writes to disk for an attempt whose result the
@@ -1588,7 +1621,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\x94\t\n" +
+	"\x10ShutdownResponse\"\xb1\t\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1625,7 +1658,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"workflowId\x12+\n" +
 	"\x11checkpoint_sha256\x18\x1d \x01(\tR\x10checkpointSha256\x12 \n" +
 	"\vtraceparent\x18\x1f \x01(\tR\vtraceparent\x123\n" +
-	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x1a6\n" +
+	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x12\x1b\n" +
+	"\tstore_dir\x18  \x01(\tR\bstoreDir\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -1655,7 +1689,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9b\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\x02\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -1669,13 +1703,15 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x03git\x18\t \x01(\v2\x17.flowforge.v1.GitSourceR\x03git\x12\x12\n" +
 	"\x04path\x18\n" +
 	" \x01(\tR\x04path\x12\x12\n" +
-	"\x04mode\x18\v \x01(\rR\x04mode\"]\n" +
+	"\x04mode\x18\v \x01(\rR\x04mode\x12\x18\n" +
+	"\achannel\x18\f \x01(\tR\achannel\x12 \n" +
+	"\vcompression\x18\r \x01(\tR\vcompression\"]\n" +
 	"\tGitSource\x12\x1e\n" +
 	"\n" +
 	"repository\x18\x01 \x01(\tR\n" +
 	"repository\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\tR\brevision\x12\x14\n" +
-	"\x05depth\x18\x03 \x01(\x05R\x05depth\"\x94\x01\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\"\xae\x01\n" +
 	"\n" +
 	"OutputSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -1683,7 +1719,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x06inline\x18\x03 \x01(\bR\x06inline\x12\x1a\n" +
 	"\brequired\x18\x04 \x01(\bR\brequired\x12\x12\n" +
 	"\x04path\x18\x05 \x01(\tR\x04path\x12\x16\n" +
-	"\x06stdout\x18\x06 \x01(\bR\x06stdout\"u\n" +
+	"\x06stdout\x18\x06 \x01(\bR\x06stdout\x12\x18\n" +
+	"\astorage\x18\a \x01(\tR\astorage\"u\n" +
 	"\rSpooledResult\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.flowforge.v1.AttemptReportR\x06report\x12/\n" +
 	"\x05blobs\x18\x02 \x03(\v2\x19.flowforge.v1.SpooledBlobR\x05blobs\"M\n" +

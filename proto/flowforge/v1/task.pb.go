@@ -1428,6 +1428,7 @@ type Started struct {
 	Timestamp     int64                  `protobuf:"varint,1,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
 	Pid           int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
 	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
+	Inputs        []*PlacedInput         `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1483,6 +1484,122 @@ func (x *Started) GetHost() string {
 	return ""
 }
 
+func (x *Started) GetInputs() []*PlacedInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+// PlacedInput says how a file of the inputs came to where the command finds it.
+type PlacedInput struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`         // JSON pointer into the inputs
+	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`         // MEMORY, LOCAL_DISK or DISTRIBUTED
+	Compression   string                 `protobuf:"bytes,4,opt,name=compression,proto3" json:"compression,omitempty"` // of the bytes that travelled: lz4, zstd, or empty
+	Size          int64                  `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`              // bytes of the file, or of all files of a folder
+	Moved         int64                  `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`            // bytes that travelled through a connection
+	Copied        int64                  `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`          // bytes that were written anew on this machine
+	Micros        int64                  `protobuf:"varint,8,opt,name=micros,proto3" json:"micros,omitempty"`          // how long that took
+	Note          string                 `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`               // why it is not what was planned; empty: it is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlacedInput) Reset() {
+	*x = PlacedInput{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlacedInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlacedInput) ProtoMessage() {}
+
+func (x *PlacedInput) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlacedInput.ProtoReflect.Descriptor instead.
+func (*PlacedInput) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PlacedInput) GetInput() string {
+	if x != nil {
+		return x.Input
+	}
+	return ""
+}
+
+func (x *PlacedInput) GetPointer() string {
+	if x != nil {
+		return x.Pointer
+	}
+	return ""
+}
+
+func (x *PlacedInput) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *PlacedInput) GetCompression() string {
+	if x != nil {
+		return x.Compression
+	}
+	return ""
+}
+
+func (x *PlacedInput) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *PlacedInput) GetMoved() int64 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+func (x *PlacedInput) GetCopied() int64 {
+	if x != nil {
+		return x.Copied
+	}
+	return 0
+}
+
+func (x *PlacedInput) GetMicros() int64 {
+	if x != nil {
+		return x.Micros
+	}
+	return 0
+}
+
+func (x *PlacedInput) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Timestamp     int64                  `protobuf:"varint,1,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
@@ -1494,7 +1611,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1623,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[21]
+	mi := &file_flowforge_v1_task_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1636,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Heartbeat) GetTimestamp() int64 {
@@ -1553,7 +1670,7 @@ type Telemetry struct {
 
 func (x *Telemetry) Reset() {
 	*x = Telemetry{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1682,7 @@ func (x *Telemetry) String() string {
 func (*Telemetry) ProtoMessage() {}
 
 func (x *Telemetry) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[22]
+	mi := &file_flowforge_v1_task_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1695,7 @@ func (x *Telemetry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Telemetry.ProtoReflect.Descriptor instead.
 func (*Telemetry) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Telemetry) GetLogs() []*LogEntry {
@@ -1605,14 +1722,15 @@ type Finished struct {
 	Outputs       []*Output              `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	CpuSeconds    float64                `protobuf:"fixed64,7,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	PeakRssBytes  int64                  `protobuf:"varint,8,opt,name=peak_rss_bytes,json=peakRssBytes,proto3" json:"peak_rss_bytes,omitempty"`
-	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"` // finer than the outcome, such as "out_of_memory"; empty: nothing to add
+	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`    // finer than the outcome, such as "out_of_memory"; empty: nothing to add
+	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"` // as in Started, which quick attempts never send
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Finished) Reset() {
 	*x = Finished{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[23]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1742,7 @@ func (x *Finished) String() string {
 func (*Finished) ProtoMessage() {}
 
 func (x *Finished) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[23]
+	mi := &file_flowforge_v1_task_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1755,7 @@ func (x *Finished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finished.ProtoReflect.Descriptor instead.
 func (*Finished) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Finished) GetStartedAt() int64 {
@@ -1703,6 +1821,13 @@ func (x *Finished) GetClass() string {
 	return ""
 }
 
+func (x *Finished) GetInputs() []*PlacedInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
 // Output is a value (small JSON) or a blob that has been uploaded.
 type Output struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1719,7 +1844,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[24]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +1856,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[24]
+	mi := &file_flowforge_v1_task_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +1869,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Output) GetName() string {
@@ -1813,7 +1938,7 @@ type Blob struct {
 
 func (x *Blob) Reset() {
 	*x = Blob{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[25]
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +1950,7 @@ func (x *Blob) String() string {
 func (*Blob) ProtoMessage() {}
 
 func (x *Blob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[25]
+	mi := &file_flowforge_v1_task_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +1963,7 @@ func (x *Blob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blob.ProtoReflect.Descriptor instead.
 func (*Blob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Blob) GetSha256() string {
@@ -1873,7 +1998,7 @@ type SaveFolderRequest struct {
 
 func (x *SaveFolderRequest) Reset() {
 	*x = SaveFolderRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +2010,7 @@ func (x *SaveFolderRequest) String() string {
 func (*SaveFolderRequest) ProtoMessage() {}
 
 func (x *SaveFolderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[26]
+	mi := &file_flowforge_v1_task_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +2023,7 @@ func (x *SaveFolderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveFolderRequest.ProtoReflect.Descriptor instead.
 func (*SaveFolderRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{26}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SaveFolderRequest) GetTaskId() string {
@@ -1930,7 +2055,7 @@ type SaveFolderResponse struct {
 
 func (x *SaveFolderResponse) Reset() {
 	*x = SaveFolderResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2067,7 @@ func (x *SaveFolderResponse) String() string {
 func (*SaveFolderResponse) ProtoMessage() {}
 
 func (x *SaveFolderResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[27]
+	mi := &file_flowforge_v1_task_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2080,7 @@ func (x *SaveFolderResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveFolderResponse.ProtoReflect.Descriptor instead.
 func (*SaveFolderResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{27}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
 }
 
 // MeetRequest tells how one rank of a gang stands.
@@ -1977,7 +2102,7 @@ type MeetRequest struct {
 
 func (x *MeetRequest) Reset() {
 	*x = MeetRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2114,7 @@ func (x *MeetRequest) String() string {
 func (*MeetRequest) ProtoMessage() {}
 
 func (x *MeetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[28]
+	mi := &file_flowforge_v1_task_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2127,7 @@ func (x *MeetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeetRequest.ProtoReflect.Descriptor instead.
 func (*MeetRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MeetRequest) GetTaskId() string {
@@ -2086,7 +2211,7 @@ type MeetResponse struct {
 
 func (x *MeetResponse) Reset() {
 	*x = MeetResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2223,7 @@ func (x *MeetResponse) String() string {
 func (*MeetResponse) ProtoMessage() {}
 
 func (x *MeetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[29]
+	mi := &file_flowforge_v1_task_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2236,7 @@ func (x *MeetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeetResponse.ProtoReflect.Descriptor instead.
 func (*MeetResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{29}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MeetResponse) GetVersion() int64 {
@@ -2142,7 +2267,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2279,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[30]
+	mi := &file_flowforge_v1_task_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2292,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{30}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Member) GetRank() int32 {
@@ -2223,7 +2348,7 @@ type TakeWorkRequest struct {
 
 func (x *TakeWorkRequest) Reset() {
 	*x = TakeWorkRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2360,7 @@ func (x *TakeWorkRequest) String() string {
 func (*TakeWorkRequest) ProtoMessage() {}
 
 func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[31]
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2373,7 @@ func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkRequest.ProtoReflect.Descriptor instead.
 func (*TakeWorkRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{31}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TakeWorkRequest) GetWorker() string {
@@ -2283,7 +2408,7 @@ type TakeWorkResponse struct {
 
 func (x *TakeWorkResponse) Reset() {
 	*x = TakeWorkResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2295,7 +2420,7 @@ func (x *TakeWorkResponse) String() string {
 func (*TakeWorkResponse) ProtoMessage() {}
 
 func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2308,7 +2433,7 @@ func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkResponse.ProtoReflect.Descriptor instead.
 func (*TakeWorkResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TakeWorkResponse) GetSpec() []byte {
@@ -2431,11 +2556,22 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\theartbeat\x18\x04 \x01(\v2\x17.flowforge.v1.HeartbeatH\x00R\theartbeat\x124\n" +
 	"\bfinished\x18\x05 \x01(\v2\x16.flowforge.v1.FinishedH\x00R\bfinished\x127\n" +
 	"\ttelemetry\x18\x06 \x01(\v2\x17.flowforge.v1.TelemetryH\x00R\ttelemetryB\b\n" +
-	"\x06report\"M\n" +
+	"\x06report\"\x80\x01\n" +
 	"\aStarted\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
-	"\x04host\x18\x03 \x01(\tR\x04host\"g\n" +
+	"\x04host\x18\x03 \x01(\tR\x04host\x121\n" +
+	"\x06inputs\x18\x04 \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\"\xe7\x01\n" +
+	"\vPlacedInput\x12\x14\n" +
+	"\x05input\x18\x01 \x01(\tR\x05input\x12\x18\n" +
+	"\apointer\x18\x02 \x01(\tR\apointer\x12\x18\n" +
+	"\achannel\x18\x03 \x01(\tR\achannel\x12 \n" +
+	"\vcompression\x18\x04 \x01(\tR\vcompression\x12\x12\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\x12\x14\n" +
+	"\x05moved\x18\x06 \x01(\x03R\x05moved\x12\x16\n" +
+	"\x06copied\x18\a \x01(\x03R\x06copied\x12\x16\n" +
+	"\x06micros\x18\b \x01(\x03R\x06micros\x12\x12\n" +
+	"\x04note\x18\t \x01(\tR\x04note\"g\n" +
 	"\tHeartbeat\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x1f\n" +
 	"\vcpu_seconds\x18\x02 \x01(\x01R\n" +
@@ -2443,7 +2579,7 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"l\n" +
 	"\tTelemetry\x12*\n" +
 	"\x04logs\x18\x01 \x03(\v2\x16.flowforge.v1.LogEntryR\x04logs\x123\n" +
-	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"\xbf\x02\n" +
+	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"\xf2\x02\n" +
 	"\bFinished\x12\x1d\n" +
 	"\n" +
 	"started_at\x18\x01 \x01(\x03R\tstartedAt\x12\x1f\n" +
@@ -2456,7 +2592,9 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\vcpu_seconds\x18\a \x01(\x01R\n" +
 	"cpuSeconds\x12$\n" +
 	"\x0epeak_rss_bytes\x18\b \x01(\x03R\fpeakRssBytes\x12\x14\n" +
-	"\x05class\x18\t \x01(\tR\x05class\"\x85\x01\n" +
+	"\x05class\x18\t \x01(\tR\x05class\x121\n" +
+	"\x06inputs\x18\n" +
+	" \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\"\x85\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\tH\x00R\x05value\x12(\n" +
@@ -2547,7 +2685,7 @@ func file_flowforge_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_flowforge_v1_task_proto_goTypes = []any{
 	(Outcome)(0),                   // 0: flowforge.v1.Outcome
 	(MemberState)(0),               // 1: flowforge.v1.MemberState
@@ -2572,66 +2710,69 @@ var file_flowforge_v1_task_proto_goTypes = []any{
 	(*ReportResult)(nil),           // 20: flowforge.v1.ReportResult
 	(*AttemptReport)(nil),          // 21: flowforge.v1.AttemptReport
 	(*Started)(nil),                // 22: flowforge.v1.Started
-	(*Heartbeat)(nil),              // 23: flowforge.v1.Heartbeat
-	(*Telemetry)(nil),              // 24: flowforge.v1.Telemetry
-	(*Finished)(nil),               // 25: flowforge.v1.Finished
-	(*Output)(nil),                 // 26: flowforge.v1.Output
-	(*Blob)(nil),                   // 27: flowforge.v1.Blob
-	(*SaveFolderRequest)(nil),      // 28: flowforge.v1.SaveFolderRequest
-	(*SaveFolderResponse)(nil),     // 29: flowforge.v1.SaveFolderResponse
-	(*MeetRequest)(nil),            // 30: flowforge.v1.MeetRequest
-	(*MeetResponse)(nil),           // 31: flowforge.v1.MeetResponse
-	(*Member)(nil),                 // 32: flowforge.v1.Member
-	(*TakeWorkRequest)(nil),        // 33: flowforge.v1.TakeWorkRequest
-	(*TakeWorkResponse)(nil),       // 34: flowforge.v1.TakeWorkResponse
-	nil,                            // 35: flowforge.v1.MetricPoint.TagsEntry
+	(*PlacedInput)(nil),            // 23: flowforge.v1.PlacedInput
+	(*Heartbeat)(nil),              // 24: flowforge.v1.Heartbeat
+	(*Telemetry)(nil),              // 25: flowforge.v1.Telemetry
+	(*Finished)(nil),               // 26: flowforge.v1.Finished
+	(*Output)(nil),                 // 27: flowforge.v1.Output
+	(*Blob)(nil),                   // 28: flowforge.v1.Blob
+	(*SaveFolderRequest)(nil),      // 29: flowforge.v1.SaveFolderRequest
+	(*SaveFolderResponse)(nil),     // 30: flowforge.v1.SaveFolderResponse
+	(*MeetRequest)(nil),            // 31: flowforge.v1.MeetRequest
+	(*MeetResponse)(nil),           // 32: flowforge.v1.MeetResponse
+	(*Member)(nil),                 // 33: flowforge.v1.Member
+	(*TakeWorkRequest)(nil),        // 34: flowforge.v1.TakeWorkRequest
+	(*TakeWorkResponse)(nil),       // 35: flowforge.v1.TakeWorkResponse
+	nil,                            // 36: flowforge.v1.MetricPoint.TagsEntry
 }
 var file_flowforge_v1_task_proto_depIdxs = []int32{
 	10, // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
-	35, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
+	36, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
 	13, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
 	15, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
 	21, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
 	20, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
 	22, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
-	23, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
-	25, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
-	24, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
-	13, // 10: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
-	15, // 11: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
-	0,  // 12: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
-	26, // 13: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
-	27, // 14: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
-	1,  // 15: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
-	32, // 16: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
-	1,  // 17: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
-	2,  // 18: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
-	4,  // 19: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
-	6,  // 20: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
-	8,  // 21: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
-	11, // 22: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
-	13, // 23: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
-	16, // 24: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
-	18, // 25: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
-	28, // 26: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
-	30, // 27: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
-	33, // 28: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
-	3,  // 29: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
-	5,  // 30: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
-	7,  // 31: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
-	9,  // 32: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
-	12, // 33: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
-	14, // 34: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
-	17, // 35: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
-	19, // 36: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
-	29, // 37: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
-	31, // 38: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
-	34, // 39: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
-	29, // [29:40] is the sub-list for method output_type
-	18, // [18:29] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	24, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
+	26, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
+	25, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
+	23, // 10: flowforge.v1.Started.inputs:type_name -> flowforge.v1.PlacedInput
+	13, // 11: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
+	15, // 12: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
+	0,  // 13: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
+	27, // 14: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
+	23, // 15: flowforge.v1.Finished.inputs:type_name -> flowforge.v1.PlacedInput
+	28, // 16: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
+	1,  // 17: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
+	33, // 18: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
+	1,  // 19: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
+	2,  // 20: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
+	4,  // 21: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
+	6,  // 22: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
+	8,  // 23: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
+	11, // 24: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
+	13, // 25: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
+	16, // 26: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
+	18, // 27: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
+	29, // 28: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
+	31, // 29: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
+	34, // 30: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
+	3,  // 31: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
+	5,  // 32: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
+	7,  // 33: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
+	9,  // 34: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
+	12, // 35: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
+	14, // 36: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
+	17, // 37: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
+	19, // 38: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
+	30, // 39: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
+	32, // 40: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
+	35, // 41: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
+	31, // [31:42] is the sub-list for method output_type
+	20, // [20:31] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_task_proto_init() }
@@ -2647,7 +2788,7 @@ func file_flowforge_v1_task_proto_init() {
 		(*AttemptReport_Finished)(nil),
 		(*AttemptReport_Telemetry)(nil),
 	}
-	file_flowforge_v1_task_proto_msgTypes[24].OneofWrappers = []any{
+	file_flowforge_v1_task_proto_msgTypes[25].OneofWrappers = []any{
 		(*Output_Value)(nil),
 		(*Output_Blob)(nil),
 	}
@@ -2657,7 +2798,7 @@ func file_flowforge_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_task_proto_rawDesc), len(file_flowforge_v1_task_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
