@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newPauseCommand() *cobra.Command {
+	return pauseCommand("pause", "Pause an execution: what runs goes on, nothing new begins", "paused")
+}
+
+func newUnpauseCommand() *cobra.Command {
+	return pauseCommand("unpause", "Let a paused execution go on", "no longer paused")
+}
+
+func pauseCommand(name, short, done string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " EXECUTION",
+		Short: short,
+		Args:  arguments("EXECUTION"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			reason, _ := cmd.Flags().GetString("reason")
+			var e execution
+			path := "/api/v1/executions/" + url.PathEscape(args[0]) + "/" + name
+			if err := c.call(cmd.Context(), http.MethodPost, path, map[string]string{"reason": reason}, &e); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", e.ID, done)
+			return nil
+		},
+	}
+	cmd.Flags().String("reason", "", "why, for the events of the execution")
+	addClientFlags(cmd)
+	return cmd
+}
+
+// nodeCommands are what `flowforge node` can tell a node, with a word for each.
+func nodeCommands() map[string]string {
+	return map[string]string{
+		"hold": "it does not begin until it is released", "release": "a held node may begin", "skip": "it does not run, or runs no longer",
+		"succeed": "it counts as succeeded, with the outputs of -i", "retry": "a node that failed or did not run runs again",
+		"approve": "the answer of an approval, with the values of -i", "reject": "the answer no",
+	}
+}
+
+func newNodeCommand() *cobra.Command {
+	commands := nodeCommands()
+	names := make([]string, 0, len(commands))
+	for name := range commands {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	lines := make([]string, len(names))
+	for i, name := range names {
+		lines[i] = fmt.Sprintf("  %-8s %s", name, commands[name])
+	}
+	cmd := &cobra.Command{
+		Use:     "node COMMAND EXECUTION NODE",
+		Short:   "Tell one node of a live execution to do something",
+		Long:    "Tell one node of a live execution to do something:\n" + strings.Join(lines, "\n"),
+		Example: "  flowforge node approve 019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77 release -i rate=0.1\n  flowforge node retry 019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77 'train[3]'",
+		Args:    arguments("COMMAND", "EXECUTION", "NODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if commands[args[0]] == "" {
+				return fmt.Errorf("there is no command %q: %s", args[0], strings.Join(names, ", "))
+			}
+			return commandNode(cmd, args[0], args[1], args[2])
+		},
+	}
+	f := cmd.Flags()
+	f.String("reason", "", "why, for the events of the execution")
+	f.StringArrayP("input", "i", nil, "a value as name=value, or a file as name=@path")
+	f.String("inputs", "", "a JSON file with all values (- for standard input)")
+	addClientFlags(cmd)
+	return cmd
+}
+
+func commandNode(cmd *cobra.Command, command, id, node string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	values, err := c.inputs(cmd)
+	if err != nil {
+		return err
+	}
+	reason, _ := cmd.Flags().GetString("reason")
+	request := map[string]any{"node": node, "command": command, "reason": reason}
+	if len(values) > 0 {
+		request["values"] = values
+	}
+	var n struct {
+		Operator string `json:"operator"`
+		Status   string `json:"status"`
+	}
+	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions/"+url.PathEscape(id)+"/commands", request, &n); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s was told to %s; it is %s\n", node, command, n.Status)
+	return nil
+}
