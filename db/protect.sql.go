@@ -759,7 +759,7 @@ func (q *Queries) SaveWindow(ctx context.Context, arg SaveWindowParams) error {
 
 const settleDeadLetter = `-- name: SettleDeadLetter :execrows
 UPDATE dead_letters SET outcome = $1::text, settled_at = $2::timestamptz, settled_by = $3, requeued_as = $4
-WHERE id = $5 AND outcome IS NULL
+WHERE id = $5 AND (outcome IS NULL OR outcome = $1::text AND settled_by = '')
 `
 
 type SettleDeadLetterParams struct {
@@ -770,6 +770,7 @@ type SettleDeadLetterParams struct {
 	ID         uuid.UUID
 }
 
+// The loop that lets a node run again may have noted that before whoever asked for it.
 func (q *Queries) SettleDeadLetter(ctx context.Context, arg SettleDeadLetterParams) (int64, error) {
 	result, err := q.db.Exec(ctx, settleDeadLetter,
 		arg.Outcome,

@@ -47,6 +47,9 @@ func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
 	}
 	var refused []fair.Refusal
 	var err error
+	if a.round.Want, err = l.guard(ctx, q, a.round.Want); err != nil {
+		return admission{}, err
+	}
 	began := time.Now()
 	a.granted, refused, err = l.service.quota.Admit(ctx, q, a.round)
 	l.service.config.Meter.Took(MeterAdmission, time.Since(began))

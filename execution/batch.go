@@ -22,14 +22,17 @@ type batch struct {
 	want      []fair.Request      // became ready
 	release   map[int]fair.Amount // capacity that ended attempts held
 	artifacts []artifact.New
-	consumed  []attemptKey // stored reports that were applied or are stale
-	finished  bool         // the execution has ended
-	locking   []int        // nodes that want their locks
-	obeyed    []int64      // commands that were carried out
-	taken     []int64      // commands that wait for an attempt to end
-	orders    []int64      // orders about nodes that were taken up
-	yielding  []attemptKey // attempts whose wish to make room was taken up
-	offers    bool         // capacity may have been set aside for this execution
+	consumed  []attemptKey  // stored reports that were applied or are stale
+	finished  bool          // the execution has ended
+	locking   []int         // nodes that want their locks
+	obeyed    []int64       // commands that were carried out
+	taken     []int64       // commands that wait for an attempt to end
+	orders    []int64       // orders about nodes that were taken up
+	yielding  []attemptKey  // attempts whose wish to make room was taken up
+	breakers  []breakerNote // how attempts of operators with a breaker came out
+	letters   []letterRow   // nodes that failed for good
+	reopened  []int32       // nodes that failed and run again after all
+	offers    bool          // capacity may have been set aside for this execution
 
 	starts   []int // attempts to start after the commit
 	stops    []int // attempts to stop after the commit

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -80,7 +81,7 @@ func classText(c launcher.Class) string {
 // out of it and its operator allows that. It returns the words for it, to follow
 // "Retry 1 of 3 follows". What could never be had is not asked for.
 func (l *loop) growMemory(i int, e ending) string {
-	if e.Class != string(launcher.ClassOutOfMemory) || l.progress.State(i).Ended() {
+	if classify(e) != protect.OutOfMemory || l.progress.State(i).Ended() {
 		return ""
 	}
 	pods := max(l.nodes[i].held.Pods, 1)

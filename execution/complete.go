@@ -69,6 +69,13 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	l.endAttempt(i, e)
 	n := &l.nodes[i]
 	failure := e.failure(n.name, n.attempt)
+	l.noteBreaker(i, e, failure)
+	var again bool
+	var why string
+	if failure != nil {
+		failure = failure.after(n.failure)
+		again, why = l.triesAgain(i, e, failure)
+	}
 	switch {
 	case failure == nil:
 		l.succeed(i, e, values)
@@ -80,10 +87,12 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	case n.stopSent, l.progress.Halted(i) && e.Outcome.outside():
 		l.cancelNode(i, e)
 	case e.Outcome == lost && l.losses(ctx, i) < maxLosses && !l.progress.Halted(i):
+		l.touch(i)
+		n.failure = failure
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: "The attempt was interrupted and runs again."})
-	case n.retries < l.operator(i).Retry.Limit && !l.progress.Halted(i):
+	case again:
 		l.touch(i)
 		n.retries++
 		n.failure = failure
@@ -92,7 +101,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
 		})
 	default:
-		l.fail(i, e, failure)
+		l.fail(i, e, failure.conclude(why))
 	}
 	return true
 }
@@ -146,8 +155,10 @@ func (l *loop) cancelNode(i int, e ending) {
 	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
 }
 
+// fail ends node i badly after an attempt.
 func (l *loop) fail(i int, e ending, failure *Failure) {
 	l.failNode(i, l.endTime(e), failure)
+	l.addLetter(i, l.endTime(e), failure)
 }
 
 // failNode ends node i badly.

@@ -180,6 +180,9 @@ func (l *loop) remember(i int, state dag.State) {
 		l.ask(i)
 	case dag.Retrying:
 		l.timers.add(i, *l.nodes[i].retryAt)
+		if l.nodes[i].overBudget() { // the budget may be another by now
+			l.timers.add(i, l.service.now())
+		}
 	case dag.Failed:
 		if l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt

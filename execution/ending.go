@@ -112,7 +112,7 @@ func outcomeOf(o flowforgev1.Outcome) outcome {
 
 // failure says why an attempt did not succeed. It is nil when it did.
 func (e ending) failure(node string, attempt int) *Failure {
-	f := &Failure{Message: e.Message, Node: node, Attempt: attempt, ExitCode: e.ExitCode}
+	f := &Failure{Message: e.Message, Node: node, Attempt: attempt, ExitCode: e.ExitCode, Class: classify(e)}
 	fallback := ""
 	switch e.Outcome {
 	case succeeded:

@@ -60,6 +60,10 @@ func (l *loop) flush(ctx context.Context) error {
 	b.answer(true)
 	l.batch = newBatch()
 	l.batch.starts, l.batch.stops, l.batch.preempts = starts, stops, preempts
+	if l.freed {
+		l.freed = false
+		l.askWithheld()
+	}
 	l.effects(ctx)
 	crash("flush.effects")
 	l.service.changed(l.id)
@@ -90,6 +94,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
 			return fmt.Errorf("delete reports: %w", err)
 		}
+	}
+	if err := l.writeProtection(ctx, q); err != nil {
+		return err
 	}
 	added := l.addedRows()
 	result, err := q.FlushExecution(ctx, l.flushParams())

@@ -60,8 +60,13 @@ type loop struct {
 	fenced  chan struct{}   // gets a value when the lease was found lost
 	inbox   []message
 	orders  map[int]db.NodeOrder // what people ordered about nodes
-	obeyed  int64                // the latest command that was taken up
-	paused  bool                 // by somebody
+
+	asking       map[int]struct{} // ready nodes with a breaker that ask for capacity
+	withheld     map[int]struct{} // ready nodes that a breaker keeps back
+	freed        bool             // a breaker has closed, so those withheld ask again
+	fingerprints map[*workflow.Operator][32]byte
+	obeyed       int64 // the latest command that was taken up
+	paused       bool  // by somebody
 
 	locked   bool  // the execution holds its own locks
 	unlocked []int // nodes that wait for locks
@@ -311,6 +316,8 @@ func (l *loop) askAgain() {
 		return
 	}
 	l.lockAgain()
+	l.askWithheld()
+	l.spendAgain()
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true
 	}

@@ -14,13 +14,15 @@ type Meter interface {
 }
 
 // What a Meter is told of. Labels are the state of a node, the code of a reason, the
-// call of the launcher.
+// call of the launcher, whose budget it is, what a breaker became.
 const (
 	MeterTransition    = "transition"     // from the decision to its being durable
 	MeterAdmission     = "admission"      // one question to the quotas
 	MeterNodeState     = "node_state"     // a node has come to a state
 	MeterRefusal       = "refusal"        // a request was not admitted at once
 	MeterRetry         = "retry"          // an attempt is tried again
+	MeterRetryDelayed  = "retry_delayed"  // a retry waits because a budget is used up
+	MeterBreaker       = "breaker"        // a breaker opened or closed
 	MeterLauncherError = "launcher_error" // a call failed and is repeated
 )
 

@@ -169,6 +169,7 @@ func (l *loop) reopen(i int) bool {
 	}
 	for _, k := range again {
 		n := &l.nodes[k]
+		l.batch.reopened = append(l.batch.reopened, int32(k)) //nolint:gosec // at most maxNodes
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -316,5 +317,6 @@ func attemptFromRow(r db.Attempt) Attempt {
 	if r.Pid != nil {
 		a.PID = new(int(*r.Pid))
 	}
+	a.ErrorClass = protect.Classify(protect.End{Outcome: a.Outcome, Class: a.Class, ExitCode: a.ExitCode, Message: a.Message})
 	return a
 }

@@ -21,7 +21,7 @@ import (
 
 // Service is the engine. Its exported methods authorise the caller first, except
 // those for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver,
-// Lead, Drain, Drive, Finished and EnsurePartitions.
+// Lead, Drain, Drive, Finished, EnsurePartitions and Tidy.
 type Service struct {
 	config    Config
 	pool      *pgxpool.Pool

@@ -40,6 +40,7 @@ func (t *timers) due(now time.Time) []int {
 // fireTimers makes nodes ready whose backoff is over.
 func (l *loop) fireTimers(ctx context.Context) {
 	now := l.service.now()
+	var retries []int // that count against the budgets
 	for _, i := range l.timers.due(now) {
 		if i == executionTimer {
 			l.timeOut(now)
@@ -50,11 +51,21 @@ func (l *loop) fireTimers(ctx context.Context) {
 			l.noAnswer(i, now)
 			continue
 		}
-		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) {
+		if _, kept := l.withheld[i]; kept && l.progress.State(i) == dag.Ready {
+			delete(l.withheld, i)
+			l.ask(i)
 			continue
 		}
-		l.makeReady(ctx, i, now)
+		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) && !n.overBudget() {
+			continue
+		}
+		if n.reason != nil && n.reason.Code == ReasonInterrupted { // nobody pays for that
+			l.makeReady(ctx, i, now)
+			continue
+		}
+		retries = append(retries, i)
 	}
+	l.spend(ctx, retries, now)
 }
 
 // executionTimer stands for the execution itself among the timers.

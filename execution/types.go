@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -115,6 +116,11 @@ type Failure struct {
 	Node     string `json:"node,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+	// Class is what kind of failure it is. Earlier and Omitted are about the attempts
+	// before the last one.
+	Class   protect.Class    `json:"class,omitempty"`
+	Earlier []EarlierFailure `json:"earlier,omitempty"`
+	Omitted int              `json:"omitted,omitempty"`
 }
 
 // Execution is one launch of a workflow version.
@@ -209,7 +215,8 @@ type Attempt struct {
 	StartedAt    *time.Time
 	FinishedAt   *time.Time
 	Outcome      string
-	Class        string // what kind of end, one of package launcher's classes; "": nothing to add to Outcome
+	Class        string        // what kind of end, one of package launcher's classes; "": nothing to add to Outcome
+	ErrorClass   protect.Class // what kind of failure that is; "" for none
 	ExitCode     *int
 	Message      string
 	Host         string

@@ -22,7 +22,8 @@ const (
 	fetchCooldown = 2 * time.Millisecond   // between two fetches of a queue
 	fetchPoll     = 500 * time.Millisecond // when no notification arrives
 	keepCompleted = 10 * time.Minute       // rows of finished jobs
-	keepFailed    = 24 * time.Hour
+	keepCancelled = 24 * time.Hour
+	keepGivenUp   = 180 * 24 * time.Hour // they are dead letters until somebody has them tried again
 	maxRetryDelay = 10 * time.Second
 	softStop      = 5 * time.Second // before jobs are cancelled
 
@@ -57,7 +58,7 @@ func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logg
 		Logger:        log,
 		Workers:       workers,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
-		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepFailed, DiscardedJobRetentionPeriod: keepFailed,
+		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepGivenUp,
 		RetryPolicy: quickRetry{},
 		Queues:      worked,
 		PeriodicJobs: []*river.PeriodicJob{
@@ -151,7 +152,10 @@ type partitionWorker struct {
 	executions *execution.Service
 }
 
-// Work creates the partitions of the coming months.
+// Work creates the partitions of the coming months, and forgets what is long settled.
 func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.PartitionArgs]) error {
-	return w.executions.EnsurePartitions(ctx)
+	if err := w.executions.EnsurePartitions(ctx); err != nil {
+		return err
+	}
+	return w.executions.Tidy(ctx)
 }

@@ -120,8 +120,9 @@ SELECT sqlc.embed(l), coalesce((SELECT e.status FROM executions e WHERE e.id = l
 FROM dead_letters l WHERE l.id = @id;
 
 -- name: SettleDeadLetter :execrows
+-- The loop that lets a node run again may have noted that before whoever asked for it.
 UPDATE dead_letters SET outcome = @outcome::text, settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = sqlc.narg('requeued_as')
-WHERE id = @id AND outcome IS NULL;
+WHERE id = @id AND (outcome IS NULL OR outcome = @outcome::text AND settled_by = '');
 
 -- name: SettleLettersOf :exec
 -- Whoever lets a node run again settles what is open about it.

@@ -1,0 +1,381 @@
+package execution_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/protect"
+)
+
+// reasonOf waits until a node has a reason of the code.
+func (b *testBundle) reasonOf(id uuid.UUID, node, code string) execution.NodeDetail {
+	b.t.Helper()
+	var n execution.NodeDetail
+	require.Eventually(b.t, func() bool {
+		n = b.node(id, node)
+		return n.Reason != nil && n.Reason.Code == code
+	}, 10*time.Second, 20*time.Millisecond, "no reason %s", code)
+	return n
+}
+
+func TestRetryPoliciesDecide(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(`
+name: policies
+version: 1.0.0
+operators:
+  - {name: own, type: shell, code: {script: "exit 3"}, retry: {limit: 2, initial_delay: 10ms, policy: OnTransient, fail_fast: false}}
+  - {name: unknown, type: shell, code: {script: "exit 255"}, retry: {limit: 1, initial_delay: 10ms, policy: OnTransient, fail_fast: false}}
+  - {name: terminated, type: shell, code: {script: "exit 143"}, retry: {limit: 1, initial_delay: 10ms, policy: OnTransient, fail_fast: false}}
+  - {name: never, type: shell, code: {script: "exit 137"}, retry: {limit: 2, initial_delay: 10ms, policy: Never, fail_fast: false}}
+  - {name: outputs, type: shell, code: {script: "true"}, outputs: [{name: v, type: Integer}], retry: {limit: 2, initial_delay: 10ms, policy: OnError, fail_fast: false}}
+  - {name: chosen, type: shell, code: {script: "exit 5"}, retry: {limit: 5, initial_delay: 10ms, expression: 'lastRetry.exitCode == "5" && retries < 2', fail_fast: false}}
+  - {name: broken, type: shell, code: {script: "exit 5"}, retry: {limit: 5, initial_delay: 10ms, expression: 'asInt(message) > 1', fail_fast: false}}
+`, nil)
+	e := b.finish(id)
+	require.Equal(t, execution.Failed, e.Status)
+	for _, c := range []struct {
+		node     string
+		attempts int
+		class    protect.Class
+		says     string
+	}{
+		{"own", 1, protect.UserError, "OnTransient does not try a failure of the class user error again"},
+		{"unknown", 2, protect.UserError, ""},
+		{"terminated", 2, protect.Preempted, ""},
+		{"never", 1, protect.OutOfMemory, "Never tries nothing again"},
+		{"outputs", 1, protect.UserError, "OnError tries only"},
+		{"chosen", 3, protect.UserError, "Its retry expression is false."},
+		{"broken", 1, protect.UserError, "could not be evaluated"},
+	} {
+		n := b.node(id, c.node)
+		require.Equal(t, dag.Failed, n.State, c.node)
+		require.Equal(t, c.attempts, n.Attempt, c.node)
+		require.Equal(t, c.class, n.Error.Class, c.node)
+		require.Contains(t, n.Error.Message, c.says, c.node)
+		require.Equal(t, c.class, n.Attempts[0].ErrorClass, c.node)
+	}
+}
+
+func TestFinalMessageTellsOfEveryAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tries := t.TempDir() + "/tries"
+	id := b.launch(fmt.Sprintf(`
+name: tries
+version: 1.0.0
+operators:
+  - name: tries
+    type: shell
+    code: {script: 'echo x >> %s; n=$(wc -l < %s); test $n -ge 3 && exit 4; exit 1'}
+    retry: {limit: 3, initial_delay: 10ms, jitter: 0}
+`, tries, tries), nil)
+	b.finish(id)
+	n := b.node(id, "tries")
+	require.Equal(t, 4, n.Attempt)
+	message := n.Error.Message
+	for _, part := range []string{"Attempt 4: The task ended with exit code 4.", "Before it, attempts 1 and 2: The task ended with exit code 1.", "Attempt 3 ended the same way."} {
+		require.Contains(t, message, part)
+	}
+	require.Len(t, n.Error.Earlier, 2)
+
+	page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
+	require.NoError(t, err)
+	require.Len(t, page.Letters, 1)
+	require.Equal(t, 1, page.Open)
+	letter := page.Letters[0]
+	require.Equal(t, "tries", letter.Node)
+	require.Equal(t, 4, letter.Attempt)
+	require.Equal(t, message, letter.Failure.Message)
+	require.Equal(t, execution.Failed, letter.Status)
+}
+
+const moody = `
+name: moody
+version: %s
+operators:
+  - name: call
+    type: shell
+    code: {script: 'echo x >> %s/ran; test -e %s/works'}
+    retry: {limit: 0}
+    breaker: {failures: 2, window: 1m, open_for: %s}
+`
+
+// TestBreaker plays a breaker from closed to open, half open, open again and closed.
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	doc := fmt.Sprintf(moody, "1.0.0", dir, dir, "1500ms")
+	for range 2 {
+		require.Equal(t, execution.Failed, b.finish(b.launch(doc, nil)).Status)
+	}
+	breakers, err := b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.Len(t, breakers, 1)
+	require.Equal(t, protect.Open, breakers[0].State)
+	require.Equal(t, "call", breakers[0].Operator)
+	require.NotEmpty(t, breakers[0].LastError)
+
+	waiting := []uuid.UUID{b.launch(doc, nil), b.launch(doc, nil), b.launch(doc, nil)}
+	for _, id := range waiting {
+		n := b.reasonOf(id, "call", execution.ReasonBreaker)
+		require.Equal(t, dag.Ready, n.State)
+		require.Zero(t, n.Attempt)
+	}
+	require.Len(t, readLines(t, dir+"/ran"), 2, "nothing starts while it is open")
+	breakers, err = b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.Equal(t, 3, breakers[0].Waiting)
+
+	// The first trial fails, so one of the three has ended and the breaker is open again.
+	require.Eventually(t, func() bool { return len(readLines(t, dir+"/ran")) == 3 }, 15*time.Second, 10*time.Millisecond)
+	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
+	ended := 0
+	for _, id := range waiting {
+		if e := b.finish(id); e.Status == execution.Succeeded {
+			ended++
+		}
+	}
+	require.Equal(t, 2, ended, "two succeeded once it worked again")
+	breakers, err = b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.Equal(t, protect.Closed, breakers[0].State)
+	require.Empty(t, breakers[0].Failures)
+}
+
+func TestBreakerIsReset(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	doc := fmt.Sprintf(moody, "1.0.0", dir, dir, "1h")
+	for range 2 {
+		b.finish(b.launch(doc, nil))
+	}
+	id := b.launch(doc, nil)
+	b.reasonOf(id, "call", execution.ReasonBreaker)
+	// What runs something else has a breaker of its own, which is closed.
+	other := b.launch(fmt.Sprintf(`
+name: moody
+version: 1.1.0
+operators:
+  - {name: call, type: shell, code: {script: "true"}, breaker: {failures: 2, window: 1m, open_for: 1h}}
+`), nil)
+	require.Equal(t, execution.Succeeded, b.finish(other).Status)
+
+	breakers, err := b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.Len(t, breakers, 1)
+	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
+	stranger := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Name: "stranger", Role: auth.RoleUser, Policy: auth.PolicyFunc(func(auth.Action, uuid.UUID) bool { return false })})
+	_, err = b.engine.ResetBreaker(stranger, breakers[0].ID, "")
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	reset, err := b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
+	require.NoError(t, err)
+	require.Equal(t, protect.Closed, reset.State)
+	require.Equal(t, execution.Succeeded, b.finish(id).Status, "at once, and not after an hour")
+	var action, reason string
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT action, reason FROM audit_log WHERE object_id = $1", breakers[0].ID.String()).Scan(&action, &reason))
+	require.Equal(t, "breaker.reset mended", action+" "+reason)
+}
+
+// TestTrialThatVanishes: whoever was let through and cancelled makes way for another.
+func TestTrialThatVanishes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	doc := fmt.Sprintf(`
+name: slow-trial
+version: 1.0.0
+inputs: [{name: seconds, type: Integer, default: 0}]
+operators:
+  - name: call
+    type: shell
+    inputs: [{name: seconds, type: Integer, from: inputs.seconds}]
+    code: {script: 'echo x >> %s/ran; test -e %s/works || exit 1; s=$(echo "$INPUTS" | sed "s/.*\"seconds\":\([0-9]*\).*/\1/"); sleep $s'}
+    breaker: {failures: 1, window: 1m, open_for: 1s}
+`, dir, dir)
+	b.finish(b.launch(doc, nil))
+	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
+	first := b.launch(doc, map[string]any{"seconds": json.Number("60")})
+	b.until(first, "the trial runs", func(e execution.Execution) bool { return e.Counts.Running == 1 })
+	second := b.launch(doc, nil)
+	b.reasonOf(second, "call", execution.ReasonBreaker)
+	require.NoError(t, b.engine.Cancel(b.ctx, first, ""))
+	require.Equal(t, execution.Cancelled, b.finish(first).Status)
+	require.Equal(t, execution.Succeeded, b.finish(second).Status)
+	breakers, err := b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.Equal(t, protect.Closed, breakers[0].State)
+}
+
+func TestWorkflowRetryBudgetDelays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(`
+name: thrifty
+version: 1.0.0
+retry_budget: {retries: 2, window: 3s}
+operators:
+  - {name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, initial_delay: 10ms, jitter: 0, fail_fast: false}}
+  - {name: b, type: shell, code: {script: "exit 1"}, retry: {limit: 2, initial_delay: 10ms, jitter: 0, fail_fast: false}}
+`, nil)
+	require.Eventually(t, func() bool {
+		waits := 0
+		for _, name := range []string{"a", "b"} {
+			if n := b.node(id, name); n.State == dag.Retrying && n.Reason != nil && n.Reason.Code == "RETRY_BUDGET" {
+				require.Contains(t, n.Reason.Message, "2 retries in 3s")
+				require.NotNil(t, n.RetryAt)
+				waits++
+			}
+		}
+		return waits > 0
+	}, 5*time.Second, 10*time.Millisecond)
+	_, budgets, err := b.engine.RetryBudgets(b.ctx)
+	require.NoError(t, err)
+	require.Len(t, budgets, 1)
+	require.Zero(t, budgets[0].Left)
+	b.finish(id)
+	var queued []time.Time
+	for _, name := range []string{"a", "b"} {
+		n := b.node(id, name)
+		require.Equal(t, 3, n.Attempt, "no retry is lost")
+		for _, a := range n.Attempts[1:] {
+			queued = append(queued, a.QueuedAt)
+		}
+	}
+	require.Len(t, queued, 4)
+	span := latest(queued).Sub(earliest(queued))
+	require.GreaterOrEqual(t, span, 2900*time.Millisecond, "the third retry is made a window after the first")
+}
+
+func latest(times []time.Time) time.Time {
+	out := times[0]
+	for _, t := range times {
+		if t.After(out) {
+			out = t
+		}
+	}
+	return out
+}
+
+func earliest(times []time.Time) time.Time {
+	out := times[0]
+	for _, t := range times {
+		if t.Before(out) {
+			out = t
+		}
+	}
+	return out
+}
+
+func TestTenantRetryBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 0, Per: time.Minute, Burst: -1}, 0, "")
+	require.Len(t, apperr.FieldsOf(err), 2)
+	set, err := b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 1, Per: time.Hour, Burst: 1}, 0, "storms")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, set.Version)
+	require.Equal(t, 1, set.Left)
+	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{Retries: 9, Per: time.Hour, Burst: 1}, 0, "")
+	require.True(t, apperr.Is(err, apperr.Conflict), "an older version does not overwrite")
+
+	id := b.launch(`
+name: expensive
+version: 1.0.0
+operators: [{name: a, type: shell, code: {script: "exit 1"}, retry: {limit: 2, initial_delay: 10ms, jitter: 0}}]
+`, nil)
+	n := b.reasonOf(id, "a", "RETRY_BUDGET")
+	require.Equal(t, dag.Retrying, n.State)
+	require.Equal(t, 2, n.Attempt, "the first retry was paid")
+	require.Greater(t, time.Until(*n.RetryAt), 30*time.Minute)
+	budget, _, err := b.engine.RetryBudgets(b.ctx)
+	require.NoError(t, err)
+	require.Zero(t, budget.Left)
+	require.EqualValues(t, 1, budget.Delayed)
+	// Who raises it lets go on what waits.
+	_, err = b.engine.SetTenantBudget(b.ctx, protect.BucketRule{}, budget.Version, "over")
+	require.NoError(t, err)
+	require.Equal(t, execution.Failed, b.finish(id).Status)
+	require.Equal(t, 3, b.node(id, "a").Attempt)
+}
+
+func TestDeadLettersAreRequeuedAndPutAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	id := b.launch(fmt.Sprintf(`
+name: letters
+version: 1.0.0
+operators:
+  - {name: bad, type: shell, code: {script: "test -e %s/works"}, retry: {fail_fast: false}}
+  - {name: worse, type: shell, code: {script: "exit 2"}, retry: {fail_fast: false}}
+  - {name: long, type: shell, code: {script: "while ! test -e %s/end; do sleep 0.05; done"}}
+`, dir, dir), nil)
+	b.until(id, "two failed", func(e execution.Execution) bool { return e.Counts.Failed == 2 && e.Counts.Running == 1 })
+	page, err := b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{Execution: id})
+	require.NoError(t, err)
+	require.Len(t, page.Letters, 2)
+	byNode := map[string]execution.DeadLetter{}
+	for _, l := range page.Letters {
+		byNode[l.Node] = l
+	}
+	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
+	in, err := b.engine.Requeue(b.ctx, byNode["bad"].ID, "it works again")
+	require.NoError(t, err)
+	require.Equal(t, id, in)
+	b.until(id, "the node succeeded", func(e execution.Execution) bool { return e.Counts.Succeeded == 1 })
+	_, err = b.engine.DeadLetter(b.ctx, byNode["bad"].ID)
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	require.NoError(t, b.engine.PutAway(b.ctx, byNode["worse"].ID, "known"))
+	require.True(t, apperr.Is(b.engine.PutAway(b.ctx, byNode["worse"].ID, "twice"), apperr.NotFound))
+	require.NoError(t, os.WriteFile(dir+"/end", nil, 0o600))
+	b.finish(id)
+	page, err = b.engine.DeadLetters(b.ctx, execution.DeadLetterFilter{})
+	require.NoError(t, err)
+	require.Empty(t, page.Letters)
+	require.Zero(t, page.Open)
+	var n int
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE object_kind = 'dead_letter'").Scan(&n))
+	require.Equal(t, 2, n)
+}
+
+func TestDeadDeliveryIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch("name: told\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)
+	b.finish(id)
+	require.Eventually(t, func() bool {
+		var done int
+		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM river_job WHERE kind = 'finished' AND state = 'completed'").Scan(&done))
+		return done == 1
+	}, 10*time.Second, 20*time.Millisecond)
+	var job int64
+	require.NoError(t, b.pool.QueryRow(b.ctx, `UPDATE river_job SET state = 'discarded', attempt = max_attempts,
+		errors = ARRAY['{"at": "2026-01-01T00:00:00Z", "attempt": 25, "error": "nobody there", "trace": ""}'::jsonb]
+		WHERE kind = 'finished' RETURNING id`).Scan(&job))
+	list, err := b.engine.DeadDeliveries(b.ctx)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, "nobody there", list[0].Error)
+	require.Equal(t, id, list[0].Execution)
+	require.NoError(t, b.engine.Redeliver(b.ctx, job, "somebody is"))
+	require.Eventually(t, func() bool {
+		var state string
+		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT state::text FROM river_job WHERE id = $1", job).Scan(&state))
+		return state == "completed"
+	}, 10*time.Second, 20*time.Millisecond)
+	require.True(t, apperr.Is(b.engine.Redeliver(b.ctx, job, ""), apperr.NotFound))
+}
