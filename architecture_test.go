@@ -48,7 +48,7 @@ func table() []rule {
 		{packages: "election/...", may: "db apperr"},
 		{packages: "identity", may: "db apperr auth/... audit"},
 		{packages: "quota/fair", may: "apperr"},
-		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair"},
+		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair channel/mark"},
 		{packages: "resident", may: "db apperr auth proto/... launcher"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},

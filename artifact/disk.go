@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/channel/mark"
 )
 
 // DiskStore keeps blobs in a directory under their own hash, data/ab/cd/<sha256>. A
@@ -26,25 +27,35 @@ type DiskStore struct{ dir string }
 // was interrupted a day ago. Several servers may share dir.
 func OpenStore(dir string) (*DiskStore, error) {
 	s := &DiskStore{dir: dir}
-	for _, d := range []string{s.join("data"), s.join("tmp")} {
+	for _, d := range []string{s.join("data"), s.join("tmp"), s.join(handover)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("artifact directory: %w", err)
 		}
 	}
-	left, err := os.ReadDir(s.join("tmp"))
+	for _, folder := range []string{"tmp", handover} {
+		if err := s.sweep(folder); err != nil {
+			return nil, fmt.Errorf("artifact directory: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// sweep removes what was left in a folder a day ago.
+func (s *DiskStore) sweep(folder string) error {
+	left, err := os.ReadDir(s.join(folder))
 	if err != nil {
-		return nil, fmt.Errorf("artifact directory: %w", err)
+		return err //nolint:wrapcheck // OpenStore does
 	}
 	for _, entry := range left {
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < incomingLives {
 			continue // another server may be writing it
 		}
-		if err := os.Remove(s.join("tmp", entry.Name())); err != nil {
-			return nil, fmt.Errorf("artifact directory: %w", err)
+		if err := os.Remove(s.join(folder, entry.Name())); err != nil {
+			return err //nolint:wrapcheck // OpenStore does
 		}
 	}
-	return s, nil
+	return nil
 }
 
 func (s *DiskStore) join(elem ...string) string {
@@ -80,7 +91,7 @@ func (s *DiskStore) Put(ctx context.Context, r io.Reader, expected string) (Blob
 	if err := checkExpected(blob, expected); err != nil {
 		return Blob{}, err
 	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
+	if err := errors.Join(mark.Set(tmp), tmp.Sync(), tmp.Close()); err != nil {
 		return Blob{}, diskError(err)
 	}
 	return blob, s.publish(tmp.Name(), blob.SHA256)

@@ -41,6 +41,7 @@ func taskRows() []row {
 		forTasks("PUT /api/v1/task/blobs/{sha}", "/api/v1/task/blobs/{sha}", "", http.StatusConflict), // not begun yet
 		forTasks("POST /api/v1/task/blobs/{sha}/upload", "/api/v1/task/blobs/{sha}/upload?size=1", "", http.StatusConflict),
 		forTasks("POST /api/v1/task/blobs/{sha}/complete", "/api/v1/task/blobs/{sha}/complete", "", http.StatusConflict),
+		forTasks("POST /api/v1/task/blobs/{sha}/adopt", "/api/v1/task/blobs/{sha}/adopt", "", http.StatusConflict),
 	}
 }
 
@@ -49,7 +50,8 @@ func listRows() []row {
 	return []row{
 		page("/", "/", auth.ExecutionRead), page("/home/stream", "/home/stream", auth.ExecutionRead),
 		page("/search", "/search?q=matrix", auth.WorkflowRead), page("/docs", "/docs", ""), page("/projects", "/projects", ""),
-		page("/workflows", "/workflows", auth.WorkflowRead),
+		page("/workflows", "/workflows", auth.WorkflowRead), page("/templates", "/templates", auth.WorkflowRead),
+		read("/templates", "/templates", auth.WorkflowRead),
 		page("/executions", "/executions", auth.ExecutionRead),
 		page("/executions/stream", "/executions/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),
 		page("/artifacts", "/artifacts", auth.ArtifactRead), page("/types", "/types", auth.TypeRead),
@@ -126,6 +128,10 @@ func changeRows() []row {
 		form("/uploads", "/uploads?type=File&name=inputs.x", "", "", http.StatusUnprocessableEntity), // no file
 		write("POST", "/blobs", "/blobs?filename=a.txt", "some bytes", auth.ArtifactWrite, created),
 		write("POST", "/workflows", "/workflows", `{"name": "by.anybody", "version": "1.0.0", "operators": [{"name": "wait", "type": "noop"}]}`, auth.WorkflowWrite, created),
+		write("POST", "/templates", "/templates", `{"name": "wait", "version": "1.0.0", "type": "noop"}`, auth.WorkflowWrite, created),
+		write("POST", "/templates", "/templates?scope=tenant", `{"name": "wait", "version": "2.0.0", "type": "noop"}`, auth.TypeWrite, created).at(tenant),
+		page("/templates/{name}", "/templates/wait", auth.WorkflowRead),
+		read("/templates/{template}", "/templates/wait", auth.WorkflowRead),
 		write("POST", "/types", "/types", `{"type_name": "Grade", "extends": "Integer(min=1, max=6)"}`, auth.TypeWrite, created).at(tenant),
 		write("POST", "/datasets", "/datasets", `{"name": "rows", "version": "1"}`, auth.CatalogueWrite, created),
 		write("POST", "/models", "/models", `{"name": "net", "version": "2"}`, auth.CatalogueWrite, created),

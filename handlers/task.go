@@ -41,6 +41,7 @@ func (h *Handlers) MountTask(r chi.Router) {
 	r.Put("/api/v1/task/blobs/{sha}", h.open(t.putBlob))
 	r.Post("/api/v1/task/blobs/{sha}/upload", h.open(t.planUpload))
 	r.Post("/api/v1/task/blobs/{sha}/complete", h.open(t.completeUpload))
+	r.Post("/api/v1/task/blobs/{sha}/adopt", h.open(t.adoptBlob))
 }
 
 // taskAPI is TaskService and the task blobs.

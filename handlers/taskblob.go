@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 
@@ -58,7 +57,7 @@ func (t *taskAPI) getBlob(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer reader.Close()
-	if _, err := io.Copy(w, reader); err != nil {
+	if err := sendBlob(w, reader, packingFor(r.Header.Get("Accept-Encoding"))); err != nil {
 		// The length is announced already: breaking off tells that bytes are missing.
 		t.Log.Warn("a task did not get a whole blob", "blob", sha, "error", err)
 		panic(http.ErrAbortHandler)
@@ -80,7 +79,11 @@ func (t *taskAPI) putBlob(w http.ResponseWriter, r *http.Request) error {
 		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
 		return nil
 	}
-	body := http.MaxBytesReader(w, r.Body, maxTaskBlob)
+	body, err := unpacked(w, r)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
 	_, err = t.Artifacts.TakeOutput(ctx, body, chi.URLParam(r, "sha"))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		http.Error(w, "A file of a task may have 64 GiB at most.", http.StatusRequestEntityTooLarge)
