@@ -7,12 +7,12 @@ import (
 	"io/fs"
 )
 
-//go:embed digits image_report sklearn tour widgets
+//go:embed digits image_report sklearn sweep tour widgets
 var files embed.FS
 
 // Names returns the folders of the examples in the order of a tour.
 func Names() []string {
-	return []string{"digits", "image_report", "tour", "widgets", "sklearn"}
+	return []string{"digits", "image_report", "sweep", "tour", "widgets", "sklearn"}
 }
 
 // Folder returns the folder of an example: workflow.yaml, the folders that its

@@ -62,11 +62,11 @@ func newRun(t *testing.T, name string, dir string, inputs map[string]any) *run {
 func runExample(t *testing.T, name string, inputs map[string]any) string {
 	t.Helper()
 	r := newRun(t, name, t.TempDir(), inputs)
-	plan, problems := r.d.Compile()
+	plans, problems := r.d.Compile()
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	for _, level := range plan.Levels {
+	for _, level := range plans[""].Levels {
 		for _, i := range level {
 			r.operator(&r.d.Operators[i])
 		}

@@ -55,7 +55,7 @@ func (h *Handlers) attemptAPI(api huma.API) {
 
 func (h *Handlers) apiAttempts(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node" maxLength:"200"`
+	Node string `path:"node" doc:"Name of the node, such as train or each[3]; escape what a path must not hold" maxLength:"2000"`
 }) (*body[attemptsBody], error) {
 	id, err := in.id()
 	if err != nil {

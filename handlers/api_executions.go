@@ -90,6 +90,15 @@ type nodeBody struct {
 	FinishedAt *time.Time          `json:"finished_at,omitempty"`
 	RetryAt    *time.Time          `json:"retry_at,omitempty"`
 	Outputs    map[string]any      `json:"outputs,omitempty"`
+	ParentID   *int                `json:"parent_id,omitempty" doc:"node_id of what became it and others; absent for nodes of the plan"`
+	ItemIndex  *int                `json:"item_index,omitempty" doc:"Which item of a fan-out it is, from 0"`
+	Item       any                 `json:"item,omitempty" doc:"The item itself"`
+	Children   *childrenBody       `json:"children,omitempty" doc:"What it became: list them with parent="`
+}
+
+type childrenBody struct {
+	Total  int            `json:"total"`
+	States map[string]int `json:"states" doc:"How many are in each state"`
 }
 
 type executionPage struct {
@@ -137,7 +146,7 @@ func (h *Handlers) executionAPI(api huma.API) {
 	operation(h, api, launch, h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
-	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution", "Executions"), h.apiNodes)
+	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or what one of them became", "Executions"), h.apiNodes)
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
 
@@ -248,12 +257,15 @@ func (h *Handlers) apiExecution(ctx context.Context, in *ExecutionPath) (*body[e
 	if err != nil {
 		return nil, err
 	}
-	nodes, next, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{Limit: nodesWithExecution})
+	nodes, next, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{Limit: nodesWithExecution, Top: true})
 	if err != nil {
 		return nil, err
 	}
 	out := toExecutionBody(e)
-	out.Nodes, out.NodesNextPage = toNodeBodies(nodes), next
+	out.NodesNextPage = next
+	if out.Nodes, err = h.nodeBodies(ctx, id, nodes); err != nil {
+		return nil, err
+	}
 	return reply(out), nil
 }
 
@@ -261,7 +273,9 @@ func (h *Handlers) apiNodes(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
 	Status string `query:"status" doc:"Nodes in this state alone" maxLength:"20"`
-	Text   string `query:"q" doc:"Text in the name" maxLength:"200"`
+	Text   string `query:"q" doc:"Text in the name; with parent also in the item and in the error" maxLength:"200"`
+	Parent string `query:"parent" doc:"What the node with this name became: the items of a fan-out, the nodes of a graph" maxLength:"2000"`
+	All    bool   `query:"all" doc:"Nodes of the plan and what they became; otherwise those of the plan alone"`
 }) (*body[nodePage], error) {
 	id, err := in.id()
 	if err != nil {
@@ -269,11 +283,16 @@ func (h *Handlers) apiNodes(ctx context.Context, in *struct {
 	}
 	nodes, next, err := h.Executions.Nodes(ctx, id, execution.NodeFilter{
 		State: strings.ToUpper(in.Status), Query: in.Text, After: in.Page, Limit: in.Limit,
+		Parent: in.Parent, Everywhere: in.Parent != "", Top: in.Parent == "" && !in.All,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return reply(nodePage{Nodes: toNodeBodies(nodes), NextPage: next}), nil
+	bodies, err := h.nodeBodies(ctx, id, nodes)
+	if err != nil {
+		return nil, err
+	}
+	return reply(nodePage{Nodes: bodies, NextPage: next}), nil
 }
 
 type cancelInput struct {
@@ -319,13 +338,43 @@ func toExecutionBody(e execution.Execution) executionBody {
 	}
 }
 
+// nodeBodies are nodes with how those stand that they became.
+func (h *Handlers) nodeBodies(ctx context.Context, id uuid.UUID, nodes []execution.Node) ([]nodeBody, error) {
+	var groups []int
+	for _, n := range nodes {
+		if n.Children > 0 {
+			groups = append(groups, n.Index)
+		}
+	}
+	counts, err := h.Executions.ChildCounts(ctx, id, groups)
+	if err != nil {
+		return nil, err
+	}
+	out := toNodeBodies(nodes)
+	for i, n := range nodes {
+		if !n.Expanded {
+			continue
+		}
+		out[i].Children = &childrenBody{Total: n.Children, States: map[string]int{}}
+		for state, count := range counts[n.Index] {
+			out[i].Children.States[string(state)] = count
+		}
+	}
+	return out, nil
+}
+
 func toNodeBodies(nodes []execution.Node) []nodeBody {
 	out := make([]nodeBody, 0, len(nodes))
 	for _, n := range nodes {
-		out = append(out, nodeBody{
+		b := nodeBody{
 			NodeID: n.Index, Operator: n.Name, Status: string(n.State), Level: n.Level, Attempt: n.Attempt, Reason: n.Reason,
 			Error: n.Error, Progress: n.Progress, StartedAt: n.StartedAt, FinishedAt: n.FinishedAt, RetryAt: n.RetryAt, Outputs: n.Outputs,
-		})
+			ItemIndex: n.ItemIndex, Item: n.Item,
+		}
+		if n.Parent >= 0 {
+			b.ParentID = &n.Parent
+		}
+		out = append(out, b)
 	}
 	return out
 }

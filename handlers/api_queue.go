@@ -135,7 +135,7 @@ func (h *Handlers) apiWhyExecution(ctx context.Context, in *ExecutionPath) (*bod
 
 func (h *Handlers) apiWhyNode(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node" maxLength:"200"`
+	Node string `path:"node" doc:"Name of the node" maxLength:"2000"`
 }) (*body[whyBody], error) {
 	return h.why(ctx, &in.ExecutionPath, in.Node)
 }

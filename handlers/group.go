@@ -35,7 +35,7 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
 		return err
 	}
-	if m.Failures, err = x.failures(ctx, d.Node); err != nil {
+	if m.Failures, err = x.failures(ctx, d); err != nil {
 		return err
 	}
 	if m.Children, err = x.childTable(ctx, d); err != nil {
@@ -141,9 +141,10 @@ func becameText(d execution.NodeDetail) string {
 	return ui.Plural(d.Children, childNoun(d, 1), childNoun(d, 2))
 }
 
-// failures are the kinds of failures among what n became.
-func (x *executionView) failures(ctx context.Context, n execution.Node) (views.Failures, error) {
+// failures are the kinds of failures among what a node became.
+func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (views.Failures, error) {
 	var f views.Failures
+	n := d.Node
 	if x.children[n.Index][dag.Failed] == 0 {
 		return f, nil
 	}
@@ -159,7 +160,7 @@ func (x *executionView) failures(ctx context.Context, n execution.Node) (views.F
 			return f, err
 		}
 		f.Rows = append(f.Rows, views.FailureRow{
-			Message: ui.Short(k.Message, 300), Code: k.Code, Count: ui.Plural(k.Count, "node", "nodes"),
+			Message: ui.Short(k.Message, 300), Code: k.Code, Count: ui.Plural(k.Count, childNoun(d, 1), childNoun(d, 2)),
 			URL:       views.NodeURL(id, n.Name) + "?" + url.Values{"failure": {k.Key}}.Encode() + "#children",
 			FirstName: shortName(name), FirstURL: views.NodeURL(id, name), LogURL: views.NodeLogsURL(id, name, 0),
 		})
@@ -250,7 +251,6 @@ func (x *executionView) childRow(n execution.Node) views.ChildRow {
 		Index: n.Index, Label: shortName(n.Name), Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), LogURL: views.NodeLogsURL(id, n.Name, 0),
 	}
 	if n.ItemIndex != nil {
-		row.Label = ui.Number(int64(*n.ItemIndex))
 		row.Item = ui.Short(oneLine(n.Item), itemValueShown)
 	}
 	switch c, ok := x.children[n.Index]; {
@@ -309,10 +309,7 @@ func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.
 		return p, nil
 	}
 	k := *n.ItemIndex
-	p.Item = fmt.Sprintf("item %s of %s", ui.Number(int64(k)), ui.Number(int64(parent.Children)))
-	if parent.Children > 0 {
-		p.Item += ", counted from 0"
-	}
+	p.Item = fmt.Sprintf("index %s of %s", ui.Number(int64(k)), ui.Plural(parent.Children, "item", "items"))
 	p.Value = ui.Short(indented(n.Item), 2000)
 	sibling := func(k int) *views.Tag {
 		if k < 0 || k >= parent.Children {

@@ -81,7 +81,7 @@ func (p *groupPush) pieces(ctx context.Context, d execution.NodeDetail) (views.G
 	if p.sent.changed("head", same) {
 		u.Head = &head
 	}
-	failures, err := x.failures(ctx, d.Node)
+	failures, err := x.failures(ctx, d)
 	if err != nil {
 		return u, err
 	}

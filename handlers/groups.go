@@ -225,7 +225,7 @@ func (x *executionView) inGraph(n execution.Node, graph string, children []execu
 	}
 	id := x.ID.String()
 	p := dagview.Painter{
-		ID: views.InnerGraphID(), Drawing: drawing, States: states, Names: names, Selected: -1, Fit: true,
+		ID: views.InnerGraphID(), Drawing: drawing, States: states, Names: names, Selected: -1,
 		Links: dagview.Links{
 			Node:  func(i int) string { return views.NodeURL(id, n.Name+"/"+names[i]) },
 			Group: func(b dagview.Box) string { return views.ChildrenURL(id, n.Name, "", b.Stem) },

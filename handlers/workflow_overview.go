@@ -4,36 +4,40 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
-	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/workflow"
 )
 
 // overview fills the first tab of a workflow: the plan and the schemas.
 func (h *Handlers) overview(m *views.Workflow, v workflow.Version) {
-	states := make([]dagview.NodeState, len(v.Plan.Nodes))
-	names := make([]string, len(v.Plan.Nodes))
-	for i := range v.Plan.Nodes {
-		names[i] = v.Plan.Nodes[i].Name
-		states[i].Sub = operatorGist(&v.Definition.Operators[i])
-	}
-	p := dagview.Painter{ID: "plan", Drawing: h.drawings.of(v, "", dagview.Right), States: states, Names: names, Selected: -1, Fit: true}
-	operators := ui.Plural(len(names), "operator", "operators")
+	operators := ui.Plural(len(v.Plan.Nodes), "operator", "operators")
 	levels := ui.Plural(len(v.Plan.Levels), "level", "levels")
-	m.Plan = p.Picture(fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))
-	m.PlanText = operators + ", " + levels
+	m.Plan = h.planPicture(v, "", "plan", fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))
+	m.PlanText = operators + ", " + levels + limitText(v.Definition.Parallelism)
+	m.Graphs = h.planGraphs(v)
 	m.Inputs = inputRows(v.Definition.Inputs)
 	for _, o := range v.Definition.Outputs {
 		m.Outputs = append(m.Outputs, views.SchemaRow{
 			Name: o.Name, Type: ui.Short(o.Type.String(), 60), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
 		})
 	}
-	const shown = 200
-	for i := range v.Definition.Operators[:min(len(v.Definition.Operators), shown)] {
-		m.Operators = append(m.Operators, operatorRow(v, i))
+	m.Operators = operatorRows(v, "")
+}
+
+// operatorsShown bounds the rows of a table of operators.
+const operatorsShown = 200
+
+// operatorRows are the operators of a graph of v.
+func operatorRows(v workflow.Version, graph string) []views.OperatorRow {
+	plan, operators := graphOf(v, graph)
+	var rows []views.OperatorRow
+	for i := range operators[:min(len(operators), operatorsShown)] {
+		rows = append(rows, operatorRow(plan, &operators[i], i))
 	}
+	return rows
 }
 
 func inputRows(schema typeregistry.Schema) []views.SchemaRow {
@@ -70,18 +74,25 @@ func operatorGist(o *workflow.Operator) string {
 	return string(o.Type)
 }
 
-func operatorRow(v workflow.Version, i int) views.OperatorRow {
-	o := &v.Definition.Operators[i]
-	row := views.OperatorRow{Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Place: podText(o), Retry: "none", Timeout: "none"}
+func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow {
+	row := views.OperatorRow{
+		Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Place: podText(o), Control: controlText(o), Retry: "none", Timeout: "none",
+	}
+	if !o.Type.Runs() {
+		row.Resources = ""
+	}
 	var after []string
-	for _, d := range v.Plan.Nodes[i].Dependencies {
-		after = append(after, v.Plan.Nodes[d].Name)
-		if len(after) == 4 && len(v.Plan.Nodes[i].Dependencies) > 5 {
-			after = append(after, fmt.Sprintf("and %d more", len(v.Plan.Nodes[i].Dependencies)-4))
+	for _, d := range plan.Nodes[i].Dependencies {
+		after = append(after, plan.Nodes[d].Name)
+		if len(after) == 4 && len(plan.Nodes[i].Dependencies) > 5 {
+			after = append(after, fmt.Sprintf("and %d more", len(plan.Nodes[i].Dependencies)-4))
 			break
 		}
 	}
 	row.After = strings.Join(after, ", ")
+	if o.Final {
+		row.After = "all others, at the exit"
+	}
 	if o.Retry.Limit > 0 {
 		row.Retry = ui.Plural(o.Retry.Limit, "time", "times")
 	}

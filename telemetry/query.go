@@ -16,7 +16,7 @@ import (
 // LogQuery selects lines of one execution. Empty fields select everything.
 type LogQuery struct {
 	ExecutionID uuid.UUID
-	Nodes       []string
+	Nodes       []string // and what these became: train is train[3] and train/fit, too
 	Attempt     *int
 	Streams     []string
 	Levels      []string
@@ -61,7 +61,7 @@ func (f *filter) where() (string, []any) {
 	if f.project != nil {
 		c.add("project_id = ?", *f.project)
 	}
-	c.in("node", f.Nodes)
+	c.within(f.Nodes)
 	c.in("stream", f.Streams)
 	c.in("level", f.Levels)
 	if f.Attempt != nil {
@@ -99,7 +99,7 @@ func likeEscape(text string) string {
 func (f *filter) match(l *LogLine) bool {
 	switch {
 	case f.project != nil && l.ProjectID != *f.project,
-		len(f.Nodes) > 0 && !slices.Contains(f.Nodes, l.Node),
+		len(f.Nodes) > 0 && !within(f.Nodes, l.Node),
 		len(f.Streams) > 0 && !slices.Contains(f.Streams, l.Stream),
 		len(f.Levels) > 0 && !slices.Contains(f.Levels, l.Level),
 		f.Attempt != nil && l.Attempt != *f.Attempt,
@@ -131,6 +131,27 @@ func (c *conditions) in(column string, values []string) {
 	if len(values) > 0 {
 		c.add(column+" IN (?)", values)
 	}
+}
+
+// within wants the nodes with these names and what they became.
+func (c *conditions) within(nodes []string) {
+	if len(nodes) == 0 {
+		return
+	}
+	parts, args := []string{"node IN (?)"}, []any{nodes}
+	for _, n := range nodes {
+		parts = append(parts, "startsWith(node, ?)", "startsWith(node, ?)")
+		args = append(args, n+"[", n+"/")
+	}
+	c.add("("+strings.Join(parts, " OR ")+")", args...)
+}
+
+// within is the same for the name of one node.
+func within(nodes []string, name string) bool {
+	return slices.ContainsFunc(nodes, func(n string) bool {
+		rest, ok := strings.CutPrefix(name, n)
+		return ok && (rest == "" || rest[0] == '[' || rest[0] == '/')
+	})
 }
 
 func (c *conditions) String() string { return strings.Join(c.sql, " AND ") }

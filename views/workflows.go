@@ -51,6 +51,7 @@ type Workflow struct {
 
 	Plan       dagview.Picture
 	PlanText   string // "6 operators, 5 levels"
+	Graphs     []PlanGraph
 	Inputs     []SchemaRow
 	Outputs    []SchemaRow
 	Operators  []OperatorRow
@@ -75,7 +76,19 @@ type SchemaRow struct {
 type OperatorRow struct {
 	Name, Kind, After, Resources, Retry, Timeout string
 	Place                                        string // its image, gang and pod fields; "" for the default
+	Control                                      string // when, how often and as what it runs; "" for the usual
 }
+
+// PlanGraph is a graph that operators run.
+type PlanGraph struct {
+	Name, Description, Text string
+	Takes, Gives            string // its inputs and outputs
+	Picture                 dagview.Picture
+	Operators               []OperatorRow
+}
+
+// PlanGraphID is the element id of a graph on the page of its workflow.
+func PlanGraphID(name string) string { return "graph-" + name }
 
 // VersionRow is a version of a workflow.
 type VersionRow struct {

@@ -39,7 +39,10 @@ type Picture struct {
 }
 
 // fits reports whether the picture may shrink and stay legible.
-func (p Picture) fits() bool { return p.Fit && p.Width <= 1440 }
+func (p Picture) fits() bool { return p.Fit && p.Width >= fitFrom && p.Width <= 1440 }
+
+// fitFrom is the width from which a picture may shrink: a smaller one would grow.
+const fitFrom = 736
 
 // Shape is one painted box with the lines that lead into it. A change of state
 // redraws the box, and the boxes that depend on it for their lines.
