@@ -225,3 +225,34 @@ operators:
 	require.Equal(t, 7, e.Counts.Succeeded)
 	require.LessOrEqual(t, most, 2)
 }
+
+func TestWorkflowsInWorkflows(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(`
+name: inner
+version: 2.1.0
+inputs: [{name: n, type: Integer}]
+outputs: [{name: twice, type: Integer, from: go.v}]
+operators:
+  - {name: go, type: graph, graph: deep, inputs: [{name: n, from: inputs.n}]}
+graphs:
+  deep:
+    inputs: [{name: n, type: Integer}]
+    outputs: [{name: v, type: Integer, from: double.v}]
+    operators:
+      - {name: double, type: shell, inputs: [{name: x, type: Integer, expression: "inputs.n * 2"}], ` + number + `}
+`)
+	id := b.launch(`
+name: outer
+version: 1.0.0
+outputs: [{name: v, type: Integer, from: sub.twice}]
+operators:
+  - {name: sub, type: workflow, workflow: inner, inputs: [{name: n, type: Integer, value: 4}]}
+`, nil)
+	e := b.finish(id)
+	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, json.Number("8"), e.Outputs["v"])
+	require.Equal(t, "inner@2.1.0", b.node(id, "sub").Operator.Workflow)
+	require.Equal(t, dag.Succeeded, b.node(id, "sub/go/double").State)
+}

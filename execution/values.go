@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -64,6 +65,8 @@ func (l *loop) value(ctx context.Context, i int, s workflow.Source) (any, bool, 
 		}
 		v, err := s.Formula.Value(env)
 		return v, err == nil, err
+	case workflow.SourceTags:
+		return l.at(ctx, i).tagged(s.Tagged)
 	}
 	return nil, false, nil
 }
@@ -79,6 +82,15 @@ func fieldOf(item any, field string) (any, bool, error) {
 	}
 	v, ok := object[field]
 	return v, ok, nil
+}
+
+// typedWith is typed for an input whose tags may read the inputs before it.
+func (l *loop) typedWith(ctx context.Context, i int, in workflow.Input, before map[string]any) (any, error) {
+	if in.Source.Kind != workflow.SourceTags || !in.Source.Tagged.Own {
+		return l.typed(ctx, i, in)
+	}
+	value, _, err := l.within(ctx, i, before).tagged(in.Source.Tagged)
+	return value, err
 }
 
 // typed works out the value of an input of node i and checks it where nobody knew it
@@ -101,7 +113,7 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 			return nil, fmt.Errorf("input %s: %w", in.Name, problemError(problems))
 		}
 		return checked, nil
-	case workflow.SourceLiteral, workflow.SourceInput, workflow.SourceFuture:
+	case workflow.SourceLiteral, workflow.SourceInput, workflow.SourceFuture, workflow.SourceTags:
 	}
 	return value, nil
 }
@@ -110,7 +122,7 @@ func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error)
 func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[string]any, error) {
 	given := map[string]any{}
 	for _, in := range l.nodes[i].op.Inputs {
-		value, err := l.typed(ctx, i, in)
+		value, err := l.typedWith(ctx, i, in, given)
 		if err != nil {
 			return nil, err
 		}
@@ -149,8 +161,9 @@ func (l *loop) env(ctx context.Context, i int, e *expression.Expression) (map[st
 	for name, d := range names {
 		nodes[name] = l.nodeEnv(d)
 	}
-	env := map[string]any{
-		workflow.NameInputs: orEmpty(l.inputsOf(i)), workflow.NameNodes: nodes, workflow.NameExecution: l.executionEnv(i),
+	env := map[string]any{workflow.NameInputs: orEmpty(l.inputsOf(i)), workflow.NameNodes: nodes}
+	if slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Path[0] == workflow.NameExecution }) {
+		env[workflow.NameExecution] = l.executionEnv(i)
 	}
 	if n := &l.nodes[i]; n.index >= 0 {
 		env[workflow.LoopItem], env[workflow.LoopIndex] = n.item, n.index

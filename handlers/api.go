@@ -111,6 +111,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.workflowAPI(api)
 	h.executionAPI(api)
 	h.commandAPI(api)
+	h.templateAPI(api)
 	h.queueAPI(api)
 	h.attemptAPI(api)
 	h.executionDataAPI(api)

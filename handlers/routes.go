@@ -81,6 +81,8 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/typeahead", h.page(h.typeahead))
 	r.Get("/typeahead/preview", h.page(h.typeaheadPreview))
 
+	r.Get("/templates", h.page(h.templates))
+	r.Get("/templates/{name}", h.page(h.template))
 	r.Get("/executions", h.page(h.executions))
 	r.Get("/executions/stream", h.page(h.executionsStream))
 	r.Get("/executions/{id}", h.page(h.execution))

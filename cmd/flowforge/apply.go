@@ -33,6 +33,7 @@ func newApplyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayP("file", "f", nil, "a definition; folders that code.package names are packed and uploaded")
+	cmd.Flags().Bool("global", false, "templates: for all projects of the tenant")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined one line above
 	}
@@ -57,6 +58,9 @@ func (c *client) apply(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	if workflow.IsTemplate(doc) {
+		return c.applyTemplate(cmd, doc)
+	}
 	res, err := c.send(cmd.Context(), http.MethodPost, "/api/v1/workflows", "application/yaml", bytes.NewReader(doc))
 	if err != nil {
 		return err
@@ -76,6 +80,25 @@ func (c *client) apply(cmd *cobra.Command, file string) error {
 		verb = "is registered already"
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
+	return nil
+}
+
+// applyTemplate registers a template of operators.
+func (c *client) applyTemplate(cmd *cobra.Command, doc []byte) error {
+	path := "/api/v1/templates"
+	if global, _ := cmd.Flags().GetBool("global"); global {
+		path += "?scope=tenant"
+	}
+	res, err := c.send(cmd.Context(), http.MethodPost, path, "application/yaml", bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var answer struct{ Name, Version, Scope string }
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "template %s@%s is registered for the %s\n", answer.Name, answer.Version, answer.Scope)
 	return nil
 }
 
