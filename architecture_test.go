@@ -53,6 +53,7 @@ func table() []rule {
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
 		{packages: "workflow", may: "dag protect typeregistry expression auth audit db apperr"},
+		{packages: "argo", may: "workflow dag protect typeregistry expression apperr"},
 		// 4
 		{packages: "execution schedule metaflow", may: "apperr masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
 		// 5

@@ -36,8 +36,11 @@ type Config struct {
 	Executable    string   // our own binary, for the runner and the engine's child
 	Environ       []string // what the runner's environment is made of
 
-	SpoolMaxBytes    int64 // bound of the logs and metrics that wait on disk for ClickHouse
-	LogRetentionDays int   // age at which log lines and metrics are dropped
+	SpoolMaxBytes int64 // bound of the logs and metrics that wait on disk for ClickHouse
+	// LocalImages says what becomes of commands that name an image, where tasks run as
+	// local processes: "" refuses them, "host" runs them on this machine without it.
+	LocalImages      string
+	LogRetentionDays int // age at which log lines and metrics are dropped
 
 	Artifacts     Artifacts // where artifacts are kept
 	Observability Observability
@@ -123,6 +126,9 @@ func (c Config) check() error {
 	}
 	if c.DataDir == "" {
 		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
+	}
+	if c.LocalImages != "" && c.LocalImages != "host" {
+		return fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; write host, or leave it out", c.LocalImages)
 	}
 	if c.LogRetentionDays < 1 {
 		return fmt.Errorf("FLOWFORGE_LOG_RETENTION_DAYS must be 1 or more")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flowforge/flowforge/argo"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
@@ -85,6 +86,7 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p.catalogue = catalogue.NewService(p.pool, time.Now)
 	p.workflows = workflow.NewService(p.pool, p.catalogue, p.artifacts, time.Now)
 	p.workflows.CheckPodsWith(checkPod)
+	p.workflows.ReadWith(argo.Format{})
 	if p.secrets, err = a.openSecrets(ctx, p); err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
-		Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
+		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
 }

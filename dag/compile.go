@@ -75,7 +75,7 @@ func (p *Plan) bind(specs []Spec) {
 			}
 		}
 		n.rule.each(func(t *term) {
-			p.Nodes[t.node].handled = p.Nodes[t.node].handled || t.status.ofFailure()
+			p.Nodes[t.node].handled = p.Nodes[t.node].handled || t.status.ofFailure() && !n.Watches
 		})
 	}
 }
@@ -187,6 +187,9 @@ func (p *Plan) level() bool {
 		}
 		if len(p.Nodes[i].Dependents) == 0 {
 			p.Exit = append(p.Exit, i)
+		}
+		if !slices.ContainsFunc(p.Nodes[i].Dependents, func(d int) bool { return !p.Nodes[d].Watches }) {
+			p.ends = append(p.ends, i)
 		}
 	}
 	done := 0

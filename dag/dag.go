@@ -32,6 +32,7 @@ type Traits struct {
 	Waits       bool // somebody ends it from outside: no attempt of it is ever alive
 	Final       bool // it begins when all others of its plan have ended, however that was
 	MayFail     bool // its failure counts as handled
+	Watches     bool // its rule takes up no failure: what it looks at counts as if it was not there
 	OnFailure   Policy
 }
 
@@ -81,6 +82,7 @@ type Plan struct {
 	Exit   []int
 
 	byName map[string]int
+	ends   []int // nodes on which nothing depends but what watches them
 }
 
 // Lookup returns the index of the node called name.

@@ -131,7 +131,7 @@ func (r *Run) failedScope(in *scope) bool {
 		}
 		return false
 	}
-	for _, k := range in.plan.Exit {
+	for _, k := range in.plan.ends {
 		if failed(k) {
 			return true
 		}

@@ -50,6 +50,8 @@ type Config struct {
 	Launcher  Launcher
 	Signer    auth.Signer
 
+	// HostImages lets the commands of images run on this machine, without the images.
+	HostImages bool
 	// Catalogue may be nil: then inputs name artifacts and files alone.
 	Catalogue Catalogue
 	// Secrets may be nil: then no input names one.

@@ -136,11 +136,7 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 // evaluate works out the condition of node i.
 func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]
-	env, err := l.env(ctx, i, n.op.Condition())
-	holds := false
-	if err == nil {
-		holds, err = n.op.Condition().Bool(env)
-	}
+	holds, text, err := l.condition(ctx, i)
 	switch {
 	case l.cannotRead(err):
 	case err != nil:
@@ -150,8 +146,22 @@ func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 		l.progress.Pass(i)
 		l.changed = append(l.changed, i)
 	default:
-		l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its condition is false: " + n.op.When})
+		l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its condition is false: " + text})
 	}
+}
+
+// condition works out whether node i runs, and says what was evaluated.
+func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
+	n := &l.nodes[i]
+	if n.op.Tags != nil {
+		return l.taggedCondition(ctx, i)
+	}
+	env, err := l.env(ctx, i, n.op.Condition())
+	if err != nil {
+		return false, n.op.When, err
+	}
+	holds, err := n.op.Condition().Bool(env)
+	return holds, n.op.When, err
 }
 
 // hold lets a node wait for a place, and says so.
@@ -326,6 +336,16 @@ func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) 
 func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
 	values := map[string]any{}
 	for _, o := range outputs {
+		if o.Source.Kind == workflow.SourceTags {
+			v, ok, err := l.inScope(ctx, scope).tagged(o.Source.Tagged)
+			if err != nil {
+				return nil, fmt.Errorf("output %s: %w", o.Name, err)
+			}
+			if ok {
+				values[o.Name] = v
+			}
+			continue
+		}
 		i, ok := l.progress.Sibling(scope, o.From.Operator)
 		if !ok {
 			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)

@@ -3,8 +3,12 @@ package execution_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -97,7 +101,9 @@ func (p *processLauncher) forget(task string) {
 func commandOf(a launcher.Attempt) *exec.Cmd {
 	work := a.GetProcess()
 	argv := work.GetCommand()
-	if work.GetScript() != "" {
+	if work.GetScript() != "" && work.GetInterpreter() == "" {
+		argv = append(slices.Clone(argv), "-c", work.GetScript()) // the programs of the tests take it so
+	} else if work.GetScript() != "" {
 		interpreter := map[string]string{"shell": "sh", "python": "python3"}[work.GetInterpreter()]
 		argv = append([]string{interpreter, "-c", work.GetScript(), "task"}, argv...)
 	}
@@ -151,7 +157,9 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	}
 	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		for _, o := range a.GetOutputs() {
-			if value := bytes.TrimSpace(out.Bytes()); len(value) > 0 {
+			if o.GetStdout() || o.GetPath() != "" {
+				finished.Outputs = append(finished.Outputs, textOutput(o, out.String())...)
+			} else if value := bytes.TrimSpace(out.Bytes()); len(value) > 0 {
 				finished.Outputs = append(finished.Outputs, &flowforgev1.Output{Name: o.GetName(), Content: &flowforgev1.Output_Value{Value: string(value)}})
 			}
 		}
@@ -160,6 +168,24 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	p.mu.Lock()
 	delete(p.known, a.TaskId)
 	p.mu.Unlock()
+}
+
+// textOutput is an output that is the standard output, or the content of a file when
+// it is there.
+func textOutput(o *flowforgev1.OutputSpec, stdout string) []*flowforgev1.Output {
+	text := stdout
+	if o.GetPath() != "" {
+		data, err := os.ReadFile(o.GetPath())
+		if err != nil {
+			return nil
+		}
+		text = string(data)
+	}
+	quoted, err := json.Marshal(strings.TrimSuffix(text, "\n"))
+	if err != nil {
+		return nil
+	}
+	return []*flowforgev1.Output{{Name: o.GetName(), Content: &flowforgev1.Output_Value{Value: string(quoted)}}}
 }
 
 var errTimeout = errors.New("timed out")

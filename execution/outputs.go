@@ -29,7 +29,7 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 	for _, declared := range op.Outputs {
 		out, ok := reported[declared.Name]
 		if !ok {
-			if declared.Required() {
+			if declared.Required() && declared.Source.Kind == "" && declared.Else == nil {
 				problems = append(problems, fmt.Sprintf("Output %s is missing.", declared.Name))
 			}
 			continue
@@ -44,6 +44,7 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 			artifacts = append(artifacts, *published)
 		}
 	}
+	problems = append(problems, l.ownValues(ctx, i, values)...)
 	if len(problems) > 0 {
 		l.refuseOutputs(e, strings.Join(problems, " "))
 		return nil

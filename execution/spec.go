@@ -31,6 +31,10 @@ func TaskID(execution uuid.UUID, node, attempt int) string {
 // When that cannot be put together the attempt fails as not started.
 func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	inputs, err := l.attemptInputs(ctx, i)
+	op := l.operator(i)
+	if err == nil {
+		op, err = l.written(ctx, i, inputs.values)
+	}
 	var saved string
 	if err == nil && l.nodes[i].attempt > 1 {
 		saved, err = l.service.savedFolder(ctx, l.id, i)
@@ -45,11 +49,11 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		}})
 		return nil, false
 	}
-	op, attempt, config := l.operator(i), l.nodes[i].attempt, l.service.config
+	attempt, config := l.nodes[i].attempt, l.service.config
 	scope := l.scope(i)
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:           TaskID(l.id, i, attempt),
-		Name:             fmt.Sprintf("ff-%s-%d-%d", l.id, i, attempt),
+		Name:             attemptName(l.id, i, attempt),
 		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
 		ExecutionId:      l.id.String(),
 		Node:             l.nodes[i].name,
@@ -57,7 +61,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		TenantId:         l.row.TenantID.String(),
 		ProjectId:        l.row.ProjectID.String(),
 		InputsJson:       string(mustJSON(inputs.values)),
-		Env:              l.environment(i),
+		Env:              l.attemptEnvironment(i, op),
 		Files:            inputs.files,
 		Secrets:          inputs.secrets,
 		Outputs:          outputSpecs(op),
@@ -143,7 +147,7 @@ func setWork(spec launcher.Attempt, op *workflow.Operator) {
 		return
 	}
 	p, _ := op.Process()
-	process := &flowforgev1.Process{Command: p.Command, Script: p.Script, Interpreter: p.Interpreter}
+	process := &flowforgev1.Process{Command: p.Command, Script: p.Script, Interpreter: p.Interpreter, Folder: op.Code.Folder}
 	if p.Script != "" {
 		process.Command = p.Args
 	}
@@ -153,11 +157,14 @@ func setWork(spec launcher.Attempt, op *workflow.Operator) {
 func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 	specs := make([]*flowforgev1.OutputSpec, 0, len(op.Outputs))
 	for _, o := range op.Outputs {
+		if o.Source.Kind != "" {
+			continue // the engine works it out
+		}
 		t := o.Type
 		if t.Kind == typeregistry.KindOptional {
 			t = t.Elem
 		}
-		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required()})
+		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout})
 	}
 	return specs
 }
@@ -174,20 +181,28 @@ type attemptInputs struct {
 // node left (<node>_output, <node>_assets, <node>_results), and its typed
 // inputs, which win over the others of the same name.
 func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
+	op := l.operator(i)
 	upstream := l.progress.DependenciesOf(l.home(i))
+	if op.Tags != nil {
+		upstream = nil // its texts name what they read
+	}
 	if err := l.loadOutputs(ctx, upstream); err != nil {
 		return nil, err
 	}
-	op := l.operator(i)
 	in := &attemptInputs{values: map[string]any{}}
+	var made []*flowforgev1.InputFile
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
 		l.addUpstream(in, d)
 	}
 	for _, input := range op.Inputs {
-		value, err := l.typed(ctx, i, input)
+		value, err := l.typedWith(ctx, i, input, in.values)
 		if err != nil {
 			return nil, err
+		}
+		if file, ok := madeFile(value, input); ok && op.Tags != nil {
+			made = append(made, file)
+			value = nil // the runner sets its path
 		}
 		in.values[input.Name] = value
 	}
@@ -204,6 +219,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[name] = resolved
 	}
+	in.placeFiles(op, made)
 	return in, nil
 }
 

@@ -119,6 +119,7 @@ type operatorJSON struct {
 	Graph        string        `json:"graph,omitempty"`
 	Workflow     string        `json:"workflow,omitempty"`
 	Approval     *approvalJSON `json:"approval,omitempty"`
+	MadeOf       string        `json:"made_of,omitempty"`
 }
 
 type resourcesJSON struct {
@@ -231,7 +232,7 @@ func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
-		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
+		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
 		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(),
 	}
 	for _, in := range o.Inputs {

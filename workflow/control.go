@@ -127,7 +127,7 @@ const (
 // traits are what the plan has to know of o; item is about one item of a fan-out
 // rather than about the operator as a whole.
 func (o *Operator) traits(item bool) dag.Traits {
-	t := dag.Traits{Final: o.Final && !item, MayFail: o.AllowFailure, OnFailure: dag.Continue}
+	t := dag.Traits{Final: o.Final && !item, MayFail: o.AllowFailure, OnFailure: dag.Continue, Watches: o.Watches && !item}
 	if o.Retry.FailFast && !o.Final {
 		t.OnFailure = dag.Stop
 	} else if o.Drain {
@@ -135,13 +135,16 @@ func (o *Operator) traits(item bool) dag.Traits {
 	}
 	fanned := o.Foreach != nil && !item
 	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item)
-	t.Expands = fanned || o.Type == TypeGraph || o.Type == TypeWorkflow
+	t.Expands = fanned || o.runsGraph()
 	t.Waits = !fanned && o.Type == TypeApproval
 	if item && o.Foreach.Partial {
 		t.OnFailure = dag.Continue
 	}
 	return t
 }
+
+// runsGraph reports whether o becomes the operators of a graph.
+func (o *Operator) runsGraph() bool { return o.Type == TypeGraph || o.Type == TypeWorkflow }
 
 // ItemTraits are what the plan has to know of each item of o's fan-out.
 func (o *Operator) ItemTraits() dag.Traits { return o.traits(true) }

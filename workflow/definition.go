@@ -98,6 +98,7 @@ type Operator struct {
 	Locks        []Lock    // that each node holds while it is ready and runs
 	AllowFailure bool      // its failure fails nothing else
 	Final        bool      // it runs when all others have ended, however that was
+	MadeOf       string    // template "name@version" whose fields it took over; "": none
 	Graph        string    // set for TypeGraph alone
 	Workflow     string    // "name@version", for TypeWorkflow alone
 	Approval     *Approval // set for TypeApproval alone
@@ -106,6 +107,7 @@ type Operator struct {
 	Breaker protect.BreakerRule
 	Drain   bool   // when it fails for good, nothing more begins in its graph
 	Tags    *Tags  // nil: its texts mean what they say
+	Watches bool   // its depends takes up no failure
 	At      string // where it stands in a document that is not native
 
 	condition  *expression.Expression
@@ -239,6 +241,8 @@ type Retry struct {
 	// Condition has to be true besides for another try; nil for none. What it reads is
 	// in parse_retry.go. It may be of any dialect of package expression.
 	Condition *expression.Expression
+	// MaxDuration is how long after its first attempt another one may begin; 0: any time.
+	MaxDuration time.Duration
 }
 
 // MemoryGrowth lets the attempt after one that ran out of memory ask for more:

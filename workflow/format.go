@@ -66,6 +66,13 @@ func (s *Service) check(ctx context.Context, doc []byte) (*Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("types for a definition: %w", err)
 	}
+	doc, missing, err := s.embed(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, invalid(missing)
+	}
 	finder := finder{service: s, ctx: ctx}
 	d, problems := s.read(doc, Surroundings{Types: types, Find: finder.find})
 	if finder.err != nil {

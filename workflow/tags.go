@@ -14,8 +14,18 @@ type Tags struct {
 	// whose sake the graph runs; the operator runs for those of For alone.
 	Target string
 	For    []string
+	// Template is the name of the template that the operator runs.
+	Template string
 	// Names are tags that stand for the same text everywhere in the operator, and win over others.
 	Names map[string]string
+}
+
+// TemplateName is the name of the template that o runs; "" when it runs none.
+func (o *Operator) TemplateName() string {
+	if o.Tags == nil {
+		return ""
+	}
+	return o.Tags.Template
 }
 
 // conditional reports whether something has to be worked out before the operator, or
@@ -56,9 +66,13 @@ type Tagged struct {
 	Default *string
 	// Optional gives nothing, and is no fault, when something in Value is not known.
 	Optional bool
+	// Own says that its tags stand in the operator's own texts: they read its inputs,
+	// and not those of the graph around it.
+	Own bool
 }
 
-// Raw is a file with a given content, which takes the place of an input.
+// A file that is none of the store's, as the value of an input: an object with one of
+// these fields.
 const (
 	RawText = "$raw" // its text
 	RawURL  = "$url" // where the runner fetches it
@@ -71,3 +85,6 @@ func (d *Definition) SetDocument(doc json.RawMessage) { d.document = doc }
 
 // Document is the canonical form of a definition that is not native; nil for a native one.
 func (d *Definition) Document() json.RawMessage { return d.document }
+
+// ValidName reports whether a workflow may have the name.
+func ValidName(name string) bool { return workflowName.MatchString(name) }

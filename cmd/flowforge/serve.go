@@ -63,8 +63,8 @@ func configFromEnvironment() (app.Config, error) {
 		DatabaseURL: os.Getenv("FLOWFORGE_DATABASE_URL"), ClickHouseURL: os.Getenv("FLOWFORGE_CLICKHOUSE_URL"),
 		PostgresDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), ChdbLibrary: os.Getenv("FLOWFORGE_CHDB_LIB"),
 		Executable: executable, Environ: os.Environ(), SkipExamples: os.Getenv("FLOWFORGE_EXAMPLES") == "off",
-		GPUs: os.Getenv("FLOWFORGE_GPUS"),
-		Log:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		GPUs: os.Getenv("FLOWFORGE_GPUS"), LocalImages: os.Getenv("FLOWFORGE_LOCAL_IMAGES"),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	var spoolMiB int
 	for _, s := range []struct {

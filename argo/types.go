@@ -1,0 +1,197 @@
+package argo
+
+// The types follow the fields of argoproj.io/v1alpha1 by name. A field with the tag
+// argo is known and refused; what the tag says completes the message. Fields of type
+// raw hold what Kubernetes knows and FlowForge passes on.
+
+// document is one file, whatever its kind.
+type document struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+	Spec       raw      `json:"spec"`
+	Status     raw      `json:"status"`
+}
+
+type metadata struct {
+	Name         string          `json:"name"`
+	GenerateName string          `json:"generateName"`
+	Namespace    string          `json:"namespace"`
+	Labels       map[string]Text `json:"labels"`
+	Annotations  map[string]Text `json:"annotations"`
+
+	// What a cluster adds; it says nothing about the workflow.
+	UID               raw `json:"uid"`
+	ResourceVersion   raw `json:"resourceVersion"`
+	Generation        raw `json:"generation"`
+	CreationTimestamp raw `json:"creationTimestamp"`
+	ManagedFields     raw `json:"managedFields"`
+	SelfLink          raw `json:"selfLink"`
+	OwnerReferences   raw `json:"ownerReferences" argo:"Leave it out: nothing here is owned by objects of a cluster."`
+	Finalizers        raw `json:"finalizers" argo:"Leave it out: FlowForge keeps workflows itself."`
+}
+
+type cronSpec struct {
+	WorkflowSpec               raw      `json:"workflowSpec"`
+	WorkflowMetadata           metadata `json:"workflowMetadata"`
+	Schedule                   string   `json:"schedule"`
+	Schedules                  []string `json:"schedules"`
+	Timezone                   string   `json:"timezone"`
+	Suspend                    bool     `json:"suspend"`
+	ConcurrencyPolicy          string   `json:"concurrencyPolicy"`
+	StartingDeadlineSeconds    *int64   `json:"startingDeadlineSeconds"`
+	SuccessfulJobsHistoryLimit *int64   `json:"successfulJobsHistoryLimit"`
+	FailedJobsHistoryLimit     *int64   `json:"failedJobsHistoryLimit"`
+	StopStrategy               raw      `json:"stopStrategy"`
+	When                       string   `json:"when"`
+}
+
+type spec struct {
+	Templates           []template       `json:"templates"`
+	Entrypoint          string           `json:"entrypoint"`
+	Arguments           arguments        `json:"arguments"`
+	Parallelism         *int64           `json:"parallelism"`
+	OnExit              string           `json:"onExit"`
+	ActiveDeadline      *int64           `json:"activeDeadlineSeconds"`
+	TemplateDefaults    raw              `json:"templateDefaults"`
+	WorkflowTemplateRef *workflowRef     `json:"workflowTemplateRef"`
+	RetryStrategy       *retryStrategy   `json:"retryStrategy"`
+	Hooks               map[string]*hook `json:"hooks"`
+	WorkflowMetadata    raw              `json:"workflowMetadata" argo:"Write the labels and annotations under metadata."`
+
+	podSettings `json:",inline"`
+
+	// What FlowForge does anyway: logs are always kept, in its own store; pods are
+	// removed when they have ended.
+	ArchiveLogs           *bool `json:"archiveLogs"`
+	ArtifactRepositoryRef raw   `json:"artifactRepositoryRef"`
+	PodGC                 raw   `json:"podGC"`
+
+	Priority             raw `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
+	PodPriority          raw `json:"podPriority" argo:"Name a priority class with podPriorityClassName."`
+	Suspend              raw `json:"suspend" argo:"Leave it out and launch when it may run."`
+	Shutdown             raw `json:"shutdown" argo:"Cancel the execution to end it."`
+	Executor             raw `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	VolumeClaimTemplates raw `json:"volumeClaimTemplates" argo:"Name an existing claim under volumes, or pass files on as artifacts."`
+	VolumeClaimGC        raw `json:"volumeClaimGC" argo:"Leave it out: FlowForge makes no claims."`
+	PodDisruptionBudget  raw `json:"podDisruptionBudget" argo:"Leave it out: attempts that are interrupted run again for nothing."`
+	HostNetwork          raw `json:"hostNetwork" argo:"Write it in podSpecPatch: hostNetwork: true."`
+	TTLStrategy          raw `json:"ttlStrategy" argo:"Leave it out: executions stay until somebody deletes them."`
+	Metrics              raw `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	ArtifactGC           raw `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
+	Synchronization      raw `json:"synchronization" argo:"Use parallelism, or a quota of the project."`
+}
+
+type workflowRef struct {
+	Name         string `json:"name"`
+	ClusterScope bool   `json:"clusterScope"`
+}
+
+type templateRef struct {
+	Name         string `json:"name"`
+	Template     string `json:"template"`
+	ClusterScope bool   `json:"clusterScope"`
+}
+
+type arguments struct {
+	Parameters []parameter `json:"parameters"`
+	Artifacts  []artifact  `json:"artifacts"`
+}
+
+type parameter struct {
+	Name        string     `json:"name"`
+	Value       *Text      `json:"value"`
+	Default     *Text      `json:"default"`
+	ValueFrom   *valueFrom `json:"valueFrom"`
+	Enum        []Text     `json:"enum"`
+	Description Text       `json:"description"`
+	GlobalName  string     `json:"globalName"`
+}
+
+type valueFrom struct {
+	Path       string `json:"path"`
+	Parameter  string `json:"parameter"`
+	Expression string `json:"expression"`
+	Default    *Text  `json:"default"`
+	Supplied   raw    `json:"supplied"`
+
+	ConfigMapKeyRef raw `json:"configMapKeyRef" argo:"Give the value itself, or read the ConfigMap in the pod with envFrom."`
+	JSONPath        raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	JQFilter        raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	Event           raw `json:"event" argo:"Start executions through the API instead."`
+}
+
+type artifact struct {
+	Name           string      `json:"name"`
+	Path           string      `json:"path"`
+	Mode           *int64      `json:"mode"`
+	From           string      `json:"from"`
+	FromExpression string      `json:"fromExpression"`
+	Optional       bool        `json:"optional"`
+	GlobalName     string      `json:"globalName"`
+	Raw            *rawFile    `json:"raw"`
+	HTTP           *httpFile   `json:"http"`
+	Git            *repository `json:"git"`
+	// How Argo packs a file in its store; here files are kept as they are.
+	Archive raw `json:"archive"`
+
+	S3          raw `json:"s3" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
+	GCS         raw `json:"gcs" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
+	Azure       raw `json:"azure" argo:"Leave it out: files are kept in FlowForge's store."`
+	OSS         raw `json:"oss" argo:"Leave it out: files are kept in FlowForge's store."`
+	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
+	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
+	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
+	SubPath     raw `json:"subPath" argo:"Give the file an output artifact of its own."`
+	RecurseMode raw `json:"recurseMode" argo:"Change the mode in the command."`
+	Deleted     raw `json:"deleted" argo:"Leave it out."`
+	ArtifactGC  raw `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
+}
+
+type rawFile struct {
+	Data string `json:"data"`
+}
+
+type httpFile struct {
+	URL     string `json:"url"`
+	Headers raw    `json:"headers" argo:"Fetch the file in a task that sends them."`
+	Auth    raw    `json:"auth" argo:"Fetch the file in a task, with a secret."`
+}
+
+type repository struct {
+	Repo     string `json:"repo"`
+	Revision string `json:"revision"`
+	Depth    *int64 `json:"depth"`
+
+	Branch                raw `json:"branch" argo:"Write the branch as revision."`
+	Fetch                 raw `json:"fetch" argo:"Name one revision."`
+	SingleBranch          raw `json:"singleBranch" argo:"Limit what is fetched with depth."`
+	UsernameSecret        raw `json:"usernameSecret" argo:"Clone the repository in a task, with a secret."`
+	PasswordSecret        raw `json:"passwordSecret" argo:"Clone the repository in a task, with a secret."`
+	SSHPrivateKeySecret   raw `json:"sshPrivateKeySecret" argo:"Clone the repository in a task, with a secret."`
+	InsecureIgnoreHostKey raw `json:"insecureIgnoreHostKey" argo:"Clone the repository in a task."`
+	InsecureSkipTLS       raw `json:"insecureSkipTLS" argo:"Clone the repository in a task."`
+	DisableSubmodules     raw `json:"disableSubmodules" argo:"Leave it out: submodules are not fetched."`
+}
+
+type hook struct {
+	Template    string       `json:"template"`
+	TemplateRef *templateRef `json:"templateRef"`
+	Arguments   arguments    `json:"arguments"`
+	Expression  string       `json:"expression"`
+}
+
+type retryStrategy struct {
+	Limit       *Text    `json:"limit"`
+	RetryPolicy string   `json:"retryPolicy"`
+	Backoff     *backoff `json:"backoff"`
+	Expression  string   `json:"expression"`
+	Affinity    raw      `json:"affinity" argo:"Leave it out: an attempt whose machine was lost runs elsewhere anyway."`
+}
+
+type backoff struct {
+	Duration    Text  `json:"duration"`
+	Factor      *Text `json:"factor"`
+	Cap         Text  `json:"cap"`
+	MaxDuration Text  `json:"maxDuration"`
+}

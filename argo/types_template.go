@@ -1,0 +1,176 @@
+package argo
+
+type template struct {
+	Name    string  `json:"name"`
+	Inputs  inputs  `json:"inputs"`
+	Outputs outputs `json:"outputs"`
+
+	Container *container    `json:"container"`
+	Script    *container    `json:"script"`
+	Steps     [][]task      `json:"steps"`
+	DAG       *dagTemplate  `json:"dag"`
+	Suspend   *suspend      `json:"suspend"`
+	HTTP      *httpTemplate `json:"http"`
+
+	ActiveDeadline *Text          `json:"activeDeadlineSeconds"`
+	Timeout        Text           `json:"timeout"`
+	RetryStrategy  *retryStrategy `json:"retryStrategy"`
+	Parallelism    *int64         `json:"parallelism"`
+	FailFast       *bool          `json:"failFast"`
+	Metadata       podMetadata    `json:"metadata"`
+	InitContainers []container    `json:"initContainers"`
+	Sidecars       []container    `json:"sidecars"`
+
+	podSettings `json:",inline"`
+
+	Annotations     raw `json:"annotations" argo:"Write them under metadata."`
+	Daemon          raw `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
+	ContainerSet    raw `json:"containerSet" argo:"Make each container a task of its own, or a sidecar."`
+	Resource        raw `json:"resource" argo:"Call the cluster's API from a task."`
+	Data            raw `json:"data" argo:"List the files in a task, and run over its result with withParam."`
+	Plugin          raw `json:"plugin" argo:"Use a container, a script or http."`
+	ArchiveLocation raw `json:"archiveLocation" argo:"Leave it out: files are kept in FlowForge's store."`
+	Executor        raw `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	Priority        raw `json:"priority" argo:"Name a priority class with priorityClassName."`
+	Metrics         raw `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	Synchronization raw `json:"synchronization" argo:"Use parallelism, or a quota of the project."`
+	Memoize         raw `json:"memoize" argo:"Leave it out: the task runs every time."`
+}
+
+// podSettings are what a workflow says of all its pods and a template of its own,
+// under the names that Kubernetes has for them.
+type podSettings struct {
+	NodeSelector       map[string]Text `json:"nodeSelector"`
+	Affinity           raw             `json:"affinity"`
+	Tolerations        []raw           `json:"tolerations"`
+	SchedulerName      string          `json:"schedulerName"`
+	ServiceAccountName string          `json:"serviceAccountName"`
+	Automount          *bool           `json:"automountServiceAccountToken"`
+	HostAliases        []raw           `json:"hostAliases"`
+	SecurityContext    raw             `json:"securityContext"`
+	Volumes            []raw           `json:"volumes"`
+	PodSpecPatch       string          `json:"podSpecPatch"`
+	PriorityClassName  string          `json:"priorityClassName"`    // of a template
+	PodPriorityClass   string          `json:"podPriorityClassName"` // of a workflow
+	ImagePullSecrets   []raw           `json:"imagePullSecrets"`
+	DNSPolicy          string          `json:"dnsPolicy"`
+	DNSConfig          raw             `json:"dnsConfig"`
+	PodMetadata        podMetadata     `json:"podMetadata"`
+}
+
+type podMetadata struct {
+	Labels      map[string]Text `json:"labels"`
+	Annotations map[string]Text `json:"annotations"`
+}
+
+type inputs struct {
+	Parameters []parameter `json:"parameters"`
+	Artifacts  []artifact  `json:"artifacts"`
+}
+
+type outputs struct {
+	Parameters []parameter `json:"parameters"`
+	Artifacts  []artifact  `json:"artifacts"`
+	Result     raw         `json:"result" argo:"It is set by what runs; leave it out."`
+	ExitCode   raw         `json:"exitCode" argo:"It is set by what runs; leave it out."`
+}
+
+// container is also a script, which has a source.
+type container struct {
+	Name            string    `json:"name"`
+	Image           string    `json:"image"`
+	Command         []Text    `json:"command"`
+	Args            []Text    `json:"args"`
+	Source          string    `json:"source"`
+	Env             []envVar  `json:"env"`
+	EnvFrom         []raw     `json:"envFrom"`
+	Resources       resources `json:"resources"`
+	VolumeMounts    []raw     `json:"volumeMounts"`
+	WorkingDir      string    `json:"workingDir"`
+	ImagePullPolicy string    `json:"imagePullPolicy"`
+	Ports           []raw     `json:"ports"`
+	SecurityContext raw       `json:"securityContext"`
+
+	// Of sidecars and init containers.
+	RestartPolicy      raw  `json:"restartPolicy"`
+	ReadinessProbe     raw  `json:"readinessProbe"`
+	LivenessProbe      raw  `json:"livenessProbe"`
+	StartupProbe       raw  `json:"startupProbe"`
+	Lifecycle          raw  `json:"lifecycle"`
+	MirrorVolumeMounts bool `json:"mirrorVolumeMounts"`
+
+	Stdin         raw `json:"stdin" argo:"A task has no standard input; leave it out."`
+	StdinOnce     raw `json:"stdinOnce" argo:"A task has no standard input; leave it out."`
+	TTY           raw `json:"tty" argo:"A task has no terminal; leave it out."`
+	VolumeDevices raw `json:"volumeDevices" argo:"Use volumeMounts, or podSpecPatch."`
+	ResizePolicy  raw `json:"resizePolicy" argo:"Leave it out."`
+}
+
+type envVar struct {
+	Name      string `json:"name"`
+	Value     Text   `json:"value"`
+	ValueFrom raw    `json:"valueFrom"`
+}
+
+type resources struct {
+	Requests map[string]Text `json:"requests"`
+	Limits   map[string]Text `json:"limits"`
+	Claims   raw             `json:"claims" argo:"Write the claims in podSpecPatch."`
+}
+
+type suspend struct {
+	Duration Text `json:"duration"`
+}
+
+type httpTemplate struct {
+	Method           string       `json:"method"`
+	URL              string       `json:"url"`
+	Headers          []httpHeader `json:"headers"`
+	Body             string       `json:"body"`
+	TimeoutSeconds   *int64       `json:"timeoutSeconds"`
+	SuccessCondition string       `json:"successCondition"`
+	BodyFrom         raw          `json:"bodyFrom" argo:"Write the body as body."`
+	Insecure         raw          `json:"insecureSkipVerify" argo:"Leave it out: certificates are always checked."`
+}
+
+type httpHeader struct {
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	ValueFrom raw    `json:"valueFrom" argo:"Make the request in a task that reads the secret."`
+}
+
+type dagTemplate struct {
+	Target   string `json:"target"`
+	Tasks    []task `json:"tasks"`
+	FailFast *bool  `json:"failFast"`
+}
+
+// task is a task of a dag, or a step.
+type task struct {
+	Name         string           `json:"name"`
+	Template     string           `json:"template"`
+	TemplateRef  *templateRef     `json:"templateRef"`
+	Inline       *template        `json:"inline"`
+	Arguments    arguments        `json:"arguments"`
+	Dependencies []string         `json:"dependencies"`
+	Depends      string           `json:"depends"`
+	When         string           `json:"when"`
+	ContinueOn   *continueOn      `json:"continueOn"`
+	WithItems    []raw            `json:"withItems"`
+	WithParam    string           `json:"withParam"`
+	WithSequence *sequence        `json:"withSequence"`
+	OnExit       string           `json:"onExit"`
+	Hooks        map[string]*hook `json:"hooks"`
+}
+
+type continueOn struct {
+	Error  bool `json:"error"`
+	Failed bool `json:"failed"`
+}
+
+type sequence struct {
+	Count  *Text  `json:"count"`
+	Start  *Text  `json:"start"`
+	End    *Text  `json:"end"`
+	Format string `json:"format"`
+}
