@@ -40,6 +40,8 @@ func playRun(t *testing.T, seed uint64) {
 			s.settle(s.run.Halt(Root, true))
 		case step == pauseAt:
 			s.run.Pause(true)
+		case s.rng.IntN(15) == 0:
+			s.reopen()
 		default:
 			s.step()
 		}

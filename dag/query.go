@@ -17,8 +17,16 @@ func (r *Run) State(i int) State { return r.nodes[i].state }
 // Omitted reports whether node i was skipped because of what it depends on.
 func (r *Run) Omitted(i int) bool { return r.nodes[i].omitted }
 
-// Pending returns how many dependencies of node i are open.
-func (r *Run) Pending(i int) int { return r.nodes[i].pending }
+// Pending returns how many dependencies of node i are open. It means something as
+// long as the node has not begun.
+func (r *Run) Pending(i int) int {
+	switch n := &r.nodes[i]; n.state {
+	case Pending, Skipped, Cancelled:
+		return max(n.pending, 0)
+	case Ready, Queued, Running, Retrying, Succeeded, Failed:
+	}
+	return 0
+}
 
 // Count returns how many nodes are in s.
 func (r *Run) Count(s State) int { return r.counts[s] }

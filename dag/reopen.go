@@ -20,6 +20,11 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	}
 	for _, k := range again {
 		r.nodes[k].pending = r.open(k, s)
+		if node := r.planned(k); node != nil {
+			for _, d := range node.Dependents { // also those that had not ended yet
+				r.nodes[s.base+d].pending = r.open(s.base+d, s)
+			}
+		}
 	}
 	return again, true
 }

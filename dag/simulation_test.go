@@ -123,7 +123,9 @@ func (s *simulation) crash() {
 	}
 	s.run.Pause(before.paused)
 	for i := range before.nodes {
-		require.Equal(s.t, before.Pending(i), s.run.Pending(i))
+		if before.State(i) == Pending {
+			require.Equal(s.t, before.Pending(i), s.run.Pending(i))
+		}
 	}
 	for _, state := range []State{Pending, Ready, Queued, Running, Retrying, Succeeded, Failed, Skipped, Cancelled} {
 		require.Equal(s.t, before.Count(state), s.run.Count(state), state)
@@ -306,6 +308,25 @@ func (s *simulation) step() {
 	case Pending, Succeeded, Failed, Skipped, Cancelled:
 	}
 	s.settle(changed)
+}
+
+// reopen lets a node that did not succeed run again, when something can come of it.
+func (s *simulation) reopen() {
+	i := s.rng.IntN(s.run.Size())
+	state := s.run.State(i)
+	if !state.Ended() || state == Succeeded || s.done {
+		return
+	}
+	again, ok := s.run.Reopen(i)
+	if !ok {
+		return
+	}
+	require.Equal(s.t, i, again[0])
+	for _, k := range again {
+		require.Equal(s.t, Pending, s.run.State(k))
+		delete(s.stopped, k)
+	}
+	s.settle(again)
 }
 
 func (s *simulation) finish(i int) {
