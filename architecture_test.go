@@ -29,7 +29,7 @@ const services = "auth/... audit identity tenancy secret quota/... artifact/... 
 func table() []rule {
 	return []rule{
 		// 0: they know nothing of ours
-		{packages: "apperr migrations static proto/... sdk examples unixsocket masking protect channel/..."},
+		{packages: "apperr memo migrations static proto/... sdk examples unixsocket masking protect channel/..."},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -55,7 +55,7 @@ func table() []rule {
 		{packages: "workflow", may: "dag protect typeregistry expression auth audit db apperr"},
 		{packages: "argo", may: "workflow dag protect typeregistry expression apperr"},
 		// 4
-		{packages: "execution schedule metaflow", may: "apperr masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
+		{packages: "execution schedule metaflow", may: "apperr memo masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "auth apperr views/... static"},

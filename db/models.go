@@ -98,6 +98,17 @@ type Blob struct {
 	CreatedAt time.Time
 }
 
+type CachedResult struct {
+	ProjectID   uuid.UUID
+	Key         []byte
+	WorkflowID  uuid.UUID
+	Node        string
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Parts       json.RawMessage
+	ClaimedAt   time.Time
+}
+
 type CatalogueEntry struct {
 	ID          uuid.UUID
 	ProjectID   uuid.UUID
@@ -247,6 +258,9 @@ type Execution struct {
 	DriveRequestedAt  *time.Time
 	Reason            json.RawMessage
 	Traceparent       string
+	ResumeOf          *uuid.UUID
+	Resume            json.RawMessage
+	Cache             json.RawMessage
 }
 
 type ExecutionIdempotencyKey struct {
@@ -345,6 +359,10 @@ type Node struct {
 	Inputs              json.RawMessage
 	FirstChild          *int32
 	ChildCount          int32
+	OriginExecution     *uuid.UUID
+	OriginIndex         *int32
+	OriginUse           *string
+	Cache               json.RawMessage
 }
 
 type NodeCommand struct {
@@ -379,24 +397,6 @@ type OperatorDuration struct {
 	Operator   string
 	Durations  []int64
 	UpdatedAt  time.Time
-}
-
-type OperatorTemplate struct {
-	ID            uuid.UUID
-	TenantID      uuid.UUID
-	ProjectID     *uuid.UUID
-	Name          string
-	Version       string
-	Major         int64
-	Minor         int64
-	Patch         int64
-	Prerelease    string
-	Description   string
-	Document      json.RawMessage
-	ContentHash   []byte
-	CreatedBy     uuid.UUID
-	CreatedByName string
-	CreatedAt     time.Time
 }
 
 type PodEvent struct {

@@ -130,7 +130,7 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 }
 
 const findNode = `-- name: FindNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes WHERE execution_id = $1 AND name = $2 ORDER BY node_index DESC LIMIT 1
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes WHERE execution_id = $1 AND name = $2 ORDER BY node_index DESC LIMIT 1
 `
 
 // The latest node of a name: a retry of what it is in makes new ones.
@@ -166,6 +166,10 @@ func (q *Queries) FindNode(ctx context.Context, executionID uuid.UUID, name stri
 		&i.Inputs,
 		&i.FirstChild,
 		&i.ChildCount,
+		&i.OriginExecution,
+		&i.OriginIndex,
+		&i.OriginUse,
+		&i.Cache,
 	)
 	return i, err
 }
@@ -187,7 +191,7 @@ func (q *Queries) GetCheckpoint(ctx context.Context, executionID uuid.UUID, node
 }
 
 const getNode = `-- name: GetNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes WHERE execution_id = $1 AND node_index = $2
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes WHERE execution_id = $1 AND node_index = $2
 `
 
 func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (Node, error) {
@@ -222,6 +226,10 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 		&i.Inputs,
 		&i.FirstChild,
 		&i.ChildCount,
+		&i.OriginExecution,
+		&i.OriginIndex,
+		&i.OriginUse,
+		&i.Cache,
 	)
 	return i, err
 }
@@ -385,7 +393,7 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count FROM nodes n
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes n
 WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
     AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
     AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
@@ -468,6 +476,10 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 			&i.Inputs,
 			&i.FirstChild,
 			&i.ChildCount,
+			&i.OriginExecution,
+			&i.OriginIndex,
+			&i.OriginUse,
+			&i.Cache,
 		); err != nil {
 			return nil, err
 		}
@@ -484,7 +496,7 @@ SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priori
     n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
 FROM executions e
 CROSS JOIN LATERAL (
-    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq, x.parent_index, x.expansion, x.graph, x.operator_index, x.item_index, x.item, x.inputs, x.first_child, x.child_count FROM nodes x
+    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq, x.parent_index, x.expansion, x.graph, x.operator_index, x.item_index, x.item, x.inputs, x.first_child, x.child_count, x.origin_execution, x.origin_index, x.origin_use, x.cache FROM nodes x
     WHERE x.execution_id = e.id AND x.state = 'READY'
     ORDER BY x.node_index LIMIT $1
 ) n

@@ -200,7 +200,7 @@ SELECT r.execution_id, r.node_index, r.project_id, e.workflow_name, e.name AS ex
 FROM (
     SELECT h.execution_id, x.workflow_name, x.name, x.priority
     FROM (SELECT DISTINCT v.execution_id FROM reservations v WHERE v.project_id = ANY ($1::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL) h
-    CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
+    CROSS JOIN LATERAL (SELECT y.id, y.tenant_id, y.project_id, y.workflow_id, y.version_id, y.workflow_name, y.version, y.name, y.status, y.priority, y.inputs, y.outputs, y.error, y.submitted_by, y.submitted_by_name, y.relaunch_of, y.created_at, y.started_at, y.finished_at, y.cancel_requested_at, y.cancel_reason, y.total, y.pending, y.ready, y.queued, y.running, y.retrying, y.succeeded, y.failed, y.skipped, y.cancelled, y.levels, y.levels_done, y.event_seq, y.owner, y.owner_epoch, y.lease_until, y.wake_at, y.drive_requested_at, y.reason, y.traceparent, y.resume_of, y.resume, y.cache FROM executions y WHERE y.id = h.execution_id AND y.queued > 0 LIMIT 1) x
 ) e
 JOIN reservations r ON r.execution_id = e.execution_id AND r.node_index >= 0 AND r.deadline_at IS NULL
 CROSS JOIN LATERAL (

@@ -38,6 +38,7 @@ type batch struct {
 	stops    []int // attempts to stop after the commit
 	preempts []int // attempts that are to make room after the commit
 	waiters  []waiter
+	origins  []originRow // what nodes go on from
 }
 
 // waiter is a sender of a report that waits for it to be durable.

@@ -123,6 +123,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err := l.loadNodes(rows); err != nil {
 		return nil, err
 	}
+	if err := l.loadOrigins(ctx); err != nil {
+		return nil, err
+	}
 	if l.cancelled {
 		l.progress.Halt(dag.Root, true)
 	}

@@ -117,6 +117,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 			return fmt.Errorf("insert nodes: %w", err)
 		}
 	}
+	if err := l.writeOrigins(ctx, q); err != nil {
+		return err
+	}
 	if err := l.writeHours(ctx, q); err != nil {
 		return err
 	}

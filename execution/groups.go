@@ -62,6 +62,10 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 	l.nodes = append(l.nodes, nodes...)
 	n := l.move(i, dag.Running)
 	n.children = children{first, len(nodes)}
+	if err := l.goOn(ctx, i, first, now); err != nil {
+		l.broken = err // whoever drives next tries again
+		return
+	}
 	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("It became %d nodes.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
 }
 

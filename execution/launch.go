@@ -31,6 +31,9 @@ type LaunchRequest struct {
 	IdempotencyKey string
 	Name           string
 	RelaunchOf     *uuid.UUID
+	Cache          CacheUse
+
+	resume *resumption // nil: everything runs
 }
 
 const (
@@ -55,6 +58,12 @@ func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, cre
 	if err != nil {
 		return Execution{}, false, err
 	}
+	return s.launch(ctx, r, subject, version, inputs)
+}
+
+// launch writes an execution whose request and inputs were checked.
+func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e Execution, created bool, err error) {
+	ctx = auth.WithSubject(ctx, subject)
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Execution{}, false, fmt.Errorf("make execution id: %w", err)
@@ -139,6 +148,7 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
+	fields = append(fields, r.Cache.problems(v)...)
 	fields = append(fields, s.tooLarge(v, project)...)
 	return inputs, apperr.InvalidFields("The execution cannot be launched with these values.", fields)
 }
@@ -168,7 +178,10 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	if _, err := q.InsertNodes(ctx, rows); err != nil {
 		return fmt.Errorf("insert nodes: %w", err)
 	}
-	err = q.InsertFirstEvent(ctx, l.now, fmt.Sprintf("Launched by %s.", l.subject.Name), l.id)
+	if err := s.insertExtras(ctx, q, l); err != nil {
+		return err
+	}
+	err = q.InsertFirstEvent(ctx, l.now, l.begunBy(), l.id)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
 	}
@@ -196,7 +209,7 @@ func (l *launch) entry() audit.Entry {
 	return audit.Entry{
 		Action: "execution.launch", Kind: "execution", ID: l.id.String(), Name: l.version.Name + " " + l.version.Version,
 		TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
-		New: map[string]any{"workflow": l.version.Name, "version": l.version.Version, "name": l.request.Name, "priority": l.request.Priority, "relaunch_of": l.request.RelaunchOf},
+		New: map[string]any{"workflow": l.version.Name, "version": l.version.Version, "name": l.request.Name, "priority": l.request.Priority, "relaunch_of": l.request.RelaunchOf, "resume_of": l.request.resumeOf()},
 	}
 }
 
@@ -204,7 +217,7 @@ func (l *launch) entry() audit.Entry {
 // or counted before.
 func (l *launch) begins(i int) bool {
 	n := &l.version.Plan.Nodes[i]
-	return len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0
+	return l.request.resume == nil && len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0
 }
 
 // nodeRowsOf returns the nodes of a new execution: those that begin it READY.
@@ -228,7 +241,7 @@ func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool,
 	if l.request.IdempotencyKey == "" {
 		return true, nil
 	}
-	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", l.version.WorkflowID, l.request.Version, l.request.Priority, mustJSON(l.request.Inputs)))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s%s", l.version.WorkflowID, l.request.Version, l.request.Priority, mustJSON(l.request.Inputs), l.request.extras()))
 	row, err := q.ClaimIdempotencyKey(ctx, db.ClaimIdempotencyKeyParams{
 		ProjectID: l.subject.ProjectID, Key: l.request.IdempotencyKey, ExecutionID: l.id, RequestHash: hash[:], CreatedAt: l.now,
 	})

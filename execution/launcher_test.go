@@ -24,6 +24,8 @@ import (
 type processLauncher struct {
 	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
 
+	upload func(name string, content []byte) *flowforgev1.Output // nil: files are reported by the test
+
 	mu        sync.Mutex
 	running   map[string]*exec.Cmd
 	known     map[string]bool
@@ -157,9 +159,12 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	}
 	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		for _, o := range a.GetOutputs() {
-			if o.GetStdout() || o.GetPath() != "" {
+			switch value := bytes.TrimSpace(out.Bytes()); {
+			case o.GetStdout() || o.GetPath() != "":
 				finished.Outputs = append(finished.Outputs, textOutput(o, out.String())...)
-			} else if value := bytes.TrimSpace(out.Bytes()); len(value) > 0 {
+			case !o.GetInline() && p.upload != nil:
+				finished.Outputs = append(finished.Outputs, p.upload(o.GetName(), value))
+			case len(value) > 0:
 				finished.Outputs = append(finished.Outputs, &flowforgev1.Output{Name: o.GetName(), Content: &flowforgev1.Output_Value{Value: string(value)}})
 			}
 		}

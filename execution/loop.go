@@ -65,8 +65,10 @@ type loop struct {
 	withheld     map[int]struct{} // ready nodes that a breaker keeps back
 	freed        bool             // a breaker has closed, so those withheld ask again
 	fingerprints map[*workflow.Operator][32]byte
-	obeyed       int64 // the latest command that was taken up
-	paused       bool  // by somebody
+	obeyed       int64           // the latest command that was taken up
+	paused       bool            // by somebody
+	passes       *passage        // of a resumed execution, once something asked for it
+	rooms        map[string]Room // of operators, by a resume
 
 	locked   bool  // the execution holds its own locks
 	unlocked []int // nodes that wait for locks
@@ -102,6 +104,9 @@ type nodeState struct {
 	startedAt  *time.Time
 	finishedAt *time.Time
 	retryAt    *time.Time
+
+	origin  *origin             // nil: it goes on from nothing
+	changed map[string]struct{} // in a resumed execution, inputs of the graph that it became that have another value
 }
 
 // message is something that happened outside: the begin or the end of an

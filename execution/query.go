@@ -288,7 +288,7 @@ func fromRow(r db.Execution) Execution {
 			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running),
 			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
 		},
-		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, Traceparent: r.Traceparent,
+		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,
 	}
 }
 

@@ -189,6 +189,10 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 	for _, a := range attempts {
 		d.Attempts = append(d.Attempts, attemptFromRow(a))
 	}
+	d.Cache = decodeInto[CacheNote](node.Cache)
+	if d.Origin, err = s.originOf(ctx, node); err != nil {
+		return NodeDetail{}, err
+	}
 	switch {
 	case d.FansOut(op): // each of its items has inputs of its own
 	case len(node.Inputs) > 0:

@@ -175,6 +175,9 @@ func (l *loop) request(i int) fair.Request {
 	r.Key = fair.Key{Execution: l.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
 	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
+	if room, ok := l.rooms[op.Name]; ok {
+		r.Amount = room.apply(r.Amount)
+	}
 	r = l.ordered(r)
 	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*l.nodes[i].memory)
 	return r

@@ -149,6 +149,8 @@ type Execution struct {
 	LevelsDone          int
 	CurrentNodes        []string // some of the active ones; Get fills it
 	RelaunchOf          *uuid.UUID
+	ResumeOf            *uuid.UUID // the execution that it goes on from
+	ResumeFrom          string     // the node from which it does; "": the first failures
 	Traceparent         string     // W3C trace context of its launch; "" when it is not traced
 	EstimatedCompletion *time.Time // from earlier executions; Get and Launch fill it
 }
@@ -248,6 +250,8 @@ type NodeDetail struct {
 	Operator *workflow.Operator
 	Attempts []Attempt
 	Inputs   map[string]any
+	Origin   *Origin    // nil: it goes on from nothing
+	Cache    *CacheNote // nil: its operator has no cache, or it was not looked for yet
 }
 
 // Event is one entry of an execution's history; Seq counts up from 1.

@@ -120,6 +120,7 @@ type operatorJSON struct {
 	Workflow     string        `json:"workflow,omitempty"`
 	Approval     *approvalJSON `json:"approval,omitempty"`
 	MadeOf       string        `json:"made_of,omitempty"`
+	Cache        *cacheJSON    `json:"cache,omitempty"`
 }
 
 type resourcesJSON struct {
@@ -233,7 +234,7 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(),
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())

@@ -102,6 +102,7 @@ type Operator struct {
 	Graph        string    // set for TypeGraph alone
 	Workflow     string    // "name@version", for TypeWorkflow alone
 	Approval     *Approval // set for TypeApproval alone
+	Cache        *Cache    // nil: it runs whatever ran before
 
 	// Breaker withholds starts once attempts fail time and again; the zero rule never.
 	Breaker protect.BreakerRule

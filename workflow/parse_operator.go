@@ -84,10 +84,12 @@ func (p *parser) operator(v any, path string) Operator {
 	op.DependsOn = slices.Compact(op.DependsOn)
 	code, codePath := p.code(o)
 	op.Code = code
+	p.memo(o, &op)
 	p.operatorType(o, &op, codePath)
 	if op.Breaker.On() && op.Type != "" && !op.Type.Runs() {
 		o.add(o.at("breaker"), "An operator of type %s starts nothing that a breaker could withhold.", op.Type)
 	}
+	p.checkMemo(o, &op)
 	o.finish()
 	return op
 }

@@ -1,0 +1,41 @@
+-- name: ClaimResults :many
+-- Makes nodes the ones that work keys out, as far as no other does or has. Of every key
+-- it answers who does now, and how that node stands; fresh is a key that was free. The
+-- rows are locked until the transaction ends.
+WITH asked AS (
+    SELECT decode(t.a ->> 'k', 'hex') AS key, (t.a ->> 'i')::int AS i, t.a ->> 'node' AS node, t.a -> 'parts' AS parts
+    FROM jsonb_array_elements(@keys::jsonb) AS t(a)
+), claimed AS (
+    INSERT INTO cached_results AS c (project_id, key, workflow_id, node, execution_id, node_index, parts, claimed_at)
+    SELECT @project_id::uuid, a.key, @workflow_id::uuid, a.node, @execution_id::uuid, a.i, a.parts, @at::timestamptz
+    FROM asked a ORDER BY a.key
+    ON CONFLICT ON CONSTRAINT cached_results_pkey DO UPDATE SET key = EXCLUDED.key
+    RETURNING c.key, c.execution_id, c.node_index, c.claimed_at, (c.xmax = 0)::bool AS fresh
+)
+SELECT c.key, c.execution_id, c.node_index, c.claimed_at, c.fresh,
+    n.name, n.state, n.outputs, n.finished_at, e.status AS execution_status
+FROM claimed c
+LEFT JOIN nodes n ON n.execution_id = c.execution_id AND n.node_index = c.node_index
+LEFT JOIN executions e ON e.id = c.execution_id;
+
+-- name: TakeOverResults :exec
+-- Makes nodes the ones that work keys out, whoever did before.
+UPDATE cached_results c SET execution_id = @execution_id, node_index = t.i, node = t.node, parts = t.parts, claimed_at = @at::timestamptz, workflow_id = @workflow_id
+FROM jsonb_to_recordset(@keys::jsonb) AS t(k text, i int, node text, parts jsonb)
+WHERE c.project_id = @project_id AND c.key = decode(t.k, 'hex');
+
+-- name: LatestResults :many
+-- Of nodes of a workflow by name, what the latest result before was made of.
+SELECT t.node::text AS node, r.execution_id, r.parts, r.claimed_at
+FROM unnest(@nodes::text[]) AS t(node)
+CROSS JOIN LATERAL (
+    SELECT c.execution_id, c.parts, c.claimed_at FROM cached_results c
+    WHERE c.workflow_id = @workflow_id AND c.node = t.node AND c.claimed_at < @before::timestamptz
+    ORDER BY c.claimed_at DESC LIMIT 1
+) r;
+
+-- name: ArtifactHashes :many
+-- The bytes of artifacts, as far as their project still has them.
+SELECT a.id, a.sha256, a.media_type FROM artifacts a
+JOIN project_blobs b ON b.project_id = a.project_id AND b.sha256 = a.sha256
+WHERE a.id = ANY (@ids::uuid[]) AND a.project_id = @project_id;

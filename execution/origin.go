@@ -1,0 +1,71 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// OriginUse says how a node uses the node of an earlier execution that it goes on from.
+type OriginUse string
+
+// The uses.
+const (
+	OriginTaken  OriginUse = useTaken  // it has its result, by a resume
+	OriginCached OriginUse = useCached // it has its result, from the cache
+	OriginBefore OriginUse = useBefore // it ran again, with what that one had saved
+)
+
+// Origin is the node of an earlier execution that a node goes on from.
+type Origin struct {
+	Execution uuid.UUID
+	Node      string // its name; "" when it is not there any more
+	Use       OriginUse
+}
+
+// originOf says what a node goes on from; nil for nothing.
+func (s *Service) originOf(ctx context.Context, node db.Node) (*Origin, error) {
+	if node.OriginUse == nil {
+		return nil, nil //nolint:nilnil // nothing is an answer here
+	}
+	o := &Origin{Execution: *node.OriginExecution, Use: OriginUse(*node.OriginUse)}
+	rows, err := s.queries.NodeNames(ctx, o.Execution, []int32{*node.OriginIndex})
+	if err != nil {
+		return nil, fmt.Errorf("name the origin of a node: %w", err)
+	}
+	for _, r := range rows {
+		o.Node = r.Name
+	}
+	return o, nil
+}
+
+// maxResumes bounds how many resumes of an execution are listed.
+const maxResumes = 20
+
+// Resumes returns the latest executions that go on from one, newest first.
+func (s *Service) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ResumesOf(ctx, id, row.ProjectID, maxResumes)
+	if err != nil {
+		return nil, fmt.Errorf("list resumes of %s: %w", id, err)
+	}
+	list := make([]Execution, len(rows))
+	for i, r := range rows {
+		list[i] = Execution{ID: r.ID, ProjectID: row.ProjectID, Status: State(r.Status), CreatedAt: r.CreatedAt}
+	}
+	return list, nil
+}
+
+// resumedFrom is the node from which an execution goes on; "" for the first failures.
+func resumedFrom(r db.Execution) string {
+	if stored := decodeInto[resumed](r.Resume); stored != nil {
+		return stored.From
+	}
+	return ""
+}
