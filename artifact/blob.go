@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io"
 
@@ -70,19 +69,39 @@ func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then 
 		return err
 	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := s.claim(ctx, q, raw, blob); err != nil {
+			return err
+		}
 		fresh, err := q.ReferBlobs(ctx, project, s.now(), [][]byte{raw}, []int64{blob.Size})
 		if err != nil {
 			return err
 		}
+		if _, err := q.TouchProjectBlobs(ctx, s.now(), project, [][]byte{raw}); err != nil {
+			return err
+		}
 		return then(q, fresh)
 	})
-	if apperr.Is(err, apperr.Quota) {
+	if apperr.Is(err, apperr.Quota) || apperr.Is(err, apperr.Unavailable) {
 		return err
 	}
 	if err != nil {
 		return fmt.Errorf("keep blob %s for project %s: %w", blob.SHA256, project, err)
 	}
 	return nil
+}
+
+// claim keeps sweeps from the bytes of blob until the transaction of q ends, and
+// makes sure that none took them: what was found in the store a moment ago may have
+// been on its way out.
+func (s *Service) claim(ctx context.Context, q *db.Queries, raw []byte, blob Blob) error {
+	if err := q.ClaimBlob(ctx, raw, blob.Size, s.now()); err != nil {
+		return err
+	}
+	_, err := s.store.Stat(ctx, blob.SHA256)
+	if apperr.Is(err, apperr.NotFound) {
+		return apperr.Wrap(apperr.Unavailable, err, "The bytes were being removed as they came. Send them again.")
+	}
+	return err
 }
 
 // Blob returns the size of bytes that project has, or apperr.NotFound. Of a
@@ -155,14 +174,15 @@ func (s *Service) blobOf(ctx context.Context, project uuid.UUID, hash string) (B
 	if err != nil {
 		return Blob{}, err
 	}
-	rows, err := db.New(s.pool).ProjectBlobs(ctx, project, [][]byte{raw})
+	found, err := db.New(s.pool).AskBlobs(ctx, project, [][]byte{raw}, s.now())
 	if err != nil {
-		return Blob{}, fmt.Errorf("blob %s of project %s: %w", hash, project, err)
+		return Blob{}, fmt.Errorf("blob %s: %w", hash, err)
 	}
-	if len(rows) == 0 {
+	size, ok := found[string(raw)]
+	if !ok {
 		return Blob{}, noBlob(hash)
 	}
-	return Blob{SHA256: hash, Size: rows[0].Size}, nil
+	return Blob{SHA256: hash, Size: size}, nil
 }
 
 // filesOf reads the hashes of the files of a folder.
@@ -193,16 +213,12 @@ func (s *Service) hasAll(ctx context.Context, project uuid.UUID, hashes []string
 		}
 		raw[i] = b
 	}
-	rows, err := db.New(s.pool).ProjectBlobs(ctx, project, raw)
+	found, err := db.New(s.pool).AskBlobs(ctx, project, raw, s.now())
 	if err != nil {
-		return fmt.Errorf("blobs of project %s: %w", project, err)
+		return err
 	}
-	known := make(map[string]bool, len(rows))
-	for _, r := range rows {
-		known[hex.EncodeToString(r.Sha256)] = true
-	}
-	for _, h := range hashes {
-		if !known[h] {
+	for i, h := range hashes {
+		if _, ok := found[string(raw[i])]; !ok {
 			return noBlob(h)
 		}
 	}

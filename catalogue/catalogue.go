@@ -142,9 +142,9 @@ func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRe
 	}
 	raw, err := hex.DecodeString(blob.SHA256)
 	if err == nil {
-		var known []db.ProjectBlobsRow
-		if known, err = db.New(s.pool).ProjectBlobs(ctx, project, [][]byte{raw}); err != nil {
-			return fmt.Errorf("blob %s of project %s: %w", blob.SHA256, project, err)
+		var known map[string]int64
+		if known, err = db.New(s.pool).AskBlobs(ctx, project, [][]byte{raw}, s.now()); err != nil {
+			return fmt.Errorf("blob %s: %w", blob.SHA256, err)
 		}
 		if len(known) > 0 {
 			return nil

@@ -205,36 +205,6 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 	return items, nil
 }
 
-const projectBlobs = `-- name: ProjectBlobs :many
-SELECT sha256, size FROM project_blobs WHERE project_id = $1 AND sha256 = ANY ($2::bytea[])
-`
-
-type ProjectBlobsRow struct {
-	Sha256 []byte
-	Size   int64
-}
-
-// Which of the hashes the project refers to.
-func (q *Queries) ProjectBlobs(ctx context.Context, projectID uuid.UUID, sha256s [][]byte) ([]ProjectBlobsRow, error) {
-	rows, err := q.db.Query(ctx, projectBlobs, projectID, sha256s)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ProjectBlobsRow
-	for rows.Next() {
-		var i ProjectBlobsRow
-		if err := rows.Scan(&i.Sha256, &i.Size); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const referBlobs = `-- name: ReferBlobs :one
 WITH fresh AS (
     INSERT INTO project_blobs (project_id, sha256, size, created_at)

@@ -46,6 +46,11 @@ type Artifact struct {
 	CreatedAt    time.Time
 }
 
+type ArtifactUse struct {
+	ArtifactID  uuid.UUID
+	ExecutionID uuid.UUID
+}
+
 type Attempt struct {
 	ExecutionID  uuid.UUID
 	NodeIndex    int32
@@ -96,6 +101,8 @@ type Blob struct {
 	Size      int64
 	MediaType string
 	CreatedAt time.Time
+	ClaimedAt time.Time
+	Folder    *bool
 }
 
 type CachedResult struct {
@@ -261,6 +268,10 @@ type Execution struct {
 	ResumeOf          *uuid.UUID
 	Resume            json.RawMessage
 	Cache             json.RawMessage
+	ExpiresAt         *time.Time
+	KeptAt            *time.Time
+	KeptBy            string
+	RemovalBeganAt    *time.Time
 }
 
 type ExecutionIdempotencyKey struct {
@@ -269,6 +280,11 @@ type ExecutionIdempotencyKey struct {
 	ExecutionID uuid.UUID
 	RequestHash []byte
 	CreatedAt   time.Time
+}
+
+type FolderFile struct {
+	Manifest []byte
+	File     []byte
 }
 
 type GangMember struct {
@@ -399,6 +415,24 @@ type OperatorDuration struct {
 	UpdatedAt  time.Time
 }
 
+type OperatorTemplate struct {
+	ID            uuid.UUID
+	TenantID      uuid.UUID
+	ProjectID     *uuid.UUID
+	Name          string
+	Version       string
+	Major         int64
+	Minor         int64
+	Patch         int64
+	Prerelease    string
+	Description   string
+	Document      json.RawMessage
+	ContentHash   []byte
+	CreatedBy     uuid.UUID
+	CreatedByName string
+	CreatedAt     time.Time
+}
+
 type PodEvent struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
@@ -416,6 +450,7 @@ type ProjectBlob struct {
 	Sha256    []byte
 	Size      int64
 	CreatedAt time.Time
+	UsedAt    time.Time
 }
 
 type Quota struct {
@@ -571,6 +606,22 @@ type Session struct {
 	CreatedAt  time.Time
 	SeenAt     time.Time
 	ExpiresAt  time.Time
+}
+
+type Sweep struct {
+	ID           uuid.UUID
+	BeganAt      time.Time
+	EndedAt      *time.Time
+	DryRun       bool
+	Executions   int64
+	Artifacts    int64
+	ProjectBlobs int64
+	ProjectBytes int64
+	Blobs        int64
+	Bytes        int64
+	Partitions   int64
+	StraysSeenAt *time.Time
+	Error        string
 }
 
 type TenancyNode struct {

@@ -157,3 +157,20 @@ func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 	}
 	return nil
 }
+
+// FreeStorage counts bytes that project keeps no more, in the transaction of q that
+// lets them go.
+func (s *Service) FreeStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error {
+	if bytes <= 0 {
+		return nil
+	}
+	l, err := s.lock(ctx, q, project)
+	if err != nil {
+		return err
+	}
+	if err := l.add(ctx, nil, -bytes); err != nil {
+		return err
+	}
+	s.noteStorage(l, -bytes)
+	return nil
+}

@@ -30,10 +30,6 @@ WITH fresh AS (
 )
 SELECT coalesce(sum(size), 0)::bigint AS bytes FROM fresh;
 
--- name: ProjectBlobs :many
--- Which of the hashes the project refers to.
-SELECT sha256, size FROM project_blobs WHERE project_id = @project_id AND sha256 = ANY (@sha256s::bytea[]);
-
 -- name: ListArtifacts :many
 SELECT * FROM artifacts
 WHERE project_id = @project_id

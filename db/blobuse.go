@@ -1,0 +1,48 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// TouchEvery is how old the note that somebody asked for a blob may become before it
+// is written anew. What relies on the note leaves that much room.
+const TouchEvery = 10 * time.Minute
+
+// AskBlobs returns which of the hashes project has, with their sizes, and notes that
+// somebody asked: until a sweep's grace is over nothing takes them away, so that
+// whoever asks may name them in what it writes next.
+func (q *Queries) AskBlobs(ctx context.Context, project uuid.UUID, hashes [][]byte, now time.Time) (map[string]int64, error) {
+	rows, err := q.ProjectBlobs(ctx, project, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("blobs of project %s: %w", project, err)
+	}
+	found := make(map[string]int64, len(rows))
+	var stale [][]byte
+	for _, r := range rows {
+		found[string(r.Sha256)] = r.Size
+		if now.Sub(r.UsedAt) > TouchEvery {
+			stale = append(stale, r.Sha256)
+		}
+	}
+	if len(stale) == 0 {
+		return found, nil
+	}
+	there, err := q.TouchProjectBlobs(ctx, now, project, stale)
+	if err != nil {
+		return nil, fmt.Errorf("touch blobs of project %s: %w", project, err)
+	}
+	kept := make(map[string]bool, len(there))
+	for _, raw := range there {
+		kept[string(raw)] = true
+	}
+	for _, raw := range stale {
+		if !kept[string(raw)] { // a sweep was faster
+			delete(found, string(raw))
+		}
+	}
+	return found, nil
+}
