@@ -38,6 +38,7 @@ type definitionJSON struct {
 	MaxRunning int        `json:"max_running,omitempty"`
 
 	RetryBudget *retryBudgetJSON `json:"retry_budget,omitempty"`
+	TTL         *ttlJSON         `json:"ttl,omitempty"`
 }
 
 type retryBudgetJSON struct {
@@ -181,6 +182,7 @@ func (d *Definition) MarshalJSON() ([]byte, error) {
 		Name: d.Name, Version: d.Version, OwnerTeam: d.OwnerTeam, Description: d.Description, Tags: d.Tags,
 		Metadata: d.Metadata, Inputs: d.Inputs, Outputs: main.Outputs, Operators: main.Operators, OnExit: main.OnExit,
 		Parallelism: d.Parallelism, MaxDepth: d.MaxDepth, Locks: wireLocks(d.Locks), MaxRunning: d.MaxRunning,
+		TTL: d.TTL.wire(),
 	}
 	if d.Timeout > 0 {
 		out.Timeout = writeDuration(d.Timeout)

@@ -41,6 +41,8 @@ type Definition struct {
 	MaxDepth    int                // of graphs in graphs; 0: DefaultDepth
 	RetryBudget protect.WindowRule // of all executions of the workflow together; the zero rule is no limit
 
+	TTL TTL // how long an ended execution is kept
+
 	// Constants are tags that stand for the same text in every operator (see Tags).
 	Constants map[string]string
 	document  json.RawMessage // the canonical form, when it is not the native one

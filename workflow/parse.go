@@ -87,7 +87,7 @@ func (p *parser) definition(tree any) *Definition {
 	main := p.graph(o)
 	d.Inputs, d.Outputs, d.Operators, d.Parallelism = main.Inputs, main.Outputs, main.Operators, main.Parallelism
 	d.Graphs = p.graphs(o)
-	d.RetryBudget = p.retryBudget(o)
+	d.RetryBudget, d.TTL = p.retryBudget(o), p.ttl(o)
 	d.Timeout, d.MaxDepth = o.duration(0, "timeout"), o.whole(0, 0, maxDepthOfGraphs, "max_depth")
 	d.Locks, d.MaxRunning = p.locks(o), o.whole(0, 0, maxPermits, "max_running")
 	o.finish()

@@ -1,0 +1,84 @@
+package workflow
+
+import "time"
+
+// TTL says how long an execution is kept after its end; nil fields say nothing.
+type TTL struct {
+	Completion *time.Duration // however it ended
+	Success    *time.Duration
+	Failure    *time.Duration // a cancelled execution counts as a failed one
+}
+
+// maxTTL is ten years: longer is for ever, and that is said by giving no time.
+const maxTTL = 3660 * 24 * time.Hour
+
+// After returns how long an execution that ended so is kept; false: t does not say.
+// What is said of the way it ended goes before what is said of every end.
+func (t TTL) After(succeeded bool) (time.Duration, bool) {
+	d := t.Failure
+	if succeeded {
+		d = t.Success
+	}
+	if d == nil {
+		d = t.Completion
+	}
+	if d == nil {
+		return 0, false
+	}
+	return *d, true
+}
+
+// ttl reads a time span for every end, or a mapping.
+func (p *parser) ttl(parent *object) TTL {
+	v, at, _ := parent.get("ttl")
+	switch v.(type) {
+	case nil:
+		return TTL{}
+	case map[string]any:
+	default:
+		return TTL{Completion: p.lifetime(v, at)}
+	}
+	o := p.object(v, at)
+	defer o.finish()
+	read := func(name string) *time.Duration {
+		v, at, given := o.get(name)
+		if !given || v == nil {
+			return nil
+		}
+		return p.lifetime(v, at)
+	}
+	return TTL{Completion: read("after_completion"), Success: read("after_success"), Failure: read("after_failure")}
+}
+
+func (p *parser) lifetime(v any, at string) *time.Duration {
+	d, ok := parseDuration(v)
+	switch {
+	case !ok:
+		p.add(at, "This has to be a time span such as 12h or 30d.")
+	case d < 0 || d > maxTTL:
+		p.add(at, "This has to be between 0 and 3660 days.")
+	default:
+		return &d
+	}
+	return nil
+}
+
+// ttlJSON is the canonical form of a TTL.
+type ttlJSON struct {
+	Completion string `json:"after_completion,omitempty"`
+	Success    string `json:"after_success,omitempty"`
+	Failure    string `json:"after_failure,omitempty"`
+}
+
+func (t TTL) wire() *ttlJSON {
+	if t == (TTL{}) {
+		return nil
+	}
+	write := func(d *time.Duration) string {
+		if d == nil {
+			return ""
+		}
+		return writeDuration(*d)
+	}
+	return &ttlJSON{write(t.Completion), write(t.Success), write(t.Failure)}
+}
