@@ -126,7 +126,7 @@ func (t *translator) checkName(name string, in scope, at string) {
 	case "workflow":
 		t.checkWorkflow(name, rest, at)
 	case "outputs":
-		t.refuse(!in.leaf || !t.hasOutputPath(in.own, name), at, "There is no %s here.", name)
+		t.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
 	case "pod", "node", "retries", "lastRetry":
 		t.refuse(!in.leaf, at, "%s is known in a container or script alone.", name)
 	default:
@@ -199,20 +199,11 @@ func (t *translator) checkOutput(s *source, field, at string) {
 	}
 }
 
-// hasOutputPath reports whether name, outputs.parameters.<name>.path or the like, is
-// not an output that the template writes.
-func (t *translator) hasOutputPath(s *source, name string) bool {
-	for _, p := range s.Outputs.Parameters {
-		if name == "outputs.parameters."+p.Name+".path" {
-			return false
-		}
-	}
-	for _, a := range s.Outputs.Artifacts {
-		if name == "outputs.artifacts."+a.Name+".path" {
-			return false
-		}
-	}
-	return true
+// hasOutputPath reports whether name is outputs.parameters.<name>.path or the like of
+// an output that the template writes.
+func hasOutputPath(s *source, name string) bool {
+	return slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return name == "outputs.parameters."+p.Name+".path" }) ||
+		slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return name == "outputs.artifacts."+a.Name+".path" })
 }
 
 var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)

@@ -72,7 +72,7 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 		t.add("apiVersion", "This has to be %sv1alpha1.", group)
 		return
 	}
-	t.text, _ = t.types.Parse("String(min_length=0)")
+	t.text, _ = t.types.Parse("Text(min_length=0)")
 	t.file, _ = t.types.Parse(string(typeregistry.KindFile))
 	rawSpec := t.doc.Spec
 	if t.doc.Kind == kindCron {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db/dbtest"
@@ -119,7 +120,7 @@ func (b *testBundle) start() {
 func (b *testBundle) register(doc string) workflow.Version {
 	b.t.Helper()
 	v, _, err := b.workflows.Register(b.ctx, []byte(doc))
-	require.NoError(b.t, err, "%v", err)
+	require.NoError(b.t, err, "%v %v", err, apperr.FieldsOf(err))
 	return v
 }
 

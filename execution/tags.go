@@ -31,6 +31,7 @@ type place struct {
 	inputs map[string]any // of the graph, or with own those of the node itself
 	own    bool           // the tags are in the node's own texts, which its attempt reads
 	tags   *workflow.Tags
+	nested bool  // what a name stands for is being replaced
 	broken error // outputs could not be read
 }
 
@@ -141,7 +142,7 @@ func textOf(v any) string {
 func (p *place) find(name string) (any, bool) {
 	if p.tags != nil {
 		if v, ok := p.tags.Names[name]; ok {
-			return v, true
+			return p.inside(v), true
 		}
 	}
 	if v, ok := p.loop.version.Definition.Constants[name]; ok {
@@ -165,6 +166,19 @@ func (p *place) find(name string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// inside replaces the tags in what a name stands for, such as a path of its own.
+func (p *place) inside(text string) string {
+	if p.nested || !strings.Contains(text, "{{") {
+		return text
+	}
+	p.nested = true
+	defer func() { p.nested = false }()
+	if v, err := p.text(text, false); err == nil {
+		return v
+	}
+	return text
 }
 
 func (p *place) itemTag(field string) (any, bool) {

@@ -1,0 +1,51 @@
+package execution_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// argoDocument is the document of a case, with the workers that it names.
+func argoDocument(c argoCase, number int, dir string) string {
+	spec := strings.ReplaceAll(c.spec, "$DIR", dir) + argoWorkers
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: case-%d-, labels: {team: blue}}\nspec:%s", number, strings.ReplaceAll(spec, "\n", "\n  "))
+}
+
+// in is the bundle for a test inside of the one that made it.
+func (b *testBundle) in(t testing.TB) *testBundle {
+	inner := *b
+	inner.t = t
+	return &inner
+}
+
+func TestArgoConformance(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	for i, c := range argoCases() {
+		t.Run(c.feature, func(t *testing.T) {
+			b := b.in(t)
+			folder, err := os.MkdirTemp("", "argo") // its name stands in documents
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = os.RemoveAll(folder) })
+			id := b.launch(argoDocument(c, i, folder), nil)
+			e := b.finish(id)
+			require.Equal(t, c.status, e.Status, "%+v", e.Error)
+			for name, state := range c.states {
+				n := b.node(id, name)
+				require.Equal(t, state, n.State, "%s: %+v %+v", name, n.Error, n.Reason)
+			}
+			for place, want := range c.outputs {
+				at := strings.LastIndex(place, "/")
+				n := b.node(id, place[:at])
+				require.Equal(t, want, n.Outputs[place[at+1:]], "%s: %s %+v", place, n.State, n.Error)
+			}
+			if c.result != nil {
+				require.Equal(t, c.result, e.Outputs)
+			}
+		})
+	}
+}
