@@ -69,6 +69,10 @@ type attempt struct {
 	stdout    captured                       // when an output is made of it
 	links     []string                       // at absolute paths, made for the attempt
 	leave     func()                         // gives its absolute paths back; nil: it holds none
+	placed    []*flowforgev1.PlacedInput     // how its inputs came
+	lent      []lent                         // what of them others share
+	held      []func()                       // give back what it has in memory
+	memory    []*flowforgev1.SpooledBlob     // files of its outputs that go through memory
 	over      atomic.Bool                    // the command has ended, or never ran
 	ended     atomic.Bool                    // nothing runs any more
 	refusals  int                            // of its token, in a row; the courier's
@@ -200,11 +204,17 @@ func (a *attempt) run() {
 	a.begin = time.Now()
 	e := a.work()
 	a.over.Store(true)
+	if sentence := a.damaged(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+		e.outcome, e.class, e.message = flowforgev1.Outcome_OUTCOME_FAILED, classError, sentence
+	} else if sentence != "" {
+		a.system(levelError, sentence)
+	}
 	e = a.gang.settle(a, e)
 	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED && a.gang.reports() {
 		a.collect(&e)
 	}
 	a.leavePaths()
+	a.leaveMemory()
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
@@ -234,7 +244,7 @@ func (a *attempt) begun(pid int) {
 	a.s.courier.update(a.box, func() {
 		a.box.startedDue = a.begin.Add(startedHold)
 		a.box.started = &flowforgev1.Started{
-			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, //nolint:gosec // the kernel's ids fit
+			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, //nolint:gosec // the kernel's ids fit
 		}
 	})
 }
@@ -298,6 +308,7 @@ func (a *attempt) collect(e *ending) {
 	}
 	e.found = collection{
 		outputs: append(elsewhere.outputs, found.outputs...), blobs: append(elsewhere.blobs, found.blobs...), notes: append(elsewhere.notes, found.notes...),
+		memory: append(elsewhere.memory, found.memory...),
 	}
 }
 
@@ -313,6 +324,7 @@ func (a *attempt) conclude(e ending) {
 		CpuSeconds:   e.status.cpu.Seconds(),
 		PeakRssBytes: max(e.status.peakRSS, a.peakRSS.Load()),
 		Class:        e.class,
+		Inputs:       a.placed,
 	}
 	a.maskResult(finished)
 	a.mu.Lock()
@@ -323,6 +335,7 @@ func (a *attempt) conclude(e ending) {
 		},
 		Blobs: e.found.blobs,
 	}
+	a.memory = e.found.memory
 	if a.killTimer != nil {
 		a.killTimer.Stop()
 	}

@@ -12,9 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowforge/flowforge/channel"
+	"github.com/flowforge/flowforge/channel/codec"
+	"github.com/flowforge/flowforge/channel/mark"
 )
 
 const (
@@ -28,13 +33,14 @@ const (
 type blobCache struct {
 	dir    string
 	server *server
+	links  bool // read-only files stop this process, so that attempts may have links to them
 
 	mu       sync.Mutex
 	fetching map[string]chan struct{} // closed when the fetch has ended
 }
 
 func newBlobCache(dir string, s *server) *blobCache {
-	return &blobCache{dir: dir, server: s, fetching: make(map[string]chan struct{})}
+	return &blobCache{dir: dir, server: s, links: os.Geteuid() != 0, fetching: make(map[string]chan struct{})}
 }
 
 func (c *blobCache) path(sha string) string { return filepath.Join(c.dir, sha[:2], sha) }
@@ -55,15 +61,22 @@ func validSHA(sha string) bool {
 // fetch returns the path of the blob in the cache, after getting it from the
 // server when it is not there. The file is never to be written.
 func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error) {
+	return c.fetchPacked(ctx, token, sha, channel.None, &travelled{})
+}
+
+// fetchPacked is fetch that asks for packed bytes, and notes what came.
+func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing channel.Compression, came *travelled) (string, error) {
 	if !validSHA(sha) {
 		return "", fmt.Errorf("%q is not a SHA-256 in hex", sha)
 	}
 	path := c.path(sha)
 	for {
-		if _, err := os.Stat(path); err == nil {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now)
-			return path, nil
+		if info, err := os.Stat(path); err == nil {
+			if right(path, sha, info.Size()) == nil {
+				_ = os.Chtimes(path, time.Now(), info.ModTime()) // the mark is of the latter
+				return path, nil
+			}
+			_ = os.Remove(path)
 		}
 		c.mu.Lock()
 		other, busy := c.fetching[sha]
@@ -72,7 +85,7 @@ func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error
 		}
 		c.mu.Unlock()
 		if !busy {
-			err := c.server.persistently(ctx, nil, func() error { return c.download(ctx, token, sha, path) })
+			err := c.server.persistently(ctx, nil, func() error { return c.download(ctx, token, sha, path, packing, came) })
 			c.mu.Lock()
 			close(c.fetching[sha])
 			delete(c.fetching, sha)
@@ -87,8 +100,8 @@ func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error
 	}
 }
 
-func (c *blobCache) download(ctx context.Context, token, sha, path string) error {
-	resp, err := c.server.getBlob(ctx, sha, token)
+func (c *blobCache) download(ctx context.Context, token, sha, path string, packing channel.Compression, came *travelled) error {
+	resp, err := c.server.getBlob(ctx, sha, token, packing)
 	if err != nil {
 		return err
 	}
@@ -102,65 +115,35 @@ func (c *blobCache) download(ctx context.Context, token, sha, path string) error
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
+	*came = travelled{packed: channel.Compression(resp.Header.Get("Content-Encoding"))}
+	plain, err := codec.NewReader(&counted{resp.Body, &came.bytes}, came.packed)
+	if err != nil {
+		return &refusedError{message: err.Error()}
+	}
+	defer plain.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(file, hash), resp.Body); err != nil {
+	if came.written, err = io.Copy(io.MultiWriter(file, hash), plain); err != nil {
 		return fmt.Errorf("fetch blob %.12s: %w", sha, err)
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != sha {
 		return fmt.Errorf("fetch blob %.12s: its content has another hash", sha)
 	}
-	if err := file.Chmod(0o444); err != nil {
+	if err := mark.Set(file); err != nil {
 		return &refusedError{message: err.Error()}
 	}
 	return os.Rename(file.Name(), path)
 }
 
-// place puts the blob at to as a file of its own: writing to it never changes
-// the cache. Large files share their bytes where the file system can, or by a
-// read-only link where permissions hold (they do not for root).
-func (c *blobCache) place(ctx context.Context, token, sha, to string, mode fs.FileMode) error {
-	from, err := c.fetch(ctx, token, sha)
-	if err != nil {
-		return err
-	}
-	return placeFile(from, to, mode)
+// counted adds what is read to n.
+type counted struct {
+	r io.Reader
+	n *int64
 }
 
-func placeFile(from, to string, mode fs.FileMode) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
-	large := info.Size() >= linkAtLeast
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600)
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	if large && unix.IoctlFileClone(int(target.Fd()), int(source.Fd())) == nil {
-		return nil
-	}
-	if large && os.Geteuid() != 0 && mode.Perm()&0o111 == 0 {
-		if err := os.Remove(to); err != nil {
-			return err
-		}
-		if err := os.Link(from, to); err == nil {
-			return nil
-		}
-		if target, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600); err != nil {
-			return err
-		}
-		defer target.Close()
-	}
-	if _, err := io.Copy(target, source); err != nil {
-		return err
-	}
-	return target.Close()
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	*c.n += int64(n)
+	return n, err
 }
 
 // copyFile makes to a file of its own with the bytes of from.
@@ -184,6 +167,14 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return target.Close()
 }
 
+// accessed is when a file of the cache was used last.
+func accessed(info fs.FileInfo) time.Time {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(stat.Atim.Unix())
+	}
+	return info.ModTime()
+}
+
 // prune deletes what has not been used for long, and the least used above the
 // size limit.
 func (c *blobCache) prune(now time.Time) {
@@ -199,7 +190,7 @@ func (c *blobCache) prune(now time.Time) {
 			return nil //nolint:nilerr // what cannot be read is not pruned
 		}
 		if info, err := entry.Info(); err == nil {
-			blobs = append(blobs, blob{path, info.Size(), info.ModTime()})
+			blobs = append(blobs, blob{path, info.Size(), accessed(info)})
 			total += info.Size()
 		}
 		return nil

@@ -30,6 +30,7 @@ func (a *attempt) deliver() {
 		a.persist()
 		return // the runner goes down; the next one delivers
 	}
+	a.keepInMemory()
 	a.mu.Lock()
 	var finished *flowforgev1.Finished
 	if a.result != nil {
@@ -79,7 +80,10 @@ func (a *attempt) uploadAll() bool {
 			continue
 		}
 		sent[blob.Sha256] = true
-		err := a.s.server.upload(a.ctx, a.box.token, blob.Sha256, blob.Path, blob.Size, a.persist)
+		err := a.s.server.upload(a.ctx, a.box.token, outgoing{
+			sha: blob.Sha256, path: blob.Path, size: blob.Size,
+			handover: handoverPath(a.spec.StoreDir, a.spec.TaskId, blob.Sha256, blob.Size),
+		}, a.persist)
 		if err == nil {
 			continue
 		}

@@ -35,28 +35,19 @@ type manifestEntry struct {
 	Mode   fs.FileMode `json:"mode"` // permission bits
 }
 
-// placeDirectory makes the folder to of the manifest with hash sha.
-func (c *blobCache) placeDirectory(ctx context.Context, token, sha, to string) error {
-	m, err := c.manifest(ctx, token, sha)
-	if err != nil {
-		return err
-	}
-	return c.placeEntries(ctx, token, sha, to, m, c.place)
-}
-
-// restoreDirectory is placeDirectory for a folder that goes on being written: no
-// file shares its bytes with the cache.
+// restoreDirectory makes the folder to of the manifest with hash sha, which goes on
+// being written: no file shares its bytes with the cache.
 func (c *blobCache) restoreDirectory(ctx context.Context, token, sha, to string) (manifest, error) {
 	m, err := c.manifest(ctx, token, sha)
 	if err != nil {
 		return m, err
 	}
-	return m, c.placeEntries(ctx, token, sha, to, m, func(ctx context.Context, token, sha, to string, mode fs.FileMode) error {
-		from, err := c.fetch(ctx, token, sha)
+	return m, c.placeEntries(sha, to, m, func(e manifestEntry, to string) error {
+		from, err := c.fetch(ctx, token, e.SHA256)
 		if err != nil {
 			return err
 		}
-		return copyFile(from, to, mode)
+		return copyFile(from, to, e.Mode.Perm())
 	})
 }
 
@@ -76,7 +67,8 @@ func (c *blobCache) manifest(ctx context.Context, token, sha string) (m manifest
 	return m, nil
 }
 
-func (c *blobCache) placeEntries(ctx context.Context, token, sha, to string, m manifest, place func(ctx context.Context, token, sha, to string, mode fs.FileMode) error) error {
+// placeEntries makes the folder to with the files of a manifest, each by place.
+func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manifestEntry, to string) error) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -89,7 +81,7 @@ func (c *blobCache) placeEntries(ctx context.Context, token, sha, to string, m m
 		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return err
 		}
-		if err := place(ctx, token, e.SHA256, target, e.Mode.Perm()); err != nil {
+		if err := place(e, target); err != nil {
 			return fmt.Errorf("file %s: %w", e.Path, err)
 		}
 	}

@@ -340,6 +340,7 @@ func blobFrom(spec *flowforgev1.OutputSpec, path, stage string, found *collectio
 	}
 	found.outputs = append(found.outputs, c.found.outputs...)
 	found.blobs = append(found.blobs, c.found.blobs...)
+	found.memory = append(found.memory, c.found.memory...)
 	found.notes = append(found.notes, c.found.notes...)
 	return nil
 }

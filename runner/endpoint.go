@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type server struct {
 	// through says that files go through the server: it has said so, or it is on
 	// this machine.
 	through atomic.Bool
+	local   bool        // the server is on this machine, where packing does not pay
+	plain   atomic.Bool // the server does not unpack
 	tasks   flowforgev1connect.TaskServiceClient
 }
 
@@ -45,6 +48,7 @@ func (e Endpoint) connect() *server {
 	}
 	if e.Socket != "" {
 		s.base, s.http = "http://flowforge", unixsocket.Client(e.Socket)
+		s.local = true
 		s.through.Store(true)
 	}
 	// An answer that points to the store is followed without the attempt's token.
@@ -106,17 +110,29 @@ func tokenRefused(err error) bool {
 // blobURL is where the blob with the hex hash sha is.
 func (s *server) blobURL(sha string) string { return s.base + "/api/v1/task/blobs/" + sha }
 
+// requestBody is what goes with a request for a blob, and how the answer may come.
+type requestBody struct {
+	io.Reader        // nil: nothing
+	size      int64  // -1: not known
+	coding    string // of the bytes; "": none
+	accept    string // coding of the answer; "": none
+}
+
 // blobRequest sends one request for a blob and returns an answer of status 2xx,
 // or one that says where the store has it.
-func (s *server) blobRequest(ctx context.Context, method, sha, token string, body io.Reader, size int64) (resp *http.Response, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.blobURL(sha), body)
+func (s *server) blobRequest(ctx context.Context, method, sha, token string, body requestBody) (resp *http.Response, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.blobURL(sha), body.Reader)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	if body != nil {
-		req.ContentLength = size
+	req.Header.Set("Accept-Encoding", cmp.Or(body.accept, "identity"))
+	if body.Reader != nil {
+		req.ContentLength = body.size
 		req.Header.Set("Content-Type", "application/octet-stream")
+	}
+	if body.coding != "" {
+		req.Header.Set("Content-Encoding", body.coding)
 	}
 	resp, err = s.http.Do(req)
 	if err != nil {

@@ -166,7 +166,7 @@ func (f *folderSaver) save(ctx context.Context, settled bool) error {
 			continue
 		}
 		path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
-		if err := f.a.s.server.upload(ctx, f.a.spec.Token, e.SHA256, path, e.Size, nil); err != nil {
+		if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: e.SHA256, path: path, size: e.Size}, nil); err != nil {
 			delete(f.known, e.Path) // it may have been written meanwhile
 			return err
 		}
@@ -177,7 +177,7 @@ func (f *folderSaver) save(ctx context.Context, settled bool) error {
 		return err
 	}
 	defer os.Remove(path)
-	if err := f.a.s.server.upload(ctx, f.a.spec.Token, sha, path, int64(len(data)), nil); err != nil {
+	if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: sha, path: path, size: int64(len(data))}, nil); err != nil {
 		return err
 	}
 	if err := f.record(ctx, sha, size); err != nil {

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,11 +29,20 @@ func (a *attempt) placeInputs() (string, error) {
 	if err := decoder.Decode(&document); err != nil {
 		return "", fmt.Errorf("the inputs are no JSON: %w", err)
 	}
-	for i, file := range spec.Files {
-		path, err := a.placeInput(file, filepath.Join(a.paths.files, strconv.Itoa(i)))
-		if err != nil {
-			return "", fmt.Errorf("input %s: %w", file.Input, err)
+	placed := map[string]string{} // paths by what stands there
+	for _, i := range outermostFirst(spec.Files) {
+		file := spec.Files[i]
+		path, there := placed[sameFile(file)]
+		if !there {
+			var err error
+			if path, err = a.placeInput(file, i); err != nil {
+				return "", fmt.Errorf("input %s: %w", file.Input, err)
+			}
 		}
+		if same := sameFile(file); same != "" {
+			placed[same] = path
+		}
+		var err error
 		if document, err = setPointer(document, file.Pointer, path); err != nil {
 			return "", fmt.Errorf("input %s: %w", file.Input, err)
 		}
@@ -40,25 +51,44 @@ func (a *attempt) placeInputs() (string, error) {
 	return string(text), err
 }
 
+// outermostFirst orders files so that those of typed inputs come before those inside
+// what earlier nodes left, which are often the same.
+func outermostFirst(files []*flowforgev1.InputFile) []int {
+	order := make([]int, len(files))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int {
+		return cmp.Compare(strings.Count(files[i].Pointer, "/"), strings.Count(files[k].Pointer, "/"))
+	})
+	return order
+}
+
+// sameFile is equal for files that need to stand but once; "" for those that need a
+// place of their own.
+func sameFile(file *flowforgev1.InputFile) string {
+	if file.Sha256 == "" || file.Path != "" || file.Mode != 0 {
+		return ""
+	}
+	return file.Sha256 + file.MediaType + "\x00" + file.Filename
+}
+
 // placeInput makes one file, or folder, of the inputs stand in a new folder or at the
 // path that it asks for, and returns where it is.
-func (a *attempt) placeInput(file *flowforgev1.InputFile, folder string) (string, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error) {
+	folder, err := a.filesFolder(i)
+	if err != nil {
 		return "", err
 	}
-	blobs, path := a.s.blobs, filepath.Join(folder, inputFileName(file))
+	path := filepath.Join(folder, inputFileName(file))
 	mode := os.FileMode(0o644)
 	if file.Mode != 0 {
 		mode = os.FileMode(file.Mode).Perm()
 	}
-	var err error
-	switch {
-	case file.Sha256 == "":
+	if file.Sha256 == "" {
 		err = a.makeFile(a.ctx, file, path)
-	case file.MediaType == DirectoryMediaType:
-		err = blobs.placeDirectory(a.ctx, a.spec.Token, file.Sha256, path)
-	default:
-		err = blobs.place(a.ctx, a.spec.Token, file.Sha256, path, mode)
+	} else {
+		path, err = a.placeStored(file, folder, i, mode)
 	}
 	if info, statErr := os.Stat(path); err == nil && file.Mode != 0 && statErr == nil && !info.IsDir() {
 		err = os.Chmod(path, mode)

@@ -73,7 +73,10 @@ type taskServer struct {
 	folders      map[string]string
 	blobs        map[string][]byte
 	secrets      map[string]string
-	refuse       int // status that PUT answers, 0: takes it
+	refuse       int  // status that PUT answers, 0: takes it
+	adopts       bool // it takes files over from the folder handover
+	handover     string
+	adopted      []string
 }
 
 func newTaskServer(t testing.TB) *taskServer {
@@ -110,6 +113,7 @@ func (s *taskServer) listen(t testing.TB) {
 	mux := http.NewServeMux()
 	mux.Handle(flowforgev1connect.NewTaskServiceHandler(s))
 	mux.HandleFunc("/api/v1/task/blobs/{sha}", s.blob)
+	mux.HandleFunc("POST /api/v1/task/blobs/{sha}/adopt", s.adopt)
 	server := &http.Server{Handler: mux}
 	s.mu.Lock()
 	s.http = server
@@ -150,6 +154,26 @@ func (s *taskServer) blob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(body)
+}
+
+// adopt takes over what the only file in the folder handover is.
+func (s *taskServer) adopt(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sha := r.PathValue("sha")
+	found, _ := filepath.Glob(filepath.Join(s.handover, "*."+sha))
+	if !s.adopts || len(found) != 1 {
+		http.Error(w, "send it", http.StatusConflict)
+		return
+	}
+	content, err := os.ReadFile(found[0])
+	if err != nil || os.Remove(found[0]) != nil {
+		http.Error(w, "no file", http.StatusInternalServerError)
+		return
+	}
+	s.blobs[sha] = content
+	s.adopted = append(s.adopted, sha)
+	w.WriteHeader(http.StatusCreated)
 }
 
 func (s *taskServer) put(content string) string {

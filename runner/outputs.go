@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/channel"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -26,6 +27,7 @@ type collection struct {
 	outputs []*flowforgev1.Output
 	blobs   []*flowforgev1.SpooledBlob // to be uploaded before the outputs are told
 	notes   []string                   // for the task's log
+	memory  []*flowforgev1.SpooledBlob // those of blobs that go through memory
 }
 
 // collector reads the outputs folder of an attempt whose processes have ended.
@@ -208,7 +210,7 @@ func (c *collector) blob(spec *flowforgev1.OutputSpec, file string) error {
 		return err
 	}
 	path := filepath.Join(c.dir, file)
-	c.found.blobs = append(c.found.blobs, &flowforgev1.SpooledBlob{Sha256: sha, Size: size, Path: path})
+	c.add(spec, &flowforgev1.SpooledBlob{Sha256: sha, Size: size, Path: path})
 	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
 		Name: spec.Name, Filename: file,
 		Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{
@@ -216,6 +218,14 @@ func (c *collector) blob(spec *flowforgev1.OutputSpec, file string) error {
 		}},
 	})
 	return nil
+}
+
+// add takes a file of an output for the store, and for memory where the output asks for it.
+func (c *collector) add(spec *flowforgev1.OutputSpec, blob *flowforgev1.SpooledBlob) {
+	c.found.blobs = append(c.found.blobs, blob)
+	if spec.Storage == channel.HintMemory {
+		c.found.memory = append(c.found.memory, blob)
+	}
 }
 
 func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
@@ -237,7 +247,7 @@ func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
 		return err
 	}
 	for _, e := range m.Entries {
-		c.found.blobs = append(c.found.blobs, &flowforgev1.SpooledBlob{
+		c.add(spec, &flowforgev1.SpooledBlob{
 			Sha256: e.SHA256, Size: e.Size, Path: filepath.Join(c.dir, folder, filepath.FromSlash(e.Path)),
 		})
 	}

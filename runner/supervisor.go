@@ -41,6 +41,7 @@ type Config struct {
 	Pod        *Pod          // nil: the machine is shared with others, and stays
 	SaveEvery  time.Duration // between two looks at a folder of checkpoints, in pods
 	SampleUse  time.Duration // between two points of the metrics of resource use
+	MemoryDir  string        // a file system in memory for files that go through it; "": none does
 	// OwnProcess says that this process is the runner's alone: it adopts and
 	// reaps whatever escapes from its tasks.
 	OwnProcess bool
@@ -62,6 +63,7 @@ type Supervisor struct {
 	environments *environments
 	requester    *requester
 	places       places
+	memory       *memoryPool
 	base         environ
 	slots        *slots
 	buffers      sync.Pool
@@ -127,6 +129,7 @@ func New(config Config) (*Supervisor, error) {
 	s.courier = newCourier(s.server.tasks, s.logger, s.persistAll)
 	cache := filepath.Join(dir, cacheFolder)
 	s.blobs = newBlobCache(filepath.Join(cache, "blobs"), s.server)
+	s.memory = newMemoryPool(config.MemoryDir, dir)
 	s.packages = &packageCache{dir: filepath.Join(cache, "packages"), blobs: s.blobs}
 	s.environments = &environments{
 		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ),
@@ -356,6 +359,7 @@ func (s *Supervisor) Close() {
 		a.box.log.close()
 	}
 	s.forker.close()
+	s.memory.close()
 	s.server.http.CloseIdleConnections()
 	s.requester.client.CloseIdleConnections()
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+
+	"github.com/flowforge/flowforge/channel"
 )
 
 // directTries is how often a file is offered to the store itself before it goes
@@ -24,8 +26,9 @@ type ticket struct {
 
 // getBlob returns an answer whose body is the blob, of the server or of the store
 // that it points to. The attempt's token is for the server alone.
-func (s *server) getBlob(ctx context.Context, sha, token string) (*http.Response, error) {
-	resp, err := s.blobRequest(ctx, http.MethodGet, sha, token, nil, 0)
+// packing is how the server may pack it; its header Content-Encoding says whether it did.
+func (s *server) getBlob(ctx context.Context, sha, token string, packing channel.Compression) (*http.Response, error) {
+	resp, err := s.blobRequest(ctx, http.MethodGet, sha, token, requestBody{accept: string(packing)})
 	if err != nil || resp.StatusCode != http.StatusTemporaryRedirect {
 		return resp, err
 	}
@@ -38,6 +41,7 @@ func (s *server) getBlob(ctx context.Context, sha, token string) (*http.Response
 	if err != nil {
 		return nil, fmt.Errorf("fetch blob %.12s: %w", sha, err)
 	}
+	req.Header.Set("Accept-Encoding", "identity")
 	if resp, err = s.store.Do(req); err != nil {
 		return nil, fmt.Errorf("fetch blob %.12s from the store: %w", sha, err)
 	}
@@ -53,11 +57,11 @@ func (s *server) getBlob(ctx context.Context, sha, token string) (*http.Response
 // store where the server says so, else through the server. It repeats until it
 // is taken or refused, or ctx ends; failed is called once after the first try
 // that found no server.
-func (s *server) upload(ctx context.Context, token, sha, path string, size int64, failed func()) error {
+func (s *server) upload(ctx context.Context, token string, f outgoing, failed func()) error {
 	tries := 0
 	return s.persistently(ctx, failed, func() error {
 		if tries < directTries && !s.through.Load() {
-			done, err := s.uploadDirect(ctx, token, sha, path, size)
+			done, err := s.uploadDirect(ctx, token, f.sha, f.path, f.size)
 			if done || err == nil {
 				return err
 			}
@@ -66,7 +70,7 @@ func (s *server) upload(ctx context.Context, token, sha, path string, size int64
 				return err
 			}
 		}
-		return s.uploadThrough(ctx, token, sha, path, size)
+		return s.uploadThrough(ctx, token, f)
 	})
 }
 
@@ -156,22 +160,19 @@ func (s *server) give(ctx context.Context, t ticket, sha, path string, size int6
 	return resp.Body.Close()
 }
 
-// uploadThrough sends the file to the server, unless that has the blob.
-func (s *server) uploadThrough(ctx context.Context, token, sha, path string, size int64) error {
-	resp, err := s.blobRequest(ctx, http.MethodHead, sha, token, nil, 0)
+// uploadThrough gives the file to the server, unless that has the blob.
+func (s *server) uploadThrough(ctx context.Context, token string, f outgoing) error {
+	resp, err := s.blobRequest(ctx, http.MethodHead, f.sha, token, requestBody{})
 	if err == nil {
 		return resp.Body.Close()
 	}
 	if refused, ok := errors.AsType[*refusedError](err); !ok || refused.status != http.StatusNotFound {
 		return err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return &refusedError{message: fmt.Sprintf("read output: %v", err)}
+	if f.handover != "" {
+		if taken, err := s.handOver(ctx, token, f); taken || err != nil {
+			return err
+		}
 	}
-	defer file.Close()
-	if resp, err = s.blobRequest(ctx, http.MethodPut, sha, token, file, size); err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return s.put(ctx, token, f)
 }

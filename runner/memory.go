@@ -1,0 +1,210 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowforge/flowforge/channel"
+)
+
+const (
+	// memoryLimit bounds the pool, whatever room its file system has.
+	memoryLimit = 2 * channel.MemoryLimit
+	// memoryShare is the part of the free room that the pool may take.
+	memoryShare = 4
+	// tmpfsMagic is the type of file systems that live in memory (statfs(2)).
+	tmpfsMagic = 0x01021994
+)
+
+// memoryPool keeps files of outputs that ask for it in the memory of this machine, for
+// the attempts that this runner starts next. The store has them as well: what does not
+// fit, or was pushed out by newer files, comes from there.
+type memoryPool struct {
+	dir   string // on a file system in memory; "": there is none
+	limit int64
+
+	mu    sync.Mutex
+	used  int64
+	files map[string]*kept
+}
+
+// kept is a file in memory.
+type kept struct {
+	size  int64
+	at    time.Time // when it was written
+	last  time.Time
+	users int
+}
+
+// newMemoryPool returns an empty pool for the runner of folder, below parent. Without a
+// file system in memory it keeps nothing.
+func newMemoryPool(parent, folder string) *memoryPool {
+	pool := &memoryPool{files: map[string]*kept{}}
+	var at unix.Statfs_t
+	if parent == "" || unix.Statfs(parent, &at) != nil || at.Type != tmpfsMagic {
+		return pool
+	}
+	sum := sha256.Sum256([]byte(folder))
+	dir := filepath.Join(parent, fmt.Sprintf("flowforge-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+	if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || os.Mkdir(filepath.Join(dir, "attempts"), 0o700) != nil {
+		return pool
+	}
+	pool.dir = dir
+	pool.limit = min(memoryLimit, int64(at.Bavail)*at.Bsize/memoryShare) //nolint:gosec // a file system of this machine
+	return pool
+}
+
+func (m *memoryPool) path(sha string) string { return filepath.Join(m.dir, sha) }
+
+// keep copies the file at path, whose hash is sha, into memory. It reports whether it is
+// there: a pool that is full of files in use, or a file that is too large, says no.
+func (m *memoryPool) keep(path, sha string, size int64) (bool, error) {
+	if m.dir == "" || size > min(m.limit, channel.MemoryLimit) {
+		return false, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files[sha] != nil {
+		return true, nil
+	}
+	if !m.makeRoom(size) {
+		return false, nil
+	}
+	at, err := m.write(path, sha)
+	if err != nil {
+		return false, errors.Join(err, os.Remove(m.path(sha)))
+	}
+	m.files[sha] = &kept{size: size, at: at, last: time.Now()}
+	m.used += size
+	return true, nil
+}
+
+func (m *memoryPool) write(path, sha string) (time.Time, error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(m.path(sha), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer to.Close()
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(to, h), from); err != nil {
+		return time.Time{}, err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != sha {
+		return time.Time{}, errWrongBytes
+	}
+	if err := to.Chmod(0o444); err != nil {
+		return time.Time{}, err
+	}
+	info, err := to.Stat()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), to.Close()
+}
+
+// makeRoom pushes out what was used longest ago until size more bytes fit.
+func (m *memoryPool) makeRoom(size int64) bool {
+	for m.used+size > m.limit {
+		oldest := ""
+		for sha, k := range m.files {
+			if k.users == 0 && (oldest == "" || k.last.Before(m.files[oldest].last)) {
+				oldest = sha
+			}
+		}
+		if oldest == "" {
+			return false
+		}
+		m.drop(oldest)
+	}
+	return true
+}
+
+func (m *memoryPool) drop(sha string) {
+	_ = os.Remove(m.path(sha))
+	m.used -= m.files[sha].size
+	delete(m.files, sha)
+}
+
+// has reports whether all files of what a manifest lists are in memory.
+func (m *memoryPool) has(list manifest) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range list.Entries {
+		if m.files[e.SHA256] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// use returns where a file is in memory, unless somebody wrote into it, and keeps it
+// there until done is called; "" when it is not. With copied the attempt gets a copy in
+// memory, which has to fit as well.
+func (m *memoryPool) use(sha string, copied bool) (path string, done func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.files[sha]
+	if k == nil {
+		return "", nil
+	}
+	info, err := os.Stat(m.path(sha))
+	if err != nil || info.Size() != k.size || !info.ModTime().Equal(k.at) {
+		m.drop(sha)
+		return "", nil
+	}
+	k.last = time.Now()
+	k.users++
+	var more int64
+	if copied {
+		more = k.size
+	}
+	if !m.makeRoom(more) {
+		k.users--
+		return "", nil
+	}
+	m.used += more
+	return m.path(sha), func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		k.users--
+		m.used -= more
+	}
+}
+
+// folder returns a new folder in memory for file i of an attempt.
+func (m *memoryPool) folder(taskID string, i int) (string, error) {
+	dir := filepath.Join(m.dir, "attempts", taskID, strconv.Itoa(i))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// leave gives back what an attempt had in memory.
+func (m *memoryPool) leave(taskID string) {
+	if m.dir != "" {
+		_ = os.RemoveAll(filepath.Join(m.dir, "attempts", taskID))
+	}
+}
+
+// close gives all memory back.
+func (m *memoryPool) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir)
+		m.files, m.used = map[string]*kept{}, 0
+	}
+}
