@@ -12,6 +12,33 @@ import (
 	"github.com/google/uuid"
 )
 
+const artifactsOfNodes = `-- name: ArtifactsOfNodes :many
+SELECT DISTINCT (m.found[1])::uuid AS id
+FROM nodes n, regexp_matches(n.outputs::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found)
+WHERE n.execution_id = $1
+`
+
+// The artifacts that the results of an execution's nodes name.
+func (q *Queries) ArtifactsOfNodes(ctx context.Context, executionID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, artifactsOfNodes, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const beginRemoval = `-- name: BeginRemoval :many
 UPDATE executions SET removal_began_at = coalesce(removal_began_at, $1::timestamptz)
 WHERE id IN (
@@ -20,6 +47,7 @@ WHERE id IN (
             OR (e.expires_at <= $1::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor($2::timestamptz))
             AND expired(e, $1::timestamptz, $3::double precision, $4::double precision))
         AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = e.id)
+        AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
         AND NOT untold(e.id)
     ORDER BY e.id LIMIT $5
     FOR UPDATE SKIP LOCKED
@@ -257,6 +285,19 @@ DELETE FROM sweeps WHERE id NOT IN (SELECT s.id FROM sweeps s ORDER BY s.id DESC
 func (q *Queries) ForgetSweeps(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, forgetSweeps)
 	return err
+}
+
+const holdOrigin = `-- name: HoldOrigin :one
+SELECT id FROM executions WHERE id = $1 AND removal_began_at IS NULL FOR SHARE
+`
+
+// Keeps an ended execution from being removed until the transaction ends; no row when
+// its removal has begun.
+func (q *Queries) HoldOrigin(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, holdOrigin, id)
+	var id_2 uuid.UUID
+	err := row.Scan(&id_2)
+	return id_2, err
 }
 
 const insertFolderFiles = `-- name: InsertFolderFiles :exec
@@ -716,6 +757,34 @@ UPDATE executions SET expires_at = $1::timestamptz WHERE id = $2
 func (q *Queries) SetExpiry(ctx context.Context, expiresAt time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, setExpiry, expiresAt, iD)
 	return err
+}
+
+const spareResumed = `-- name: SpareResumed :many
+UPDATE executions e SET removal_began_at = NULL
+WHERE e.id = ANY ($1::uuid[]) AND EXISTS (
+    SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
+RETURNING e.id
+`
+
+// Executions that a live one goes on from are not removed yet: it reads their nodes.
+func (q *Queries) SpareResumed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, spareResumed, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const straysSeenAt = `-- name: StraysSeenAt :one

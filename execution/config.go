@@ -71,9 +71,16 @@ type Config struct {
 	// Cluster says that attempts run as pods: the cluster places them, Observe tells
 	// what happens to them, and the launcher's List is asked seldom.
 	Cluster bool
+	// Retention is how long ended executions are kept of which no definition says it.
+	Retention workflow.TTL
 	// DataDir is this server's folder: its disk is what tasks fill. Without it
 	// storage is not checked.
 	DataDir string
+	// StoreDir is the folder of the artifact store when every attempt runs on a machine
+	// that has it, as with the local launcher; "" when files come through the network.
+	StoreDir string
+	// DirectStore says that attempts read and write the object store themselves.
+	DirectStore bool
 	// Endpoint is what tasks find in FLOWFORGE_API_ENDPOINT.
 	Endpoint string
 	// OnFinished is told of every execution that has ended, at least once; when

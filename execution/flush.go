@@ -98,6 +98,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if err := l.writeProtection(ctx, q); err != nil {
 		return err
 	}
+	if err := l.writeUses(ctx, q); err != nil {
+		return err
+	}
 	added := l.addedRows()
 	result, err := q.FlushExecution(ctx, l.flushParams())
 	if err != nil {
@@ -130,6 +133,9 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 		if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(b.yielding)); err != nil {
 			return fmt.Errorf("note what makes room: %w", err)
 		}
+	}
+	if err := l.writeExpiry(ctx, q); err != nil {
+		return err
 	}
 	return l.writeBegun(ctx, q)
 }

@@ -181,6 +181,9 @@ func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launc
 	if err := s.insertExtras(ctx, q, l); err != nil {
 		return err
 	}
+	if err := holdNamed(ctx, q, l); err != nil {
+		return err
+	}
 	err = q.InsertFirstEvent(ctx, l.now, l.begunBy(), l.id)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)

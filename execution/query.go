@@ -73,6 +73,7 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 		}
 	}
 	s.estimate(ctx, &e)
+	s.expire(&e)
 	return e, nil
 }
 
@@ -289,6 +290,7 @@ func fromRow(r db.Execution) Execution {
 			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
 		},
 		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,
+		ExpiresAt: utc(r.ExpiresAt), KeptAt: utc(r.KeptAt), KeptBy: r.KeptBy,
 	}
 }
 

@@ -153,6 +153,9 @@ type Execution struct {
 	ResumeFrom          string     // the node from which it does; "": the first failures
 	Traceparent         string     // W3C trace context of its launch; "" when it is not traced
 	EstimatedCompletion *time.Time // from earlier executions; Get and Launch fill it
+	ExpiresAt           *time.Time // when an ended execution is removed; nil: never. Get fills in the installation's rule
+	KeptAt              *time.Time // somebody keeps it, whatever ExpiresAt says
+	KeptBy              string
 }
 
 // Reason says what a node waits for. Besides the codes of package fair there

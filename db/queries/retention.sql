@@ -38,6 +38,7 @@ WHERE id IN (
             OR (e.expires_at <= @moment::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor(@newest::timestamptz))
             AND expired(e, @moment::timestamptz, sqlc.narg('after_success')::double precision, sqlc.narg('after_failure')::double precision))
         AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = e.id)
+        AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
         AND NOT untold(e.id)
     ORDER BY e.id LIMIT @row_limit
     FOR UPDATE SKIP LOCKED
@@ -186,3 +187,21 @@ SELECT * FROM sweeps ORDER BY id DESC LIMIT @row_limit;
 
 -- name: StraysSeenAt :one
 SELECT coalesce(max(strays_seen_at), to_timestamp(0))::timestamptz AS at FROM sweeps;
+
+-- name: HoldOrigin :one
+-- Keeps an ended execution from being removed until the transaction ends; no row when
+-- its removal has begun.
+SELECT id FROM executions WHERE id = @id AND removal_began_at IS NULL FOR SHARE;
+
+-- name: SpareResumed :many
+-- Executions that a live one goes on from are not removed yet: it reads their nodes.
+UPDATE executions e SET removal_began_at = NULL
+WHERE e.id = ANY (@ids::uuid[]) AND EXISTS (
+    SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
+RETURNING e.id;
+
+-- name: ArtifactsOfNodes :many
+-- The artifacts that the results of an execution's nodes name.
+SELECT DISTINCT (m.found[1])::uuid AS id
+FROM nodes n, regexp_matches(n.outputs::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found)
+WHERE n.execution_id = @execution_id;
