@@ -78,6 +78,9 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 			return err
 		}
 		p.artifacts = artifact.NewService(p.pool, store, time.Now)
+		if a.cfg.Kube == nil && a.cfg.Attempts == nil {
+			p.storeDir = dir // the runner of this machine has it too
+		}
 		return nil
 	}
 	store, err := artifact.OpenS3(ctx, artifact.S3Config{
@@ -89,6 +92,7 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 	p.artifacts = artifact.NewService(p.pool, store, time.Now)
 	if c.Direct != DirectOff {
 		p.artifacts.SendDirect(store, c.Direct == DirectAll)
+		p.directStore = true
 	}
 	p.storeReady = store.Ready
 	a.background("the sweep of the artifact store", func(ctx context.Context) error {

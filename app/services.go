@@ -44,6 +44,8 @@ type parts struct {
 	tokens      auth.TokenChain // on the network
 	localTokens auth.TokenChain // with that of the local administrator
 	artifacts   *artifact.Service
+	storeDir    string                      // of artifacts, where this machine's runner has it
+	directStore bool                        // tasks read and write the object store themselves
 	storeReady  func(context.Context) error // nil: artifacts are in a folder
 	telemetry   *telemetry.Service
 	catalogue   *catalogue.Service
@@ -188,7 +190,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
-		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
+		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
 }

@@ -77,7 +77,7 @@ const (
 type Facts struct {
 	Value       bool   // it stands in the inputs as JSON
 	Folder      bool   // it is a folder of files
-	Size        int64  // bytes
+	Size        int64  // bytes; of a folder those of its list of files
 	MediaType   string // of a file
 	Filename    string
 	Hint        string // of the output that it was
@@ -123,6 +123,9 @@ func Choose(f Facts) Choice {
 func compression(f Facts) Compression {
 	if f.SameMachine || f.Direct {
 		return None
+	}
+	if f.Folder {
+		return LZ4 // of each file that it suits; f.Size is of their list
 	}
 	return PackFor(f.Size, f.MediaType, f.Filename)
 }

@@ -46,9 +46,9 @@ func TestChoiceHolds(t *testing.T) {
 			fail("memory takes only what asks for it, up to its limit")
 		case c.Compression != channel.None && (c.Channel != channel.Distributed || f.SameMachine || f.Direct):
 			fail("only what goes through a connection of ours is packed")
-		case c.Compression != channel.None && f.Size < channel.PackedAtLeast:
+		case !f.Folder && c.Compression != channel.None && f.Size < channel.PackedAtLeast:
 			fail("little is not packed")
-		case c.Compression == channel.LZ4 && f.Size >= channel.NetworkLimit || c.Compression == channel.Zstd && f.Size < channel.NetworkLimit:
+		case !f.Folder && c.Compression == channel.LZ4 && f.Size >= channel.NetworkLimit || c.Compression == channel.Zstd && (f.Folder || f.Size < channel.NetworkLimit):
 			fail("much is packed well, the rest quickly")
 		}
 	}

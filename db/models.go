@@ -74,6 +74,7 @@ type Attempt struct {
 	MemoryMib    int32
 	Gpus         int32
 	GpuType      string
+	Inputs       json.RawMessage
 }
 
 type AuditLog struct {

@@ -46,6 +46,9 @@ func (s *Service) Deliver(ctx context.Context, reports []*flowforgev1.AttemptRep
 	if err := s.takeSigns(ctx, signs, results, now); err != nil {
 		return nil, err
 	}
+	if err := s.keepPlaced(ctx, reports, scopes, results); err != nil {
+		return nil, err
+	}
 	if err := s.takeBegins(ctx, reports, scopes, results, now); err != nil {
 		return nil, err
 	}

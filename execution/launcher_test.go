@@ -25,6 +25,7 @@ type processLauncher struct {
 	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
 
 	upload func(name string, content []byte) *flowforgev1.Output // nil: files are reported by the test
+	placed func(launcher.Attempt) []*flowforgev1.PlacedInput     // nil: nothing is told of inputs
 
 	mu        sync.Mutex
 	running   map[string]*exec.Cmd
@@ -136,6 +137,9 @@ func (p *processLauncher) run(a launcher.Attempt) {
 		err = waitFor(cmd, a.GetTimeoutMs())
 	}
 	finished := &flowforgev1.Finished{StartedAt: started.UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+	if p.placed != nil {
+		finished.Inputs = p.placed(a)
+	}
 	p.mu.Lock()
 	stopped, preempted := p.stopped[a.TaskId], p.preempted[a.TaskId]
 	known := p.known[a.TaskId]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -81,6 +82,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		WorkflowId:       l.row.WorkflowID.String(),
 		Resources:        l.resources(i),
 	}
+	spec.StoreDir = config.StoreDir
 	spec.MemoryLimitMib = spec.Resources.MemoryMib
 	setWork(spec, op)
 	return spec, true
@@ -164,7 +166,7 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 		if t.Kind == typeregistry.KindOptional {
 			t = t.Elem
 		}
-		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout})
+		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage)})
 	}
 	return specs
 }
@@ -175,6 +177,7 @@ type attemptInputs struct {
 	values  map[string]any
 	files   []*flowforgev1.InputFile
 	secrets []*flowforgev1.InputSecret
+	origins map[*flowforgev1.InputFile]*artifact.Artifact // which artifacts files are
 }
 
 // attemptInputs gathers the inputs of node i: its parameters, what each upstream
@@ -189,7 +192,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	if err := l.loadOutputs(ctx, upstream); err != nil {
 		return nil, err
 	}
-	in := &attemptInputs{values: map[string]any{}}
+	in := &attemptInputs{values: map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 	var made []*flowforgev1.InputFile
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
@@ -207,7 +210,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		in.values[input.Name] = value
 	}
 	for name, value := range in.values {
-		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets}
+		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
 		if mayNameSecrets(op, name) {
 			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
 				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
@@ -220,6 +223,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		in.values[name] = resolved
 	}
 	in.placeFiles(op, made)
+	l.chooseChannels(in)
 	return in, nil
 }
 

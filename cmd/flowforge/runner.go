@@ -32,6 +32,7 @@ func newRunnerCommand() *cobra.Command {
 				return err
 			}
 			config.Server, config.Version = runner.Endpoint{Socket: socket}, build
+			config.MemoryDir = "/dev/shm"
 			debug.SetGCPercent(garbagePercent)
 			return runner.Serve(cmd.Context(), config)
 		},
