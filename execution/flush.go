@@ -211,7 +211,7 @@ func (l *loop) nodeRows() []*nodeRow {
 		row.State, row.Pending, row.Attempt, row.Retries = l.progress.State(i), l.progress.Pending(i), n.attempt, n.retries
 		row.Reason, row.Error = n.reason, n.failure
 		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
-		if n.children.first > 0 && row.State == dag.Running {
+		if n.children.first > 0 {
 			row.FirstChild, row.ChildCount = &n.children.first, &n.children.count
 			if n.inputs != nil {
 				row.Inputs = n.inputs
