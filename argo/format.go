@@ -27,8 +27,11 @@ const group = "argoproj.io/"
 // Format reads Argo's documents; see workflow.Format.
 type Format struct{}
 
-// Reads reports whether doc says that it is Argo's.
+// Reads reports whether doc says that it is Argo's, or has a dag_spec.
 func (Format) Reads(doc map[string]any) bool {
+	if _, ok := doc[dagSpecField]; ok {
+		return true
+	}
 	version, _ := doc["apiVersion"].(string)
 	return strings.HasPrefix(version, group)
 }
@@ -36,6 +39,18 @@ func (Format) Reads(doc map[string]any) bool {
 // Parse makes a definition of a document. What it refers to is looked for once, and
 // kept in the document under status.storedTemplates: what is registered never changes.
 func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
+	if _, ok := doc[dagSpecField]; ok {
+		made, names, found := fromDagSpec(doc)
+		if len(found) > 0 {
+			return nil, found
+		}
+		d, found := parse(made, in)
+		return d, asRequested(found, names)
+	}
+	return parse(doc, in)
+}
+
+func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
 	t := &translator{
 		problems: &problems{}, types: in.Types, templates: map[string]*source{}, libraries: map[string]*library{},
 		graphs: map[string]workflow.Graph{}, begun: map[string]bool{},

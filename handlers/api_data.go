@@ -200,6 +200,7 @@ func (h *Handlers) apiEvents(ctx context.Context, in *struct {
 // apiStreams are the routes that answer with events; huma describes none of them.
 func (h *Handlers) apiStreams(r chi.Router) {
 	r.Get(apiPrefix+"/executions/{execution_id}/logs/stream", h.page(h.apiLogStream))
+	r.Get(apiPrefix+"/workflows/{workflow_id}/logs", h.page(h.apiDagLogs))
 	r.Post(apiPrefix+"/login-links", h.page(h.issueLoginLink))
 	h.auditExportRoute(r)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/workflow"
 )
@@ -89,14 +90,21 @@ func (h *Handlers) workflowAPI(api huma.API) {
 	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
+	h.dagSpecAPI(api)
 	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: it keeps its history and launches no more", "Workflows"), h.apiArchive)
 	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Take a workflow back from the archive", "Workflows"), h.apiUnarchive)
 }
 
 func (h *Handlers) apiRegister(ctx context.Context, in *struct {
-	RawBody []byte
-}) (*body[registered], error) {
-	v, created, err := h.Workflows.Register(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
+	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: the same key launches once, however often it is sent" maxLength:"200"`
+	RawBody        []byte
+}) (*body[registerAnswer], error) {
+	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
+	if isDagSpec(doc) {
+		run, err := h.runDagSpec(ctx, doc, in.IdempotencyKey)
+		return reply(registerAnswer{run: run}), err
+	}
+	v, created, err := h.Workflows.Register(ctx, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +112,10 @@ func (h *Handlers) apiRegister(ctx context.Context, in *struct {
 	if !created {
 		status = "UNCHANGED"
 	}
-	return reply(registered{
+	return reply(registerAnswer{registered: registered{
 		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, Status: status,
 		LaunchURL: "/workflows/" + v.Name + "/launch",
-	}), nil
+	}}), nil
 }
 
 func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
@@ -130,8 +138,13 @@ func (h *Handlers) apiWorkflows(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func (h *Handlers) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	w, err := h.Workflows.Get(ctx, in.ID)
+	if apperr.Is(err, apperr.NotFound) {
+		if run, runErr := h.runByID(ctx, in.ID); runErr == nil {
+			return reply(workflowAnswer{run: run}), nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +155,7 @@ func (h *Handlers) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[wor
 	for _, v := range w.Versions {
 		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
 	}
-	return reply(out), nil
+	return reply(workflowAnswer{workflowBody: out}), nil
 }
 
 func (h *Handlers) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
@@ -172,15 +185,15 @@ func (h *Handlers) apiUISchema(ctx context.Context, in *versionPath) (*body[any]
 	return reply[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
 }
 
-func (h *Handlers) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Archive)
 }
 
-func (h *Handlers) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowBody], error) {
+func (h *Handlers) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
 	return h.apiSetArchived(ctx, in.ID, h.Workflows.Unarchive)
 }
 
-func (h *Handlers) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowBody], error) {
+func (h *Handlers) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowAnswer], error) {
 	if err := set(ctx, ref); err != nil {
 		return nil, err
 	}

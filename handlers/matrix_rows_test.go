@@ -9,7 +9,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), changeRows(), leavingRows())
 }
 
 // openRows are for everybody.
@@ -51,6 +51,7 @@ func listRows() []row {
 		page("/", "/", auth.ExecutionRead), page("/home/stream", "/home/stream", auth.ExecutionRead),
 		page("/search", "/search?q=matrix", auth.WorkflowRead), page("/docs", "/docs", ""), page("/projects", "/projects", ""),
 		page("/workflows", "/workflows", auth.WorkflowRead), page("/templates", "/templates", auth.WorkflowRead),
+		page("/approvals", "/approvals", auth.ExecutionRead),
 		read("/templates", "/templates", auth.WorkflowRead),
 		page("/executions", "/executions", auth.ExecutionRead),
 		page("/executions/stream", "/executions/stream?top=00000000-0000-0000-0000-000000000000", auth.ExecutionRead),
@@ -75,6 +76,9 @@ func workflowRows() []row {
 		page("/launch/{id}", "/launch/{flow id}", auth.WorkflowRead).object().answers(http.StatusSeeOther),
 		read("/workflows/{workflow_id}", "/workflows/{flow}", auth.WorkflowRead).object(),
 		read("/workflows/{workflow_id}", "/workflows/{flow id}", auth.WorkflowRead).object(),
+		read("/workflows/{workflow_id}", "/workflows/{execution}", auth.ExecutionRead).object(),
+		read("/workflows/{workflow_id}/tasks", "/workflows/{execution}/tasks", auth.ExecutionRead).object(),
+		read("/workflows/{workflow_id}/logs", "/workflows/{execution}/logs", auth.LogRead).object(),
 		read("/workflows/{workflow_id}/versions/{version}", "/workflows/{flow}/versions/latest", auth.WorkflowRead).object(),
 		read("/workflows/{workflow_id}/versions/{version}/ui-schema", "/workflows/{flow id}/versions/1.0.0/ui-schema", auth.WorkflowRead).object(),
 	}
@@ -149,6 +153,7 @@ func changeRows() []row {
 		form("/executions/{id}/unpause", "/executions/{own}/unpause", "", auth.ExecutionCancel, moved).object(),
 		write("POST", "/executions/{execution_id}/commands", "/executions/{execution}/commands", `{"node": "wait", "command": "skip"}`, auth.ExecutionCancelAny, ok).object(),
 		form("/executions/{id}/commands/{command}", "/executions/{own}/commands/skip?node=wait", "$command=SKIP", auth.ExecutionCancel, moved).object(),
+		write("DELETE", "/workflows/{workflow_id}", "/workflows/{execution}", "", auth.ExecutionCancelAny, http.StatusNoContent).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{execution}/cancel", "{}", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{own}/cancel", "", auth.ExecutionCancel, ok).object(),
 		form("/executions/{id}/cancel", "/executions/{second}/cancel", "reason=enough", auth.ExecutionCancelAny, moved).object(),

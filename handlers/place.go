@@ -59,7 +59,11 @@ func (h *Handlers) placeOf(ctx context.Context, noun string, id uuid.UUID) (tena
 	case "artifacts":
 		return h.Artifacts.Place(ctx, id)
 	case "workflows", "launch":
-		return h.Workflows.Place(ctx, id)
+		tenant, project, err = h.Workflows.Place(ctx, id)
+		if err != nil && noun == "workflows" { // the design document's API has executions there
+			return h.Executions.Place(ctx, id)
+		}
+		return tenant, project, err
 	}
 	subject, err := auth.SignedIn(ctx)
 	return subject.TenantID, subject.ProjectID, err

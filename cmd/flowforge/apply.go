@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,7 @@ func newApplyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayP("file", "f", nil, "a definition; folders that code.package names are packed and uploaded")
+	cmd.Flags().StringArrayP("file", "f", nil, "definitions, Argo's among them; folders that code.package names are packed and uploaded")
 	cmd.Flags().Bool("global", false, "templates: for all projects of the tenant")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined one line above
@@ -41,13 +43,44 @@ func newApplyCommand() *cobra.Command {
 	return cmd
 }
 
-// apply uploads the code packages that the definition in file names, and
-// registers it with their hashes.
+// registration is what the server answers when a definition is registered.
+type registration struct {
+	WorkflowID string `json:"workflow_id"`
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Status     string `json:"status"`
+	URL        string `json:"ui_launch_url"`
+
+	argo bool // the document is Argo's
+}
+
+// apply registers every definition of file.
 func (c *client) apply(cmd *cobra.Command, file string) error {
-	doc, err := os.ReadFile(file)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
+	documents := workflow.Documents(content)
+	if len(documents) == 0 {
+		return errors.New("the file holds no definition")
+	}
+	for _, doc := range documents {
+		answer, err := c.register(cmd, doc, file)
+		if err != nil {
+			return err
+		}
+		verb := "registered"
+		if answer.Status == "UNCHANGED" {
+			verb = "is registered already"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
+	}
+	return nil
+}
+
+// register uploads the code packages that a definition in file names, and registers
+// it with their hashes.
+func (c *client) register(cmd *cobra.Command, doc []byte, file string) (answer registration, err error) {
 	doc, err = workflow.BindPackages(doc, func(folder string) (string, error) {
 		archive, err := workflow.Pack(os.DirFS(filepath.Join(filepath.Dir(file), folder)))
 		if err != nil {
@@ -56,50 +89,21 @@ func (c *client) apply(cmd *cobra.Command, file string) error {
 		return c.uploadPackage(cmd, archive)
 	})
 	if err != nil {
-		return err
-	}
-	if workflow.IsTemplate(doc) {
-		return c.applyTemplate(cmd, doc)
+		return answer, err
 	}
 	res, err := c.send(cmd.Context(), http.MethodPost, "/api/v1/workflows", "application/yaml", bytes.NewReader(doc))
 	if err != nil {
-		return err
+		return answer, err
 	}
 	defer res.Body.Close()
-	var answer struct {
-		Name    string `json:"name"`
-		Version string `json:"version"`
-		Status  string `json:"status"`
-		URL     string `json:"ui_launch_url"`
-	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return answer, fmt.Errorf("read answer: %w", err)
 	}
-	verb := "registered"
-	if answer.Status == "UNCHANGED" {
-		verb = "is registered already"
+	var kind struct {
+		APIVersion string `json:"apiVersion"`
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
-	return nil
-}
-
-// applyTemplate registers a template of operators.
-func (c *client) applyTemplate(cmd *cobra.Command, doc []byte) error {
-	path := "/api/v1/templates"
-	if global, _ := cmd.Flags().GetBool("global"); global {
-		path += "?scope=tenant"
-	}
-	res, err := c.send(cmd.Context(), http.MethodPost, path, "application/yaml", bytes.NewReader(doc))
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	var answer struct{ Name, Version, Scope string }
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "template %s@%s is registered for the %s\n", answer.Name, answer.Version, answer.Scope)
-	return nil
+	answer.argo = json.Unmarshal(doc, &kind) == nil && strings.HasPrefix(kind.APIVersion, "argoproj.io/")
+	return answer, nil
 }
 
 func (c *client) uploadPackage(cmd *cobra.Command, archive []byte) (string, error) {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/workflow"
+)
+
+func newSubmitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "submit -f FILE",
+		Short: "Register every definition of a file, Argo's among them, and launch the last one",
+		Example: "  flowforge submit -f hello-world.yaml -i message=hello --wait\n" +
+			"  flowforge submit -f etl.yaml --priority HIGH",
+		Args: arguments(),
+		RunE: runSubmit,
+	}
+	f := cmd.Flags()
+	f.StringP("file", "f", "", "definitions in YAML or JSON; documents of YAML are separated by lines of ---")
+	f.StringArrayP("input", "i", nil, "one input or parameter: name=value (JSON or text), or name=@path to upload a file")
+	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
+	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH, or a number from 0 to 100")
+	f.String("name", "", "a name for this execution")
+	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
+	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
+	if err := cmd.MarkFlagRequired("file"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	addClientFlags(cmd)
+	return cmd
+}
+
+func runSubmit(cmd *cobra.Command, _ []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	f := cmd.Flags()
+	file, _ := f.GetString("file")
+	inputs, err := c.inputs(cmd)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var last registration
+	for _, doc := range workflow.Documents(content) {
+		if last, err = c.register(cmd, doc, file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if last.Name == "" {
+		return fmt.Errorf("%s holds no definition", file)
+	}
+	if last.argo {
+		inputs = asTexts(inputs)
+	}
+	priority, _ := f.GetString("priority")
+	title, _ := f.GetString("name")
+	key, _ := f.GetString("idempotency-key")
+	request := map[string]any{"workflow_id": last.WorkflowID, "version": last.Version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
+	var e execution
+	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions", request, &e); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s/executions/%s\n", e.ID, c.base, e.ID)
+	if wait, _ := f.GetBool("wait"); wait {
+		return c.follow(cmd, e.ID, "SUCCEEDED")
+	}
+	return nil
+}
+
+// asTexts writes values as the texts that Argo's parameters are; files stay.
+func asTexts(inputs map[string]any) map[string]any {
+	out := make(map[string]any, len(inputs))
+	for name, v := range inputs {
+		switch v := v.(type) {
+		case string:
+			out[name] = v
+		case map[string]any:
+			out[name] = v
+			if _, isFile := v["$file"]; isFile {
+				continue
+			}
+			out[name] = jsonText(v)
+		default:
+			out[name] = jsonText(v)
+		}
+	}
+	return out
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
