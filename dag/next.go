@@ -81,7 +81,7 @@ func (w *wave) fails(i int) {
 		return
 	}
 	t := w.run.traits(i)
-	if node := w.run.planned(i); t.MayFail || t.Final || s.partial || node != nil && node.handled {
+	if t.Final || !w.run.Unhandled(i) {
 		return
 	}
 	switch {

@@ -8,6 +8,13 @@ func (r *Run) Depends(i int) string {
 	return ""
 }
 
+// Unhandled reports whether the failure of node i counts as long as nothing else is
+// known: nothing allows it, and no rule takes it up.
+func (r *Run) Unhandled(i int) bool {
+	node := r.planned(i)
+	return !r.traits(i).MayFail && !r.scopes[r.nodes[i].scope].partial && (node == nil || !node.handled)
+}
+
 // Size returns how many nodes the run has.
 func (r *Run) Size() int { return len(r.nodes) }
 

@@ -13,6 +13,98 @@ import (
 	"github.com/google/uuid"
 )
 
+const answersOf = `-- name: AnswersOf :many
+SELECT node_index, name, reason, started_at FROM nodes
+WHERE execution_id = $1 AND state = 'RUNNING' AND reason ->> 'code' = 'APPROVAL'
+ORDER BY node_index LIMIT $2
+`
+
+type AnswersOfRow struct {
+	NodeIndex int32
+	Name      string
+	Reason    json.RawMessage
+	StartedAt *time.Time
+}
+
+// The nodes of an execution that wait for a person.
+func (q *Queries) AnswersOf(ctx context.Context, executionID uuid.UUID, maxRows int32) ([]AnswersOfRow, error) {
+	rows, err := q.db.Query(ctx, answersOf, executionID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AnswersOfRow
+	for rows.Next() {
+		var i AnswersOfRow
+		if err := rows.Scan(
+			&i.NodeIndex,
+			&i.Name,
+			&i.Reason,
+			&i.StartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const answersOwed = `-- name: AnswersOwed :many
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+FROM executions e
+JOIN LATERAL (
+    SELECT x.node_index, x.name, x.reason, x.started_at FROM nodes x
+    WHERE x.execution_id = e.id AND x.state = 'RUNNING' AND x.reason ->> 'code' = 'APPROVAL'
+) n ON true
+WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
+ORDER BY n.started_at, e.id, n.node_index
+LIMIT $2
+`
+
+type AnswersOwedRow struct {
+	ExecutionID     uuid.UUID
+	WorkflowName    string
+	ExecutionName   string
+	SubmittedByName string
+	NodeIndex       int32
+	Name            string
+	Reason          json.RawMessage
+	StartedAt       *time.Time
+}
+
+// The nodes of a project that wait for a person, the oldest first.
+func (q *Queries) AnswersOwed(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]AnswersOwedRow, error) {
+	rows, err := q.db.Query(ctx, answersOwed, projectID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AnswersOwedRow
+	for rows.Next() {
+		var i AnswersOwedRow
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.WorkflowName,
+			&i.ExecutionName,
+			&i.SubmittedByName,
+			&i.NodeIndex,
+			&i.Name,
+			&i.Reason,
+			&i.StartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const commandsOf = `-- name: CommandsOf :many
 SELECT execution_id, seq, node_index, command, data, reason, ordered_by, ordered_at, taken FROM node_commands WHERE execution_id = $1 ORDER BY seq
 `

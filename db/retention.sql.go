@@ -759,6 +759,25 @@ func (q *Queries) SetExpiry(ctx context.Context, expiresAt time.Time, iD uuid.UU
 	return err
 }
 
+const soleBytes = `-- name: SoleBytes :one
+SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
+WHERE b.sha256 = ANY ($1::bytea[])
+    AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256 AND p.project_id <> $2)
+`
+
+type SoleBytesRow struct {
+	Blobs int64
+	Bytes int64
+}
+
+// The bytes of blobs that no other project has.
+func (q *Queries) SoleBytes(ctx context.Context, sha256s [][]byte, projectID uuid.UUID) (SoleBytesRow, error) {
+	row := q.db.QueryRow(ctx, soleBytes, sha256s, projectID)
+	var i SoleBytesRow
+	err := row.Scan(&i.Blobs, &i.Bytes)
+	return i, err
+}
+
 const spareResumed = `-- name: SpareResumed :many
 UPDATE executions e SET removal_began_at = NULL
 WHERE e.id = ANY ($1::uuid[]) AND EXISTS (

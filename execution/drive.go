@@ -187,7 +187,7 @@ func (l *loop) remember(i int, state dag.State) {
 			l.timers.add(i, l.service.now())
 		}
 	case dag.Failed:
-		if l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt) {
+		if l.progress.Unhandled(i) && (l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt)) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}
 	case dag.Queued:

@@ -174,16 +174,17 @@ func (l *loop) reopen(i int) bool {
 		n.cancelled, n.stopSent = nil, false
 	}
 	l.changed = append(l.changed, again...)
-	l.failure = l.firstFailure()
+	l.failure = l.firstFailure(l.progress.Unhandled)
 	return true
 }
 
-// firstFailure is the failure of the node that failed first, nil when none has.
-func (l *loop) firstFailure() *Failure {
+// firstFailure is the failure of the node that failed first of those that count, nil
+// when none has.
+func (l *loop) firstFailure(counts func(int) bool) *Failure {
 	var first *nodeState
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if l.progress.State(i) == dag.Failed && n.failure != nil && (first == nil || n.finishedAt.Before(*first.finishedAt)) {
+		if l.progress.State(i) == dag.Failed && n.failure != nil && counts(i) && (first == nil || n.finishedAt.Before(*first.finishedAt)) {
 			first = n
 		}
 	}

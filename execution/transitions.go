@@ -141,7 +141,7 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	n.attempt++
 	n.readyAt, n.startedAt, n.retryAt, n.reason = &now, &now, nil, nil
 	switch {
-	case l.fansOut(i), n.op.Type == workflow.TypeGraph:
+	case l.expands(i):
 		l.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
 		l.await(i, now)
@@ -237,8 +237,11 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 		l.status, l.failure = Failed, l.timeoutFailure()
 	default:
 		l.status = State(l.progress.Outcome(dag.Root))
-		if l.status == Cancelled {
+		switch {
+		case l.status == Cancelled:
 			l.failure = l.cancelledAlone()
+		case l.status == Failed && l.failure == nil: // handled, but not well enough
+			l.failure = l.firstFailure(func(int) bool { return true })
 		}
 	}
 	if l.status == Succeeded {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
@@ -42,6 +43,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
 	if op := d.Operator; op != nil {
+		m.Runs = op.Type.Runs()
 		m.Command, m.CommandKind = codeText(op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
@@ -89,7 +91,7 @@ func (x *executionView) still(ctx context.Context, d execution.NodeDetail) views
 	}
 	return views.NodeStill{
 		Facts:  facts,
-		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+		Inputs: x.carriedInputs(ctx, d), Outputs: x.names.tell(ctx, operatorOutputs(d)),
 	}
 }
 
@@ -201,10 +203,34 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", ui.Duration(r.InitialDelay), r.Factor, ui.Duration(r.MaxDelay))
 	}
 	facts = append(facts, retry)
+	facts = append(facts, protectionFacts(op)...)
 	if op.AllowFailure {
 		facts = append(facts, ui.Fact{Name: "When it fails", Value: "nothing else fails"})
 	} else if !op.Retry.FailFast {
 		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches go on"})
+	}
+	return facts
+}
+
+// protectionFacts are which failures are tried again, with what, and when nothing more
+// starts.
+func protectionFacts(op *workflow.Operator) []ui.Fact {
+	var facts []ui.Fact
+	r := op.Retry
+	if r.Limit > 0 && r.Policy != protect.Always && r.Policy != "" {
+		facts = append(facts, ui.Fact{Name: "Retry policy", Value: string(r.Policy)})
+	}
+	if r.Limit > 0 && r.Condition != nil {
+		facts = append(facts, ui.Fact{Name: "Retried if", Value: r.Condition.String(), Mono: true})
+	}
+	if r.Memory.Factor > 1 {
+		facts = append(facts, ui.Fact{Name: "After out of memory", Value: fmt.Sprintf("× %g", r.Memory.Factor), Note: "up to " + ui.Memory(r.Memory.LimitMiB)})
+	}
+	if b := op.Breaker; b.On() {
+		facts = append(facts, ui.Fact{
+			Name: "Breaker opens after", Value: ui.Plural(b.Failures, "failure", "failures") + " within " + ui.Duration(b.Window), URL: views.BreakersURL(),
+			Note: "for " + ui.Duration(b.OpenFor),
+		})
 	}
 	return facts
 }

@@ -81,6 +81,7 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/typeahead", h.page(h.typeahead))
 	r.Get("/typeahead/preview", h.page(h.typeaheadPreview))
 
+	r.Get("/approvals", h.page(h.approvals))
 	r.Get("/templates", h.page(h.templates))
 	r.Get("/templates/{name}", h.page(h.template))
 	r.Get("/executions", h.page(h.executions))
@@ -101,6 +102,7 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/executions/{id}/logs/stream", h.page(h.logStream))
 	r.Get("/executions/{id}/logs.txt", h.page(h.logText))
 
+	h.failureRoutes(r)
 	r.Get("/artifacts", h.page(h.artifacts))
 	r.Get("/artifacts/{id}", h.page(h.artifact))
 	r.Get("/artifacts/{id}/download", h.page(h.artifactDownload))

@@ -63,6 +63,9 @@ func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views
 // waitOfAll explains why nothing of the execution moves; the zero panel when
 // something does.
 func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) {
+	if panel, err := x.questions(ctx); err != nil || panel.Shown() {
+		return panel, err
+	}
 	if !x.Status.Ended() && x.Counts.Running == 0 && x.Counts.Queued > 0 {
 		return x.waitOfPod(), nil
 	}

@@ -20,6 +20,7 @@ type NodeStill struct {
 type Node struct {
 	Page
 	Head            NodeHead
+	Runs            bool      // attempts of it run somewhere
 	Wait            WaitPanel // why it waits, while it does
 	Facts           []ui.Fact
 	Attempts        []AttemptLine

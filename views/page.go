@@ -27,6 +27,8 @@ const (
 	SectionAudit      Section = "audit"
 	SectionCluster    Section = "cluster"
 	SectionSecrets    Section = "secrets"
+	SectionFailures   Section = "failures"
+	SectionApprovals  Section = "approvals"
 	SectionNone       Section = ""
 )
 
@@ -69,10 +71,12 @@ func navEntries() []navEntry {
 	return []navEntry{
 		{SectionHome, "Home", "home", HomeURL()},
 		{SectionExecutions, "Executions", "runs", ExecutionsURL()},
+		{SectionApprovals, "Approvals", "check", ApprovalsURL()},
 		{SectionWorkflows, "Workflows", "flow", WorkflowsURL()},
 		{SectionArtifacts, "Artifacts", "box", ArtifactsURL()},
 		{SectionTypes, "Types", "type", TypesURL()},
 		{SectionSecrets, "Secrets", "key", SecretsURL()},
+		{SectionFailures, "Failures", "warn", DeadLettersURL("", "")},
 	}
 }
 

@@ -22,7 +22,7 @@ func (l *linker) graphOutputs(op *Operator, path string) {
 	g, ok := l.definition.Graph(op.Graph)
 	if !ok || op.Graph == "" {
 		if op.Graph != "" {
-			l.add(path+".graph", "There is no graph called %q.%s", shorten(op.Graph, 60), suggestion(op.Graph, l.graphNames()))
+			l.noGraph(op, path)
 		}
 		return
 	}
@@ -34,6 +34,14 @@ func (l *linker) graphOutputs(op *Operator, path string) {
 		}
 		op.Outputs = append(op.Outputs, OperatorOutput{Name: out.Name, Type: out.Type, Description: out.Description, Storage: StorageDisk})
 	}
+}
+
+func (l *linker) noGraph(op *Operator, path string) {
+	if op.Type == TypeWorkflow {
+		l.add(path+".workflow", "There is no workflow %q.", shorten(op.Workflow, 100))
+		return
+	}
+	l.add(path+".graph", "There is no graph called %q.%s", shorten(op.Graph, 60), suggestion(op.Graph, l.graphNames()))
 }
 
 func (l *linker) graphNames() []string {
@@ -251,7 +259,7 @@ func (o *Operator) spec(path string) dag.Spec {
 		}
 	}
 	if o.Depends != "" {
-		waits.rules = append(waits.rules, "("+o.Depends+")")
+		waits.rules = append(waits.rules, o.Depends)
 	}
 	waits.expression(o.condition, path+".when")
 	waits.finish()
@@ -305,6 +313,11 @@ func (w *waits) finish() {
 		if !named[name] {
 			named[name] = true
 			w.rules = append(w.rules, name+"."+string(dag.HasEnded))
+		}
+	}
+	for k, text := range w.rules {
+		if len(w.rules) > 1 && strings.Contains(text, "||") {
+			w.rules[k] = "(" + text + ")"
 		}
 	}
 	if len(w.rules) > 0 {

@@ -17,3 +17,21 @@ DELETE FROM node_commands WHERE execution_id = @execution_id AND seq = ANY (@seq
 
 -- name: DeleteCommandsOf :exec
 DELETE FROM node_commands WHERE execution_id = @execution_id;
+
+-- name: AnswersOf :many
+-- The nodes of an execution that wait for a person.
+SELECT node_index, name, reason, started_at FROM nodes
+WHERE execution_id = @execution_id AND state = 'RUNNING' AND reason ->> 'code' = 'APPROVAL'
+ORDER BY node_index LIMIT @max_rows;
+
+-- name: AnswersOwed :many
+-- The nodes of a project that wait for a person, the oldest first.
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+FROM executions e
+JOIN LATERAL (
+    SELECT x.node_index, x.name, x.reason, x.started_at FROM nodes x
+    WHERE x.execution_id = e.id AND x.state = 'RUNNING' AND x.reason ->> 'code' = 'APPROVAL'
+) n ON true
+WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
+ORDER BY n.started_at, e.id, n.node_index
+LIMIT @max_rows;

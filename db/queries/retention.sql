@@ -205,3 +205,9 @@ RETURNING e.id;
 SELECT DISTINCT (m.found[1])::uuid AS id
 FROM nodes n, regexp_matches(n.outputs::text, '"\$artifact": ?"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"', 'g') AS m(found)
 WHERE n.execution_id = @execution_id;
+
+-- name: SoleBytes :one
+-- The bytes of blobs that no other project has.
+SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
+WHERE b.sha256 = ANY (@sha256s::bytea[])
+    AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256 AND p.project_id <> @project_id);

@@ -47,6 +47,7 @@ func logsPage(f views.Page) views.LogsPage {
 
 func node(f views.Page) views.Node {
 	return views.Node{
+		Runs:     true,
 		Page:     frame(f, "train", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}, views.Crumb{Name: "digits.train #7k2f00", URL: "#"}),
 		Head:     views.NodeHead{Name: "train", State: "RUNNING", GraphURL: "#", Summary: "Running for 4 min 02 s in attempt 2 of 3: epoch 12 of 30, loss 0.214."},
 		Facts:    []ui.Fact{{Name: "State", Value: "Running"}, {Name: "Level", Value: "4 of 6"}, {Name: "Waited", Value: "3 s"}, {Name: "Heartbeat", Value: "2 s ago"}},

@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// maxQuestions is how many questions the page lists.
+const maxQuestions = 200
+
+// approvals lists what waits for the answer of a person.
+func (h *Handlers) approvals(w http.ResponseWriter, r *http.Request) error {
+	open, err := h.Executions.OpenQuestions(r.Context(), maxQuestions)
+	if err != nil {
+		return err
+	}
+	m := views.Approvals{Page: h.basePage(r, "Approvals", views.SectionApprovals)}
+	for _, q := range open {
+		id := q.ExecutionID.String()
+		m.Questions = append(m.Questions, views.Question{
+			Message: q.Message, Node: q.Node, NodeURL: views.NodeURL(id, q.Node),
+			Execution: firstOf(q.Execution, q.Workflow) + " " + shortID(q.ExecutionID), ExecutionURL: views.ExecutionURL(id),
+			By: q.LaunchedBy, AnswerURL: views.NodeCommandURL(id, q.Node, "answer"), Since: h.clock(r).Ago(q.Since),
+		})
+	}
+	return web.Render(w, r, http.StatusOK, views.ApprovalsPage(m))
+}
+
+// questions tells which nodes of the execution wait for an answer; the zero panel
+// when none does.
+func (x *executionView) questions(ctx context.Context) (views.WaitPanel, error) {
+	if x.Status.Ended() || x.Counts.Running == 0 {
+		return views.WaitPanel{}, nil
+	}
+	open, err := x.h.Executions.Questions(ctx, x.ID)
+	if err != nil || len(open) == 0 {
+		return views.WaitPanel{}, err
+	}
+	first := open[0]
+	panel := views.WaitPanel{
+		Line: first.Node + " waits for an answer: " + first.Message, Code: execution.ReasonApproval,
+		Actions: []ui.Action{{Name: "Answer…", URL: views.NodeCommandURL(x.ID.String(), first.Node, "answer"), Icon: "check"}},
+	}
+	if len(open) > 1 {
+		panel.Line = strings.TrimSuffix(panel.Line, ".") + ", and " + ui.Plural(len(open)-1, "other", "others") + "."
+	}
+	return panel, nil
+}
