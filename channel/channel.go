@@ -25,7 +25,7 @@ const (
 	// Distributed is a download from the store.
 	Distributed Channel = "DISTRIBUTED"
 	// Streaming, of a producer that still writes, is not offered: see
-	// docs/decisions/011-data-channels.md.
+	// docs/decisions/013-data-channels.md.
 	Streaming Channel = "STREAMING"
 )
 

@@ -24,6 +24,7 @@ func waitingRows() []row {
 		read("/executions/{execution_id}/why", "/executions/{execution}/why", auth.ExecutionRead).object(),
 		read("/executions/{execution_id}/nodes/{node}/why", "/executions/{execution}/nodes/wait/why", auth.ExecutionRead).object(),
 		read("/executions/{execution_id}/nodes/{node}/attempts", "/executions/{execution}/nodes/wait/attempts", auth.ExecutionRead).object(),
+		read("/executions/{execution_id}/nodes/{node}/inputs", "/executions/{execution}/nodes/wait/inputs", auth.ExecutionRead).object(),
 		read("/executions/{execution_id}/usage", "/executions/{execution}/usage", auth.ExecutionRead).object(),
 		write("POST", "/executions", "/executions?dry_run=true", `{"workflow": "{flow id}"}`, auth.ExecutionLaunch, http.StatusOK).object(),
 		call("GetQueueStatus", `{}`, auth.ExecutionRead, http.StatusOK),

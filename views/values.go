@@ -12,6 +12,7 @@ type Value struct {
 	Exact      string // what Text rounds, for the tooltip
 	Note       string // "default", "4 KiB"
 	Artifact   string // id of the artifact that it refers to
+	Via        string // how it comes to its node: "from train.model, LOCAL_DISK: same machine, 1.2 GiB, no copy"
 }
 
 // ExecutionRow is an execution in a list.
