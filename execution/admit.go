@@ -85,7 +85,7 @@ func (l *loop) gate() *fair.Request {
 func (l *loop) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept {
+		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept && !l.looks(i) {
 			want = append(want, l.request(i))
 		}
 	}
@@ -100,7 +100,7 @@ func (l *loop) enter(g fair.Grant, now time.Time) {
 		Priority: g.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
 	})
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && !l.needsCapacity(i) {
+		if l.progress.State(i) == dag.Ready && (!l.needsCapacity(i) || l.looks(i)) {
 			l.ask(i)
 		}
 	}

@@ -56,6 +56,7 @@ func (l *loop) flush(ctx context.Context) error {
 	crash("flush.committed")
 	l.service.config.Meter.Took(MeterTransition, time.Since(began))
 	l.service.countNodes(b.nodes)
+	l.endedResults(b.nodes)
 	starts, stops, preempts := b.starts, b.stops, b.preempts
 	b.answer(true)
 	l.batch = newBatch()

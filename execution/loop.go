@@ -65,10 +65,16 @@ type loop struct {
 	withheld     map[int]struct{} // ready nodes that a breaker keeps back
 	freed        bool             // a breaker has closed, so those withheld ask again
 	fingerprints map[*workflow.Operator][32]byte
-	obeyed       int64           // the latest command that was taken up
-	paused       bool            // by somebody
-	passes       *passage        // of a resumed execution, once something asked for it
-	rooms        map[string]Room // of operators, by a resume
+	obeyed       int64                           // the latest command that was taken up
+	paused       bool                            // by somebody
+	passes       *passage                        // of a resumed execution, once something asked for it
+	works        map[*workflow.Operator][32]byte // fingerprints of what operators with a cache do
+
+	cacheAsked *CacheUse        // of the launch, once something asked
+	lookups    []int            // ready nodes for which the cache is to be asked
+	awaiting   map[int]struct{} // those that wait for a result
+	relooked   map[int]struct{} // those that asked once more since they wait
+	rooms      map[string]Room  // of operators, by a resume
 
 	locked   bool  // the execution holds its own locks
 	unlocked []int // nodes that wait for locks
@@ -105,6 +111,7 @@ type nodeState struct {
 	finishedAt *time.Time
 	retryAt    *time.Time
 
+	caching caching             // where it stands with the cache
 	origin  *origin             // nil: it goes on from nothing
 	changed map[string]struct{} // in a resumed execution, inputs of the graph that it became that have another value
 }
@@ -202,7 +209,7 @@ func (l *loop) step(ctx context.Context) error {
 }
 
 func (l *loop) busy() bool {
-	return l.all || len(l.changed) > 0 || len(l.alone) > 0 || !l.batch.empty() && !l.deferred()
+	return l.all || len(l.changed) > 0 || len(l.alone) > 0 || len(l.lookups) > 0 || !l.batch.empty() && !l.deferred()
 }
 
 // deferred reports whether the batch may wait a moment for more: news that
@@ -322,6 +329,7 @@ func (l *loop) askAgain() {
 	}
 	l.lockAgain()
 	l.askWithheld()
+	l.lookForAwaited()
 	l.spendAgain()
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
 		l.batch.offers = true

@@ -41,6 +41,7 @@ type Service struct {
 	inputs    inputSets
 	wakes     chan uuid.UUID
 	estimates estimateCache
+	results   results
 }
 
 // New returns a Service. It does nothing of its own until Run.

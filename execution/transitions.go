@@ -59,11 +59,17 @@ func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
 // settle lets dag.Next decide and carries its actions out until there are none,
 // or the batch is full.
 func (l *loop) settle(ctx context.Context) error {
-	for (l.all || len(l.changed) > 0 || len(l.alone) > 0) && !l.batch.full() && !l.batch.finished {
+	for (l.all || len(l.changed) > 0 || len(l.alone) > 0 || len(l.lookups) > 0) && !l.batch.full() && !l.batch.finished {
+		if len(l.changed) == 0 && !l.all && len(l.alone) == 0 {
+			l.lookUp(ctx)
+		}
 		l.beginThose(ctx)
 		changed := l.changed
-		if l.all {
+		switch {
+		case l.all:
 			changed = nil
+		case changed == nil:
+			changed = []int{} // nil would be all of them
 		}
 		l.changed, l.all = nil, false
 		for _, a := range dag.Next(l.progress, changed) {
@@ -155,6 +161,10 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 // As long as the execution itself is not admitted, no node asks.
 func (l *loop) ask(i int) {
 	if !l.mayBegin(i) {
+		return
+	}
+	if l.looks(i) {
+		l.lookups = append(l.lookups, i)
 		return
 	}
 	if l.needsLocks(i) {
