@@ -104,9 +104,17 @@ func (l *loop) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[stri
 	if len(ids) == 0 {
 		return hashes, nil
 	}
+	for _, a := range l.batch.artifacts { // they are not written yet
+		hashes[a.ID.String()] = a.SHA256
+	}
 	all := make([]uuid.UUID, 0, len(ids))
 	for id := range ids {
-		all = append(all, id)
+		if _, ok := hashes[id.String()]; !ok {
+			all = append(all, id)
+		}
+	}
+	if len(all) == 0 {
+		return hashes, nil
 	}
 	rows, err := l.service.queries.ArtifactHashes(ctx, all, l.row.ProjectID)
 	if err != nil {

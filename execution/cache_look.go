@@ -304,7 +304,7 @@ func (l *loop) takeCached(s *sought, f finding, now time.Time) {
 	l.goOnFrom(i, origin{f.holder.execution, f.holder.node, useCached})
 	why := fmt.Sprintf("The same code has worked on the same inputs: its result is that of %s.", name)
 	l.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
-	l.nodeEvent(i, now, "node.cached", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
+	l.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
 }
 
 // nameOf is the name of the node that works a key out.

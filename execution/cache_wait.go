@@ -4,8 +4,6 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
-
-	"github.com/flowforge/flowforge/dag"
 )
 
 // maxAwaited bounds the nodes that others are known to wait for. Who is forgotten asks
