@@ -24,7 +24,7 @@ type rule struct {
 	not      string // packages of anybody
 }
 
-const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution resident schedule metaflow"
+const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution resident schedule metaflow retention"
 
 func table() []rule {
 	return []rule{
@@ -56,6 +56,7 @@ func table() []rule {
 		{packages: "argo", may: "workflow dag protect typeregistry expression apperr"},
 		// 4
 		{packages: "execution schedule metaflow", may: "apperr memo masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
+		{packages: "retention", may: "db apperr auth audit artifact workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "auth apperr views/... static"},

@@ -1,5 +1,5 @@
 -- How long ended executions are kept, and what it takes to remove them and the bytes
--- that nobody names any more (docs/decisions/013-garbage.md).
+-- that nobody names any more (docs/decisions/012-garbage.md).
 -- +goose Up
 -- expires_at is what the definition says; without it the installation's rule holds.
 -- Somebody keeps an execution by kept_at. removal_began_at is the point of no return.
@@ -11,6 +11,8 @@ ALTER TABLE executions
     ADD CONSTRAINT executions_expiry_check CHECK (expires_at IS NULL OR finished_at IS NOT NULL),
     ADD CONSTRAINT executions_removal_check CHECK (removal_began_at IS NULL OR (finished_at IS NOT NULL AND kept_at IS NULL));
 CREATE INDEX executions_expiry_idx ON executions (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX cached_results_execution_idx ON cached_results (execution_id);
+CREATE INDEX execution_idempotency_keys_execution_idx ON execution_idempotency_keys (execution_id);
 CREATE INDEX executions_removal_idx ON executions (id) WHERE removal_began_at IS NOT NULL;
 
 -- used_at is when somebody brought the bytes into the project, or asked whether they
@@ -227,3 +229,4 @@ DROP INDEX project_blobs_sha256_idx;
 ALTER TABLE project_blobs DROP COLUMN used_at;
 ALTER TABLE executions DROP CONSTRAINT executions_removal_check, DROP CONSTRAINT executions_expiry_check,
     DROP COLUMN removal_began_at, DROP COLUMN kept_by, DROP COLUMN kept_at, DROP COLUMN expires_at;
+DROP INDEX execution_idempotency_keys_execution_idx, cached_results_execution_idx;
