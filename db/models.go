@@ -416,6 +416,24 @@ type OperatorDuration struct {
 	UpdatedAt  time.Time
 }
 
+type OperatorTemplate struct {
+	ID            uuid.UUID
+	TenantID      uuid.UUID
+	ProjectID     *uuid.UUID
+	Name          string
+	Version       string
+	Major         int64
+	Minor         int64
+	Patch         int64
+	Prerelease    string
+	Description   string
+	Document      json.RawMessage
+	ContentHash   []byte
+	CreatedBy     uuid.UUID
+	CreatedByName string
+	CreatedAt     time.Time
+}
+
 type PodEvent struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
