@@ -54,6 +54,8 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	op := workflow.Operator{Retry: t.retry(s), Tags: &workflow.Tags{Names: map[string]string{}}, Outputs: t.ownOutputs(s, own)}
 	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
 	op.Timeout = t.deadline(s)
+	op.Locks = t.locks(s.Synchronization, s.path+".synchronization")
+	op.Cache = t.memo(s)
 	for _, a := range s.Inputs.Artifacts {
 		op.Tags.Names["inputs.artifacts."+a.Name+".path"] = a.Path
 	}

@@ -70,6 +70,8 @@ func (t *translator) translate() {
 		t.def.Parallelism = int(max(*t.spec.Parallelism, 0))
 	}
 	t.def.Timeout = seconds(t.spec.ActiveDeadline)
+	t.def.Locks = t.locks(t.spec.Synchronization, "spec.synchronization")
+	t.def.TTL = t.ttl()
 	t.def.Inputs = t.launchForm()
 	t.root()
 	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // those that nothing runs are checked as well
@@ -217,7 +219,7 @@ func (t *translator) root() {
 // opens reports whether the graph of the entry point can be that of the workflow:
 // nothing is said about it as a whole.
 func (t *translator) opens(s *source) bool {
-	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil
+	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil
 }
 
 // entryArguments are what the entry point gets: the workflow's parameters and files of the same names.

@@ -67,19 +67,19 @@ type spec struct {
 	ArtifactRepositoryRef raw   `json:"artifactRepositoryRef"`
 	PodGC                 raw   `json:"podGC"`
 
-	Priority             raw `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
-	PodPriority          raw `json:"podPriority" argo:"Name a priority class with podPriorityClassName."`
-	Suspend              raw `json:"suspend" argo:"Leave it out and launch when it may run."`
-	Shutdown             raw `json:"shutdown" argo:"Cancel the execution to end it."`
-	Executor             raw `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
-	VolumeClaimTemplates raw `json:"volumeClaimTemplates" argo:"Name an existing claim under volumes, or pass files on as artifacts."`
-	VolumeClaimGC        raw `json:"volumeClaimGC" argo:"Leave it out: FlowForge makes no claims."`
-	PodDisruptionBudget  raw `json:"podDisruptionBudget" argo:"Leave it out: attempts that are interrupted run again for nothing."`
-	HostNetwork          raw `json:"hostNetwork" argo:"Write it in podSpecPatch: hostNetwork: true."`
-	TTLStrategy          raw `json:"ttlStrategy" argo:"Leave it out: executions stay until somebody deletes them."`
-	Metrics              raw `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
-	ArtifactGC           raw `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
-	Synchronization      raw `json:"synchronization" argo:"Use parallelism, or a quota of the project."`
+	Priority             raw              `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
+	PodPriority          raw              `json:"podPriority" argo:"Name a priority class with podPriorityClassName."`
+	Suspend              raw              `json:"suspend" argo:"Leave it out and launch when it may run."`
+	Shutdown             raw              `json:"shutdown" argo:"Cancel the execution to end it."`
+	Executor             raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	VolumeClaimTemplates raw              `json:"volumeClaimTemplates" argo:"Name an existing claim under volumes, or pass files on as artifacts."`
+	VolumeClaimGC        raw              `json:"volumeClaimGC" argo:"Leave it out: FlowForge makes no claims."`
+	PodDisruptionBudget  raw              `json:"podDisruptionBudget" argo:"Leave it out: attempts that are interrupted run again for nothing."`
+	HostNetwork          raw              `json:"hostNetwork" argo:"Write it in podSpecPatch: hostNetwork: true."`
+	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
+	Synchronization      *synchronization `json:"synchronization"`
+	Metrics              raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	ArtifactGC           raw              `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
 }
 
 type workflowRef struct {
@@ -194,4 +194,43 @@ type backoff struct {
 	Factor      *Text `json:"factor"`
 	Cap         Text  `json:"cap"`
 	MaxDuration Text  `json:"maxDuration"`
+}
+
+type ttlStrategy struct {
+	Completion *int64 `json:"secondsAfterCompletion"`
+	Success    *int64 `json:"secondsAfterSuccess"`
+	Failure    *int64 `json:"secondsAfterFailure"`
+}
+
+type synchronization struct {
+	Mutex      *mutex      `json:"mutex"`
+	Mutexes    []mutex     `json:"mutexes"`
+	Semaphore  *semaphore  `json:"semaphore"`
+	Semaphores []semaphore `json:"semaphores"`
+}
+
+type mutex struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"` // locks are of the project
+	Database  raw    `json:"database" argo:"Leave it out: locks are kept in FlowForge's database anyway."`
+}
+
+type semaphore struct {
+	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
+	Namespace       string        `json:"namespace"`
+	Database        raw           `json:"database" argo:"Name the semaphore by configMapKeyRef."`
+}
+
+type configMapKey struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional"`
+}
+
+type memoize struct {
+	Key    string `json:"key"`
+	MaxAge Text   `json:"maxAge"`
+	Cache  struct {
+		ConfigMap configMapKey `json:"configMap"`
+	} `json:"cache"`
 }

@@ -23,18 +23,18 @@ type template struct {
 
 	podSettings `json:",inline"`
 
-	Annotations     raw `json:"annotations" argo:"Write them under metadata."`
-	Daemon          raw `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
-	ContainerSet    raw `json:"containerSet" argo:"Make each container a task of its own, or a sidecar."`
-	Resource        raw `json:"resource" argo:"Call the cluster's API from a task."`
-	Data            raw `json:"data" argo:"List the files in a task, and run over its result with withParam."`
-	Plugin          raw `json:"plugin" argo:"Use a container, a script or http."`
-	ArchiveLocation raw `json:"archiveLocation" argo:"Leave it out: files are kept in FlowForge's store."`
-	Executor        raw `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
-	Priority        raw `json:"priority" argo:"Name a priority class with priorityClassName."`
-	Metrics         raw `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
-	Synchronization raw `json:"synchronization" argo:"Use parallelism, or a quota of the project."`
-	Memoize         raw `json:"memoize" argo:"Leave it out: the task runs every time."`
+	Annotations     raw              `json:"annotations" argo:"Write them under metadata."`
+	Daemon          raw              `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
+	ContainerSet    raw              `json:"containerSet" argo:"Make each container a task of its own, or a sidecar."`
+	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
+	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
+	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
+	ArchiveLocation raw              `json:"archiveLocation" argo:"Leave it out: files are kept in FlowForge's store."`
+	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	Priority        raw              `json:"priority" argo:"Name a priority class with priorityClassName."`
+	Metrics         raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	Synchronization *synchronization `json:"synchronization"`
+	Memoize         *memoize         `json:"memoize"`
 }
 
 // podSettings are what a workflow says of all its pods and a template of its own,

@@ -241,6 +241,41 @@ templates:
 			status: execution.Failed, states: map[string]dag.State{
 				"hooks-exit": dag.Succeeded, "hooks-running": dag.Succeeded, "hooks-failed": dag.Succeeded, "hooks-fine": dag.Skipped,
 			}},
+		{group: "M1", feature: "retryStrategy.backoff.maxDuration: no attempt begins later", spec: `
+entrypoint: main
+templates:
+- name: main
+  retryStrategy: {limit: 50, backoff: {duration: "1", maxDuration: "1"}}
+  container: {image: busybox, command: ["false"]}`,
+			status: execution.Failed, states: map[string]dag.State{"main": dag.Failed}},
+		{group: "M4", feature: "synchronization: a mutex and a semaphore let one in at a time", spec: `
+entrypoint: main
+ttlStrategy: {secondsAfterCompletion: 3600}
+templates:
+- name: main
+  dag:
+    tasks:
+    - {name: a, template: alone}
+    - {name: b, template: alone}
+    - {name: c, template: alone}
+- name: alone
+  synchronization: {mutexes: [{name: case-door}], semaphore: {configMapKeyRef: {name: case-config, key: room}}}
+  container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/in && sleep 0.1 && rmdir $DIR/in"]}`,
+			status: execution.Succeeded},
+		{group: "M4", feature: "memoize: the outputs of an earlier node with the same key and inputs", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: first, template: count, arguments: {parameters: [{name: k, value: x}]}}
+  - - {name: again, template: count, arguments: {parameters: [{name: k, value: x}]}}
+    - {name: other, template: count, arguments: {parameters: [{name: k, value: "y"}]}}
+- name: count
+  inputs: {parameters: [{name: k}]}
+  memoize: {key: "count-$DIR-{{inputs.parameters.k}}", maxAge: 1h, cache: {configMap: {name: counts}}}
+  outputs: {parameters: [{name: n, valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/runs; wc -l < $DIR/runs > $DIR/n-{{inputs.parameters.k}}"]}`,
+			status: execution.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2"}},
 		{group: "M1", feature: "suspend for a time", spec: `
 entrypoint: main
 templates:

@@ -74,7 +74,9 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	var why string
 	if failure != nil {
 		failure = failure.after(n.failure)
-		again, why = l.triesAgain(i, e, failure)
+		if again, why = l.triesAgain(i, e, failure); again && l.tooLate(ctx, i, e) {
+			again, why = false, "The time for retries is over."
+		}
 	}
 	switch {
 	case failure == nil:

@@ -69,6 +69,7 @@ func listRows() []row {
 
 func workflowRows() []row {
 	return []row{
+		page("/register", "/register", auth.WorkflowWrite),
 		page("/workflows/{name}", "/workflows/{flow}", auth.WorkflowRead).object(),
 		page("/workflows/{name}", "/workflows/{flow id}", auth.WorkflowRead).object(),
 		page("/workflows/{name}/versions/{version}", "/workflows/{flow}/versions/1.0.0", auth.WorkflowRead).object(),
@@ -142,6 +143,7 @@ func changeRows() []row {
 		write("POST", "/feature-store/feature-sets", "/feature-store/feature-sets",
 			`{"name": "more", "version": "1", "entity_key": "id", "features": [{"name": "age", "dtype": "Integer"}]}`, auth.CatalogueWrite, created),
 		write("POST", "/login-links", "/login-links", "", auth.Administer, ok).at(installation),
+		form("/register", "/register", "document=%7B%22name%22%3A%22registered%22%2C%22version%22%3A%221.0.0%22%2C%22operators%22%3A%5B%7B%22name%22%3A%22a%22%2C%22type%22%3A%22noop%22%7D%5D%7D", auth.WorkflowWrite, moved),
 		form("/workflows/{name}/launch", "/workflows/{flow}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),

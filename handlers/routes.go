@@ -61,6 +61,7 @@ func TaskRoutes(d Deps) http.Handler {
 func (h *Handlers) pages(large chi.Router) {
 	large.Post("/workflows/{name}/launch", h.page(h.launch)) // with files
 	large.Post("/uploads", h.page(h.upload))
+	large.Post("/register", h.page(h.register)) // with a file
 
 	r := large.With(h.bodies().Bound)
 	r.Post("/logout", h.open(h.logout))
@@ -72,6 +73,7 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/projects", h.page(h.projectList))
 	r.Get("/docs", h.page(h.docsPage))
 
+	r.Get("/register", h.page(h.registerPage))
 	r.Get("/workflows", h.page(h.workflows))
 	r.Get("/workflows/{name}", h.page(h.workflow))
 	r.Get("/workflows/{name}/versions/{version}", h.page(h.workflowVersion))

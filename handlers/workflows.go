@@ -48,6 +48,9 @@ func (h *Handlers) workflows(w http.ResponseWriter, r *http.Request) error {
 		Query: filter.Query, Tag: filter.Tag, Team: filter.Team, Archived: filter.Status == "",
 		Filtered: filter.Query != "" || filter.Tag != "" || filter.Team != "",
 	}
+	if subject, ok := auth.SubjectOf(r.Context()); ok {
+		m.MayRegister = subject.May(auth.WorkflowWrite, subject.ProjectID)
+	}
 	clock := h.clock(r)
 	teams := []string{}
 	for _, item := range page.Items {

@@ -256,9 +256,12 @@ func (a *attempt) fromElsewhere(found *collection) ([]*flowforgev1.OutputSpec, e
 	for _, spec := range a.spec.Outputs {
 		switch {
 		case spec.Stdout:
+			if a.spec.GetHttp() != nil { // the answer's body takes its place
+				a.stdout.take(headOf(filepath.Join(a.paths.outputs, "body")))
+			}
 			text, whole := a.stdout.text()
 			if !whole {
-				found.notes = append(found.notes, fmt.Sprintf("The standard output is longer than %d KiB; the rest is not part of the result.", maxResult>>10))
+				found.notes = append(found.notes, fmt.Sprintf("The result is longer than %d KiB; the rest is not part of the result.", maxResult>>10))
 			}
 			found.outputs = append(found.outputs, textOutput(spec.Name, text))
 		case spec.Path != "":
@@ -347,6 +350,17 @@ func blobFrom(spec *flowforgev1.OutputSpec, path, stage string, found *collectio
 
 // maxResult is how much of the standard output can be an output.
 const maxResult = 256 << 10
+
+// headOf is the begin of a file, a little more than can be a result.
+func headOf(name string) []byte {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	head, _ := io.ReadAll(io.LimitReader(file, maxResult+1)) // what could be read is the result
+	return head
+}
 
 // captured keeps the begin of what a command writes to its standard output.
 type captured struct {

@@ -9,13 +9,14 @@ import (
 // Workflows is the list of workflows.
 type Workflows struct {
 	Page
-	Query, Tag string
-	Team       string
-	Teams      []ui.Option
-	Archived   bool
-	Filtered   bool // some filter is set
-	Rows       []WorkflowRow
-	Pager      ui.Pager
+	Query, Tag  string
+	Team        string
+	Teams       []ui.Option
+	Archived    bool
+	Filtered    bool // some filter is set
+	MayRegister bool
+	Rows        []WorkflowRow
+	Pager       ui.Pager
 }
 
 // WorkflowRow is a workflow in the list.

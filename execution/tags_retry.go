@@ -1,0 +1,23 @@
+package execution
+
+import "context"
+
+// tooLate reports whether the retry policy of node i lets no more attempts begin after
+// e, because its first one was too long ago. Nobody knows that when it cannot be read.
+func (l *loop) tooLate(ctx context.Context, i int, e ending) bool {
+	limit := l.operator(i).Retry.MaxDuration
+	if limit <= 0 {
+		return false
+	}
+	attempts, err := l.service.queries.ListAttempts(ctx, l.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
+	if err != nil || len(attempts) == 0 {
+		return false
+	}
+	first := attempts[0].QueuedAt
+	for _, a := range attempts {
+		if a.QueuedAt.Before(first) {
+			first = a.QueuedAt
+		}
+	}
+	return e.FinishedAt.Sub(first) >= limit
+}
