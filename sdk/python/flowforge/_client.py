@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
-from . import _files
+from . import _files, _formats
 from ._config import Config
 from ._sender import Sender
 from ._transport import Refused, Transport, Unreachable
@@ -127,6 +127,28 @@ class Client:
             print(f"OUTPUT {name}={value}", flush=True)
             return
         _files.write_output(self._config, name, value)
+
+    def save(self, name: str, value: Any, format: Optional[str] = None) -> Path:
+        """Give a value as the file of an output, in the format that suits it.
+
+        Tables (pandas, pyarrow) become Arrow, or Parquet with zstd when they are
+        large; numpy arrays and dictionaries of them NPZ; what torch makes its own
+        format; bytes themselves; the rest JSON. format names one of arrow, parquet,
+        npz, npy, torch, pickle, json and raw. Returns the file. Raises OutputError
+        when the value cannot be written.
+        """
+        return _formats.write(value, _files.output_path(self._config, name).parent, name, format)
+
+    def load(self, name: str, *, allow_pickle: bool = False) -> Any:
+        """Return the value of an input: that of its file when it is one, as save wrote it.
+
+        A pickle can run code when it is read, so it is read only with allow_pickle.
+        Raises InputError when there is no such input or its file cannot be read.
+        """
+        value = self.inputs.get(name)
+        if name in self.inputs and not (isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)):
+            return value
+        return _formats.read(_files.input_path(self.inputs, name), name, allow_pickle)
 
     def output_path(self, name: str) -> Path:
         """Return where to write the file or folder of an output."""

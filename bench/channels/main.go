@@ -1,0 +1,104 @@
+// Command channels measures what each data channel saves: an operator writes one large
+// file, the next one reads it, and the time between is what is taken. It starts the
+// binary that `make build` makes on a private database:
+//
+//	go run ./bench/channels -megabytes 1000
+//
+// As root it starts the server as the account -as, because a runner that is root copies
+// what others link to; -as 0 measures that.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/flowforge/flowforge/embedded/postgres"
+)
+
+func main() {
+	megabytes := flag.Int("megabytes", 1000, "size of the file, in 10⁶ bytes")
+	repeat := flag.Int("repeat", 3, "runs of each channel; the middle one counts")
+	binary := flag.String("binary", "bin/flowforge", "the server")
+	as := flag.Int("as", 65534, "account of the server when this runs as root")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *binary, *megabytes, *repeat, *as)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench/channels:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, binary string, megabytes, repeat, as int) (err error) {
+	if os.Geteuid() != 0 {
+		as = os.Geteuid()
+	}
+	dir, err := os.MkdirTemp("", "flowforge-channels-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	data := filepath.Join(dir, "data")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(data, 0o700), os.Chown(data, as, -1)); err != nil {
+		return err
+	}
+	database, err := postgres.Start(ctx, postgres.Config{
+		Dir: filepath.Join(dir, "postgres"), BinDirs: []string{filepath.Join(".cache", "postgres", "native", "bin")}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	defer database.Close()
+	s, err := startServer(ctx, binary, data, database.URL(), as)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	fmt.Printf("%d MB, %d runs, the server is account %d\n\n", megabytes, repeat, as)
+	fmt.Println("| storage of the output | channel | until the consumer begins | until it has read all | through a connection | copied for the consumer |\n|---|---|--:|--:|--:|--:|")
+	for _, storage := range []string{"distributed", "disk", "memory"} {
+		var runs []outcome
+		for n := range repeat {
+			o, err := s.measure(ctx, storage, megabytes, n)
+			if err != nil {
+				return fmt.Errorf("storage %s: %w", storage, err)
+			}
+			runs = append(runs, o)
+			if err := empty(data); err != nil {
+				return err
+			}
+		}
+		slices.SortFunc(runs, func(a, b outcome) int { return int(a.read - b.read) })
+		o := runs[len(runs)/2]
+		fmt.Printf("| `%s` | %s | %.2f s | %.2f s | %d MB | %d MB |\n", storage, o.channel, o.began.Seconds(), o.read.Seconds(), o.moved/1e6, o.copied/1e6)
+	}
+	return packing()
+}
+
+// empty takes the files of a run away, so that the next one does not find the disk full.
+func empty(data string) error {
+	for _, pattern := range []string{"artifacts/data/*/*/*", "runner/cache/blobs/*/*"} {
+		files, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := os.Remove(f); err != nil {
+				return err
+			}
+		}
+	}
+	syscall.Sync()
+	time.Sleep(time.Second) // the disk may still be busy with what was removed
+	return nil
+}

@@ -1,0 +1,209 @@
+"""Values as files: which format, and how to write and read it.
+
+The libraries of the formats are imported when a value needs them, never before.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from .exceptions import InputError, OutputError
+
+# Tables up to this size are written as Arrow, which is read without unpacking;
+# larger ones as Parquet with zstd, which is smaller on its way.
+ARROW_LIMIT = 100 * 1024 * 1024
+
+
+class Format(NamedTuple):
+    """A way to write values of some kinds to a file, and to read them."""
+
+    extension: str
+    write: Callable[[Any, Path], None]
+    read: Callable[[Path], Any]
+    code: bool = False  # reading it may run code that is in it
+
+
+def _write_json(value: Any, path: Path) -> None:
+    path.write_text(json.dumps(value, allow_nan=False), encoding="utf-8")
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _table(value: Any) -> Any:
+    import pyarrow
+
+    if _library(value) == "pandas":
+        return pyarrow.Table.from_pandas(value)
+    return value
+
+
+def _write_arrow(value: Any, path: Path) -> None:
+    import pyarrow.feather
+
+    pyarrow.feather.write_feather(_table(value), str(path), compression="uncompressed")
+
+
+def _read_arrow(path: Path) -> Any:
+    import pyarrow.feather
+
+    return _as_written(pyarrow.feather.read_table(str(path), memory_map=True))
+
+
+def _write_parquet(value: Any, path: Path) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(_table(value), str(path), compression="zstd")
+
+
+def _read_parquet(path: Path) -> Any:
+    import pyarrow.parquet
+
+    return _as_written(pyarrow.parquet.read_table(str(path)))
+
+
+def _as_written(table: Any) -> Any:
+    """A data frame where one was written, else the table itself."""
+    if b"pandas" in (table.schema.metadata or {}):
+        return table.to_pandas()
+    return table
+
+
+def _write_pickle(value: Any, path: Path) -> None:
+    with path.open("wb") as file:
+        pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _read_pickle(path: Path) -> Any:
+    with path.open("rb") as file:
+        return pickle.load(file)
+
+
+def _write_npz(value: Any, path: Path) -> None:
+    import numpy
+
+    arrays = value if isinstance(value, dict) else {"array": value}
+    with path.open("wb") as file:
+        numpy.savez(file, **arrays)
+
+
+def _read_npz(path: Path) -> Any:
+    import numpy
+
+    with numpy.load(path, allow_pickle=False) as found:
+        arrays: Dict[str, Any] = {name: found[name] for name in found.files}
+    return arrays["array"] if list(arrays) == ["array"] else arrays
+
+
+def _read_npy(path: Path) -> Any:
+    import numpy
+
+    return numpy.load(path, allow_pickle=False)
+
+
+def _write_npy(value: Any, path: Path) -> None:
+    import numpy
+
+    with path.open("wb") as file:
+        numpy.save(file, value, allow_pickle=False)
+
+
+def _write_torch(value: Any, path: Path) -> None:
+    import torch
+
+    torch.save(value, str(path))
+
+
+def _read_torch(path: Path) -> Any:
+    import torch
+
+    return torch.load(str(path), weights_only=True, map_location="cpu")
+
+
+def _write_raw(value: Any, path: Path) -> None:
+    path.write_bytes(value)
+
+
+FORMATS: Dict[str, Format] = {
+    "json": Format(".json", _write_json, _read_json),
+    "arrow": Format(".arrow", _write_arrow, _read_arrow),
+    "parquet": Format(".parquet", _write_parquet, _read_parquet),
+    "pickle": Format(".pkl", _write_pickle, _read_pickle, code=True),
+    "npz": Format(".npz", _write_npz, _read_npz),
+    "npy": Format(".npy", _write_npy, _read_npy),
+    "torch": Format(".pt", _write_torch, _read_torch),
+    "raw": Format(".bin", _write_raw, Path.read_bytes),
+}
+
+_OTHER_NAMES = {".feather": "arrow", ".ipc": "arrow", ".pq": "parquet", ".pickle": "pickle", ".pth": "torch"}
+
+
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def format_for(value: Any) -> Optional[str]:
+    """The name of the format that suits a value; None when nobody but its writer can tell."""
+    library, kind = _library(value), type(value).__name__
+    if library == "pandas" and kind == "DataFrame":
+        return "arrow" if int(value.memory_usage(index=True, deep=True).sum()) < ARROW_LIMIT else "parquet"
+    if library == "pyarrow" and kind == "Table":
+        return "arrow" if value.nbytes < ARROW_LIMIT else "parquet"
+    if library == "numpy" and kind == "ndarray":
+        return None if value.dtype.hasobject else "npz"
+    if library == "torch":
+        return "torch"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "raw"
+    if isinstance(value, dict) and value:
+        inside = {_library(item) for item in value.values()}
+        if inside == {"torch"}:
+            return "torch"
+        if inside == {"numpy"} and all(format_for(item) == "npz" and isinstance(name, str) for name, item in value.items()):
+            return "npz"
+    if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
+        return "json"
+    return None
+
+
+def write(value: Any, folder: Path, name: str, chosen: Optional[str]) -> Path:
+    """Write a value to a file of its name in folder, so that a reader sees all of it or nothing."""
+    label = chosen or format_for(value)
+    if label is None:
+        raise OutputError(
+            f"output {name!r}: no format suits {type(value).__module__}.{type(value).__qualname__}; say format=\"pickle\" or write it to client.output_path({name!r}) yourself"
+        )
+    if label not in FORMATS:
+        raise OutputError(f"output {name!r}: {label!r} is no format; the formats are: {', '.join(FORMATS)}")
+    form = FORMATS[label]
+    target = folder / (name + form.extension)
+    partial = folder / f".{name}{form.extension}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        form.write(value, partial)
+        partial.replace(target)
+    except ImportError as err:
+        raise OutputError(f"output {name!r}: {label} needs {err.name}, which is not installed") from err
+    except (OSError, TypeError, ValueError, AttributeError, pickle.PicklingError) as err:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"output {name!r} cannot be written as {label}: {err}") from err
+    return target
+
+
+def read(path: Path, name: str, allow_code: bool) -> Any:
+    """Read the value that stands in a file, by the extension of its name."""
+    extension = path.suffix.lower()
+    label = _OTHER_NAMES.get(extension) or next((label for label, form in FORMATS.items() if form.extension == extension), "raw")
+    form = FORMATS[label]
+    if form.code and not allow_code:
+        raise InputError(f"input {name!r} is a pickle, which may run code when it is read; say load({name!r}, allow_pickle=True) when you trust who wrote it")
+    try:
+        return form.read(path)
+    except ImportError as err:
+        raise InputError(f"input {name!r}: {label} needs {err.name}, which is not installed") from err
+    except Exception as err:  # whatever a library says about damaged bytes
+        raise InputError(f"input {name!r} cannot be read as {label}: {err}") from err
