@@ -47,9 +47,6 @@ func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
 	}
 	var refused []fair.Refusal
 	var err error
-	if a.round.Want, err = l.guard(ctx, q, a.round.Want); err != nil {
-		return admission{}, err
-	}
 	began := time.Now()
 	a.granted, refused, err = l.service.quota.Admit(ctx, q, a.round)
 	l.service.config.Meter.Took(MeterAdmission, time.Since(began))
@@ -81,11 +78,12 @@ func (l *loop) gate() *fair.Request {
 	}
 }
 
-// readyRequests are the requests of all nodes that are READY.
+// readyRequests are the requests of all nodes that are READY, but for those that have to look
+// at something else first.
 func (l *loop) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept && !l.looks(i) {
+		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept && !l.looks(i) && !l.operator(i).Breaker.On() {
 			want = append(want, l.request(i))
 		}
 	}
@@ -102,6 +100,8 @@ func (l *loop) enter(g fair.Grant, now time.Time) {
 	for i := range l.nodes {
 		if l.progress.State(i) == dag.Ready && (!l.needsCapacity(i) || l.looks(i)) {
 			l.ask(i)
+		} else if l.progress.State(i) == dag.Ready && l.operator(i).Breaker.On() {
+			l.askLater(i, now)
 		}
 	}
 }

@@ -1,18 +1,18 @@
 package execution
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/protect"
-	"github.com/flowforge/flowforge/quota/fair"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -130,41 +130,6 @@ func breakerState(r db.CircuitBreaker) protect.Breaker {
 	return b
 }
 
-// writeBreakers applies what this batch has taken down. It is part of the transaction
-// that ends the attempts, so every failure counts once.
-func (l *loop) writeBreakers(ctx context.Context, q *db.Queries) error {
-	notes := l.batch.breakers
-	if len(notes) == 0 {
-		return nil
-	}
-	nodes := make([]int, len(notes))
-	for k, n := range notes {
-		nodes[k] = n.node
-	}
-	known, err := l.readBreakers(ctx, q, nodes, false)
-	if err != nil {
-		return err
-	}
-	if !l.breakersMove(known, notes) {
-		return nil
-	}
-	for _, n := range notes {
-		if key := l.breakerOf(n.node); n.failed && known.rows[key] == nil {
-			if err := l.makeBreaker(ctx, q, n.node, key); err != nil {
-				return err
-			}
-		}
-	}
-	b, err := l.readBreakers(ctx, q, nodes, true)
-	if err != nil {
-		return err
-	}
-	for _, n := range notes {
-		l.applyNote(b, n)
-	}
-	return l.saveBreakers(ctx, q, b)
-}
-
 // breakersMove reports whether notes may change anything: a success of an operator
 // that has not failed does not.
 func (l *loop) breakersMove(b *breakers, notes []breakerNote) bool {
@@ -172,6 +137,25 @@ func (l *loop) breakersMove(b *breakers, notes []breakerNote) bool {
 		state := b.now[l.breakerOf(n.node)]
 		return n.failed || state.State == protect.HalfOpen || len(state.Failures) > 0
 	})
+}
+
+// makeBreakers makes rows for what failed for the first time, in one order.
+func (l *loop) makeBreakers(ctx context.Context, q *db.Queries, b *breakers, notes []breakerNote) error {
+	missing := map[breakerKey]int{}
+	for _, n := range notes {
+		if key := l.breakerOf(n.node); n.failed && b.rows[key] == nil {
+			missing[key] = n.node
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(missing), func(a, b breakerKey) int {
+		return cmp.Or(cmp.Compare(a.operator, b.operator), bytes.Compare(a.fingerprint[:], b.fingerprint[:]))
+	})
+	for _, key := range keys {
+		if err := l.makeBreaker(ctx, q, missing[key], key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // makeBreaker makes sure that a breaker has a row.
@@ -284,148 +268,4 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 		}
 	}
 	return s, "", false
-}
-
-// guard keeps back of what asks for capacity, or waits for it already, what a breaker
-// withholds. It is part of the transaction that admits, so that of all executions one
-// attempt alone is let through a breaker that is half open.
-func (l *loop) guard(ctx context.Context, q *db.Queries, want []fair.Request) ([]fair.Request, error) {
-	nodes := l.guarded(want)
-	if len(nodes) == 0 {
-		return want, nil
-	}
-	b, err := l.readBreakers(ctx, q, nodes, false)
-	if err != nil {
-		return nil, err
-	}
-	closed := func(i int) bool { state := b.now[l.breakerOf(i)].State; return state == "" || state == protect.Closed }
-	nodes = slices.DeleteFunc(nodes, closed)
-	if len(nodes) == 0 {
-		return want, nil
-	}
-	if b, err = l.readBreakers(ctx, q, nodes, true); err != nil {
-		return nil, err
-	}
-	now, withheld := l.service.now(), map[int]bool{}
-	for _, i := range nodes {
-		pass, err := l.askBreaker(ctx, q, b, i, now)
-		if err != nil {
-			return nil, err
-		}
-		withheld[i] = !pass
-	}
-	if err := l.saveBreakers(ctx, q, b); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(want, func(r fair.Request) bool { return withheld[r.Key.Node] }), nil
-}
-
-// guarded are the nodes with a breaker that ask, or asked before and wait, in order.
-func (l *loop) guarded(want []fair.Request) []int {
-	for _, r := range want {
-		if l.operator(r.Key.Node).Breaker.On() {
-			if l.asking == nil {
-				l.asking = map[int]struct{}{}
-			}
-			l.asking[r.Key.Node] = struct{}{}
-		}
-	}
-	nodes := make([]int, 0, len(l.asking))
-	for i := range l.asking {
-		if l.progress.State(i) != dag.Ready {
-			delete(l.asking, i)
-			continue
-		}
-		nodes = append(nodes, i)
-	}
-	slices.Sort(nodes)
-	return nodes
-}
-
-// askBreaker asks whether node i may start, and keeps it back if not.
-func (l *loop) askBreaker(ctx context.Context, q *db.Queries, b *breakers, i int, now time.Time) (bool, error) {
-	key := l.breakerOf(i)
-	state, row := b.now[key], b.rows[key]
-	if row == nil {
-		return true, nil
-	}
-	gone, err := l.trialGone(ctx, q, row, state, now)
-	if err != nil {
-		return false, err
-	}
-	next, pass, until := state.Ask(now, l.holder(i), gone)
-	if l.status == Pending && next.State == protect.HalfOpen { // it has no place yet: others go first
-		next, pass, until = state, false, now.Add(time.Second)
-	}
-	if next.State != state.State || next.Trial != state.Trial {
-		b.now[key], b.changed[key] = next, i
-		l.nodeEvent(i, now, "breaker.trial", key.operator+" is let through to see whether it works again.", map[string]any{"breaker": row.ID})
-	}
-	if !pass {
-		l.withhold(i, row, until, now)
-	}
-	return pass, nil
-}
-
-// trialGone reports whether whoever was let through will not say how it went: it has
-// ended some other way, or has not begun for as long as the breaker was open.
-func (l *loop) trialGone(ctx context.Context, q *db.Queries, row *db.CircuitBreaker, state protect.Breaker, now time.Time) (bool, error) {
-	id, ok := parseTaskHolder(state.Trial)
-	if !ok || state.State != protect.HalfOpen {
-		return false, nil
-	}
-	if id.execution == l.id { // this transaction may be what ends it
-		of := l.progress.State(id.Node)
-		return of.Ended() || of == dag.Ready && now.Sub(row.ChangedAt) > breakerRule(row).OpenFor, nil
-	}
-	ended, err := q.TrialEnded(ctx, id.execution, int32(id.Node), row.ID, now.Add(-breakerRule(row).OpenFor)) //nolint:gosec // at most maxNodes
-	if err != nil {
-		return false, fmt.Errorf("look at a trial: %w", err)
-	}
-	return ended, nil
-}
-
-// breakerRule is the rule that a row was changed by last.
-func breakerRule(row *db.CircuitBreaker) protect.BreakerRule {
-	return protect.BreakerRule{Failures: int(row.RuleFailures), Window: seconds(row.RuleWindow), OpenFor: seconds(row.RuleOpenFor)}
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// withhold keeps node i, which is READY, from starting until it asks again.
-func (l *loop) withhold(i int, row *db.CircuitBreaker, until, now time.Time) {
-	text := fmt.Sprintf("%s fails time and again, so nothing of it starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
-	again := until
-	if until.IsZero() {
-		text, again = row.Operator+" failed time and again; one attempt was let through, and the others wait for how it goes.", now.Add(trialLook)
-	}
-	reason := &Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
-	l.service.quota.Withdraw(l.id, []int{i})
-	if l.withheld == nil {
-		l.withheld = map[int]struct{}{}
-	}
-	l.withheld[i] = struct{}{}
-	delete(l.asking, i)
-	l.timers.add(i, earlier(again, now.Add(readyRecheck)))
-	if before := l.nodes[i].reason; before != nil && before.Code == reason.Code {
-		if before.Message != text {
-			l.touch(i)
-			l.nodes[i].reason = reason
-		}
-		return
-	}
-	l.touch(i)
-	l.nodes[i].reason = reason
-	l.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
-	l.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": reason.Code})
-}
-
-// askWithheld lets those that breakers kept back ask again.
-func (l *loop) askWithheld() {
-	for i := range l.withheld {
-		delete(l.withheld, i)
-		if l.progress.State(i) == dag.Ready {
-			l.ask(i)
-		}
-	}
 }

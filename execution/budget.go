@@ -250,11 +250,8 @@ func decide(w *heldWindow, b *heldBucket, n int, now time.Time) spending {
 	return s
 }
 
-// writeProtection writes what a batch has for breakers and dead letters.
-func (l *loop) writeProtection(ctx context.Context, q *db.Queries) error {
-	if err := l.writeBreakers(ctx, q); err != nil {
-		return err
-	}
+// writeLetters writes what a batch has for dead letters.
+func (l *loop) writeLetters(ctx context.Context, q *db.Queries) error {
 	if len(l.batch.letters) > 0 {
 		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
 			TenantID: l.row.TenantID, ProjectID: l.row.ProjectID, ExecutionID: l.id, WorkflowName: l.row.WorkflowName, Version: l.row.Version,

@@ -32,6 +32,9 @@ func (l *loop) flush(ctx context.Context) error {
 		if err = l.takeLocks(ctx, q); err != nil {
 			return err
 		}
+		if err = l.guard(ctx, q); err != nil {
+			return err
+		}
 		if a, err = l.admit(ctx, q); err != nil {
 			return err
 		}
@@ -62,8 +65,7 @@ func (l *loop) flush(ctx context.Context) error {
 	l.batch = newBatch()
 	l.batch.starts, l.batch.stops, l.batch.preempts = starts, stops, preempts
 	if l.freed {
-		l.freed = false
-		l.askWithheld()
+		l.freeWithheld(ctx)
 	}
 	l.effects(ctx)
 	crash("flush.effects")
@@ -96,7 +98,7 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 			return fmt.Errorf("delete reports: %w", err)
 		}
 	}
-	if err := l.writeProtection(ctx, q); err != nil {
+	if err := l.writeLetters(ctx, q); err != nil {
 		return err
 	}
 	if err := l.writeUses(ctx, q); err != nil {

@@ -3,7 +3,10 @@ package execution_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,7 +110,7 @@ version: %s
 operators:
   - name: call
     type: shell
-    code: {script: 'echo x >> %s/ran; test -e %s/works'}
+    code: {script: 'ran=%s/ran; test -e %s/works; code=$?; echo x >> $ran; exit $code'}
     retry: {limit: 0}
     breaker: {failures: 2, window: 1m, open_for: %s}
 `
@@ -378,4 +381,71 @@ func TestDeadDeliveryIsTriedAgain(t *testing.T) {
 		return state == "completed"
 	}, 10*time.Second, 20*time.Millisecond)
 	require.True(t, apperr.Is(b.engine.Redeliver(b.ctx, job, ""), apperr.NotFound))
+}
+
+// TestBreakerUnderLoad: many executions share two breakers that open and close again
+// and again, and a budget. All of them end, and no transaction waits for another in a
+// circle.
+func TestBreakerUnderLoad(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	b := setup(t, func(c *execution.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	dir := t.TempDir()
+	doc := fmt.Sprintf(`
+name: load
+version: 1.0.0
+retry_budget: {retries: 200, window: 1s}
+operators:
+  - name: one
+    type: shell
+    foreach: {range: {from: 1, to: 4}}
+    code: {script: 'n=$(ls %[1]s | wc -l); mktemp %[1]s/one.XXXXXX > /dev/null; test $((n %% 7)) -gt 2'}
+    resources: {cpu: 400m}
+    retry: {limit: 50, initial_delay: 10ms, max_delay: 50ms}
+    breaker: {failures: 2, window: 1m, open_for: 1s}
+  - name: two
+    type: shell
+    code: {script: 'n=$(ls %[1]s | wc -l); mktemp %[1]s/two.XXXXXX > /dev/null; test $((n %% 5)) -gt 1'}
+    resources: {cpu: 400m}
+    retry: {limit: 50, initial_delay: 10ms, max_delay: 50ms}
+    breaker: {failures: 2, window: 1m, open_for: 1s}
+`, dir)
+	ids := make([]uuid.UUID, 5)
+	for k := range ids {
+		ids[k] = b.launch(doc, nil)
+	}
+	for _, id := range ids {
+		b.until(id, "it ends", func(e execution.Execution) bool { return e.Status.Ended() })
+		e, err := b.engine.Get(b.ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	}
+	var opened, closed, trials int
+	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT count(*) FILTER (WHERE kind = 'breaker.opened'), count(*) FILTER (WHERE kind = 'breaker.closed'),
+		count(*) FILTER (WHERE kind = 'breaker.trial') FROM events`).Scan(&opened, &closed, &trials))
+	require.Positive(t, opened)
+	require.Positive(t, closed)
+	require.GreaterOrEqual(t, trials, opened-2)
+	require.NotContains(t, log.String(), "deadlock")
+	for _, id := range ids {
+		b.checkLeftovers(id)
+	}
+}
+
+// lockedBuffer takes what many write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

@@ -23,6 +23,9 @@ type Metrics struct {
 	refusals     *prometheus.CounterVec
 	retries      prometheus.Counter
 	launchErrors *prometheus.CounterVec
+	delayed      prometheus.Counter
+	breakers     *prometheus.CounterVec
+	swept        *prometheus.CounterVec
 	finished     *prometheus.CounterVec
 	tenants      *tenants
 
@@ -47,6 +50,9 @@ func NewMetrics(version string, maxTenants int) *Metrics {
 	m.transitions = m.counter("node_transitions_total", "Transitions of nodes into a state.", "to")
 	m.refusals = m.counter("admission_refusals_total", "Requests that were not admitted at once.", "reason")
 	m.retries = m.counter("node_retries_total", "Attempts that are tried again.").WithLabelValues()
+	m.delayed = m.counter("retries_delayed_total", "Retries that had to wait because a budget was used up.").WithLabelValues()
+	m.swept = m.counter("swept_total", "What sweeps removed: executions, artifacts, blobs and their bytes.", "what")
+	m.breakers = m.counter("breaker_changes_total", "Circuit breakers that opened or closed.", "to")
 	m.launchErrors = m.counter("launcher_errors_total", "Calls to the launcher that failed and are repeated.", "call")
 	m.finished = m.counter("executions_finished_total", "Executions that have ended, counted by the server that told it on.", "state", "tenant")
 	m.httpMetrics()
@@ -61,6 +67,9 @@ const (
 	NodeState     = "node_state"
 	Refusal       = "refusal"
 	Retry         = "retry"
+	RetryDelayed  = "retry_delayed"
+	Breaker       = "breaker"
+	Swept         = "swept"
 	LauncherError = "launcher_error"
 )
 
@@ -80,6 +89,12 @@ func (m *Metrics) Count(what, label string, n int) {
 		m.refusals.WithLabelValues(label).Add(float64(n))
 	case Retry:
 		m.retries.Add(float64(n))
+	case Swept:
+		m.swept.WithLabelValues(label).Add(float64(n))
+	case RetryDelayed:
+		m.delayed.Add(float64(n))
+	case Breaker:
+		m.breakers.WithLabelValues(label).Add(float64(n))
 	case LauncherError:
 		m.launchErrors.WithLabelValues(label).Add(float64(n))
 	}
