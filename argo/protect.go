@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,8 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 		}
 		add(strings.Trim(one.ConfigMapKeyRef.Name+"/"+one.ConfigMapKeyRef.Key, "/"))
 	}
-	return locks
+	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // nobody waits in a circle
+	return slices.Compact(locks)
 }
 
 // ttl is how long an ended execution is kept.

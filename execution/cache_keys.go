@@ -52,7 +52,11 @@ func (l *loop) keys(ctx context.Context, nodes []int) ([]*sought, error) {
 	for _, s := range list {
 		n := &l.nodes[s.node]
 		s.parts = memo.Of(l.work(n.op), n.op.Cache.Version, s.values, func(ref map[string]any) (string, bool) { return contentOf(hashes, ref) })
-		key := s.parts.Key(l.row.WorkflowID.String(), n.graph, n.op.Name)
+		graph, name := n.graph, n.op.Name
+		if n.op.Tags != nil { // who runs the same template does the same, wherever that is
+			graph, name = "", n.op.TemplateName()
+		}
+		key := s.parts.Key(l.row.WorkflowID.String(), graph, name)
 		s.key = hex.EncodeToString(key[:])
 	}
 	return list, nil
@@ -72,6 +76,9 @@ func (l *loop) keyValues(ctx context.Context, i int) (map[string]any, error) {
 			return nil, err
 		}
 		values[in.Name] = l.pinned(ctx, value, kindOfInput(op, in.Name))
+	}
+	if op.Tags != nil {
+		return values, nil // its texts name what they read
 	}
 	for _, d := range l.progress.DependenciesOf(l.home(i)) {
 		before := l.operator(d)

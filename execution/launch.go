@@ -220,7 +220,8 @@ func (l *launch) entry() audit.Entry {
 // or counted before.
 func (l *launch) begins(i int) bool {
 	n := &l.version.Plan.Nodes[i]
-	return l.request.resume == nil && len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0
+	return l.request.resume == nil && len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0 &&
+		len(l.version.Definition.Operators[i].Locks) == 0 // who needs a lock takes it before anything else
 }
 
 // nodeRowsOf returns the nodes of a new execution: those that begin it READY.
