@@ -163,6 +163,7 @@ func (p *parser) operatorInputs(o *object) []Input {
 		in := Input{Name: i.name(portName, portRule), Description: i.text(maxDescription, "description")}
 		in.Type = p.typeOf(i)
 		in.Source = p.source(i)
+		p.noChannel(i)
 		return in
 	}, func(in Input) string { return in.Name }, "inputs")
 }
@@ -176,20 +177,9 @@ func (p *parser) operatorOutputs(o *object) []OperatorOutput {
 			}
 		}
 		out.Storage = p.storage(i)
+		p.noChannel(i)
 		return out
 	}, func(out OperatorOutput) string { return out.Name }, "outputs")
-}
-
-func (p *parser) storage(o *object) Storage {
-	v, path, _ := o.get("storage", "storage_hint")
-	if v == nil {
-		return StorageDisk
-	}
-	s := Storage(strings.ToLower(p.textValue(v, path, 60)))
-	if s != StorageMemory && s != StorageDisk && s != StorageDistributed {
-		p.add(path, "This has to be memory, disk or distributed.")
-	}
-	return s
 }
 
 // typeOf parses the type at "type"; nil when there is none or it is wrong.
