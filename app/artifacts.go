@@ -77,7 +77,7 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 		if err != nil {
 			return err
 		}
-		p.artifacts = artifact.NewService(p.pool, store, time.Now)
+		p.store, p.artifacts = store, artifact.NewService(p.pool, store, time.Now)
 		if a.cfg.Kube == nil && a.cfg.Attempts == nil {
 			p.storeDir = dir // the runner of this machine has it too
 		}
@@ -89,7 +89,7 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.artifacts = artifact.NewService(p.pool, store, time.Now)
+	p.store, p.artifacts = store, artifact.NewService(p.pool, store, time.Now)
 	if c.Direct != DirectOff {
 		p.artifacts.SendDirect(store, c.Direct == DirectAll)
 		p.directStore = true

@@ -43,6 +43,7 @@ type Config struct {
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
 	Artifacts     Artifacts // where artifacts are kept
+	Retention     Retention // and what is removed when
 	Observability Observability
 	TLS           TLS
 
@@ -119,6 +120,9 @@ func (c Config) check() error {
 		return err
 	}
 	if err := c.Artifacts.check(); err != nil {
+		return err
+	}
+	if err := c.Retention.check(); err != nil {
 		return err
 	}
 	if err := c.Observability.check(); err != nil {

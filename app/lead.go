@@ -53,7 +53,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 		return err
 	}
 	defer p.quotas.StepDown()
-	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}), jobs.DriveQueues()...)
+	client, err := jobs.NewSweepingClient(p.pool, p.executions, a.sweeps(p), slog.New(quiet{a.cfg.Log.Handler()}), jobs.DriveQueues()...)
 	if err != nil {
 		return err
 	}

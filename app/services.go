@@ -25,6 +25,7 @@ import (
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/resident"
+	"github.com/flowforge/flowforge/retention"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -44,9 +45,11 @@ type parts struct {
 	tokens      auth.TokenChain // on the network
 	localTokens auth.TokenChain // with that of the local administrator
 	artifacts   *artifact.Service
-	storeDir    string                      // of artifacts, where this machine's runner has it
-	directStore bool                        // tasks read and write the object store themselves
+	storeDir    string // of artifacts, where this machine's runner has it
+	directStore bool   // tasks read and write the object store themselves
+	store       artifact.Remover
 	storeReady  func(context.Context) error // nil: artifacts are in a folder
+	retention   *retention.Service
 	telemetry   *telemetry.Service
 	catalogue   *catalogue.Service
 	workflows   *workflow.Service
@@ -163,6 +166,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err := a.openExecutions(p, launcher); err != nil {
 		return err
 	}
+	a.openRetention(p)
 	if err := p.executions.EnsurePartitions(ctx); err != nil {
 		return err
 	}
@@ -190,14 +194,14 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
-		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
+		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err
 }
 
 // startJobs works the queues that any number of servers may.
 func (a *App) startJobs(ctx context.Context, p *parts) error {
-	client, err := jobs.NewClient(p.pool, p.executions, slog.New(quiet{a.cfg.Log.Handler()}), jobs.WorkQueues()...)
+	client, err := jobs.NewSweepingClient(p.pool, p.executions, a.sweeps(p), slog.New(quiet{a.cfg.Log.Handler()}), jobs.WorkQueues()...)
 	if err != nil {
 		return err
 	}
@@ -241,7 +245,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Catalogue: p.catalogue,
 		Secrets: p.secrets, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident,
+		Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident,
 	}
 }
 

@@ -323,6 +323,18 @@ func (q *Queries) KeepExecution(ctx context.Context, keptAt time.Time, keptBy st
 	return id, err
 }
 
+const latestSweep = `-- name: LatestSweep :one
+SELECT coalesce(max(began_at), to_timestamp(0))::timestamptz AS began_at FROM sweeps WHERE NOT dry_run AND ended_at IS NOT NULL
+`
+
+// When the latest sweep began that came to its end.
+func (q *Queries) LatestSweep(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, latestSweep)
+	var began_at time.Time
+	err := row.Scan(&began_at)
+	return began_at, err
+}
+
 const listSweeps = `-- name: ListSweeps :many
 SELECT id, began_at, ended_at, dry_run, executions, artifacts, project_blobs, project_bytes, blobs, bytes, partitions, strays_seen_at, error FROM sweeps ORDER BY id DESC LIMIT $1
 `

@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/resident"
+	"github.com/flowforge/flowforge/retention"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -42,6 +43,7 @@ type Deps struct {
 	Tenancy    *tenancy.Service
 	Audit      *audit.Log
 	Quotas     *quota.Service
+	Retention  *retention.Service
 	Resident   *resident.Service // nil: there are no warm pods
 	Signer     auth.Signer       // of task tokens
 	Bodies     web.Bodies        // bounds of request bodies; zero takes the defaults

@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/retention"
 )
 
 const (
@@ -40,9 +41,21 @@ type Client struct {
 	drives     bool
 }
 
+// Sweeps is what removes what nobody keeps any more, and how often; the zero value never.
+type Sweeps struct {
+	Service *retention.Service
+	Every   time.Duration
+}
+
 // NewClient returns a client of the queues named, or of all, that works nothing before
 // Start.
 func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger, queues ...string) (*Client, error) {
+	return NewSweepingClient(pool, executions, Sweeps{}, log, queues...)
+}
+
+// NewSweepingClient is NewClient with sweeps. All clients on a database are made with
+// them, whatever queues they work: one of all asks for every periodic job.
+func NewSweepingClient(pool *pgxpool.Pool, executions *execution.Service, sweeps Sweeps, log *slog.Logger, queues ...string) (*Client, error) {
 	if len(queues) == 0 {
 		queues = slices.Concat(DriveQueues(), WorkQueues())
 	}
@@ -54,23 +67,36 @@ func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logg
 	river.AddWorker(workers, &driveWorker{executions: executions})
 	river.AddWorker(workers, &finishedWorker{executions: executions})
 	river.AddWorker(workers, &partitionWorker{executions: executions})
+	river.AddWorker(workers, &sweepWorker{sweeps: sweeps})
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		Logger:        log,
 		Workers:       workers,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepGivenUp,
-		RetryPolicy: quickRetry{},
-		Queues:      worked,
-		PeriodicJobs: []*river.PeriodicJob{
-			river.NewPeriodicJob(river.PeriodicInterval(24*time.Hour), func() (river.JobArgs, *river.InsertOpts) {
-				return execution.PartitionArgs{}, nil
-			}, &river.PeriodicJobOpts{RunOnStart: true}),
-		},
+		RetryPolicy:  quickRetry{},
+		Queues:       worked,
+		PeriodicJobs: periodic(sweeps),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the job client: %w", err)
 	}
 	return &Client{river: client, executions: executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
+}
+
+// periodic are the jobs that come by themselves.
+func periodic(sweeps Sweeps) []*river.PeriodicJob {
+	every := func(d time.Duration, args func() (river.JobArgs, *river.InsertOpts)) *river.PeriodicJob {
+		return river.NewPeriodicJob(river.PeriodicInterval(d), args, &river.PeriodicJobOpts{RunOnStart: true})
+	}
+	list := []*river.PeriodicJob{
+		every(24*time.Hour, func() (river.JobArgs, *river.InsertOpts) { return execution.PartitionArgs{}, nil }),
+	}
+	if sweeps.Service == nil {
+		return list
+	}
+	return append(list, every(sweeps.Every, func() (river.JobArgs, *river.InsertOpts) {
+		return retention.SweepArgs{}, &river.InsertOpts{Queue: execution.QueueMaintenance, MaxAttempts: 2}
+	}))
 }
 
 // DriveQueues are the queues of whoever drives executions: one process at a time.
@@ -158,4 +184,20 @@ func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.Parti
 		return err
 	}
 	return w.executions.Tidy(ctx)
+}
+
+type sweepWorker struct {
+	river.WorkerDefaults[retention.SweepArgs]
+	sweeps Sweeps
+}
+
+// Timeout is none: a sweep takes as long as there is to remove, and one runs at a time.
+func (w *sweepWorker) Timeout(*river.Job[retention.SweepArgs]) time.Duration { return -1 }
+
+// Work removes what nobody keeps any more.
+func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[retention.SweepArgs]) error {
+	if w.sweeps.Service == nil {
+		return nil
+	}
+	return w.sweeps.Service.SweepWhenDue(ctx, w.sweeps.Every)
 }

@@ -63,6 +63,12 @@ func (p *parser) lifetime(v any, at string) *time.Duration {
 	return nil
 }
 
+// ParseLifetime reads a time span such as 12h or 30d, as definitions have it.
+func ParseLifetime(text string) (time.Duration, bool) {
+	d, ok := parseDuration(text)
+	return d, ok && d >= 0 && d <= maxTTL
+}
+
 // ttlJSON is the canonical form of a TTL.
 type ttlJSON struct {
 	Completion string `json:"after_completion,omitempty"`

@@ -95,6 +95,9 @@ func configFromEnvironment() (app.Config, error) {
 	if c.Artifacts, err = artifactsFromEnvironment(); err != nil {
 		return app.Config{}, err
 	}
+	if c.Retention, err = retentionFromEnvironment(); err != nil {
+		return app.Config{}, err
+	}
 	if c.Kube, err = kubeFromEnvironment(os.Environ()); err != nil {
 		return app.Config{}, err
 	}

@@ -211,3 +211,7 @@ WHERE n.execution_id = @execution_id;
 SELECT count(*)::bigint AS blobs, coalesce(sum(b.size), 0)::bigint AS bytes FROM blobs b
 WHERE b.sha256 = ANY (@sha256s::bytea[])
     AND NOT EXISTS (SELECT 1 FROM project_blobs p WHERE p.sha256 = b.sha256 AND p.project_id <> @project_id);
+
+-- name: LatestSweep :one
+-- When the latest sweep began that came to its end.
+SELECT coalesce(max(began_at), to_timestamp(0))::timestamptz AS began_at FROM sweeps WHERE NOT dry_run AND ended_at IS NOT NULL;

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/observability"
+	"github.com/flowforge/flowforge/retention"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+// Retention says what is removed when.
+type Retention struct {
+	Rule  workflow.TTL  // of executions whose definition does not say it; the zero rule keeps them
+	Grace time.Duration // that bytes stay which nothing names; 0 is a day
+	Every time.Duration // between two sweeps; 0 is an hour
+}
+
+const leastSweep = time.Minute
+
+// check reports the first setting that cannot work.
+func (c Retention) check() error {
+	if c.Grace != 0 && c.Grace < retention.LeastGrace {
+		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more: bytes that were just brought have to stay until they are named")
+	}
+	if c.Every != 0 && c.Every < leastSweep {
+		return fmt.Errorf("FLOWFORGE_RETENTION_SWEEP must be 1m or more")
+	}
+	return nil
+}
+
+// openRetention builds what keeps and sweeps; the jobs let it.
+func (a *App) openRetention(p *parts) {
+	p.retention = retention.New(retention.Config{
+		Pool: p.pool, Store: p.store, Free: p.quotas.FreeStorage, Telemetry: p.telemetry.Remove,
+		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Logger: a.cfg.Log, Now: time.Now,
+		Count: func(what string, n int64) { a.metrics.Count(observability.Swept, what, int(n)) },
+	})
+}
+
+func (a *App) sweeps(p *parts) jobs.Sweeps {
+	every := a.cfg.Retention.Every
+	if every == 0 {
+		every = time.Hour
+	}
+	return jobs.Sweeps{Service: p.retention, Every: every}
+}
