@@ -111,6 +111,9 @@ func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject
 		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Conflict, "The workflow %s is archived.", w.Name)
 	}
 	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
+	if err == nil && len(version.Plan.Nodes) == 0 {
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has templates for other workflows and no entrypoint: it does not run by itself.", w.Name)
+	}
 	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
 	return subject, version, err
 }
