@@ -161,25 +161,32 @@ func (s *Service) settle(ctx context.Context, letter DeadLetter, row db.DeadLett
 	})
 }
 
-// Requeue lets the node of a dead letter run again, within its execution as long as
-// that lives; it returns the execution in which it runs. Who may do that is whoever may
-// have the node tried again.
+// Requeue lets the node of a dead letter run again: within its execution as long as that
+// lives, else in another one that resumes it from this node. It returns the execution in
+// which the node runs, and asks for the rights of what it does. Asked twice it does it
+// once.
 func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uuid.UUID, error) {
 	letter, row, err := s.letter(ctx, id, auth.ExecutionCancel)
 	if err != nil {
 		return uuid.Nil, err
 	}
+	in := letter.Execution
 	switch {
 	case letter.Status == "":
 		return uuid.Nil, apperr.New(apperr.Conflict, "The execution of this node is gone, so it cannot run again.")
 	case letter.Status.Ended():
-		return uuid.Nil, apperr.New(apperr.Conflict, "The execution has ended. Resume it from the node %s.", letter.Node)
+		resumed, _, err := s.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String()})
+		if err != nil {
+			return uuid.Nil, err
+		}
+		in = resumed.ID
+	default:
+		err := s.CommandNode(ctx, TaskRef{Execution: letter.Execution, Node: letter.NodeIndex}, NodeCommand{Command: CommandRetry, Reason: reason})
+		if err != nil {
+			return uuid.Nil, err
+		}
 	}
-	err = s.CommandNode(ctx, TaskRef{Execution: letter.Execution, Node: letter.NodeIndex}, NodeCommand{Command: CommandRetry, Reason: reason})
-	if err != nil {
-		return uuid.Nil, err
-	}
-	return letter.Execution, s.settle(ctx, letter, row, "requeued", &letter.Execution, reason)
+	return in, s.settle(ctx, letter, row, "requeued", &in, reason)
 }
 
 // DeadDelivery is news about an execution that could not be told, after all tries.

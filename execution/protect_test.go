@@ -98,6 +98,14 @@ operators:
 	require.Len(t, page.Letters, 1)
 	require.Equal(t, 1, page.Open)
 	letter := page.Letters[0]
+	defer func() { // its execution has ended, so another one resumes it from there
+		in, err := b.engine.Requeue(b.ctx, letter.ID, "once more")
+		require.NoError(t, err)
+		require.NotEqual(t, id, in)
+		require.Equal(t, dag.Failed, func() dag.State { b.finish(in); return b.node(in, "tries").State }())
+		_, err = b.engine.DeadLetter(b.ctx, letter.ID)
+		require.True(t, apperr.Is(err, apperr.NotFound))
+	}()
 	require.Equal(t, "tries", letter.Node)
 	require.Equal(t, 4, letter.Attempt)
 	require.Equal(t, message, letter.Failure.Message)

@@ -20,6 +20,7 @@ type attemptBody struct {
 	FinishedAt *time.Time     `json:"finished_at,omitempty"`
 	Outcome    string         `json:"outcome,omitempty" doc:"How it ended; absent while it has not"`
 	Class      string         `json:"class,omitempty" doc:"What kind of end, such as out_of_memory, evicted or node_lost; absent when there is nothing to add"`
+	ErrorClass string         `json:"error_class,omitempty" doc:"What kind of failure that is: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
 	Message    string         `json:"message,omitempty"`
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Host       string         `json:"host,omitempty"`
@@ -78,7 +79,7 @@ func (h *Handlers) apiAttempts(ctx context.Context, in *struct {
 
 func toAttemptBody(a execution.Attempt, events []execution.PodEvent) attemptBody {
 	out := attemptBody{
-		Attempt: a.Number, QueuedAt: a.QueuedAt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Outcome: a.Outcome, Class: a.Class,
+		Attempt: a.Number, QueuedAt: a.QueuedAt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Outcome: a.Outcome, Class: a.Class, ErrorClass: string(a.ErrorClass),
 		Message: a.Message, ExitCode: a.ExitCode, Host: a.Host, Namespace: a.Namespace, Pod: a.Pod, Machine: a.Machine,
 		MemoryMiB: a.MemoryMiB, GPUs: a.GPUs, GPUType: a.GPUType, CPUSeconds: a.CPUSeconds, PeakRSS: a.PeakRSSBytes,
 	}

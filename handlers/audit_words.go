@@ -23,7 +23,7 @@ func deed(action string) string {
 		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
 		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
 		"pause": "paused", "unpause": "continued", "hold": "held back", "release": "released", "skip": "skipped", "succeed": "counted as succeeded",
-		"retry": "tried again", "approve": "approved", "reject": "rejected",
+		"retry": "tried again", "reset": "reset", "requeue": "had delivered again", "requeued": "let run again", "put_away": "put away", "approve": "approved", "reject": "rejected",
 	}
 	if words, ok := past[verb]; ok {
 		return words
@@ -36,6 +36,7 @@ func nounName(noun string) string {
 	names := map[string]string{
 		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
 		"catalogue": "Catalogue", "type": "Types", "blob": "Files",
+		"breaker": "Circuit breakers", "retry_budget": "Retry budgets", "dead_letter": "Dead letters", "delivery": "Deliveries",
 	}
 	if name, ok := names[noun]; ok {
 		return name

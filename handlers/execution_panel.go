@@ -116,6 +116,8 @@ func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
 		}
 		if c := podClass(a, d); c != nil {
 			line.Class = c.Word
+		} else if a.ErrorClass != "" {
+			line.Class = sentenceCase(a.ErrorClass.Words())
 		}
 		if a.StartedAt != nil {
 			line.Started = x.clock.Exactly(*a.StartedAt)

@@ -17,6 +17,8 @@ func describeRoutes(api huma.API) {
 		{Name: "Workflows", Description: "Definitions and their versions, which never change."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
 		{Name: "Queue", Description: "What waits, why, behind whom, and until when."},
+		{Name: "Failures", Description: "What failed for good, and what keeps failures from spreading: circuit breakers and retry budgets."},
+		{Name: "Administration", Description: "What the installation removes, and when."},
 		{Name: "Logs and metrics", Description: "What tasks write while they run."},
 		{Name: "Artifacts", Description: "What tasks put out, and files for inputs."},
 		{Name: "Types", Description: "The types of inputs and outputs, and how forms ask for them."},

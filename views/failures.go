@@ -22,7 +22,9 @@ func DeadLettersURL(class, before string) string {
 }
 
 // DeadLetterRequeueURL lets the node of a dead letter run again, by POST.
-func DeadLetterRequeueURL(id string) string { return "/dead-letters/" + url.PathEscape(id) + "/requeue" }
+func DeadLetterRequeueURL(id string) string {
+	return "/dead-letters/" + url.PathEscape(id) + "/requeue"
+}
 
 // DeadLetterPutAwayURL settles a dead letter, by POST.
 func DeadLetterPutAwayURL(id string) string {
@@ -30,7 +32,9 @@ func DeadLetterPutAwayURL(id string) string {
 }
 
 // DeliveryRequeueURL tries a delivery again, by POST.
-func DeliveryRequeueURL(id string) string { return "/dead-deliveries/" + url.PathEscape(id) + "/requeue" }
+func DeliveryRequeueURL(id string) string {
+	return "/dead-deliveries/" + url.PathEscape(id) + "/requeue"
+}
 
 // BreakersURL lists the circuit breakers of the project.
 func BreakersURL() string { return "/breakers" }
@@ -73,7 +77,7 @@ type DeadLetterLine struct {
 	Message   string
 	When      ui.Moment
 	RequeueTo string // by POST, "" for who may not
-	ResumeURL string // where its execution is resumed, when that has ended
+	Requeue   string // what that does
 	PutAwayTo string // by POST, "" for who may not
 }
 

@@ -35,9 +35,9 @@ func deadLetters(f views.Page) views.DeadLetters {
 		}
 	}
 	live := letter("fetch", "network", "4 attempts", "Attempt 4: The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused Before it, attempts 1 to 3 ended the same way.", 4*time.Minute)
-	live.RequeueTo = views.DeadLetterRequeueURL("1")
+	live.RequeueTo, live.Requeue = views.DeadLetterRequeueURL("1"), "Run again"
 	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Before it, attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
-	ended.ResumeURL = views.ExecutionURL(run) + "/resume?from_node=train%5B17%5D"
+	ended.RequeueTo, ended.Requeue = views.DeadLetterRequeueURL("2"), "Resume from here"
 	return views.DeadLetters{
 		Page: frame(f, "Failures", views.SectionFailures), Open: "2", Lead: "2 tasks failed when no retry was left. 1 delivery did not arrive.",
 		Classes: []ui.Choice{

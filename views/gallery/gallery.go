@@ -22,7 +22,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), []Entry{
+	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
@@ -41,6 +41,8 @@ func Entries() []Entry {
 		{"execution-degraded", "Execution: logs and metrics away", func(f views.Page) templ.Component { return views.ExecutionPage(executionDegraded(f)) }},
 		{"cancel", "Cancel without a script", func(f views.Page) templ.Component { return views.CancelPage(cancel(f)) }},
 		{"node", "Node", func(f views.Page) templ.Component { return views.NodePage(node(f)) }},
+		{"group-items", "Node that became 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
+		{"group-graph", "Node that became a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
 		{"logs", "Logs on their own page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
 		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
 		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
