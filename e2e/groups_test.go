@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,8 +20,9 @@ const fanDocument = `
 name: stories.fan
 version: 1.0.0
 description: A thousand items, and graphs in a fan-out
+inputs: [{name: gate, type: String, description: A file that the first node waits for}]
 operators:
-  - {name: wait, type: shell, code: {script: "sleep 2"}}
+  - {name: wait, type: shell, inputs: [{name: gate, type: String, from: inputs.gate}], code: {script: 'while [ ! -e "$FLOWFORGE_PARAM_GATE" ]; do sleep 0.1; done'}}
   - name: each
     type: noop
     depends_on: [wait]
@@ -40,22 +42,30 @@ graphs:
       - {name: cell, type: shell, depends_on: [first], foreach: {expression: "[inputs.n, inputs.n + 1]"}, inputs: [{name: x, type: Integer, from: item}], code: {script: 'echo "cell $FLOWFORGE_PARAM_X"'}}
 `
 
-// launchFan launches fanDocument, which it registers first.
-func launchFan(t *testing.T) string {
+// launchFan launches fanDocument, which it registers first; it goes on once open is called.
+func launchFan(t *testing.T) (id string, open func()) {
 	t.Helper()
-	status, body := shared.server.call(t, http.MethodPost, "/workflows", map[string]any{"definition": fanDocument})
-	require.Less(t, status, 300, string(body))
-	return shared.server.launch(t, "stories.fan", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shared.server.base+"/api/v1/workflows", strings.NewReader(fanDocument))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+shared.server.token)
+	req.Header.Set("Content-Type", "application/yaml")
+	res, err := shared.server.client.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Less(t, res.StatusCode, 300)
+	gate := filepath.Join(t.TempDir(), "gate")
+	return shared.server.launch(t, "stories.fan", map[string]any{"gate": gate}), func() { require.NoError(t, os.WriteFile(gate, nil, 0o600)) }
 }
 
 // TestAThousandItemsOnOnePage follows a fan-out from its graph to a single item: the
 // page of the items was open before there were any, and no reload is needed.
 func TestAThousandItemsOnOnePage(t *testing.T) {
 	t.Parallel()
-	id := launchFan(t)
+	id, begin := launchFan(t)
 	page := open(t, options{})
 	visit(t, page, "/executions/"+id+"/nodes/each")
 	holds(t, page.Locator("#children"), "It has not begun.")
+	begin()
 	holds(t, page.Locator("#group-head"), "1,000 of 1,000 items ended")
 	counts(t, page.Locator("#children tbody tr"), 50)
 	holds(t, page.Locator("#group-failures"), "10 items")
@@ -82,7 +92,8 @@ func TestAThousandItemsOnOnePage(t *testing.T) {
 // TestGraphsInAFanOut goes from the graph of the execution into an inner one.
 func TestGraphsInAFanOut(t *testing.T) {
 	t.Parallel()
-	id := launchFan(t)
+	id, begin := launchFan(t)
+	begin()
 	shared.server.wait(t, id, ended)
 	page := open(t, options{})
 	visit(t, page, "/executions/"+id)
@@ -110,7 +121,8 @@ func TestGraphsInAFanOut(t *testing.T) {
 // TestItemsOnAPhoneWithoutAScript pages through items by links and a form alone.
 func TestItemsOnAPhoneWithoutAScript(t *testing.T) {
 	t.Parallel()
-	id := launchFan(t)
+	id, begin := launchFan(t)
+	begin()
 	shared.server.wait(t, id, ended)
 	page := open(t, options{noScript: true, width: 390, dark: true})
 	visit(t, page, "/executions/"+id+"/nodes/each")

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,6 +53,28 @@ type node struct {
 	Attempt  int      `json:"attempt"`
 	Reason   *failure `json:"reason"`
 	Error    *failure `json:"error"`
+	Children *struct {
+		Total  int            `json:"total"`
+		States map[string]int `json:"states"`
+	} `json:"children"`
+}
+
+// why says what keeps a node, what went wrong, or how far what it became is.
+func (n node) why() string {
+	text := ""
+	if n.Error != nil {
+		text = n.Error.Message
+	} else if n.Reason != nil {
+		text = n.Reason.Message
+	}
+	if n.Children == nil {
+		return firstLine(text)
+	}
+	var counts []string
+	for _, state := range slices.Sorted(maps.Keys(n.Children.States)) {
+		counts = append(counts, fmt.Sprintf("%d %s", n.Children.States[state], strings.ToLower(state)))
+	}
+	return strings.TrimSpace(fmt.Sprintf("became %d: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
 }
 
 func (e execution) ended() bool {
@@ -67,11 +92,14 @@ func newGetCommand() *cobra.Command {
 				return err
 			}
 			asJSON, _ := cmd.Flags().GetBool("json")
+			of, _ := cmd.Flags().GetString("of")
 			switch {
 			case args[0] == "executions":
 				return c.listExecutions(cmd, asJSON)
 			case args[0] == "workflows":
 				return c.listWorkflows(cmd, asJSON)
+			case looksLikeID(args[0]) && of != "":
+				return c.listChildren(cmd, args[0], of, asJSON)
 			case looksLikeID(args[0]):
 				return c.showExecution(cmd, args[0], asJSON)
 			}
@@ -80,6 +108,7 @@ func newGetCommand() *cobra.Command {
 	}
 	cmd.Flags().Bool("json", false, "print the API's answer as JSON")
 	cmd.Flags().Int("limit", 20, "how many rows of a list")
+	cmd.Flags().String("of", "", "of an execution: what the node with this name became, the items of a fan-out or the nodes of a graph")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -163,16 +192,49 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 	if e.Error != nil {
 		fmt.Fprintf(out, "error: %s\n", e.Error.Message)
 	}
+	return printNodes(out, e.Nodes)
+}
+
+// childPage is how many nodes the API gives at once.
+const childPage = 200
+
+// listChildren prints all that a node became.
+func (c *client) listChildren(cmd *cobra.Command, id, of string, asJSON bool) error {
+	all := []json.RawMessage{}
+	q := url.Values{"parent": {of}, "limit": {strconv.Itoa(childPage)}}
+	for {
+		var page struct {
+			Nodes    []json.RawMessage `json:"nodes"`
+			NextPage string            `json:"next_page"`
+		}
+		if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions/"+url.PathEscape(id)+"/nodes?"+q.Encode(), nil, &page); err != nil {
+			return err
+		}
+		all = append(all, page.Nodes...)
+		if page.NextPage == "" {
+			break
+		}
+		q.Set("page", page.NextPage)
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("join pages: %w", err)
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), raw)
+	}
+	var nodes []node
+	if err := json.Unmarshal(raw, &nodes); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return printNodes(cmd.OutOrStdout(), nodes)
+}
+
+func printNodes(out io.Writer, nodes []node) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tSTATUS\tATTEMPT\tWHY")
-	for _, n := range e.Nodes {
-		why := ""
-		if n.Error != nil {
-			why = n.Error.Message
-		} else if n.Reason != nil {
-			why = n.Reason.Message
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Operator, n.Status, n.Attempt, firstLine(why))
+	for _, n := range nodes {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Operator, n.Status, n.Attempt, n.why())
 	}
 	return w.Flush()
 }

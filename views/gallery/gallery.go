@@ -43,6 +43,8 @@ func Entries() []Entry {
 		{"node", "Node", func(f views.Page) templ.Component { return views.NodePage(node(f)) }},
 		{"group-items", "Node that became 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
 		{"group-graph", "Node that became a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
+		{"group-items", "Node that became 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
+		{"group-graph", "Node that became a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
 		{"logs", "Logs on their own page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
 		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
 		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
