@@ -64,3 +64,122 @@ func TestHello(t *testing.T) {
 	require.Empty(t, problems)
 	require.Equal(t, d.Document(), again.Document(), "what is kept reads as itself")
 }
+
+// refused returns what is wrong with a workflow of one template beside main.
+func refusedFields(t *testing.T, spec string) map[string]string {
+	t.Helper()
+	_, problems := parse(t, "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:"+strings.ReplaceAll(spec, "\n", "\n  "))
+	found := map[string]string{}
+	for _, p := range problems {
+		found[p.Path] = p.Message
+	}
+	return found
+}
+
+// TestRefusals: each fault is named with its place and what to do.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string][2]string{
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], argz: [c]}}":                                                                                                                                  {"spec.templates[0].container.argz", `Did you mean "args"?`},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a}}":                                                                                                                                                           {"spec.templates[0].container.command", "Say which program runs"},
+		"\nentrypoint: nain\ntemplates:\n- {name: main, container: {image: a, command: [b]}}":                                                                                                                                             {"spec.entrypoint", `Did you mean "main"?`},
+		"\nentrypoint: main\ntemplates:\n- {name: main, daemon: true, container: {image: a, command: [b]}}":                                                                                                                               {"spec.templates[0].daemon", "sidecar"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, resource: {action: create}}":                                                                                                                                                      {"spec.templates[0].resource", "does not honour"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{inputs.parameters.x}}']}}":                                                                                                          {"spec.templates[0].container.args[0]", "no input parameters.x"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{workflow.parameters.x}}']}}":                                                                                                        {"spec.templates[0].container.args[0]", "no parameter"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{= 1 + }}']}}":                                                                                                                       {"spec.templates[0].container.args[0]", "1 +"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{ jinja }}']}}":                                                                                                                      {"spec.templates[0].container.args[0]", "none of Argo's"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w, depends: b}]}}\n- {name: w, container: {image: a, command: [b]}}":                                                                            {"spec.templates[0].dag.tasks[0].depends", `no task "b"`},
+		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w, dependencies: [b]}, {name: b, template: w, dependencies: [a]}]}}\n- {name: w, container: {image: a, command: [b]}}":                          {"spec.templates[0].dag.tasks[0]", "wait for each other"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}]]}\n- {name: w, inputs: {parameters: [{name: p}]}, container: {image: a, command: [b]}}":                                                          {"spec.templates[0].steps[0][0].arguments.parameters", `needs the parameter "p"`},
+		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, when: 'a b c'}]]}\n- {name: w, container: {image: a, command: [b]}}":                                                                              {"spec.templates[0].steps[0][0].when", "quotes"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, templateRef: {name: l, template: t}}]]}":                                                                                                                       {"spec.templates[0].steps[0][0].templateRef.name", "apply it first"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {artifacts: [{name: f, path: /f, s3: {key: k}}]}, container: {image: a, command: [b]}}":                                                                                   {"spec.templates[0].inputs.artifacts[0].s3", "FlowForge's store"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, arguments: {parameters: [{name: p, value: '{{item}}'}]}}]]}\n- {name: w, inputs: {parameters: [{name: p}]}, container: {image: a, command: [b]}}": {"spec.templates[0].steps[0][0].arguments.parameters[0].value", "withItems"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, retryStrategy: {retryPolicy: Often}, container: {image: a, command: [b]}}":                                                                                                        {"spec.templates[0].retryStrategy.retryPolicy", "OnFailure"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, timeout: soon, container: {image: a, command: [b]}}":                                                                                                                              {"spec.templates[0].timeout", "2h"},
+		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], resources: {limits: {amd.com/gpu: 1}}}}":                                                                                                      {"spec.templates[0].container.resources.limits.amd.com/gpu", "podSpecPatch"},
+	} {
+		found := refusedFields(t, spec)
+		require.Contains(t, found[want[0]], want[1], "%s\n%v", spec, found)
+	}
+}
+
+const dagSpec = `{"name": "pipeline", "labels": {"a": "b"}, "parameters": {"env": "x"}, "dag_spec": {"version": "1.0", "entrypoint": "main", "templates": {
+	"main": {"dag": {"tasks": [{"name": "one", "template": "work", "arguments": {"parameters": [{"name": "script", "value": "a.py"}]}}]}},
+	"work": {"container": {"image": "python:3", "command": ["python"], "args": ["{{inputs.parameters.script}}", "{{workflow.parameters.env}}"]%s}, "inputs": {"parameters": [{"name": "script"}]}}}}}`
+
+func TestDagSpec(t *testing.T) {
+	t.Parallel()
+	d, problems := parse(t, strings.ReplaceAll(dagSpec, "%s", ""))
+	require.Empty(t, problems)
+	require.Equal(t, "pipeline", d.Name)
+	require.Equal(t, "b", d.Constants["workflow.labels.a"])
+	require.Equal(t, "env", d.Inputs.Fields[0].Name)
+	_, problems = parse(t, strings.ReplaceAll(dagSpec, "%s", `, "tty": true`))
+	require.Len(t, problems, 1)
+	require.Equal(t, "dag_spec.templates.work.container.tty", problems[0].Path)
+}
+
+// TestPodFields: what a template says of its pod reaches the launcher under its names.
+func TestPodFields(t *testing.T) {
+	t.Parallel()
+	d, problems := parse(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: x}
+spec:
+  entrypoint: main
+  serviceAccountName: runner
+  nodeSelector: {disk: ssd}
+  volumes: [{name: v, emptyDir: {}}]
+  podMetadata: {labels: {a: "1"}}
+  templates:
+  - name: main
+    nodeSelector: {zone: z1}
+    metadata: {annotations: {b: "2"}}
+    sidecars: [{name: db, image: redis, mirrorVolumeMounts: true}]
+    initContainers: [{name: first, image: busybox, command: [sh, -c, "true"]}]
+    container:
+      image: busybox
+      command: ["true"]
+      imagePullPolicy: Always
+      volumeMounts: [{name: v, mountPath: /v}]
+      env: [{name: PASSWORD, valueFrom: {secretKeyRef: {name: s, key: k}}}, {name: PLAIN, value: x}]
+      resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {memory: 2Gi, nvidia.com/gpu: 1}}
+`)
+	require.Empty(t, problems)
+	op := d.Operators[0]
+	require.Equal(t, workflow.Resources{CPUMillis: 500, MemoryMiB: 2048, GPUs: 1}, op.Resources)
+	require.Equal(t, map[string]string{"PLAIN": "x"}, op.Environment)
+	require.JSONEq(t, `{"serviceAccountName": "runner", "nodeSelector": {"disk": "ssd", "zone": "z1"}, "labels": {"a": "1"}, "annotations": {"b": "2"},
+		"volumes": [{"name": "v", "emptyDir": {}}], "volumeMounts": [{"name": "v", "mountPath": "/v"}], "imagePullPolicy": "Always",
+		"sidecars": [{"name": "db", "image": "redis", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}],
+		"initContainers": [{"name": "first", "image": "busybox", "command": ["sh", "-c", "true"]}],
+		"podSpecPatch": "{\"containers\":[{\"env\":[{\"name\":\"PASSWORD\",\"valueFrom\":{\"secretKeyRef\":{\"key\":\"k\",\"name\":\"s\"}}}],\"name\":\"task\"}]}"}`, string(op.Pod))
+}
+
+// FuzzParse: no document makes the format fail, and what it takes reads as itself.
+func FuzzParse(f *testing.F) {
+	f.Add(hello)
+	f.Add(strings.ReplaceAll(dagSpec, "%s", ""))
+	f.Fuzz(func(t *testing.T, doc string) {
+		data, err := yaml.YAMLToJSON([]byte(doc))
+		if err != nil {
+			return
+		}
+		var tree map[string]any
+		d := json.NewDecoder(strings.NewReader(string(data)))
+		d.UseNumber()
+		if d.Decode(&tree) != nil || tree == nil || !(argo.Format{}).Reads(tree) {
+			return
+		}
+		found, problems := argo.Format{}.Parse(tree, workflow.Surroundings{Types: typeregistry.Builtin(), Find: func(string) (json.RawMessage, bool) { return nil, false }})
+		if len(problems) > 0 {
+			return
+		}
+		again, problems := parse(t, string(found.Document()))
+		require.Empty(t, problems)
+		require.Equal(t, string(found.Document()), string(again.Document()))
+	})
+}

@@ -26,8 +26,7 @@ func TestRefusedFieldsAreDocumented(t *testing.T) {
 			return
 		}
 		seen[of] = true
-		for i := range of.NumField() {
-			f := of.Field(i)
+		for f := range of.Fields() {
 			at := strings.TrimPrefix(path+"."+f.Tag.Get("json"), ".")
 			if f.Anonymous {
 				at = path

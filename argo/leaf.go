@@ -295,11 +295,11 @@ func seconds(n *int64) time.Duration {
 // duration reads seconds, or a duration as Go writes it; d stands for days.
 func duration(text string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true //nolint:gosec // 31 bits
+		return time.Duration(n) * time.Second, true
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err == nil //nolint:gosec // 16 bits
+		return time.Duration(n) * 24 * time.Hour, err == nil
 	}
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d > 0

@@ -12,8 +12,9 @@ import (
 	"github.com/flowforge/flowforge/workflow"
 )
 
-// mainContainer is how FlowForge's pods name the container of the command.
-const mainContainer = "main"
+// mainContainer is how FlowForge's pods name the container of the command (see
+// Container of package launcher/kube/pod).
+const mainContainer = "task"
 
 // pod gathers what the workflow, the template and its container say of the pod, as
 // the launcher reads it.

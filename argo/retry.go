@@ -25,7 +25,7 @@ func (t *translator) retry(s *source) workflow.Retry {
 	if r.Limit != nil {
 		n, err := strconv.ParseUint(string(*r.Limit), 10, 31)
 		t.refuse(err != nil, path+".limit", "This has to be a whole number, without tags.")
-		out.Limit = int(n) //nolint:gosec // 31 bits
+		out.Limit = int(n)
 	}
 	t.policy(&out, r, path)
 	if r.Expression != "" {

@@ -213,7 +213,7 @@ func (t *translator) root() {
 		operators = t.operators(main, scope{tasks: map[string]*source{main.Name: entry}, list: []*task{main}, root: true}, "spec.entrypoint")
 		t.def.Outputs = t.rootOutputs(entry)
 	}
-	t.def.Operators = append(operators, t.exits()...)
+	t.def.Operators = slices.Concat(operators, t.exits())
 }
 
 // opens reports whether the graph of the entry point can be that of the workflow:

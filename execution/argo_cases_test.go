@@ -1,6 +1,8 @@
 package execution_test
 
 import (
+	"slices"
+
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
 )
@@ -35,7 +37,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return append(argoFlow(), append(argoLoops(), append(argoValues(), argoEnds()...)...)...)
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards())
 }
 
 func argoFlow() []argoCase {
@@ -125,6 +127,11 @@ templates:
     - {name: after, template: "true", dependencies: [slow]}
 - {name: sleep, container: {image: busybox, command: [sleep, "1"]}}`,
 			status: execution.Failed, states: map[string]dag.State{"slow": dag.Succeeded, "after": dag.Skipped}},
+	}
+}
+
+func argoBranches() []argoCase {
+	return []argoCase{
 		{group: "M1", feature: "dag.target: only what the target needs runs, the target may be a parameter", spec: `
 entrypoint: main
 arguments: {parameters: [{name: target, value: "b d"}]}

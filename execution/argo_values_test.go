@@ -78,6 +78,11 @@ templates:
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{steps.bad.exitCode}} {{steps.bad.status}}"}]}}
     - {name: three, template: "true", when: "{{steps.bad.outputs.exitCode}} == 3"}`,
 			status: execution.Succeeded, outputs: map[string]string{"use" + result: "3 Failed"}, states: map[string]dag.State{"three": dag.Succeeded}},
+	}
+}
+
+func argoNames() []argoCase {
+	return []argoCase{
 		{group: "M1", feature: "defaults of input parameters, and arguments over them", spec: `
 entrypoint: main
 templates:
@@ -192,6 +197,11 @@ templates:
 - {name: slow, timeout: 1s, container: {image: busybox, command: [sleep, "60"]}}
 - {name: late, activeDeadlineSeconds: 1, container: {image: busybox, command: [sleep, "60"]}}`,
 			status: execution.Failed, states: map[string]dag.State{"a": dag.Failed, "b": dag.Failed}},
+	}
+}
+
+func argoExits() []argoCase {
+	return []argoCase{
 		{group: "M1", feature: "onExit after success: workflow.status", spec: `
 entrypoint: main
 onExit: bye
@@ -241,6 +251,11 @@ templates:
 			status: execution.Failed, states: map[string]dag.State{
 				"hooks-exit": dag.Succeeded, "hooks-running": dag.Succeeded, "hooks-failed": dag.Succeeded, "hooks-fine": dag.Skipped,
 			}},
+	}
+}
+
+func argoGuards() []argoCase {
+	return []argoCase{
 		{group: "M1", feature: "retryStrategy.backoff.maxDuration: no attempt begins later", spec: `
 entrypoint: main
 templates:
