@@ -114,18 +114,26 @@ func (f *Failure) conclude(why string) *Failure {
 			parts = append(parts, attemptsText(e.Attempts)+" ended the same way.")
 			continue
 		}
-		parts = append(parts, attemptsText(e.Attempts)+": "+e.Message)
+		parts = append(parts, attemptsText(e.Attempts)+": "+ended(e.Message))
 	}
 	if f.Omitted > 0 {
 		parts = append(parts, fmt.Sprintf("And %d more.", f.Omitted))
 	}
 	if len(parts) > 0 {
-		f.Message = fmt.Sprintf("Attempt %d: %s Before it, %s", f.Attempt, f.Message, lowerFirst(strings.Join(parts, " ")))
+		f.Message = fmt.Sprintf("Attempt %d: %s Before it, %s", f.Attempt, ended(f.Message), lowerFirst(strings.Join(parts, " ")))
 	}
 	if why != "" {
-		f.Message += " " + why
+		f.Message = ended(f.Message) + " " + why
 	}
 	return f
+}
+
+// ended makes sure that something can follow a message.
+func ended(message string) string {
+	if message == "" || strings.ContainsAny(message[len(message)-1:], ".!?") {
+		return message
+	}
+	return message + "."
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

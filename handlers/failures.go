@@ -60,7 +60,10 @@ func (h *Handlers) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.DeadLetters{
 		Page: h.basePage(r, "Failures", views.SectionFailures), Open: countText(page.Open), Lead: lettersLead(page.Open, len(deliveries)),
-		Classes: classChoices(filter.Class), Notice: failureNotice(q.Get("done")),
+		Notice: failureNotice(q.Get("done")),
+	}
+	if page.Open > 0 || filter.Class != "" {
+		m.Classes = classChoices(filter.Class)
 	}
 	clock, settles := h.clock(r), maySettle(r)
 	for _, l := range page.Letters {
@@ -211,7 +214,7 @@ func (h *Handlers) breakers(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Lead = "No operator of this project is kept from starting."
 	if open > 0 {
-		m.Lead = fmt.Sprintf("%s kept from starting, because it failed time and again. %s.",
+		m.Lead = fmt.Sprintf("%s kept from starting after one failure upon another. %s.",
 			ui.Plural(open, "operator is", "operators are"), sentenceCase(ui.Plural(waiting, "node waits", "nodes wait")))
 	}
 	return web.Render(w, r, http.StatusOK, views.BreakersPage(m))

@@ -34,7 +34,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 			Class: class, Attempts: attempts, Message: message, When: clock().Moment(ago(since)), PutAwayTo: views.DeadLetterPutAwayURL("1"),
 		}
 	}
-	live := letter("fetch", "network", "4 attempts", "Attempt 4: The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused Before it, attempts 1 to 3 ended the same way.", 4*time.Minute)
+	live := letter("fetch", "network", "4 attempts", "Attempt 4: The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused. Before it, attempts 1 to 3 ended the same way.", 4*time.Minute)
 	live.RequeueTo, live.Requeue = views.DeadLetterRequeueURL("1"), "Run again"
 	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Before it, attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
 	ended.RequeueTo, ended.Requeue = views.DeadLetterRequeueURL("2"), "Resume from here"
@@ -42,7 +42,10 @@ func deadLetters(f views.Page) views.DeadLetters {
 		Page: frame(f, "Failures", views.SectionFailures), Open: "2", Lead: "2 tasks failed when no retry was left. 1 delivery did not arrive.",
 		Classes: []ui.Choice{
 			{Name: "All", URL: views.DeadLettersURL("", ""), Current: true}, {Name: "User error", URL: views.DeadLettersURL("user_error", "")},
-			{Name: "Out of memory", URL: views.DeadLettersURL("out_of_memory", "")}, {Name: "Network", URL: views.DeadLettersURL("network", "")},
+			{Name: "Out of memory", URL: views.DeadLettersURL("out_of_memory", "")}, {Name: "Preempted", URL: views.DeadLettersURL("preempted", "")},
+			{Name: "Node lost", URL: views.DeadLettersURL("node_lost", "")}, {Name: "Image", URL: views.DeadLettersURL("image", "")},
+			{Name: "Could not start", URL: views.DeadLettersURL("start", "")}, {Name: "Timeout", URL: views.DeadLettersURL("timeout", "")},
+			{Name: "Network", URL: views.DeadLettersURL("network", "")},
 		},
 		Letters: []views.DeadLetterLine{live, ended},
 		Deliveries: []views.DeliveryLine{{
@@ -64,7 +67,7 @@ func breakers(f views.Page) views.Breakers {
 	closed := row("publish", "SUCCEEDED", "closed", "", "0 failures since the last success", "The command ended with exit code 1.", 50*time.Hour)
 	closed.ResetTo = ""
 	return views.Breakers{
-		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 operators are kept from starting, because it failed time and again. 14 nodes wait.",
+		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 operators are kept from starting, after one failure upon another. 14 nodes wait.",
 		Rows: []views.BreakerLine{
 			row("fetch", "FAILED", "open; tries one at 14:15:02", "12 nodes wait", "5 failures since the last success", "The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
 			row("tune/score", "RETRYING", "half open; one is let through", "2 nodes wait", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
