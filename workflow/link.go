@@ -36,7 +36,7 @@ func (p *parser) linkGraph(d *Definition, g *Graph, state map[string]linkState) 
 	}
 	for i := range g.Operators {
 		op := &g.Operators[i]
-		if op.Type == TypeGraph {
+		if op.runsGraph() {
 			l.graphOutputs(op, g.operatorPath(i))
 		}
 		if _, taken := l.operators[op.Name]; !taken {
@@ -78,7 +78,7 @@ func (l *linker) operator(op *Operator, path string) {
 	}
 	l.names(op.condition, path+".when", op.Foreach != nil)
 	op.whenOfItem = op.condition != nil && readsItem(op.condition)
-	if op.Type == TypeGraph {
+	if op.runsGraph() {
 		l.graphInputs(op, path)
 	}
 	if op.Final && (op.Depends != "" || len(op.DependsOn) > 0) {

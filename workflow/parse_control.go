@@ -3,6 +3,7 @@ package workflow
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ const (
 	maxParallelism   = 1_000_000
 	maxExpression    = 10_000
 )
+
+// embeddedName is that of a workflow inside of another: prepare@1.2.0, prepare@1.2.0/tune.
+var embeddedName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}@[0-9A-Za-z.-]{1,100}(/[A-Za-z][A-Za-z0-9_-]{0,62})?$`)
 
 // graph reads what a workflow and a graph have in common.
 func (p *parser) graph(o *object) Graph {
@@ -45,7 +49,7 @@ func (p *parser) graphs(parent *object) []Graph {
 	var graphs []Graph
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		path := o.at(name)
-		if !operatorName.MatchString(name) {
+		if !operatorName.MatchString(name) && !embeddedName.MatchString(name) {
 			p.add(path, "The name %q does not fit: letters, digits, _ and -, at most 63.", shorten(name, 60))
 		}
 		inner := p.object(o.values[name], path)
@@ -68,8 +72,12 @@ func (p *parser) control(o *object, op *Operator) {
 	op.AllowFailure = o.boolean(false, "allow_failure")
 	op.Foreach = p.foreach(o)
 	op.Locks = p.locks(o)
-	op.Graph, op.Workflow = o.text(100, "graph"), o.text(300, "workflow")
+	op.Graph, op.Workflow = o.text(500, "graph"), o.text(300, "workflow")
 	op.Approval = p.approval(o)
+	op.MadeOf = o.text(300, "made_of")
+	if name := o.text(300, "template"); name != "" {
+		o.add(o.at("template"), "There are no templates here: %q is filled in when a definition is registered.", shorten(name, 60))
+	}
 	for i, text := range op.DependsOn {
 		if _, err := dag.ParseRule(text, dag.HasSucceeded); err != nil {
 			o.add(fmt.Sprintf("%s[%d]", o.at("depends_on"), i), "%s", err)
@@ -237,6 +245,10 @@ func checkWorkflow(c *sectionCheck) {
 	if c.op.Workflow == "" {
 		c.add(c.path+".workflow", "Say which workflow runs, such as prepare@1.2.0.")
 	}
+	if c.op.Graph != "" {
+		c.add(c.path+".graph", "An operator of type workflow runs another workflow; a graph is run by type graph.")
+	}
+	c.op.Graph = c.op.Workflow // it stands there under this name once it is registered
 	c.refuseOutputs("the other workflow")
 }
 

@@ -1,0 +1,141 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// An operator that names a template takes its fields over; one of type workflow runs a version of another workflow. When a definition
+// is registered, that version becomes a graph of it, called name@version, and its own
+// graphs name@version/graph: what runs never changes, and a definition holds all that
+// it needs.
+
+// embed returns the document with the workflows in it that its operators name. A
+// document without any comes back as it is.
+func (s *Service) embed(ctx context.Context, doc []byte) ([]byte, []apperr.Field, error) {
+	tree, err := decodeDocument(doc)
+	if err != nil {
+		return doc, nil, nil //nolint:nilerr // Parse says what is wrong
+	}
+	e := embedder{service: s, problems: &problems{}, root: asMapping(tree), graphs: map[string]any{}}
+	maps.Copy(e.graphs, asMapping(e.root["graphs"]))
+	sections := map[string]any{"": e.root}
+	for name, graph := range asMapping(e.root["graphs"]) {
+		sections["graphs."+name+"."] = graph
+	}
+	for _, path := range slices.Sorted(maps.Keys(sections)) {
+		if err := e.section(ctx, path, sections[path]); err != nil {
+			return doc, nil, err
+		}
+	}
+	if !e.changed {
+		return doc, e.fields(), nil
+	}
+	e.root["graphs"] = e.graphs
+	doc, err = json.Marshal(tree)
+	return doc, e.fields(), err
+}
+
+type embedder struct {
+	*problems
+	service *Service
+	root    map[string]any
+	graphs  map[string]any
+	changed bool
+}
+
+// section looks at the operators of the workflow or of one graph.
+func (e *embedder) section(ctx context.Context, path string, section any) error {
+	for _, key := range []string{"operators", "on_exit"} {
+		list, _ := asMapping(section)[key].([]any)
+		for i, item := range list {
+			op := asMapping(item)
+			at := fmt.Sprintf("%s%s[%d]", path, key, i)
+			if name, _ := op["template"].(string); name != "" {
+				if err := e.fill(ctx, op, name, at+".template"); err != nil {
+					return err
+				}
+			}
+			ref, _ := op["workflow"].(string)
+			if ref == "" || op["type"] != string(TypeWorkflow) {
+				continue
+			}
+			if err := e.take(ctx, op, ref, at+".workflow"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take makes the version that an operator names a graph of the document.
+func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string) error {
+	if _, there := e.graphs[ref]; there && strings.Contains(ref, "@") {
+		return nil // a definition that was read back, or named twice
+	}
+	name, number, _ := strings.Cut(ref, "@")
+	v, err := e.service.Version(ctx, name, number)
+	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) {
+		e.add(path, "%s", apperr.MessageOf(err))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", ref, err)
+	}
+	if v.Definition.Document() != nil {
+		e.add(path, "The workflow %s is written as an Argo file; only native ones run inside others.", v.Name)
+		return nil
+	}
+	pinned := v.Name + "@" + v.Version
+	op["workflow"], e.changed = pinned, true
+	for _, g := range v.Definition.all() {
+		graph, err := asDocument(g.wire())
+		if err != nil {
+			return err
+		}
+		e.graphs[inside(pinned, g.Name)] = renamed(graph, pinned)
+	}
+	return nil
+}
+
+// inside is the name of a graph of an embedded workflow; one that was embedded in it
+// keeps its name.
+func inside(pinned, graph string) string {
+	switch {
+	case graph == "":
+		return pinned
+	case strings.Contains(graph, "@"):
+		return graph
+	}
+	return pinned + "/" + graph
+}
+
+// renamed lets the operators of an embedded graph name the others under their new names.
+func renamed(graph map[string]any, pinned string) map[string]any {
+	for _, key := range []string{"operators", "on_exit"} {
+		list, _ := graph[key].([]any)
+		for _, item := range list {
+			op := asMapping(item)
+			if name, _ := op["graph"].(string); name != "" {
+				op["graph"] = inside(pinned, name)
+			}
+		}
+	}
+	return graph
+}
+
+// asDocument is a value as it stands in a document.
+func asDocument(v any) (map[string]any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := decodeJSON(data)
+	return asMapping(tree), err
+}
