@@ -35,6 +35,8 @@ func (h *Handlers) adminRoutes(r chi.Router) {
 	r.Post("/admin/users/{id}/{change}", h.page(h.adminChangeUser))
 	r.Get("/admin/cluster", h.page(h.cluster))
 	r.Get("/admin/cluster/stream", h.page(h.clusterStream))
+	r.Get("/admin/storage", h.page(h.sweeps))
+	r.Post("/admin/storage", h.page(h.beginSweep))
 	r.Get("/admin/audit", h.page(h.auditLog))
 	r.Get("/admin/audit/export", h.page(h.auditExport))
 }
@@ -150,6 +152,9 @@ func (h *Handlers) adminTabs(r *http.Request, current views.Section, users bool)
 	}
 	if readsCluster(subject) {
 		tabs = append(tabs, ui.Tab{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu", Current: current == views.SectionCluster})
+	}
+	if subject.May(auth.Administer, auth.Installation) {
+		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.SweepsURL(), Icon: "box", Current: current == views.SectionSweeps})
 	}
 	if readsAudit(subject) {
 		tabs = append(tabs, ui.Tab{Name: "Audit log", URL: views.AuditURL(), Icon: "log", Current: current == views.SectionAudit})

@@ -26,6 +26,7 @@ type launchInput struct {
 		Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
 		Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
 		IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
+		Cache          *cacheInput     `json:"cache,omitempty" doc:"What to do with results that are kept"`
 	}
 }
 
@@ -53,6 +54,10 @@ type executionBody struct {
 	EstimatedCompletion *time.Time         `json:"estimated_completion,omitempty"`
 	TraceID             string             `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
 	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
+	ResumeOf            *uuid.UUID         `json:"resume_of,omitempty" doc:"The execution that it goes on from"`
+	ResumeFrom          string             `json:"resume_from,omitempty" doc:"The node from which it does; empty: the first failures"`
+	ExpiresAt           *time.Time         `json:"expires_at,omitempty" doc:"When it is removed, unless somebody keeps it"`
+	KeptBy              string             `json:"kept_by,omitempty" doc:"Who keeps it whatever expires_at says"`
 	Progress            progressBody       `json:"progress"`
 	Reason              *execution.Reason  `json:"reason,omitempty" doc:"Why it is still PENDING, when a limit holds it back"`
 	Error               *execution.Failure `json:"error,omitempty"`
@@ -78,22 +83,24 @@ type progressBody struct {
 }
 
 type nodeBody struct {
-	NodeID     int                 `json:"node_id" doc:"Position in the plan"`
-	Operator   string              `json:"operator"`
-	Status     string              `json:"status"`
-	Level      int                 `json:"level"`
-	Attempt    int                 `json:"attempt"`
-	Reason     *execution.Reason   `json:"reason,omitempty" doc:"Why it waits"`
-	Error      *execution.Failure  `json:"error,omitempty"`
-	Progress   *execution.Progress `json:"progress,omitempty"`
-	StartedAt  *time.Time          `json:"started_at,omitempty"`
-	FinishedAt *time.Time          `json:"finished_at,omitempty"`
-	RetryAt    *time.Time          `json:"retry_at,omitempty"`
-	Outputs    map[string]any      `json:"outputs,omitempty"`
-	ParentID   *int                `json:"parent_id,omitempty" doc:"node_id of what became it and others; absent for nodes of the plan"`
-	ItemIndex  *int                `json:"item_index,omitempty" doc:"Which item of a fan-out it is, from 0"`
-	Item       any                 `json:"item,omitempty" doc:"The item itself"`
-	Children   *childrenBody       `json:"children,omitempty" doc:"What it became: list them with parent="`
+	NodeID     int                  `json:"node_id" doc:"Position in the plan"`
+	Operator   string               `json:"operator"`
+	Status     string               `json:"status"`
+	Level      int                  `json:"level"`
+	Attempt    int                  `json:"attempt"`
+	Reason     *execution.Reason    `json:"reason,omitempty" doc:"Why it waits"`
+	Error      *execution.Failure   `json:"error,omitempty"`
+	Progress   *execution.Progress  `json:"progress,omitempty"`
+	StartedAt  *time.Time           `json:"started_at,omitempty"`
+	FinishedAt *time.Time           `json:"finished_at,omitempty"`
+	RetryAt    *time.Time           `json:"retry_at,omitempty"`
+	Outputs    map[string]any       `json:"outputs,omitempty"`
+	ParentID   *int                 `json:"parent_id,omitempty" doc:"node_id of what became it and others; absent for nodes of the plan"`
+	ItemIndex  *int                 `json:"item_index,omitempty" doc:"Which item of a fan-out it is, from 0"`
+	Item       any                  `json:"item,omitempty" doc:"The item itself"`
+	Origin     *originBody          `json:"origin,omitempty" doc:"The node of an earlier execution that it goes on from"`
+	Cache      *execution.CacheNote `json:"cache,omitempty" doc:"What was found of it in the cache, and why"`
+	Children   *childrenBody        `json:"children,omitempty" doc:"What it became: list them with parent="`
 }
 
 type childrenBody struct {
@@ -147,6 +154,7 @@ func (h *Handlers) executionAPI(api huma.API) {
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
 	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or what one of them became", "Executions"), h.apiNodes)
+	h.resumeAPI(api)
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
 
@@ -163,8 +171,12 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswe
 	if ref == "" {
 		return nil, apperr.InvalidFields("The request does not say what to launch.", []apperr.Field{{Path: "workflow", Message: "Give the name of a workflow, or its id as workflow_id."}})
 	}
+	use, err := in.Body.Cache.use()
+	if err != nil {
+		return nil, err
+	}
 	request := execution.LaunchRequest{
-		Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
+		Cache: use, Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
 		Inputs: inputs, Priority: priority, IdempotencyKey: firstOf(in.Body.IdempotencyKey, in.IdempotencyKey),
 	}
 	if in.DryRun {
@@ -333,7 +345,7 @@ func toExecutionBody(e execution.Execution) executionBody {
 	return executionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
-		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, TraceID: e.TraceID(),
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
 }
@@ -369,7 +381,7 @@ func toNodeBodies(nodes []execution.Node) []nodeBody {
 		b := nodeBody{
 			NodeID: n.Index, Operator: n.Name, Status: string(n.State), Level: n.Level, Attempt: n.Attempt, Reason: n.Reason,
 			Error: n.Error, Progress: n.Progress, StartedAt: n.StartedAt, FinishedAt: n.FinishedAt, RetryAt: n.RetryAt, Outputs: n.Outputs,
-			ItemIndex: n.ItemIndex, Item: n.Item,
+			ItemIndex: n.ItemIndex, Item: n.Item, Origin: toOriginBody(n), Cache: n.Cache,
 		}
 		if n.Parent >= 0 {
 			b.ParentID = &n.Parent

@@ -89,8 +89,12 @@ func (x *executionView) head() views.ExecutionHead {
 	if x.RelaunchOf != nil {
 		head.RelaunchOf, head.RelaunchLink = shortID(*x.RelaunchOf), views.ExecutionURL(x.RelaunchOf.String())
 	}
+	if x.ResumeOf != nil {
+		head.ResumeOf, head.ResumeLink, head.ResumeFrom = shortID(*x.ResumeOf), views.ExecutionURL(x.ResumeOf.String()), x.ResumeFrom
+	}
+	head.Keeping = keeping(x.clock, x.Execution, x.mayKeep)
 	if x.Status.Ended() {
-		head.Failure = x.failure()
+		head.Failure, head.ResumeURL = x.failure(), views.ResumeURL(id, "")
 		return head
 	}
 	if x.StartedAt != nil {

@@ -29,6 +29,7 @@ type executionView struct {
 
 	execution.Execution
 	version workflow.Version
+	mayKeep bool // the reader may let it stay
 	names   *artifactNames
 	drawing *dagview.Drawing
 	states  []dag.State            // of every node of the plan
@@ -58,6 +59,7 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 	}
 	x := &executionView{
 		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version, ""),
+		mayKeep: mayKeep(ctx, e.ProjectID),
 	}
 	if err := x.loadHours(ctx); err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/argo"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/auth"
@@ -32,6 +33,7 @@ import (
 	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/retention"
 	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/tenancy"
@@ -86,6 +88,7 @@ func setup(t *testing.T) *testBundle {
 	b.artifacts = artifact.NewService(b.pool, store, now)
 	b.catalogue = catalogue.NewService(b.pool, now)
 	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
+	b.workflows.ReadWith(argo.Format{})
 	b.secrets = testSecrets(t, b.pool, now)
 	b.quotas, err = quota.New(quota.Config{
 		Pool: b.pool, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8, GPUs: testGPUs(t)}, Instance: "test", Logger: log, Now: now,
@@ -94,7 +97,7 @@ func setup(t *testing.T) *testBundle {
 	require.NoError(t, b.quotas.Prepare(b.ctx))
 	b.executions, err = execution.New(execution.Config{
 		Secrets: b.secrets, Quotas: b.quotas,
-		Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
+		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
 		Catalogue: engineCatalogue{b.catalogue},
 		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
@@ -107,7 +110,8 @@ func setup(t *testing.T) *testBundle {
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Secrets: b.secrets, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
-		Checks: []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
+		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
+		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.routes = handlers.Routes(b.deps)
 	b.server = httptest.NewServer(b.routes)

@@ -89,6 +89,7 @@ func executionRows() []row {
 	return []row{
 		page("/executions/{id}", "/executions/{execution}", auth.ExecutionRead).object(),
 		page("/executions/{id}/stream", "/executions/{execution}/stream", auth.ExecutionRead).object(),
+		page("/executions/{id}/resume", "/executions/{execution}/resume", auth.ExecutionRead).object(),
 		page("/executions/{id}/cancel", "/executions/{execution}/cancel", auth.ExecutionRead).object(),
 		page("/executions/{id}/commands/{command}", "/executions/{execution}/commands/skip?node=wait", auth.ExecutionRead).object(),
 		page("/executions/{id}/nodes/{node}", "/executions/{execution}/nodes/wait", auth.ExecutionRead).object(),
@@ -148,9 +149,20 @@ func changeRows() []row {
 		form("/workflows/{name}/launch", "/workflows/{flow id}/launch", "version=1.0.0", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/executions", "/executions", `{"workflow": "{flow}"}`, auth.ExecutionLaunch, created).object(),
 		write("POST", "/executions", "/executions", `{"workflow_id": "{flow id}"}`, auth.ExecutionLaunch, created).object(),
+		// What still runs cannot be resumed: who may gets as far as that.
+		write("POST", "/executions/{execution_id}/resume", "/executions/{execution}/resume", `{}`, auth.ExecutionLaunch, http.StatusConflict).object(),
+		form("/executions/{id}/resume", "/executions/{execution}/resume", "version=1.0.0", auth.ExecutionLaunch, http.StatusConflict).object(),
 		// Developers pause and cancel what they launched, administrators everything.
 		write("POST", "/executions/{execution_id}/pause", "/executions/{execution}/pause", "{}", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/unpause", "/executions/{execution}/unpause", "", auth.ExecutionCancelAny, ok).object(),
+		write("POST", "/executions/{execution_id}/keep", "/executions/{execution}/keep", "", auth.ExecutionLaunch, ok).object(),
+		write("DELETE", "/executions/{execution_id}/keep", "/executions/{execution}/keep", "", auth.ExecutionLaunch, http.StatusNoContent).object(),
+		form("/executions/{id}/keep", "/executions/{own}/keep", "", auth.ExecutionLaunch, moved).object(),
+		form("/executions/{id}/release", "/executions/{own}/release", "", auth.ExecutionLaunch, moved).object(),
+		read("/sweeps", "/sweeps", auth.Administer).at(installation),
+		page("/admin/storage", "/admin/storage", auth.Administer).at(installation),
+		write("POST", "/sweeps", "/sweeps", `{"dry_run": true}`, auth.Administer, ok).at(installation),
+		form("/admin/storage", "/admin/storage", "dry_run=1", auth.Administer, moved).at(installation),
 		form("/executions/{id}/pause", "/executions/{own}/pause", "", auth.ExecutionCancel, moved).object(),
 		form("/executions/{id}/unpause", "/executions/{own}/unpause", "", auth.ExecutionCancel, moved).object(),
 		write("POST", "/executions/{execution_id}/commands", "/executions/{execution}/commands", `{"node": "wait", "command": "skip"}`, auth.ExecutionCancelAny, ok).object(),

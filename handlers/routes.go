@@ -60,6 +60,7 @@ func TaskRoutes(d Deps) http.Handler {
 // pages are what people see; every one needs a signed-in reader.
 func (h *Handlers) pages(large chi.Router) {
 	large.Post("/workflows/{name}/launch", h.page(h.launch)) // with files
+	large.Post("/executions/{id}/resume", h.page(h.resume))  // with files
 	large.Post("/uploads", h.page(h.upload))
 	large.Post("/register", h.page(h.register)) // with a file
 
@@ -90,10 +91,13 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/executions/stream", h.page(h.executionsStream))
 	r.Get("/executions/{id}", h.page(h.execution))
 	r.Get("/executions/{id}/stream", h.page(h.executionStream))
+	r.Get("/executions/{id}/resume", h.page(h.resumeForm))
 	r.Get("/executions/{id}/cancel", h.page(h.cancelPage))
 	r.Post("/executions/{id}/cancel", h.page(h.cancel))
 	r.Post("/executions/{id}/pause", h.page(h.pause))
 	r.Post("/executions/{id}/unpause", h.page(h.unpause))
+	r.Post("/executions/{id}/keep", h.page(h.keep))
+	r.Post("/executions/{id}/release", h.page(h.release))
 	r.Get("/executions/{id}/commands/{command}", h.page(h.commandPage))
 	r.Post("/executions/{id}/commands/{command}", h.page(h.command))
 	r.Get("/executions/{id}/nodes/{node}", h.page(h.node))

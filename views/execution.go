@@ -36,6 +36,9 @@ type ExecutionHead struct {
 	PauseURL, UnpauseURL     string // one of them while it lives
 	CancelText               string // the consequence in numbers
 	RelaunchURL              string
+	ResumeURL                string // "" as long as it has not ended
+	ResumeOf, ResumeLink     string // the execution that it goes on from, "" for none
+	ResumeFrom               string // and from which node, "" for the first failures
 	Workflow, WorkflowURL    string // "digits.train 1.0.0"
 	By                       string
 	Started                  ui.Moment
@@ -47,6 +50,7 @@ type ExecutionHead struct {
 	Left                     string // "about 48 s left", "" when unknown
 	GPUHours                 string // "12.5 GPU-hours", "" without any
 	Failure                  *FailureNotice
+	Keeping                  Keeping
 	Wait                     WaitPanel // why nothing moves, when everything waits
 }
 

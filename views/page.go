@@ -26,6 +26,7 @@ const (
 	SectionAdmin      Section = "admin"
 	SectionAudit      Section = "audit"
 	SectionCluster    Section = "cluster"
+	SectionSweeps     Section = "storage" // a tab of the administration
 	SectionSecrets    Section = "secrets"
 	SectionFailures   Section = "failures"
 	SectionApprovals  Section = "approvals"
