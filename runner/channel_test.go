@@ -255,7 +255,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pool.keep(path, sha, int64(n)); err != nil {
+		if err := pool.keep(path, sha, int64(n)); err != nil {
 			t.Fatal(err)
 		}
 		return sha

@@ -26,11 +26,17 @@ const (
 // removes the attempt's folder when the server has taken everything.
 func (a *attempt) deliver() {
 	telemetry := a.readSpool()
-	if !a.uploadAll() {
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		a.keepInMemory()
+	}()
+	uploaded := a.uploadAll()
+	<-kept
+	if !uploaded {
 		a.persist()
 		return // the runner goes down; the next one delivers
 	}
-	a.keepInMemory()
 	a.mu.Lock()
 	var finished *flowforgev1.Finished
 	if a.result != nil {

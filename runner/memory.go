@@ -1,9 +1,9 @@
 package runner
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,36 +66,45 @@ func newMemoryPool(parent, folder string) *memoryPool {
 
 func (m *memoryPool) path(sha string) string { return filepath.Join(m.dir, sha) }
 
-// keep copies the file at path, whose hash is sha, into memory. It reports whether it is
-// there: a pool that is full of files in use, or a file that is too large, says no.
-func (m *memoryPool) keep(path, sha string, size int64) (bool, error) {
+// keep copies the file at path, whose hash is sha, into memory, unless it is too large
+// or the pool is full of files in use.
+func (m *memoryPool) keep(path, sha string, size int64) error {
 	if m.dir == "" || size > min(m.limit, channel.MemoryLimit) {
-		return false, nil
+		return nil
 	}
 	m.mu.Lock()
+	there := m.files[sha] != nil || !m.makeRoom(size)
+	if !there {
+		m.used += size // others go on while it is copied
+	}
+	m.mu.Unlock()
+	if there {
+		return nil
+	}
+	partial := m.path("." + rand.Text())
+	at, err := writeChecked(path, partial, sha)
+	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.files[sha] != nil {
-		return true, nil
+	if err == nil && m.files[sha] == nil {
+		err = os.Rename(partial, m.path(sha))
+		if err == nil {
+			m.files[sha] = &kept{size: size, at: at, last: time.Now()}
+			return nil
+		}
 	}
-	if !m.makeRoom(size) {
-		return false, nil
-	}
-	at, err := m.write(path, sha)
-	if err != nil {
-		return false, errors.Join(err, os.Remove(m.path(sha)))
-	}
-	m.files[sha] = &kept{size: size, at: at, last: time.Now()}
-	m.used += size
-	return true, nil
+	m.used -= size
+	_ = os.Remove(partial)
+	return err
 }
 
-func (m *memoryPool) write(path, sha string) (time.Time, error) {
+// writeChecked copies a file whose hash is sha, and returns when the copy was written.
+func writeChecked(path, target, sha string) (time.Time, error) {
 	from, err := os.Open(path)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(m.path(sha), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -193,17 +193,14 @@ func (a *attempt) leaveMemory() {
 	a.s.memory.leave(a.spec.TaskId)
 }
 
-// keepInMemory keeps the files of outputs that ask for it. Those that do not fit come
-// from the store, which has them by now.
+// keepInMemory keeps the files of outputs that ask for it, while they are brought to the
+// store: from there come those that do not fit.
 func (a *attempt) keepInMemory() {
 	a.mu.Lock()
 	files := a.memory
-	if a.result == nil || len(a.result.Blobs) == 0 {
-		files = nil // the server refused them
-	}
 	a.mu.Unlock()
 	for _, f := range files {
-		if _, err := a.s.memory.keep(f.Path, f.Sha256, f.Size); err != nil {
+		if err := a.s.memory.keep(f.Path, f.Sha256, f.Size); err != nil {
 			a.s.logger.Warn("An output could not be kept in memory.", "task", a.spec.TaskId, "error", err)
 		}
 	}

@@ -1,8 +1,8 @@
 // Command channels measures what each data channel saves: an operator writes one large
 // file, the next one reads it, and the time between is what is taken. It starts the
-// binary that `make build` makes on a private database:
+// binary that `make build` makes on a data directory of its own:
 //
-//	go run ./bench/channels -megabytes 1000
+//	make build && scripts/environment go run ./bench/channels
 //
 // As root it starts the server as the account -as, because a runner that is root copies
 // what others link to; -as 0 measures that.
@@ -13,15 +13,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
-
-	"github.com/flowforge/flowforge/embedded/postgres"
 )
 
 func main() {
@@ -52,24 +49,17 @@ func run(ctx context.Context, binary string, megabytes, repeat, as int) (err err
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(data, 0o700), os.Chown(data, as, -1)); err != nil {
 		return err
 	}
-	database, err := postgres.Start(ctx, postgres.Config{
-		Dir: filepath.Join(dir, "postgres"), BinDirs: []string{filepath.Join(".cache", "postgres", "native", "bin")}, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return err
-	}
-	defer database.Close()
-	s, err := startServer(ctx, binary, data, database.URL(), as)
+	s, err := startServer(ctx, binary, data, as)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	fmt.Printf("%d MB, %d runs, the server is account %d\n\n", megabytes, repeat, as)
 	fmt.Println("| storage of the output | channel | until the consumer begins | until it has read all | through a connection | copied for the consumer |\n|---|---|--:|--:|--:|--:|")
-	for _, storage := range []string{"distributed", "disk", "memory"} {
+	for i, storage := range []string{"distributed", "disk", "memory"} {
 		var runs []outcome
 		for n := range repeat {
-			o, err := s.measure(ctx, storage, megabytes, n)
+			o, err := s.measure(ctx, storage, megabytes, i*repeat+n) // bytes that are new to the store
 			if err != nil {
 				return fmt.Errorf("storage %s: %w", storage, err)
 			}

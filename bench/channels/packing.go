@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/channel/codec"
 )
 
-// packed is how much is packed.
+// packedBytes is how much is packed.
 const packedBytes = 256 << 20
 
 // packing measures the compressions of files that travel: of a table of figures as text,
@@ -61,7 +61,7 @@ func rate(begin time.Time) string {
 }
 
 func table() []byte {
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same table each time
 	var b strings.Builder
 	for b.Len() < packedBytes {
 		fmt.Fprintf(&b, "%d,%.6f,%.4f,%s\n", r.IntN(1_000_000), r.NormFloat64(), r.Float64(), [...]string{"train", "valid", "test"}[r.IntN(3)])

@@ -24,9 +24,9 @@ type server struct {
 	base, token string
 }
 
-func startServer(ctx context.Context, binary, dir, databaseURL string, as int) (*server, error) {
+func startServer(ctx context.Context, binary, dir string, as int) (*server, error) {
 	s := &server{cmd: exec.CommandContext(ctx, binary, "serve")}
-	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+dir, "FLOWFORGE_ADDR=127.0.0.1:0", "FLOWFORGE_DATABASE_URL="+databaseURL, "HOME="+dir)
+	s.cmd.Env = append(os.Environ(), "FLOWFORGE_DATA_DIR="+dir, "FLOWFORGE_ADDR=127.0.0.1:0", "FLOWFORGE_DATABASE_URL=", "HOME="+dir)
 	s.cmd.Stderr = os.Stderr
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	if as != os.Geteuid() {
