@@ -189,3 +189,28 @@ func TestRights(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, page.Lines, "another project's lines are not to be seen")
 }
+
+// TestLinesOfWhatANodeBecame: a node stands for its items and for the nodes of its
+// graph, and not for those whose names begin alike.
+func TestLinesOfWhatANodeBecame(t *testing.T) {
+	t.Parallel()
+	names := []string{"each", "each[3]", "each[3]/fit", "each/fit", "eaches", "other"}
+	lines := func(b *testBundle) []LogLine {
+		out := b.lines(1, int64(len(names)))
+		for i := range out {
+			out[i].NodeIndex, out[i].Node = i, names[i]
+		}
+		return out
+	}
+	both(t, lines, func(t *testing.T, b *testBundle) {
+		for node, want := range map[string][]string{"each": names[:4], "each[3]": names[1:3], "each/fit": names[3:4], "eaches": names[4:5]} {
+			page, err := b.Logs(b.ctx, LogQuery{ExecutionID: b.execution, Nodes: []string{node}})
+			require.NoError(t, err)
+			var got []string
+			for _, l := range page.Lines {
+				got = append(got, l.Node)
+			}
+			require.ElementsMatch(t, want, got, node)
+		}
+	})
+}
