@@ -31,6 +31,7 @@ func describeRoutes(api huma.API) {
 	}
 	d.download()
 	d.logStream()
+	d.dagLogs()
 	d.upload()
 	d.loginLink()
 	d.auditExport()
@@ -100,6 +101,21 @@ func (d describer) logStream() {
 	}
 	events := &huma.Response{Description: "The lines", Content: content("text/event-stream", &huma.Schema{Type: huma.TypeString})}
 	d.add(op, http.StatusOK, events, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
+}
+
+func (d describer) dagLogs() {
+	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, by its id", "Workflows")
+	op.Description = "A JSON array of lines, whose header X-Next-Page has the value of page for the next ones; with follow=true server-sent events that each hold such an array."
+	op.Parameters = []*huma.Param{
+		pathParam("workflow_id", "Id of the execution"), param("query", "follow", "true: until the execution has ended"),
+		param("query", "task", "Lines of these tasks alone, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		param("query", "page", "Cursor from X-Next-Page"), param("header", "Last-Event-ID", "Id of the last event that was read"),
+	}
+	lines := &huma.Response{Description: "The lines", Content: map[string]*huma.MediaType{
+		"application/json":  {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
+		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}
+	d.add(op, http.StatusOK, lines, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
 }
 
 func (d describer) upload() {
