@@ -369,7 +369,7 @@ func letterItem(l DeadLetterLine) templ.Component {
 			}
 		}
 		if l.PutAwayTo != "" {
-			templ_7745c5c3_Err = failureButton(l.PutAwayTo, "Put away", "check", "Put "+l.Node+" away").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = failureButton(l.PutAwayTo, "Put away", "check", "Put away: "+l.Node).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
