@@ -189,7 +189,6 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID, name string) (NodeDeta
 	for _, a := range attempts {
 		d.Attempts = append(d.Attempts, attemptFromRow(a))
 	}
-	d.Cache = decodeInto[CacheNote](node.Cache)
 	if d.Origin, err = s.originOf(ctx, node); err != nil {
 		return NodeDetail{}, err
 	}
@@ -295,6 +294,10 @@ func nodeFromRow(r db.Node) Node {
 	if r.ItemIndex != nil {
 		n.ItemIndex = new(int(*r.ItemIndex))
 		_ = decodeNumbers(r.Item, &n.Item) // we wrote it
+	}
+	n.OriginExecution, n.Cache = r.OriginExecution, decodeInto[CacheNote](r.Cache)
+	if r.OriginUse != nil {
+		n.OriginUse = OriginUse(*r.OriginUse)
 	}
 	if r.Progress != nil || r.ProgressMessage != "" || r.ProgressStatus != "" {
 		n.Progress = &Progress{Message: r.ProgressMessage, Status: r.ProgressStatus}

@@ -211,6 +211,10 @@ type Node struct {
 	FirstChild int    // what it became, when Children is not 0
 	Children   int
 	Expanded   bool // it has become others, maybe none
+
+	OriginExecution *uuid.UUID // with the node that it goes on from; nil: it goes on from nothing
+	OriginUse       OriginUse
+	Cache           *CacheNote // nil: its operator has no cache, or it was not looked for yet
 }
 
 // Attempt is one try at running a node.
@@ -253,8 +257,7 @@ type NodeDetail struct {
 	Operator *workflow.Operator
 	Attempts []Attempt
 	Inputs   map[string]any
-	Origin   *Origin    // nil: it goes on from nothing
-	Cache    *CacheNote // nil: its operator has no cache, or it was not looked for yet
+	Origin   *Origin // nil: it goes on from nothing
 }
 
 // Event is one entry of an execution's history; Seq counts up from 1.

@@ -52,14 +52,16 @@ type choiceBody struct {
 
 // launchResponses describes both answers of a launch.
 func launchResponses(api huma.API) map[string]*huma.Response {
-	schemas := api.OpenAPI().Components.Schemas
-	answer := func(about string, t reflect.Type) *huma.Response {
-		return &huma.Response{Description: about, Content: map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(t, true, "")}}}
-	}
 	return map[string]*huma.Response{
-		strconv.Itoa(http.StatusCreated): answer("Launched", reflect.TypeFor[launched]()),
-		strconv.Itoa(http.StatusOK):      answer("With dry_run: nothing was launched", reflect.TypeFor[dryRun]()),
+		strconv.Itoa(http.StatusCreated): answerOf(api, "Launched", reflect.TypeFor[launched]()),
+		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was launched", reflect.TypeFor[dryRun]()),
 	}
+}
+
+// answerOf describes one answer of an operation that has several.
+func answerOf(api huma.API, about string, t reflect.Type) *huma.Response {
+	schema := api.OpenAPI().Components.Schemas.Schema(t, true, "")
+	return &huma.Response{Description: about, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
 
 // apiDryRun answers what would become of a launch, and launches nothing.

@@ -104,6 +104,7 @@ func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail)
 // nodeHead is the head of the page.
 func (x *executionView) nodeHead(d execution.NodeDetail) views.NodeHead {
 	head := views.NodeHead{Name: d.Name, State: shownState(d.Node), GraphURL: views.ExecutionNodeURL(x.ID.String(), d.Name), Summary: x.nodeSummary(d), Commands: commandsOf(x.Execution, d)}
+	head.Origin, head.Cache = originLine(d), cacheLine(d)
 	if d.State == dag.Ready && d.ReadyAt != nil {
 		head.Since, head.Waits = d.ReadyAt.Format(time.RFC3339), ui.Duration(x.clock.Now.Sub(*d.ReadyAt))
 	}
@@ -137,6 +138,9 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	case dag.Retrying:
 		return firstOf(why, "It is tried again shortly.")
 	case dag.Succeeded:
+		if d.OriginUse == execution.OriginTaken || d.OriginUse == execution.OriginCached {
+			return "It did not run here: its result was taken over."
+		}
 		return "Succeeded after " + took + "."
 	case dag.Failed:
 		if d.Error != nil {

@@ -30,6 +30,7 @@ func newLaunchCommand() *cobra.Command {
 	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH")
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
+	addCacheFlags(cmd)
 	f.Bool("dry-run", false, "launch nothing: say whether the inputs are right, and when it would start; exit 1 when it could not")
 	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
 	addClientFlags(cmd)
@@ -51,6 +52,13 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	title, _ := f.GetString("name")
 	key, _ := f.GetString("idempotency-key")
 	request := map[string]any{"workflow": name, "version": version, "inputs": inputs, "priority": priority, "name": title, "idempotency_key": key}
+	use, err := cacheFlags(cmd)
+	if err != nil {
+		return err
+	}
+	if use != nil {
+		request["cache"] = use
+	}
 	if dry, _ := f.GetBool("dry-run"); dry {
 		return c.dryRun(cmd, request)
 	}

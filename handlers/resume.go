@@ -1,0 +1,236 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// resumeDraft is the form that resumes an execution, on its way.
+type resumeDraft struct {
+	*draft
+	of       execution.Execution
+	fromNode string
+}
+
+// newResume begins the form with the values of the execution.
+func (h *Handlers) newResume(r *http.Request, version string) (*resumeDraft, error) {
+	id, err := executionID(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Executions.Get(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	wf, err := h.Workflows.Get(r.Context(), e.WorkflowID.String())
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.Workflows.Version(r.Context(), e.WorkflowID.String(), firstOf(version, e.Version))
+	if err != nil {
+		return nil, err
+	}
+	d := &resumeDraft{of: e, draft: &draft{
+		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs,
+		mode: views.LaunchForm, key: newKey(), shown: v.Version, name: e.Name,
+	}}
+	inputs := map[string]any{}
+	for name, value := range e.Inputs {
+		if _, ok := d.schema.Field(name); ok {
+			inputs[name] = value
+		}
+	}
+	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
+	return d, nil
+}
+
+// resumeForm draws the form, with what it would do.
+func (h *Handlers) resumeForm(w http.ResponseWriter, r *http.Request) error {
+	d, err := h.newResume(r, r.URL.Query().Get("version"))
+	if err != nil {
+		return err
+	}
+	d.fromNode = r.URL.Query().Get("from")
+	return h.renderResume(w, r, http.StatusOK, d)
+}
+
+// resume takes the form: it changes it, previews it, or resumes the execution.
+func (h *Handlers) resume(w http.ResponseWriter, r *http.Request) error {
+	sent, err := h.readForm(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := h.newResume(r, sent.Get("version"))
+	if err != nil {
+		return err
+	}
+	shown := d.shown
+	d.take(sent)
+	d.fromNode = sent.Get("from")
+	if sent.Has("$panel") {
+		inputs, problems := d.check(h.env(r))
+		preview, err := h.previewResume(r, d, inputs, problems)
+		if err != nil {
+			return err
+		}
+		return web.Render(w, r, http.StatusOK, views.ResumeParts(preview))
+	}
+	if err := h.keepSecrets(r, d.draft); err != nil {
+		return err
+	}
+	edited := d.edit()
+	changed := d.shown != "" && d.shown != shown
+	d.shown = shown
+	if sent.Has("$version") || sent.Has("$check") || edited || changed {
+		return h.renderResume(w, r, http.StatusOK, d)
+	}
+	inputs, problems := d.check(h.env(r))
+	if len(problems) > 0 {
+		d.failResume(problems)
+		return h.renderResume(w, r, http.StatusUnprocessableEntity, d)
+	}
+	e, _, err := h.Executions.Resume(r.Context(), d.request(inputs))
+	if err == nil {
+		http.Redirect(w, r, views.ExecutionURL(e.ID.String()), http.StatusSeeOther)
+		return nil
+	}
+	switch code := apperr.CodeOf(err); code {
+	case apperr.Invalid, apperr.Conflict, apperr.Quota, apperr.Unavailable, apperr.NotFound:
+		d.refuse(err)
+		d.failed = "Nothing was resumed: " + lowerFirst(apperr.MessageOf(err))
+		return h.renderResume(w, r, web.Status(code), d)
+	}
+	return err
+}
+
+func (d *resumeDraft) failResume(problems []forms.Problem) {
+	d.fail(problems)
+	d.failed = fmt.Sprintf("Nothing was resumed: %s a change", ui.Plural(len(problems), "value needs", "values need"))
+}
+
+// request is what the form asks for. What it has no value for takes the default.
+func (d *resumeDraft) request(inputs map[string]any) execution.ResumeRequest {
+	values := map[string]any{}
+	for _, f := range d.schema.Fields {
+		values[f.Name] = inputs[f.Name]
+	}
+	return execution.ResumeRequest{
+		Of: d.of.ID, From: d.fromNode, Version: d.version.Version, Inputs: values, Name: d.name,
+		IdempotencyKey: d.idempotencyKey(map[string]any{"from": d.fromNode, "inputs": inputs}),
+	}
+}
+
+// renderResume answers with the whole page.
+func (h *Handlers) renderResume(w http.ResponseWriter, r *http.Request, status int, d *resumeDraft) error {
+	form, err := h.drawForm(r, d.draft)
+	if err != nil {
+		return err
+	}
+	inputs, problems := d.check(h.env(r))
+	preview, err := h.previewResume(r, d, inputs, problems)
+	if err != nil {
+		return err
+	}
+	id := d.of.ID.String()
+	title := executionTitle(d.of)
+	page := views.ResumePage{
+		Page: h.basePage(r, "Resume", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
+			views.Crumb{Name: title + " " + shortID(d.of.ID), URL: views.ExecutionURL(id)}),
+		Action: views.ResumeURL(id, ""), Title: title, Short: shortID(d.of.ID), State: string(d.of.Status), Key: d.key, Shown: d.shown,
+		Form: form, Failed: d.failed, Troubles: form.Troubles(), From: d.fromNode, Name: d.name, Preview: preview,
+		Versions: launchWorkflow(d.draft).Versions,
+	}
+	for _, n := range d.version.Plan.Nodes[:min(len(d.version.Plan.Nodes), maxOfferedNodes)] {
+		page.Nodes = append(page.Nodes, n.Name)
+	}
+	page.Title = "Resume " + title
+	if d.failed != "" {
+		page.Title = "Error: " + page.Title
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return web.Render(w, r, status, views.ResumeView(page))
+}
+
+const (
+	maxOfferedNodes   = 500 // names to choose from; any other can be typed
+	maxPreviewedNodes = 200 // listed, those that run first; the rest is counted
+)
+
+// previewResume says what the form would do.
+func (h *Handlers) previewResume(r *http.Request, d *resumeDraft, inputs map[string]any, problems []forms.Problem) (views.ResumePreview, error) {
+	if len(problems) > 0 {
+		text := ui.Plural(len(problems), "value needs a look", "values need a look")
+		return views.ResumePreview{Refusal: text + ".", Summary: text}, nil
+	}
+	plan, err := h.Executions.PlanResume(r.Context(), d.request(inputs))
+	if known, ok := errors.AsType[*apperr.Error](err); ok && known.Code != apperr.Forbidden {
+		return views.ResumePreview{Refusal: known.Message, Summary: "It cannot be resumed like this"}, nil
+	}
+	if err != nil {
+		return views.ResumePreview{}, err
+	}
+	p := views.ResumePreview{Refusal: plan.Refusal, Summary: fmt.Sprintf("%d of %s run", plan.Runs, ui.Plural(plan.Runs+plan.Kept, "node", "nodes"))}
+	if plan.Refusal != "" {
+		p.Summary = "Nothing would run"
+	}
+	for _, c := range plan.Changes {
+		p.Changes = append(p.Changes, views.ResumeChange{Name: c.Name, Target: forms.Prefix + "." + c.Name, Before: shortValue(c.Before), After: shortValue(c.After)})
+	}
+	for _, n := range plan.Nodes {
+		p.Nodes = append(p.Nodes, toResumeNode(d.of.ID, n))
+	}
+	slices.SortStableFunc(p.Nodes, func(a, b views.ResumeNode) int {
+		switch {
+		case a.Runs == b.Runs:
+			return 0
+		case a.Runs:
+			return -1
+		}
+		return 1
+	})
+	if more := len(p.Nodes) - maxPreviewedNodes; more > 0 {
+		p.Nodes = append(p.Nodes[:maxPreviewedNodes], views.ResumeNode{Name: fmt.Sprintf("and %d more", more), Why: "The command line and the API list all of them."})
+	}
+	return p, nil
+}
+
+func toResumeNode(of uuid.UUID, n execution.ResumeNode) views.ResumeNode {
+	out := views.ResumeNode{Name: n.Name, State: string(n.Before), Runs: n.Runs, Why: n.Why}
+	if n.Before != "" {
+		out.URL = views.NodeURL(of.String(), n.Name)
+	}
+	if n.Runs && n.Kept > 0 {
+		out.Inside = fmt.Sprintf("%d of the %d in it keep their results.", n.Kept, n.Inside)
+	}
+	return out
+}
+
+// shortValue is a value of an input in a few words.
+func shortValue(v any) string {
+	if v == nil {
+		return "none"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // values of inputs are JSON
+	}
+	if short := []rune(string(text)); len(short) > maxShownValue {
+		return string(short[:maxShownValue]) + "…"
+	}
+	return string(text)
+}
+
+// maxShownValue bounds a value in a list of changes, in characters.
+const maxShownValue = 60
