@@ -32,6 +32,7 @@ const (
 type memoryPool struct {
 	dir   string // on a file system in memory; "": there is none
 	limit int64
+	lock  *os.File // held as long as this runner lives; nil without a dir
 
 	mu    sync.Mutex
 	used  int64
@@ -59,9 +60,38 @@ func newMemoryPool(parent, folder string) *memoryPool {
 	if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || os.Mkdir(filepath.Join(dir, "attempts"), 0o700) != nil {
 		return pool
 	}
-	pool.dir = dir
+	lock, err := os.Create(filepath.Join(dir, memoryLock))
+	if err != nil || unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return pool
+	}
+	sweepMemory(parent)
+	pool.dir, pool.lock = dir, lock
 	pool.limit = min(memoryLimit, int64(at.Bavail)*at.Bsize/memoryShare) //nolint:gosec // a file system of this machine
 	return pool
+}
+
+const (
+	memoryLock = "lock"
+	// lockWithin is how long a runner may take from making its folder to holding its lock.
+	lockWithin = time.Minute
+)
+
+// sweepMemory gives back what runners of this account left that were killed.
+func sweepMemory(parent string) {
+	folders, _ := filepath.Glob(filepath.Join(parent, fmt.Sprintf("flowforge-%d-*", os.Getuid())))
+	for _, folder := range folders {
+		lock, err := os.Open(filepath.Join(folder, memoryLock))
+		if err != nil {
+			if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > lockWithin {
+				_ = os.RemoveAll(folder)
+			}
+			continue
+		}
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(folder)
+		}
+		_ = lock.Close()
+	}
 }
 
 func (m *memoryPool) path(sha string) string { return filepath.Join(m.dir, sha) }
@@ -214,6 +244,7 @@ func (m *memoryPool) close() {
 	defer m.mu.Unlock()
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)
+		_ = m.lock.Close()
 		m.files, m.used = map[string]*kept{}, 0
 	}
 }
