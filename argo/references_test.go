@@ -1,0 +1,53 @@
+package argo_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/argo"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/workflow"
+)
+
+const library = `
+apiVersion: argoproj.io/v1alpha1
+kind: ClusterWorkflowTemplate
+metadata: {name: library}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: a, value: x}, {name: b, value: y}]}
+  templates:
+  - {name: main, steps: [[{name: one, template: say, arguments: {parameters: [{name: text, value: "{{workflow.parameters.a}}"}]}}]]}
+  - {name: say, inputs: {parameters: [{name: text}]}, container: {image: a, command: [echo, "{{inputs.parameters.text}}"]}}
+`
+
+// TestReferences: what a document refers to is found once and kept with it.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	base, problems := parse(t, library)
+	require.Empty(t, problems)
+	with := workflow.Surroundings{Types: typeregistry.Builtin(), Find: func(name string) (json.RawMessage, bool) { return base.Document(), name == "library" }}
+	for kind, spec := range map[string]string{
+		"Workflow":     "\nspec: {workflowTemplateRef: {name: library, clusterScope: true}, arguments: {parameters: [{name: a, value: z}]}}",
+		"CronWorkflow": "\nspec: {schedule: '0 5 * * *', timezone: UTC, workflowSpec: {workflowTemplateRef: {name: library}, arguments: {parameters: [{name: a, value: z}]}}}",
+		"WorkflowTemplate": `
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: a, value: z}, {name: b, value: y}]}
+  templates:
+  - name: main
+    steps: [[{name: one, templateRef: {name: library, template: say}, arguments: {parameters: [{name: text, value: "{{workflow.parameters.a}}"}]}}]]`,
+	} {
+		d, problems := argo.Format{}.Parse(decode(t, "apiVersion: argoproj.io/v1alpha1\nkind: "+kind+"\nmetadata: {name: user}"+spec), with)
+		require.Empty(t, problems, kind)
+		require.Equal(t, "one", d.Operators[0].Name, kind)
+		require.JSONEq(t, `"z"`, string(d.Inputs.Fields[0].Default), kind)
+		require.Len(t, d.Inputs.Fields, 2, kind)
+		again, problems := argo.Format{}.Parse(decode(t, string(d.Document())), workflow.Surroundings{Types: typeregistry.Builtin()})
+		require.Empty(t, problems, kind)
+		require.Equal(t, string(d.Document()), string(again.Document()), kind)
+		require.Equal(t, d.Operators[0].Code, again.Operators[0].Code, kind)
+	}
+}
