@@ -9,6 +9,7 @@ func deed(action string) string {
 		"group.invite": "invited a group to", "group.remove": "took a role from a group in",
 		"quota.update": "changed the limits of", "user.make_admin": "made an administrator of", "user.remove_admin": "ended the administration by",
 		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
+		"execution.keep": "kept", "execution.release": "kept no longer", "execution.expire": "removed after its time",
 		"catalogue.register": "registered", "workflow.register": "registered a version of",
 	}
 	if words, ok := special[action]; ok {
