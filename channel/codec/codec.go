@@ -31,7 +31,7 @@ func NewWriter(w io.Writer, c channel.Compression) (io.WriteCloser, error) {
 		if err := z.Apply(lz4.ChecksumOption(false), lz4.BlockSizeOption(lz4.Block256Kb)); err != nil { // their content hash is checked
 			return nil, fmt.Errorf("pack with lz4: %w", err)
 		}
-		return z, nil
+		return writeCloser{z}, nil
 	case channel.Zstd:
 		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window/2), zstd.WithEncoderCRC(false))
 		if err != nil {
@@ -74,6 +74,9 @@ func Pays(sample []byte, c channel.Compression) bool {
 	}
 	return float64(packed.Len()) <= (1-worthwhile)*float64(len(sample))
 }
+
+// writeCloser hides the ReadFrom of lz4, which fails once something has been written.
+type writeCloser struct{ io.WriteCloser }
 
 type nopCloser struct{ io.Writer }
 

@@ -27,7 +27,11 @@ func TestWhatIsPackedComesOutAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Write(want); err != nil {
+			half := len(want) / 2
+			if _, err := w.Write(want[:half]); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(w, bytes.NewBuffer(want[half:])); err != nil { // which may read by itself
 				t.Fatal(err)
 			}
 			if err := w.Close(); err != nil {
