@@ -164,6 +164,9 @@ func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption,
 	if err != nil {
 		return nil, err
 	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, row.ProjectID, absent(r.Of)); err != nil {
+		return nil, err
+	}
 	if !State(row.Status).Ended() {
 		return nil, apperr.New(apperr.Conflict, "The execution has not ended; only one that has can be resumed.")
 	}

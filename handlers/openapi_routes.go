@@ -15,6 +15,7 @@ func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Definitions and their versions, which never change."},
+		{Name: "Templates", Description: "Operators that definitions take over by their name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
 		{Name: "Queue", Description: "What waits, why, behind whom, and until when."},
 		{Name: "Failures", Description: "What failed for good, and what keeps failures from spreading: circuit breakers and retry budgets."},
