@@ -28,7 +28,6 @@ type world struct {
 	executions map[uuid.UUID]*modelExecution
 	artifacts  map[uuid.UUID]*modelArtifact
 	standing   map[uuid.UUID][]string // named by the catalogue and by definitions
-	texts      int
 }
 
 type modelExecution struct {
@@ -46,7 +45,7 @@ type modelArtifact struct {
 func newWorld(t *testing.T, seed uint64, store artifact.Remover) *world {
 	t.Helper()
 	w := &world{
-		testBundle: setup(t, store, nil), rng: rand.New(rand.NewPCG(seed, 7)), owned: map[uuid.UUID]map[string]time.Time{}, //nolint:gosec // a replayable test
+		testBundle: setup(t, store, nil), rng: rand.New(rand.NewPCG(seed, 7)), owned: map[uuid.UUID]map[string]time.Time{},
 		folders: map[string][]string{}, executions: map[uuid.UUID]*modelExecution{}, artifacts: map[uuid.UUID]*modelArtifact{}, standing: map[uuid.UUID][]string{},
 	}
 	w.projects = []uuid.UUID{auth.LocalProject, w.project("other")}
@@ -330,7 +329,7 @@ func TestRandomWorldsKeepWhatIsNamed(t *testing.T) {
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, uint64(seed), nil) //nolint:gosec // small
+			w := newWorld(t, uint64(seed), nil)
 			w.play()
 		})
 	}
