@@ -223,7 +223,7 @@ func (w *wave) begin(i int, t Traits) (Action, bool) {
 	if t.Conditional && !n.passed {
 		return Action{Kind: Evaluate, Node: i, Cause: NoNode}, true
 	}
-	needs := noPlace
+	var needs place
 	switch {
 	case w.run.scopes[n.scope].full(w.starting[n.scope]):
 		needs = inScope

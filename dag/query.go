@@ -1,5 +1,7 @@
 package dag
 
+import "slices"
+
 // Depends returns the rule of node i in words; "" for the usual one, or none.
 func (r *Run) Depends(i int) string {
 	if node := r.planned(i); node != nil {
@@ -139,19 +141,9 @@ func (r *Run) failedScope(in *scope) bool {
 		if n.state != Skipped || !n.omitted {
 			return false
 		}
-		for _, d := range in.plan.Nodes[k].Dependencies {
-			if failed(d) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(in.plan.Nodes[k].Dependencies, failed)
 	}
-	for _, k := range in.plan.ends {
-		if failed(k) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.plan.ends, failed)
 }
 
 // is reports whether status holds of node i, which has ended.

@@ -334,11 +334,14 @@ func (s *simulation) finish(i int) {
 	switch {
 	case s.stopped[i]:
 		s.run.Set(i, Cancelled)
-	case s.rng.IntN(6) == 0:
-		s.run.Fail(i, s.rng.IntN(2) == 0)
-	case s.rng.IntN(6) == 0:
-		s.run.Set(i, Retrying)
 	default:
-		s.run.Set(i, Succeeded)
+		switch s.rng.IntN(6) {
+		case 0:
+			s.run.Fail(i, s.rng.IntN(2) == 0)
+		case 1:
+			s.run.Set(i, Retrying)
+		default:
+			s.run.Set(i, Succeeded)
+		}
 	}
 }

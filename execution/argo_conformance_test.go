@@ -22,7 +22,7 @@ func (b *testBundle) in(t testing.TB) *testBundle {
 	return &inner
 }
 
-func TestArgoConformance(t *testing.T) {
+func TestArgoConformance(t *testing.T) { //nolint:tparallel // one after the other, in one engine
 	t.Parallel()
 	b := argoSetup(t)
 	for i, c := range argoCases() {

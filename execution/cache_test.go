@@ -162,7 +162,7 @@ func TestEqualNodesAtOnceRunOnce(t *testing.T) {
 		require.NoError(t, err)
 		ids = append(ids, e.ID)
 	}
-	waiting := func(e execution.Execution) bool {
+	waiting := func(execution.Execution) bool {
 		var n int
 		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM nodes WHERE execution_id = ANY ($1) AND state = 'READY' AND reason->>'code' = 'CACHE'", ids).Scan(&n))
 		return n == 10

@@ -106,9 +106,7 @@ func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) err
 // fits returns Conflict when the node is in no state for the command.
 func (c NodeCommand) fits(k task) error {
 	state := k.node.State
-	no := func(format string, args ...any) error {
-		return apperr.New(apperr.Conflict, "The node %s %s.", k.node.Name, fmt.Sprintf(format, args...))
-	}
+	no := func(why string) error { return apperr.New(apperr.Conflict, "The node %s %s.", k.node.Name, why) }
 	waits := k.operator.Type == workflow.TypeApproval && state == dag.Running
 	switch c.Command {
 	case CommandApprove, CommandReject:

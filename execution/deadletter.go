@@ -65,7 +65,7 @@ func (s *Service) DeadLetters(ctx context.Context, f DeadLetterFilter) (DeadLett
 	if f.Limit > 0 {
 		limit = min(f.Limit, maxLetters)
 	}
-	p := db.ListDeadLettersParams{ProjectID: subject.ProjectID, Class: string(f.Class), MaxRows: int32(limit + 1)} //nolint:gosec // small
+	p := db.ListDeadLettersParams{ProjectID: subject.ProjectID, Class: string(f.Class), MaxRows: int32(limit + 1)}
 	if f.Before != uuid.Nil {
 		p.Before = &f.Before
 	}

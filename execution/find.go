@@ -59,7 +59,7 @@ func (s *Service) nodeAt(ctx context.Context, row db.Execution, i int) (db.Node,
 	if i < 0 || i >= maxNodes {
 		return db.Node{}, nil, absent
 	}
-	node, err := s.queries.GetNode(ctx, row.ID, int32(i)) //nolint:gosec // at most maxNodes
+	node, err := s.queries.GetNode(ctx, row.ID, int32(i))
 	if db.IsNoRows(err) {
 		return node, nil, absent
 	}

@@ -169,7 +169,7 @@ func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
 }
 
 // hold lets a node wait for a place, and says so.
-func (l *loop) hold(a dag.Action, now time.Time) {
+func (l *loop) hold(a dag.Action) {
 	l.progress.Hold(a.Node, a.InScope)
 	n := &l.nodes[a.Node]
 	if n.reason != nil && n.reason.Code == ReasonParallelism {

@@ -177,12 +177,12 @@ func TestBreakerIsReset(t *testing.T) {
 	id := b.launch(doc, nil)
 	b.reasonOf(id, "call", execution.ReasonBreaker)
 	// What runs something else has a breaker of its own, which is closed.
-	other := b.launch(fmt.Sprintf(`
+	other := b.launch(`
 name: moody
 version: 1.1.0
 operators:
   - {name: call, type: shell, code: {script: "true"}, breaker: {failures: 2, window: 1m, open_for: 1h}}
-`), nil)
+`, nil)
 	require.Equal(t, execution.Succeeded, b.finish(other).Status)
 
 	breakers, err := b.engine.Breakers(b.ctx)

@@ -55,7 +55,7 @@ func (s *Service) OpenQuestions(ctx context.Context, limit int) ([]Question, err
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := s.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit)) //nolint:gosec // a page
+	rows, err := s.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit))
 	if err != nil {
 		return nil, fmt.Errorf("open questions: %w", err)
 	}

@@ -150,7 +150,7 @@ func (s *Service) NodeName(ctx context.Context, id uuid.UUID, index int) (string
 	case index < len(version.Plan.Nodes):
 		return version.Plan.Nodes[index].Name, nil
 	}
-	node, err := s.queries.GetNode(ctx, id, int32(index)) //nolint:gosec // fewer than maxNodes
+	node, err := s.queries.GetNode(ctx, id, int32(index))
 	if db.IsNoRows(err) {
 		return "", absent
 	}

@@ -121,7 +121,7 @@ func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 		return nil, false
 	}
 	depth, _ := strconv.Atoi(textOf(git["depth"]))
-	file.Git = &flowforgev1.GitSource{Depth: int32(max(0, min(depth, 1_000_000)))} //nolint:gosec // bounded
+	file.Git = &flowforgev1.GitSource{Depth: int32(max(0, min(depth, 1_000_000)))}
 	file.Git.Repository, _ = git["repo"].(string)
 	file.Git.Revision, _ = git["revision"].(string)
 	return file, true

@@ -89,7 +89,7 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 	case dag.Evaluate:
 		l.evaluate(ctx, a.Node, now)
 	case dag.HoldNode:
-		l.hold(a, now)
+		l.hold(a)
 	case dag.OmitNode:
 		l.endWithout(a.Node, dag.Skipped, now, l.omitReason(a))
 	case dag.EndGroup:

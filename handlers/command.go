@@ -127,7 +127,7 @@ func (h *Handlers) command(w http.ResponseWriter, r *http.Request) error {
 	if len(c.found) == 0 {
 		err = h.Executions.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
 		if err == nil {
-			http.Redirect(w, r, views.NodeURL(c.e.ID.String(), c.node.Name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+			http.Redirect(w, r, views.NodeURL(c.e.ID.String(), c.node.Name), http.StatusSeeOther)
 			return nil
 		}
 		if !apperr.Is(err, apperr.Invalid) {

@@ -36,7 +36,6 @@ type groupPush struct {
 	sent   sentPieces
 	name   string
 	shown  []int // the rows of the page
-	table  bool  // rows have been there
 }
 
 func (p *groupPush) send(ctx context.Context) error {

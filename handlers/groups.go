@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/dag"
@@ -266,9 +265,4 @@ func topName(name string) string {
 		return name[:i]
 	}
 	return name
-}
-
-// sortedByIndex are nodes in the order of their execution.
-func sortedByIndex(nodes map[int]execution.Node) []execution.Node {
-	return slices.SortedFunc(maps.Values(nodes), func(a, b execution.Node) int { return a.Index - b.Index })
 }

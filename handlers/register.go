@@ -75,7 +75,7 @@ func (h *Handlers) refuseRegister(w http.ResponseWriter, r *http.Request, text [
 // sentDocument is the file that was chosen, or else the text.
 func sentDocument(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRegisterForm)
-	if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+	if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) { //nolint:gosec // bounded one line above
 		return nil, apperr.Wrap(apperr.Invalid, err, "The form was cut off on its way. Send it again.")
 	}
 	file, header, err := r.FormFile("file")

@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func code(n int) *int { return &n }
-
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -16,25 +14,25 @@ func TestClassify(t *testing.T) {
 		want      Class
 		transient bool
 	}{
-		{"success", End{Outcome: "SUCCEEDED", ExitCode: code(0)}, "", false},
-		{"cancelled", End{Outcome: "CANCELLED", ExitCode: code(143)}, "", false},
-		{"its own error", End{Outcome: "FAILED", Class: "error", ExitCode: code(1), Message: "ValueError: lr"}, UserError, false},
-		{"exit 137", End{Outcome: "FAILED", Class: "error", ExitCode: code(137)}, OutOfMemory, true},
-		{"exit 143", End{Outcome: "FAILED", ExitCode: code(143)}, Preempted, true},
-		{"exit 255", End{Outcome: "FAILED", ExitCode: code(255)}, UserError, true},
-		{"the kernel said so", End{Outcome: "FAILED", Class: "out_of_memory", ExitCode: code(1)}, OutOfMemory, true},
-		{"refused connection", End{Outcome: "FAILED", ExitCode: code(1), Message: "psql: Connection refused"}, Network, true},
-		{"reset connection", End{Outcome: "FAILED", ExitCode: code(1), Message: "read: connection reset by peer"}, Network, true},
-		{"timeout of a call", End{Outcome: "FAILED", ExitCode: code(1), Message: "ReadTimeout: https"}, Network, true},
-		{"temporary", End{Outcome: "FAILED", ExitCode: code(1), Message: "Temporary failure in name resolution"}, Network, true},
-		{"busy", End{Outcome: "FAILED", ExitCode: code(11), Message: "fork: Resource temporarily unavailable"}, Network, true},
-		{"429 in words", End{Outcome: "FAILED", ExitCode: code(1), Message: "Too Many Requests"}, Network, true},
-		{"503 in words", End{Outcome: "FAILED", ExitCode: code(1), Message: "Service Unavailable"}, Network, true},
+		{"success", End{Outcome: "SUCCEEDED", ExitCode: new(0)}, "", false},
+		{"cancelled", End{Outcome: "CANCELLED", ExitCode: new(143)}, "", false},
+		{"its own error", End{Outcome: "FAILED", Class: "error", ExitCode: new(1), Message: "ValueError: lr"}, UserError, false},
+		{"exit 137", End{Outcome: "FAILED", Class: "error", ExitCode: new(137)}, OutOfMemory, true},
+		{"exit 143", End{Outcome: "FAILED", ExitCode: new(143)}, Preempted, true},
+		{"exit 255", End{Outcome: "FAILED", ExitCode: new(255)}, UserError, true},
+		{"the kernel said so", End{Outcome: "FAILED", Class: "out_of_memory", ExitCode: new(1)}, OutOfMemory, true},
+		{"refused connection", End{Outcome: "FAILED", ExitCode: new(1), Message: "psql: Connection refused"}, Network, true},
+		{"reset connection", End{Outcome: "FAILED", ExitCode: new(1), Message: "read: connection reset by peer"}, Network, true},
+		{"timeout of a call", End{Outcome: "FAILED", ExitCode: new(1), Message: "ReadTimeout: https"}, Network, true},
+		{"temporary", End{Outcome: "FAILED", ExitCode: new(1), Message: "Temporary failure in name resolution"}, Network, true},
+		{"busy", End{Outcome: "FAILED", ExitCode: new(11), Message: "fork: Resource temporarily unavailable"}, Network, true},
+		{"429 in words", End{Outcome: "FAILED", ExitCode: new(1), Message: "Too Many Requests"}, Network, true},
+		{"503 in words", End{Outcome: "FAILED", ExitCode: new(1), Message: "Service Unavailable"}, Network, true},
 		{"429 as a number", End{Outcome: "FAILED", Message: "HTTP Error 429"}, Network, true},
 		{"503 as a number", End{Outcome: "FAILED", Message: "status code: 503"}, Network, true},
-		{"another 503", End{Outcome: "FAILED", ExitCode: code(1), Message: "row 503 is empty"}, UserError, false},
-		{"its own timeout", End{Outcome: "TIMED_OUT", ExitCode: code(137)}, Timeout, true},
-		{"outputs", End{Outcome: "OUTPUT_FAILED", ExitCode: code(0), Message: "Output v is missing."}, UserError, false},
+		{"another 503", End{Outcome: "FAILED", ExitCode: new(1), Message: "row 503 is empty"}, UserError, false},
+		{"its own timeout", End{Outcome: "TIMED_OUT", ExitCode: new(137)}, Timeout, true},
+		{"outputs", End{Outcome: "OUTPUT_FAILED", ExitCode: new(0), Message: "Output v is missing."}, UserError, false},
 		{"image", End{Outcome: "START_FAILED", Class: "image", Message: "i/o timeout"}, Image, false},
 		{"not started", End{Outcome: "START_FAILED", Message: "no such file"}, Start, false},
 		{"not admitted", End{Outcome: "START_FAILED", Class: "refused"}, Start, false},
@@ -54,9 +52,9 @@ func TestClassify(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	own := End{Outcome: "FAILED", ExitCode: code(1)}
-	oom := End{Outcome: "FAILED", ExitCode: code(137)}
-	outputs := End{Outcome: "OUTPUT_FAILED", ExitCode: code(0)}
+	own := End{Outcome: "FAILED", ExitCode: new(1)}
+	oom := End{Outcome: "FAILED", ExitCode: new(137)}
+	outputs := End{Outcome: "OUTPUT_FAILED", ExitCode: new(0)}
 	image := End{Outcome: "START_FAILED", Class: "image"}
 	late := End{Outcome: "TIMED_OUT"}
 	for _, c := range []struct {

@@ -13,10 +13,10 @@ import (
 func seeds(t *testing.T, n uint64, run func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
 	for seed := range n {
-		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) { run(t, rand.New(rand.NewPCG(seed, 1))) }) //nolint:gosec // replayable
-		if !ok {
-			return
-		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			run(t, rand.New(rand.NewPCG(seed, 1)))
+		})
 	}
 }
 

@@ -2,8 +2,10 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// KeepURL and ReleaseURL let an execution stay, and let its time count again.
-func KeepURL(id string) string    { return ExecutionURL(id) + "/keep" }
+// KeepURL lets an execution stay.
+func KeepURL(id string) string { return ExecutionURL(id) + "/keep" }
+
+// ReleaseURL lets the time of an execution count again.
 func ReleaseURL(id string) string { return ExecutionURL(id) + "/release" }
 
 // SweepsURL shows what sweeps removed, and by POST begins one.

@@ -102,8 +102,8 @@ func NodeAttemptsID() string { return "node-attempts" }
 
 // NodeHead is the head of a node's page; page and stream share it.
 type NodeHead struct {
-	Origin *NodeOrigin // nil: it goes on from no other node
-	Cache  *NodeCache  // nil: the cache was not asked
+	Origin      *NodeOrigin // nil: it goes on from no other node
+	Cache       *NodeCache  // nil: the cache was not asked
 	Name, State string
 	GraphURL    string
 	Summary     string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -88,9 +89,7 @@ func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool)
 func sameDocument(a, b json.RawMessage) bool {
 	x, errX := decodeJSON(a)
 	y, errY := decodeJSON(b)
-	left, _ := json.Marshal(x)
-	right, _ := json.Marshal(y)
-	return errX == nil && errY == nil && string(left) == string(right)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
 // parseTemplate reads a template and checks it as an operator all inputs of which come
