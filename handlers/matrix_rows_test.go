@@ -89,7 +89,7 @@ func executionRows() []row {
 	return []row{
 		page("/executions/{id}", "/executions/{execution}", auth.ExecutionRead).object(),
 		page("/executions/{id}/stream", "/executions/{execution}/stream", auth.ExecutionRead).object(),
-		page("/executions/{id}/resume", "/executions/{execution}/resume", auth.ExecutionRead).object(),
+		page("/executions/{id}/resume", "/executions/{execution}/resume", auth.ExecutionLaunch).object(),
 		page("/executions/{id}/cancel", "/executions/{execution}/cancel", auth.ExecutionRead).object(),
 		page("/executions/{id}/commands/{command}", "/executions/{execution}/commands/skip?node=wait", auth.ExecutionRead).object(),
 		page("/executions/{id}/nodes/{node}", "/executions/{execution}/nodes/wait", auth.ExecutionRead).object(),
