@@ -13,11 +13,18 @@ import (
 func seeds(t *testing.T, n uint64, run func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
 	for seed := range n {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			run(t, rand.New(rand.NewPCG(seed, 1)))
-		})
+		played(t, seed, run)
 	}
+}
+
+func played(t *testing.T, seed uint64, run func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("with seed %d", seed)
+		}
+	}()
+	run(t, rand.New(rand.NewPCG(seed, 1)))
 }
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
