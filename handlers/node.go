@@ -141,6 +141,9 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 		if d.OriginUse == execution.OriginTaken || d.OriginUse == execution.OriginCached {
 			return "It did not run here: its result was taken over."
 		}
+		if d.Reason != nil && (d.Reason.Code == execution.ReasonApproval || d.Reason.Code == execution.ReasonByHand) {
+			return why
+		}
 		return "Succeeded after " + took + "."
 	case dag.Failed:
 		if d.Error != nil {
