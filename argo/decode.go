@@ -186,38 +186,8 @@ func shorten(s string) string {
 
 // suggestion names what was probably meant.
 func suggestion(word string, known []string) string {
-	best, at := "", 3
-	for _, k := range known {
-		if n := distance(strings.ToLower(word), strings.ToLower(k)); k != "" && n < at {
-			best, at = k, n
-		}
+	if near := apperr.Nearest(word, known); near != "" {
+		return fmt.Sprintf(" Did you mean %q?", near)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", best)
-}
-
-// distance is how many letters have to change (Levenshtein).
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -172,7 +172,7 @@ func near(prefix, name string, names []string) []string {
 		if len(n) > longest || max(len(n), len(name))-min(len(n), len(name)) > allowed {
 			continue
 		}
-		d := distance(strings.ToLower(n), strings.ToLower(name))
+		d := apperr.Distance(strings.ToLower(n), strings.ToLower(name))
 		found[d] = append(found[d], join(prefix, n))
 	}
 	for d := range allowed + 1 {
@@ -181,27 +181,6 @@ func near(prefix, name string, names []string) []string {
 		}
 	}
 	return nil
-}
-
-// distance is the number of letters to change, add or take away between a and b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, corner+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // join puts a dot between two parts of a path, if there are two.

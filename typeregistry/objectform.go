@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
 )
 
 // objectNode reads the object form of a type: an expression in a string, or an
@@ -226,7 +228,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 func suggest(word string, candidates []string) string {
 	best, least := "", 3
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least && 2*d <= len(word) {
+		if d := apperr.Distance(strings.ToLower(word), strings.ToLower(c)); d < least && 2*d <= len(word) {
 			best, least = c, d
 		}
 	}
@@ -234,27 +236,4 @@ func suggest(word string, candidates []string) string {
 		return ""
 	}
 	return " Did you mean " + quote(best) + "?"
-}
-
-// distance is the Levenshtein distance, for short words.
-func distance(a, b string) int {
-	if len(a) > 40 || len(b) > 40 {
-		return max(len(a), len(b))
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

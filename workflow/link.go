@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -208,7 +209,7 @@ func namesake(name string, operators []Operator) (Reference, int) {
 }
 
 func suggestion(word string, candidates []string) string {
-	if near := nearest(word, candidates); near != "" {
+	if near := apperr.Nearest(word, candidates); near != "" {
 		return fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
 )
@@ -93,7 +92,7 @@ func (o *object) finish() {
 			continue
 		}
 		message := fmt.Sprintf("There is no field called %q here.", shorten(key, 60))
-		if near := nearest(key, o.known); near != "" {
+		if near := apperr.Nearest(key, o.known); near != "" {
 			message += fmt.Sprintf(" Did you mean %q?", near)
 		}
 		o.append(apperr.Field{Path: o.at(shorten(key, 60)), Message: message})
@@ -212,39 +211,4 @@ func describe(v any) string {
 	default:
 		return "a mapping"
 	}
-}
-
-// nearest returns the candidate within two edits of word, "" when there is none.
-func nearest(word string, candidates []string) string {
-	best, distance := "", 3
-	for _, c := range candidates {
-		if d := edits(strings.ToLower(word), c); d < distance {
-			best, distance = c, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance, cut short for words of very different length.
-func edits(a, b string) int {
-	if len(a) > len(b)+2 || len(b) > len(a)+2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -112,6 +112,8 @@ func (w *world) observe(_ context.Context, all []launcher.Observation) error {
 		}
 		if o.Waiting != nil {
 			w.history[o.TaskID] = append(w.history[o.TaskID], o.Waiting.Code)
+		} else {
+			o.Waiting = was.Waiting
 		}
 		if o.End != nil {
 			w.history[o.TaskID] = append(w.history[o.TaskID], string(o.End.Class))
