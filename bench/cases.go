@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -14,30 +15,61 @@ type benchCase struct {
 	document string
 }
 
-// cases lists what is measured: chains for latency, a fan-out for throughput, a
-// large graph for the cost of size.
+// cases lists what is measured: chains for latency and for the cost of size, wide
+// graphs for throughput, a large graph, and a list that becomes nodes at run time.
 func cases() []benchCase {
 	var list []benchCase
 	for _, process := range []bool{false, true} {
-		for _, n := range []int{40, 400} {
-			list = append(list, newCase(fmt.Sprintf("C%d", n), fmt.Sprintf("chain of %d nodes", n), process, chain(n)))
+		for _, n := range []int{40, 400, 10_000} {
+			list = append(list, newCase("C"+short(n), fmt.Sprintf("chain of %s nodes", grouped(n)), process, chain(n)))
 		}
 		list = append(list,
 			newCase("F1k", "one node, and 1,000 side by side behind it", process, fanOut(1000)),
 			newCase("D10k", "10,000 nodes in 100 layers, 30,000 edges", process, layered(100, 100, 3)),
+			newForeach("F10k", 10_000, process),
 		)
 	}
 	return list
 }
 
+func short(n int) string {
+	if n >= 1000 {
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return strconv.Itoa(n)
+}
+
+func grouped(n int) string {
+	if n >= 1000 {
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+	}
+	return strconv.Itoa(n)
+}
+
+// kind is the operator of every node of a case, and what follows it in its line.
+func kind(process bool) (name, operator, more string) {
+	if process {
+		return "true", "command", ", code: {command: [/bin/true]}"
+	}
+	return "noop", "noop", ""
+}
+
+// newForeach writes a fan-out over n numbers: its nodes are made when it begins.
+func newForeach(shape string, n int, process bool) benchCase {
+	name, operator, more := kind(process)
+	c := benchCase{
+		name: shape + "-foreach-" + name, summary: fmt.Sprintf("a fan-out over %s numbers", grouped(n)),
+		nodes: n + 1, process: process,
+	}
+	c.document = fmt.Sprintf("name: bench.%s\nversion: 1.0.0\noperators:\n  - {name: each, type: %s, foreach: {range: {from: 1, to: %d}}%s}\n",
+		strings.ToLower(c.name), operator, n, more)
+	return c
+}
+
 // newCase writes the definition of a graph: dependencies[i] are those of node i.
 func newCase(shape, summary string, process bool, dependencies [][]int) benchCase {
-	kind, code := "noop", ""
-	if process {
-		kind, code = "true", ", code: {command: [/bin/true]}"
-	}
-	c := benchCase{name: shape + "-" + kind, summary: summary, nodes: len(dependencies), process: process}
-	operator := map[bool]string{false: "noop", true: "command"}[process]
+	name, operator, more := kind(process)
+	c := benchCase{name: shape + "-" + name, summary: summary, nodes: len(dependencies), process: process}
 	var doc strings.Builder
 	fmt.Fprintf(&doc, "name: bench.%s\nversion: 1.0.0\noperators:\n", strings.ToLower(c.name))
 	for i, before := range dependencies {
@@ -45,7 +77,7 @@ func newCase(shape, summary string, process bool, dependencies [][]int) benchCas
 		for k, d := range before {
 			names[k] = fmt.Sprintf("n%d", d)
 		}
-		fmt.Fprintf(&doc, "  - {name: n%d, type: %s, depends_on: [%s]%s}\n", i, operator, strings.Join(names, ", "), code)
+		fmt.Fprintf(&doc, "  - {name: n%d, type: %s, depends_on: [%s]%s}\n", i, operator, strings.Join(names, ", "), more)
 	}
 	c.document = doc.String()
 	return c

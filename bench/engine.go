@@ -35,6 +35,7 @@ type engine struct {
 	ctx        context.Context
 	workflows  *workflow.Service
 	executions *execution.Service
+	pool       *pgxpool.Pool
 	closers    []func()
 }
 
@@ -58,6 +59,7 @@ func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, err
 	if err != nil {
 		return nil, err
 	}
+	e.pool = pool
 	store, err := artifact.OpenStore(filepath.Join(dir, "blobs"))
 	if err != nil {
 		return nil, err

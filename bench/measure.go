@@ -17,16 +17,19 @@ type result struct {
 	c     benchCase
 	total time.Duration // from the call of Launch to the durable end
 	first time.Duration // from the call of Launch to its answer
+	wal   int64         // bytes that PostgreSQL wrote ahead meanwhile
 }
 
 func (r result) perNode() time.Duration { return r.total / time.Duration(r.c.nodes) }
 
 func (r result) rate() float64 { return float64(r.c.nodes) / r.total.Seconds() }
 
+func (r result) walPerNode() int64 { return r.wal / int64(r.c.nodes) }
+
 // String is one line for the terminal.
 func (r result) String() string {
-	return fmt.Sprintf("%-10s %10s  launch %9s  %9s/node  %8.0f nodes/s", r.c.name,
-		r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate())
+	return fmt.Sprintf("%-10s %10s  launch %9s  %9s/node  %8.0f nodes/s  %6d B/node", r.c.name,
+		r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate(), r.walPerNode())
 }
 
 // measure runs a case several times, after one run that warms up.
@@ -53,6 +56,10 @@ func (e *engine) measure(ctx context.Context, c benchCase, repeat int) (result, 
 }
 
 func (e *engine) once(ctx context.Context, c benchCase, name string) (result, error) {
+	from, err := e.written()
+	if err != nil {
+		return result{}, err
+	}
 	begin := time.Now()
 	x, _, err := e.executions.Launch(e.ctx, execution.LaunchRequest{Workflow: name, Priority: execution.Normal})
 	if err != nil {
@@ -76,24 +83,36 @@ func (e *engine) once(ctx context.Context, c benchCase, name string) (result, er
 		}
 	}
 	r.total = time.Since(begin)
+	to, err := e.written()
+	if err != nil {
+		return r, err
+	}
+	r.wal = to - from
 	if x.Status != execution.Succeeded {
 		return r, fmt.Errorf("the execution is %s: %+v", x.Status, x.Error)
 	}
 	return r, nil
 }
 
+// written is how many bytes the server has written to its log of transactions.
+func (e *engine) written() (n int64, err error) {
+	err = e.pool.QueryRow(e.ctx, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").Scan(&n)
+	return n, err
+}
+
 // report writes the document.
 func report(results []result, at time.Time, load string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, pods in `bench/kube/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
+	fmt.Fprintf(&b, "# Benchmark of the engine\n\nPages have theirs in `bench/pages/RESULTS.md`, pods in `bench/kube/RESULTS.md`, log lines in `bench/telemetry/RESULTS.md`, data channels in `bench/channels/RESULTS.md`.\n\nWritten by `make bench` (`go run ./bench`) on %s: %s, %d cores, %s, %s.\nLoad of the machine when it began: %s.\n\n",
 		at.UTC().Format("2006-01-02 15:04 UTC"), machine(), runtime.NumCPU(), memory(), runtime.Version(), load)
 	b.WriteString("From the call of Launch to the durable end of the execution, the middle of several runs on a warm server. `noop` nodes end inside the\n" +
 		"drive loop; `true` nodes run `/bin/true` as processes of the runner, which is a process of its own. Every state is durable\n" +
-		"(`synchronous_commit=on`, `fsync=on`) before its successor starts.\n\n")
-	b.WriteString("| case | graph | total | Launch answers after | per node | nodes/s |\n|---|---|--:|--:|--:|--:|\n")
+		"(`synchronous_commit=on`, `fsync=on`) before its successor starts. The last column is what PostgreSQL wrote\n" +
+		"ahead (WAL) for a node's whole life, its rows, indexes and full pages.\n\n")
+	b.WriteString("| case | graph | total | Launch answers after | per node | nodes/s | bytes written a node |\n|---|---|--:|--:|--:|--:|--:|\n")
 	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.0f |\n", r.c.name, r.c.summary,
-			r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.0f | %d |\n", r.c.name, r.c.summary,
+			r.total.Round(100*time.Microsecond), r.first.Round(100*time.Microsecond), r.perNode().Round(time.Microsecond), r.rate(), r.walPerNode())
 	}
 	b.WriteString("\n" + ratios(results))
 	return b.String()
@@ -107,9 +126,11 @@ func ratios(results []result) string {
 	}
 	var b strings.Builder
 	for _, kind := range []string{"noop", "true"} {
-		short, long := byName["C40-"+kind], byName["C400-"+kind]
-		if short.total > 0 && long.total > 0 {
-			fmt.Fprintf(&b, "Cost per node of C400 over C40, %s: %.2f.\n", kind, float64(long.perNode())/float64(short.perNode()))
+		base := byName["C40-"+kind]
+		for _, shape := range []string{"C400", "C10k"} {
+			if long := byName[shape+"-"+kind]; base.total > 0 && long.total > 0 {
+				fmt.Fprintf(&b, "Cost per node of %s over C40, %s: %.2f.\n", shape, kind, float64(long.perNode())/float64(base.perNode()))
+			}
 		}
 	}
 	return b.String()

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +23,7 @@ func (l *loop) flush(ctx context.Context) error {
 	crash := l.service.config.Crash
 	crash("flush.begin")
 	began := time.Now()
+	l.readLimits(ctx)
 	// A flush that has begun ends even when the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
@@ -80,30 +80,51 @@ func (l *loop) flush(ctx context.Context) error {
 // lease anyway.
 const flushTimeout = 30 * time.Second
 
-// write is the one statement of a transition, after the artifacts it refers to.
+// write writes the batch: what its one statement refers to, the statement, and what
+// refers to its rows.
 func (l *loop) write(ctx context.Context, q *db.Queries) error {
-	b := l.batch
-	if len(b.artifacts) > 0 {
-		if err := l.service.artifacts.Publish(ctx, q, l.row.TenantID, l.row.ProjectID, b.artifacts); err != nil {
-			return fmt.Errorf("publish artifacts: %w", err)
+	for _, step := range []func(context.Context, *db.Queries) error{
+		l.publishArtifacts, l.deleteReports, l.writeLetters, l.writeUses,
+		l.writeTransition,
+		l.writeOrigins, l.writeHours, l.writeOrders, l.writeCommands, l.writeYielding, l.writeExpiry, l.writeBegun,
+	} {
+		if err := step(ctx, q); err != nil {
+			return err
 		}
 	}
-	for _, k := range b.consumed {
+	return nil
+}
+
+func (l *loop) publishArtifacts(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.artifacts) == 0 {
+		return nil
+	}
+	if err := l.service.artifacts.Publish(ctx, q, l.row.TenantID, l.row.ProjectID, l.batch.artifacts); err != nil {
+		return fmt.Errorf("publish artifacts: %w", err)
+	}
+	return nil
+}
+
+// deleteReports removes the stored reports that the batch took in; at the end of
+// the execution all of them.
+func (l *loop) deleteReports(ctx context.Context, q *db.Queries) error {
+	if l.batch.finished {
+		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
+			return fmt.Errorf("delete reports: %w", err)
+		}
+		return nil
+	}
+	for _, k := range l.batch.consumed {
 		if err := q.DeleteReport(ctx, l.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
 			return fmt.Errorf("delete a report: %w", err)
 		}
 	}
-	if b.finished {
-		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
-			return fmt.Errorf("delete reports: %w", err)
-		}
-	}
-	if err := l.writeLetters(ctx, q); err != nil {
-		return err
-	}
-	if err := l.writeUses(ctx, q); err != nil {
-		return err
-	}
+	return nil
+}
+
+// writeTransition moves the nodes in one statement, which a loop without its lease
+// fails, and adds the nodes of what has expanded.
+func (l *loop) writeTransition(ctx context.Context, q *db.Queries) error {
 	added := l.addedRows()
 	result, err := q.FlushExecution(ctx, l.flushParams())
 	if err != nil {
@@ -112,35 +133,30 @@ func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	if result.Fenced == 0 {
 		return errFenced
 	}
-	if int(result.Moved) != len(b.nodes) {
-		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
+	if int(result.Moved) != len(l.batch.nodes) {
+		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(l.batch.nodes))
 	}
-	if len(added) > 0 {
-		for k := range added {
-			added[k].ChangedSeq = result.Seq
-		}
-		if _, err := q.InsertChildren(ctx, added); err != nil {
-			return fmt.Errorf("insert nodes: %w", err)
-		}
+	if len(added) == 0 {
+		return nil
 	}
-	if err := l.writeOrigins(ctx, q); err != nil {
-		return err
+	for k := range added {
+		added[k].ChangedSeq = result.Seq
 	}
-	if err := l.writeHours(ctx, q); err != nil {
-		return err
+	if _, err := q.InsertChildren(ctx, added); err != nil {
+		return fmt.Errorf("insert nodes: %w", err)
 	}
-	if err := errors.Join(l.writeOrders(ctx, q), l.writeCommands(ctx, q)); err != nil {
-		return err
+	return nil
+}
+
+// writeYielding notes which attempts were asked to make room.
+func (l *loop) writeYielding(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.yielding) == 0 {
+		return nil
 	}
-	if len(b.yielding) > 0 {
-		if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(b.yielding)); err != nil {
-			return fmt.Errorf("note what makes room: %w", err)
-		}
+	if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(l.batch.yielding)); err != nil {
+		return fmt.Errorf("note what makes room: %w", err)
 	}
-	if err := l.writeExpiry(ctx, q); err != nil {
-		return err
-	}
-	return l.writeBegun(ctx, q)
+	return nil
 }
 
 // writeBegun writes which attempts have begun.

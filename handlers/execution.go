@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,10 @@ func (h *Handlers) execution(w http.ResponseWriter, r *http.Request) error {
 		Page: h.basePage(r, x.title(), views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
 		Head: x.head(), List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
 	}
+	var telemetry sync.WaitGroup // is read while the database is
+	telemetry.Go(func() { m.Metrics = x.metrics(ctx) })
+	telemetry.Go(func() { m.Logs = x.logs(ctx) })
+	defer telemetry.Wait()
 	if m.Head.Wait, err = x.waitOfAll(ctx); err != nil {
 		return err
 	}
@@ -47,8 +52,7 @@ func (h *Handlers) execution(w http.ResponseWriter, r *http.Request) error {
 	if m.Events, err = x.events(ctx); err != nil {
 		return err
 	}
-	m.Metrics = x.metrics(ctx)
-	m.Logs = x.logs(ctx)
+	telemetry.Wait()
 	if !x.Status.Ended() {
 		m.StreamURL = views.StreamURL(x.ID.String(), x.streamQuery(m.Logs.Cursor))
 	}

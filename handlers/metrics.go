@@ -24,7 +24,7 @@ const (
 
 // metrics draws the metrics of the whole execution, or of the selected node.
 func (x *executionView) metrics(ctx context.Context) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask, MaxPoints: chartPoints},
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask},
 		x.query, views.ExecutionURL(x.ID.String()), !x.Status.Ended())
 }
 
@@ -66,6 +66,7 @@ func (h *Handlers) metricsOf(ctx context.Context, clock ui.Clock, query telemetr
 	if live {
 		m.Note = joinNote(m.Note, "live")
 	}
+	query.MaxPoints, query.MaxSeries = chartPoints, maxCurves
 	series, err := h.Telemetry.Series(ctx, query)
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
@@ -110,8 +111,6 @@ func hiddenFields(q url.Values, keys ...string) [][2]string {
 
 func metricChart(name string, series []telemetry.Series, o metricOptions) views.MetricChart {
 	c := views.MetricChart{Name: name}
-	more := len(series) - maxCurves
-	series = series[:min(len(series), maxCurves)]
 	names := curveNames(series)
 	var curves []chart.Series
 	for i, s := range series {
@@ -129,7 +128,7 @@ func metricChart(name string, series []telemetry.Series, o metricOptions) views.
 		c.Last = key.Last
 	}
 	c.Keys = c.Table
-	if more > 0 {
+	if more := series[0].Of - len(series); more > 0 {
 		c.Name = fmt.Sprintf("%s (%d more)", name, more)
 	}
 	unit := "step"

@@ -97,7 +97,7 @@ func (x *executionView) still(ctx context.Context, d execution.NodeDetail) views
 
 // nodeMetrics draws what the node's task reports.
 func (x *executionView) nodeMetrics(ctx context.Context, d execution.NodeDetail) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask, MaxPoints: chartPoints},
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromTask},
 		x.query, views.NodeURL(x.ID.String(), d.Name), !d.State.Ended())
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type MetricQuery struct {
 	Names       []string
 	Source      Source
 	MaxPoints   int // of one series; 0 is 500
+	MaxSeries   int // of one name: the first ones by node, attempt and tags; 0 is all
 }
 
 // Source says who reports the metrics that are asked for.
@@ -52,6 +54,7 @@ type Series struct {
 	BySteps   bool              `json:"by_steps"` // every point has a step, and they are in its order; else in that of time
 	Points    []SeriesPoint     `json:"points"`
 	Summary   Summary           `json:"summary"` // of all points, also those that were thinned out
+	Of        int               `json:"-"`       // how many series of this name match, at least
 }
 
 // SeriesPoint is one point of a curve.
@@ -97,7 +100,7 @@ func (s *Service) Series(ctx context.Context, q MetricQuery) ([]Series, error) {
 	if q.MaxPoints <= 0 {
 		q.MaxPoints = defaultPoints
 	}
-	r := seriesReader{s: s, q: q, project: project, committed: s.spool.Committed(), curves: map[seriesID]*curve{}}
+	r := seriesReader{s: s, q: q, project: project, committed: s.spool.Committed(), curves: map[seriesID]*curve{}, stored: map[string]int{}}
 	if err := r.readSpool(); err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", q.ExecutionID, err)
 	}
@@ -127,6 +130,7 @@ type seriesReader struct {
 	project   *uuid.UUID
 	committed uint64
 	curves    map[seriesID]*curve
+	stored    map[string]int // how many series of a name are in ClickHouse
 }
 
 func (r *seriesReader) curve(id seriesID, node, kind string) *curve {
@@ -187,19 +191,26 @@ func (r *seriesReader) wants(p *point) bool {
 
 // series returns the finished curves.
 func (r *seriesReader) series() []Series {
-	out := make([]Series, 0, len(r.curves))
-	for _, c := range r.curves {
+	ids := slices.SortedFunc(maps.Keys(r.curves), func(a, b seriesID) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.node, b.node), cmp.Compare(a.attempt, b.attempt), cmp.Compare(a.tags, b.tags))
+	})
+	found := map[string]int{}
+	for _, id := range ids {
+		found[id.name]++
+	}
+	out, taken := make([]Series, 0, len(ids)), map[string]int{}
+	for _, id := range ids {
+		if taken[id.name]++; r.q.MaxSeries > 0 && taken[id.name] > r.q.MaxSeries {
+			continue
+		}
+		c := r.curves[id]
 		if n := c.series.Summary.Count; n > 0 {
 			c.series.Summary.Mean, c.series.Summary.Last = Number(c.sum/float64(n)), Number(c.last)
 		}
 		c.series.Points = thin(c.series.Points, c.series.BySteps, r.q.MaxPoints)
+		c.series.Of = max(r.stored[id.name], found[id.name])
 		out = append(out, c.series)
 	}
-	slices.SortFunc(out, func(a, b Series) int {
-		ta, _ := encodeTags(a.Tags)
-		tb, _ := encodeTags(b.Tags)
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(ta, tb))
-	})
 	return out
 }
 

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -65,14 +66,25 @@ func (r *seriesReader) readStore(ctx context.Context) error {
 	return r.readWhole(ctx, limit)
 }
 
+// few limits a query of series, in the order of Series, to those that are wanted of
+// each name.
+func (r *seriesReader) few() string {
+	const order = " ORDER BY name, node_index, attempt, tags"
+	if r.q.MaxSeries == 0 {
+		return order
+	}
+	return fmt.Sprintf("%s LIMIT %d BY name", order, r.q.MaxSeries)
+}
+
 func (r *seriesReader) groups(ctx context.Context) ([]group, error) {
 	where := r.where()
 	rows, err := r.s.store.conn.Query(ctx, `SELECT node_index, attempt, name, tags, any(node), any(type), count() AS n, countIf(isNull(step)) AS unstepped,
 		if(unstepped = 0, ifNull(min(step), 0), toUnixTimestamp64Micro(min(timestamp))),
 		if(unstepped = 0, ifNull(max(step), 0), toUnixTimestamp64Micro(max(timestamp))),
 		minIf(value, isFinite(value)), maxIf(value, isFinite(value)), sumIf(value, isFinite(value)), countIf(isFinite(value)),
-		argMaxIf(value, (timestamp, sequence), isFinite(value)), maxIf(timestamp, isFinite(value))
-		FROM metrics FINAL WHERE `+where.String()+" GROUP BY node_index, attempt, name, tags", where.args...)
+		argMaxIf(value, (timestamp, sequence), isFinite(value)), maxIf(timestamp, isFinite(value)),
+		count() OVER (PARTITION BY name)
+		FROM metrics FINAL WHERE `+where.String()+" GROUP BY node_index, attempt, name, tags"+r.few(), where.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,24 +95,26 @@ func (r *seriesReader) groups(ctx context.Context) ([]group, error) {
 			g       group
 			node    uint32
 			attempt uint16
+			all     uint64
 		)
 		if err := rows.Scan(&node, &attempt, &g.id.name, &g.id.tags, &g.node, &g.kind, &g.count, &g.withoutStep,
-			&g.minX, &g.maxX, &g.min, &g.max, &g.sum, &g.finite, &g.last, &g.lastAt); err != nil {
+			&g.minX, &g.maxX, &g.min, &g.max, &g.sum, &g.finite, &g.last, &g.lastAt, &all); err != nil {
 			return nil, err
 		}
+		r.stored[g.id.name] = int(all) //nolint:gosec // a number of series
 		g.id.node, g.id.attempt = int(node), int(attempt)
 		out = append(out, g)
 	}
 	return out, rows.Err()
 }
 
-// readWhole reads the points of all series of at most limit points.
+// readWhole reads the points of the wanted series of at most limit points.
 func (r *seriesReader) readWhole(ctx context.Context, limit uint64) error {
 	where := r.where()
 	args := append(append([]any(nil), where.args...), where.args...)
 	rows, err := r.s.store.conn.Query(ctx, "SELECT node_index, attempt, name, tags, node, type, step, timestamp, value FROM metrics FINAL WHERE "+where.String()+
-		" AND (node_index, attempt, name, tags) IN (SELECT node_index, attempt, name, tags FROM metrics FINAL WHERE "+where.String()+
-		" GROUP BY node_index, attempt, name, tags HAVING count() <= ?)", append(args, limit)...)
+		" AND (node_index, attempt, name, tags) IN (SELECT node_index, attempt, name, tags FROM (SELECT node_index, attempt, name, tags, count() AS n"+
+		" FROM metrics FINAL WHERE "+where.String()+" GROUP BY node_index, attempt, name, tags"+r.few()+") WHERE n <= ?)", append(args, limit)...)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,14 @@ func TestSeries(t *testing.T) {
 		require.Equal(t, Counter, got[4].Kind)
 		require.False(t, got[4].BySteps)
 
+		got, err = b.Series(b.ctx, MetricQuery{ExecutionID: b.execution, MaxSeries: 2})
+		require.NoError(t, err)
+		require.Len(t, got, 4)
+		require.Equal(t, []string{"loss", "loss", "odd", "rows"}, []string{got[0].Name, got[1].Name, got[2].Name, got[3].Name})
+		require.Equal(t, []int{3, 3, 1, 1}, []int{got[0].Of, got[1].Of, got[2].Of, got[3].Of})
+		require.Len(t, got[0].Points, 100)
+		require.Equal(t, "val", got[1].Tags["split"])
+
 		one := 1
 		got, err = b.Series(b.ctx, MetricQuery{ExecutionID: b.execution, Node: "train", Attempt: &one, Names: []string{"rows", "x"}, MaxPoints: 10})
 		require.NoError(t, err)

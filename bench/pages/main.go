@@ -65,7 +65,11 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 		return err
 	}
 	defer s.stop()
-	id, err := s.launch(ctx)
+	id, err := s.launch(ctx, `{"workflow":"tour.fanout","inputs":{"seconds":0,"unlucky":false}}`)
+	if err != nil {
+		return err
+	}
+	wide, err := s.launchWide(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,8 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 	fmt.Printf("%d executions, %d requests a page\n\n| page | p50 | p95 | most | size |\n|---|--:|--:|--:|--:|\n", executions, requests)
 	for _, path := range []string{
 		"/", "/executions", "/executions?state=FAILED", "/executions?state=SUCCEEDED&workflow=tour.fanout", "/executions?q=nothing-is-called-so",
-		"/executions/" + id, "/workflows", "/workflows/tour.fanout", "/workflows/digits.train/launch", "/artifacts", "/types", "/admin/quotas", "/teams/mine", "/waiting", "/admin", "/admin/audit",
+		"/executions/" + id, "/executions/" + wide, "/executions/" + wide + "/nodes/each", "/executions/" + wide + "/nodes/each?state=FAILED", "/executions/" + wide + "/nodes/each?q=77",
+		"/executions/" + wide + "/nodes/each%5B5000%5D", "/workflows", "/workflows/tour.fanout", "/workflows/digits.train/launch", "/artifacts", "/types", "/admin/quotas", "/teams/mine", "/waiting", "/admin", "/admin/audit",
 	} {
 		if err := s.measure(ctx, path, requests); err != nil {
 			return err
@@ -144,9 +149,18 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
+// launchWide runs a fan-out over 10,000 items.
+func (s *server) launchWide(ctx context.Context) (string, error) {
+	document := `{"name":"bench.wide","version":"1.0.0","operators":[{"name":"each","type":"noop","foreach":{"range":{"from":1,"to":10000}}}]}`
+	if _, _, err := s.call(ctx, http.MethodPost, "/api/v1/workflows", document); err != nil {
+		return "", err
+	}
+	return s.launch(ctx, `{"workflow":"bench.wide"}`)
+}
+
 // launch runs one execution to its end and returns its id.
-func (s *server) launch(ctx context.Context) (string, error) {
-	body, _, err := s.call(ctx, http.MethodPost, "/api/v1/executions", `{"workflow":"tour.fanout","inputs":{"seconds":0,"unlucky":false}}`)
+func (s *server) launch(ctx context.Context, request string) (string, error) {
+	body, _, err := s.call(ctx, http.MethodPost, "/api/v1/executions", request)
 	if err != nil {
 		return "", err
 	}
