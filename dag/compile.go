@@ -115,7 +115,7 @@ func resolve(specs []Spec, byName map[string]int) ([]Edge, []apperr.Field) {
 			case from == i:
 				problems = append(problems, apperr.Field{Path: path, Message: fmt.Sprintf("Operator %q waits for itself.", d.Name)})
 			default:
-				edges = append(edges, Edge{From: from, To: i, Label: d.Label})
+				edges = append(edges, Edge{From: from, To: i, Label: d.Label, Streams: d.Streams && specs[from].streamed() && s.streams()})
 			}
 		}
 		own := edges[first:]
@@ -124,6 +124,13 @@ func resolve(specs []Spec, byName map[string]int) ([]Edge, []apperr.Field) {
 	}
 	return edges, problems
 }
+
+// streams reports whether the node may begin while what it depends on runs: it has an
+// attempt of its own, and no rule, which sees ends alone.
+func (s *Spec) streams() bool { return s.Rule == nil && !s.Final && !s.Expands && !s.Waits }
+
+// streamed reports whether another may read what the node's attempt makes while it runs.
+func (s *Spec) streamed() bool { return !s.Expands && !s.Waits }
 
 // mergeEdges joins neighbours with the same ends, in place.
 func mergeEdges(sorted []Edge) []Edge {
@@ -135,6 +142,7 @@ func mergeEdges(sorted []Edge) []Edge {
 			continue
 		}
 		merged[last].Label = joinLabels(merged[last].Label, e.Label)
+		merged[last].Streams = merged[last].Streams && e.Streams // one that needs the end is enough
 	}
 	return merged
 }
@@ -165,6 +173,10 @@ func (p *Plan) link() {
 	for _, e := range p.Edges {
 		p.Nodes[e.To].Dependencies = append(p.Nodes[e.To].Dependencies, e.From)
 		p.Nodes[e.From].Dependents = append(p.Nodes[e.From].Dependents, e.To)
+		if e.Streams {
+			p.Nodes[e.To].Reads = append(p.Nodes[e.To].Reads, e.From)
+			p.Nodes[e.From].Readers = append(p.Nodes[e.From].Readers, e.To)
+		}
 	}
 }
 

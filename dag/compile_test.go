@@ -39,8 +39,8 @@ func TestCompileDiamond(t *testing.T) {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	want := []Edge{{1, 2, "data"}, {1, 3, "data"}, {2, 3, "model"}}
-	want = append([]Edge{{2, 0, "model, loss"}, {3, 0, "score"}}, want...)
+	want := []Edge{{From: 1, To: 2, Label: "data"}, {From: 1, To: 3, Label: "data"}, {From: 2, To: 3, Label: "model"}}
+	want = append([]Edge{{From: 2, To: 0, Label: "model, loss"}, {From: 3, To: 0, Label: "score"}}, want...)
 	if diff := cmp.Diff(want, plan.Edges); diff != "" {
 		t.Error(diff)
 	}

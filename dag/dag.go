@@ -17,12 +17,14 @@ type Spec struct {
 	Traits
 }
 
-// Dependency names an operator that has to end first. Label says what flows
-// along the edge, "" when only the order matters; Path is for problems.
+// Dependency names an operator that has to end first, or, when it Streams, that has to
+// run. Label says what flows along the edge, "" when only the order matters; Path is
+// for problems.
 type Dependency struct {
-	Name  string
-	Label string
-	Path  string
+	Name    string
+	Label   string
+	Path    string
+	Streams bool
 }
 
 // Traits are what is special about a node beside what it waits for.
@@ -49,13 +51,16 @@ const (
 
 // Node is one operator of a plan. Dependencies and Dependents are ascending
 // indexes into Plan.Nodes without repetition. Depends is its rule in words, "" for
-// the usual one.
+// the usual one. Reads are those of the Dependencies that it reads while they run, and
+// Readers those of the Dependents that read it so.
 type Node struct {
 	Name         string
 	Index        int
 	Level        int
 	Dependencies []int
 	Dependents   []int
+	Reads        []int
+	Readers      []int
 	Depends      string
 	Traits
 
@@ -63,11 +68,13 @@ type Node struct {
 	handled bool // a rule takes its failure up
 }
 
-// Edge says that To waits for From. Label lists what flows, comma-separated.
+// Edge says that To waits for From to end, or, when it Streams, to run. Label lists
+// what flows, comma-separated.
 type Edge struct {
-	From  int
-	To    int
-	Label string
+	From    int
+	To      int
+	Label   string
+	Streams bool
 }
 
 // Plan is a compiled graph; nobody changes it once it is built. Nodes stand in

@@ -16,12 +16,13 @@ type nodeJSON struct {
 }
 
 type edgeJSON struct {
-	From  int    `json:"from"`
-	To    int    `json:"to"`
-	Label string `json:"label,omitempty"`
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Label   string `json:"label,omitempty"`
+	Streams bool   `json:"streams,omitempty"`
 }
 
-// MarshalJSON writes {"nodes":[{name,level,depends}],"edges":[{from,to,label}]}.
+// MarshalJSON writes {"nodes":[{name,level,depends}],"edges":[{from,to,label,streams}]}.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	out := planJSON{Nodes: make([]nodeJSON, len(p.Nodes)), Edges: make([]edgeJSON, len(p.Edges))}
 	for i, n := range p.Nodes {

@@ -15,6 +15,7 @@ const (
 	DrainScope                       // call Drain of Scope, and Next with what it returns
 	EndGroup                         // all that Node became has ended: it ends as State
 	FinishRun                        // every node has ended
+	RecallNode                       // what Node reads runs no more: → PENDING, after its attempt, if one is alive, was stopped and has ended
 )
 
 // Action is one decision. Cause is the node that made it necessary, or NoNode.
@@ -99,6 +100,10 @@ func (w *wave) look(i int) {
 	n := &w.run.nodes[i]
 	if !n.state.Ended() {
 		w.consider(i)
+		w.readers(i)
+		if n.state == Pending {
+			w.freed = append(w.freed, n.scope) // it may have been recalled
+		}
 		return
 	}
 	s := &w.run.scopes[n.scope]
@@ -107,6 +112,7 @@ func (w *wave) look(i int) {
 			w.after(s.base+d, i)
 		}
 	}
+	w.readers(i)
 	if s.open == 0 {
 		w.endOf(n.scope)
 	}
@@ -243,6 +249,9 @@ func (w *wave) begins(i int) (Action, bool) {
 		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.Outcome(n.inner)}, true
 	}
 	if !w.halted(i) {
+		if d := r.CutOff(i); d != NoNode {
+			return Action{Kind: RecallNode, Node: i, Cause: d}, true
+		}
 		return Action{}, false
 	}
 	cancel := Action{Kind: CancelNode, Node: i, Cause: NoNode}

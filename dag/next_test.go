@@ -17,12 +17,18 @@ var (
 // failures, retries, cancels, pauses and crashes to their end.
 func TestNextAlwaysEnds(t *testing.T) {
 	t.Parallel()
+	overlaps, recalls := 0, 0
 	for n := *seed; n < *seed+*runs && !t.Failed(); n++ {
-		playRun(t, n)
+		s := playRun(t, n)
+		overlaps, recalls = overlaps+s.overlaps, recalls+s.recalls
+	}
+	if *runs >= 1000 {
+		require.Greater(t, overlaps, int(*runs)/10, "hardly anything was read while it was written: the test does not look")
+		require.Greater(t, recalls, int(*runs)/50, "hardly anything was recalled: the test does not look")
 	}
 }
 
-func playRun(t *testing.T, seed uint64) {
+func playRun(t *testing.T, seed uint64) *simulation {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
@@ -55,6 +61,7 @@ func playRun(t *testing.T, seed uint64) {
 	for i := range s.run.nodes {
 		checkEnd(t, s, i)
 	}
+	return s
 }
 
 // checkEnd: what ran had what it needed, and what did not run had a reason.
@@ -86,6 +93,10 @@ func checkEnd(t *testing.T, s *simulation, i int) {
 		}
 	case state == Succeeded && !traits.Expands && !traits.Waits:
 		require.NotZero(t, s.attempts[i])
+		for d, attempt := range s.read[i] {
+			require.Equal(t, Succeeded, r.State(d), "what read succeeds after what it read")
+			require.Equal(t, s.attempts[d], attempt, "it read the attempt that succeeded")
+		}
 	}
 }
 

@@ -87,6 +87,9 @@ func (r *Run) open(i int, s *scope) int {
 	count := 0
 	for _, d := range node.Dependencies {
 		state := r.nodes[s.base+d].state
+		if node.reads(d) && state.readable() {
+			continue
+		}
 		if state != Succeeded && (node.rule == nil || !state.Ended()) {
 			count++
 		}

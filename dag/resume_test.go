@@ -99,7 +99,7 @@ func goOn(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Verdict
 	rng := rand.New(rand.NewPCG(seed, 9))
 	s := &simulation{
 		t: t, rng: rng, plan: plan, run: NewRun(plan, 0),
-		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{},
+		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{},
 	}
 	for k, v := range verdicts {
 		if v.Ground == Taken {

@@ -57,7 +57,7 @@ type member struct {
 	state   State
 	scope   int
 	inner   int // the scope that it became last, or NoNode
-	pending int // dependencies that have not ended as they should; with a rule, that have not ended
+	pending int // dependencies that have not ended as they should, nor are read while they run; with a rule, that have not ended
 	omitted bool
 	errored bool
 	passed  bool // its condition was true
@@ -188,6 +188,7 @@ func (r *Run) Set(i int, s State) {
 	r.counts[s]++
 	n.state = s
 	in, t := &r.scopes[n.scope], r.traits(i)
+	r.stream(i, in, from)
 	if begun := s.begun(); begun != from.begun() {
 		by := 1
 		if !begun {
@@ -234,6 +235,9 @@ func (r *Run) end(i int, in *scope, t Traits) {
 		}
 	}
 	for _, d := range node.Dependents {
+		if len(node.Readers) > 0 && in.plan.Nodes[d].reads(node.Index) {
+			continue // see stream
+		}
 		if s == Succeeded || in.plan.Nodes[d].rule != nil {
 			r.nodes[in.base+d].pending--
 		}

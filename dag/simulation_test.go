@@ -59,7 +59,7 @@ func randomPlan(t *testing.T, rng *rand.Rand, n, deep int) *Plan {
 		for d := range i {
 			if rng.IntN(i+1) < 2 && !specs[d].Final {
 				names = append(names, specs[d].Name)
-				specs[i].Dependencies = append(specs[i].Dependencies, Dependency{Name: specs[d].Name})
+				specs[i].Dependencies = append(specs[i].Dependencies, Dependency{Name: specs[d].Name, Streams: rng.IntN(3) == 0})
 			}
 		}
 		if len(names) > 0 && rng.IntN(3) == 0 {
@@ -84,6 +84,10 @@ type simulation struct {
 	attempts   map[int]int  // begun of a node
 	alive      map[int]bool // nodes of which an attempt is
 	stopped    map[int]bool
+	recalled   map[int]bool        // nodes whose attempt is to end, and that are PENDING then
+	read       map[int]map[int]int // which attempts of others the attempt of a node reads
+	overlaps   int                 // attempts that began while what they read ran
+	recalls    int
 	cancelled  bool
 	done       bool
 }
@@ -98,7 +102,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &simulation{
 		t: t, rng: rng, plan: randomPlan(t, rng, 1+rng.IntN(12), 2), limit: rng.IntN(6),
-		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{},
+		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{},
 	}
 	s.run = NewRun(s.plan, s.limit)
 	return s
@@ -107,6 +111,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // crash forgets all but what would be in the database, and takes it up again.
 func (s *simulation) crash() {
 	before := s.run
+	s.recalled = map[int]bool{}
 	s.run = NewRun(s.plan, s.limit)
 	for _, x := range s.expansions {
 		s.run.Expand(x.node, x.e)
@@ -148,8 +153,20 @@ func (s *simulation) settle(changed []int) {
 			changed = append(changed, s.carryOut(a)...)
 		}
 		if len(changed) == 0 {
+			s.readersAtRest()
 			return
 		}
+	}
+}
+
+// readersAtRest checks that nothing goes on reading what runs no more.
+func (s *simulation) readersAtRest() {
+	for i := range s.run.nodes {
+		d := s.run.CutOff(i)
+		if st := s.run.State(i); d == NoNode || st == Pending || st.Ended() {
+			continue
+		}
+		require.True(s.t, s.alive[i] && (s.recalled[i] || s.stopped[i] || s.run.Halted(i)), "node %d in %s reads node %d, which is %s", i, s.run.State(i), d, s.run.State(d))
 	}
 }
 
@@ -184,6 +201,14 @@ func (s *simulation) carryOut(a Action) []int {
 		require.True(s.t, s.alive[a.Node])
 		s.stopped[a.Node] = true
 		return nil
+	case RecallNode:
+		require.Contains(s.t, r.planned(a.Node).Reads, r.Position(a.Cause))
+		if s.alive[a.Node] {
+			s.recalled[a.Node] = true
+			return nil
+		}
+		s.recalls++
+		r.Set(a.Node, Pending)
 	case HaltScope:
 		r.Blame(a.Scope, a.Cause)
 		return r.Halt(a.Scope, r.ScopeOf(a.Node) != a.Scope)
@@ -213,6 +238,11 @@ func (s *simulation) begin(i int) {
 	}
 	if node != nil && node.rule == nil {
 		for _, d := range r.DependenciesOf(i) {
+			if r.Reads(i, d) && r.State(d) == Running {
+				require.True(s.t, s.alive[d], "what is read has an attempt")
+				s.overlaps++
+				continue
+			}
 			require.Equal(s.t, Succeeded, r.State(d), "a dependency has to succeed first")
 		}
 	}
@@ -301,6 +331,12 @@ func (s *simulation) step() {
 			require.False(s.t, s.alive[i], "started twice")
 			s.attempts[i]++
 			s.alive[i] = true
+			s.read[i] = map[int]int{}
+			for _, d := range r.DependenciesOf(i) {
+				if r.Reads(i, d) {
+					s.read[i][d] = s.attempts[d]
+				}
+			}
 			r.Set(i, []State{Queued, Running}[s.rng.IntN(2)])
 		}
 	case Queued, Running:
@@ -329,11 +365,32 @@ func (s *simulation) reopen() {
 	s.settle(again)
 }
 
+// reading reports whether something that node i reads has not succeeded yet: its
+// attempt then ends well only after that has. stale says that it is another attempt by
+// now, which the attempt of i notices by itself.
+func (s *simulation) reading(i int) (reading, stale bool) {
+	for d, attempt := range s.read[i] {
+		reading = reading || s.run.State(d) != Succeeded
+		stale = stale || s.attempts[d] != attempt
+	}
+	return reading, stale
+}
+
 func (s *simulation) finish(i int) {
 	delete(s.alive, i)
+	recalled := s.recalled[i]
+	delete(s.recalled, i)
+	reading, stale := s.reading(i)
 	switch {
 	case s.stopped[i]:
 		s.run.Set(i, Cancelled)
+	case recalled:
+		s.recalls++
+		s.run.Set(i, Pending)
+	case stale, reading && s.rng.IntN(2) == 0:
+		s.run.Set(i, Retrying)
+	case reading:
+		s.alive[i] = true // it goes on
 	default:
 		switch s.rng.IntN(6) {
 		case 0:
