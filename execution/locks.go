@@ -46,7 +46,10 @@ func (l *loop) takeLocks(ctx context.Context, q *db.Queries) error {
 		}
 		if reason == nil {
 			l.touch(i)
-			l.nodes[i].locked, l.nodes[i].reason = true, nil
+			l.nodes[i].locked = true
+			if before := l.nodes[i].reason; before != nil && before.Code == ReasonLock {
+				l.nodes[i].reason = nil
+			}
 			l.ask(i)
 			continue
 		}
@@ -102,9 +105,9 @@ func (l *loop) takeAll(ctx context.Context, q *db.Queries, node int, wanted []wo
 		if err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
 		}
-		permits := lock.Permits
+		permits, problem := l.permitsOf(lock)
 		if state.Permits > 0 && !lock.OfWorkflow() {
-			permits = int(state.Permits)
+			permits, problem = int(state.Permits), ""
 		}
 		if int(state.Held+state.Ahead) < permits {
 			continue
@@ -113,6 +116,9 @@ func (l *loop) takeAll(ctx context.Context, q *db.Queries, node int, wanted []wo
 			ProjectID: l.row.ProjectID, Name: lock.Name, ExecutionID: l.id, NodeIndex: index, Priority: priority, Since: since, SeenAt: now,
 		}); err != nil {
 			return nil, fmt.Errorf("wait for lock %s: %w", lock.Name, err)
+		}
+		if problem != "" {
+			return &Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose permits are not known: %s", lock.Name, problem)}, nil
 		}
 		return l.lockReason(ctx, q, lock, permits, int(state.Ahead))
 	}
@@ -152,14 +158,16 @@ func (l *loop) lockReason(ctx context.Context, q *db.Queries, lock workflow.Lock
 	return &Reason{Code: ReasonLock, Message: text + "."}, nil
 }
 
-// releaseLocks gives back what ended nodes held, and at the end everything. It
-// returns the executions that wait for it.
+// releaseLocks gives back what ended nodes held, and those that a breaker keeps back,
+// and at the end everything. It returns the executions that wait for it.
 func (l *loop) releaseLocks(ctx context.Context, q *db.Queries) ([]uuid.UUID, error) {
 	var nodes []int32
 	for i := range l.batch.nodes {
 		n := &l.nodes[i]
 		state := l.progress.State(i)
-		if len(n.op.Locks) > 0 && state != dag.Ready && !state.Active() && (n.locked || slices.Contains(l.unlocked, i)) {
+		_, withheld := l.withheld[i]
+		over := !state.Active() && state != dag.Ready || state == dag.Ready && withheld
+		if len(n.op.Locks) > 0 && over && (n.locked || slices.Contains(l.unlocked, i)) {
 			n.locked = false
 			nodes = append(nodes, int32(i)) //nolint:gosec // at most maxNodes
 		}

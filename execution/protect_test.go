@@ -201,6 +201,31 @@ operators:
 	require.Equal(t, "breaker.reset mended", action+" "+reason)
 }
 
+// TestBreakerGivesLocksBack: what a breaker keeps back lets others have its mutex.
+func TestBreakerGivesLocksBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	doc := fmt.Sprintf(moody, "1.0.0", dir, dir, "1h") + "    locks: [press]\n"
+	for range 2 {
+		b.finish(b.launch(doc, nil))
+	}
+	waiting := b.launch(doc, nil)
+	b.reasonOf(waiting, "call", execution.ReasonBreaker)
+	other := b.launch("name: press\nversion: 1.0.0\noperators: [{name: call, type: shell, locks: [press], code: {script: 'true'}}]\n", nil)
+	require.Equal(t, execution.Succeeded, b.finish(other).Status)
+
+	breakers, err := b.engine.Breakers(b.ctx)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(dir+"/works", nil, 0o600))
+	_, err = b.engine.ResetBreaker(b.ctx, breakers[0].ID, "mended")
+	require.NoError(t, err)
+	require.Equal(t, execution.Succeeded, b.finish(waiting).Status)
+	var waited int
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM events WHERE execution_id = $1 AND kind = 'node.waiting'", waiting).Scan(&waited))
+	require.Equal(t, 1, waited, "it is said once, however often it looks again")
+}
+
 // TestTrialThatVanishes: whoever was let through and cancelled makes way for another.
 func TestTrialThatVanishes(t *testing.T) {
 	t.Parallel()
