@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/election"
 	"github.com/flowforge/flowforge/launcher/kube"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
@@ -59,6 +61,19 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	c := &cluster{client: client, config: config}
 	a.openResident(p, c)
 	return c, nil
+}
+
+// configMaps reads ConfigMaps of a project.
+type configMaps = func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
+
+// configMaps is nil where there is no cluster, and where it may not be asked.
+func (c *cluster) configMaps() configMaps {
+	if c == nil || c.client == nil {
+		return nil
+	}
+	return func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error) {
+		return c.client.ConfigMap(ctx, project.String(), name)
+	}
 }
 
 // checkPod finds what is wrong with the pod fields of an operator. Definitions are

@@ -163,7 +163,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 		return err
 	}
 	launcher := a.openLauncher(cluster)
-	if err := a.openExecutions(p, launcher); err != nil {
+	if err := a.openExecutions(p, launcher, cluster.configMaps()); err != nil {
 		return err
 	}
 	a.openRetention(p)
@@ -189,11 +189,11 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 }
 
 // openExecutions builds the engine, which does nothing yet.
-func (a *App) openExecutions(p *parts, launcher execution.Launcher) error {
+func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps configMaps) error {
 	var err error
 	p.executions, err = execution.New(execution.Config{
 		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(),
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
 	return err

@@ -13,16 +13,16 @@ import (
 )
 
 // locks are the mutexes and semaphores of a workflow or a template. A semaphore is
-// named by its ConfigMap and key; how many may hold it an administrator of the project
-// says, who finds it with one.
+// named by its ConfigMap and key, which says how many may hold it, unless an
+// administrator of the project has said it.
 func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 	if s == nil {
 		return nil
 	}
 	var locks []workflow.Lock
-	add := func(name string) {
+	add := func(name string, limit workflow.ConfigMapKey) {
 		t.refuse(name == "" || strings.Contains(name, "{{"), path, "A lock needs a name without tags.")
-		locks = append(locks, workflow.Lock{Name: name, Permits: 1})
+		locks = append(locks, workflow.Lock{Name: name, Permits: 1, Limit: limit})
 	}
 	mutexes, semaphores := s.Mutexes, s.Semaphores
 	if s.Mutex != nil {
@@ -32,14 +32,16 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 		semaphores = append(semaphores, *s.Semaphore)
 	}
 	for _, m := range mutexes {
-		add(m.Name)
+		add(m.Name, workflow.ConfigMapKey{})
 	}
 	for _, one := range semaphores {
 		if one.ConfigMapKeyRef == nil {
 			t.add(path, "A semaphore is named by configMapKeyRef.")
 			continue
 		}
-		add(strings.Trim(one.ConfigMapKeyRef.Name+"/"+one.ConfigMapKeyRef.Key, "/"))
+		ref := one.ConfigMapKeyRef
+		t.checkConfigMap(ref, path+".semaphore.configMapKeyRef")
+		add(strings.Trim(ref.Name+"/"+ref.Key, "/"), workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, At: path})
 	}
 	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // nobody waits in a circle
 	return slices.Compact(locks)

@@ -122,6 +122,10 @@ func (t *translator) launchForm() typeregistry.Schema {
 		if p.ValueFrom != nil && (p.ValueFrom.Path != "" || p.ValueFrom.Parameter != "" || p.ValueFrom.Expression != "" || p.ValueFrom.Supplied != nil) {
 			t.add(path+".valueFrom", "The launch gives this value; write it as value.")
 		}
+		if p.Value == nil && p.readsConfigMap() {
+			fields = append(fields, t.fromConfigMap(p, path))
+			continue
+		}
 		value := p.Value
 		if value == nil {
 			value = p.Default
@@ -248,6 +252,10 @@ func (t *translator) addMissingInputs(entry *source) {
 	var fields []any
 	for i, p := range entry.Inputs.Parameters {
 		if slices.ContainsFunc(t.def.Inputs.Fields, func(f typeregistry.Field) bool { return f.Name == p.Name }) {
+			continue
+		}
+		if p.readsConfigMap() {
+			fields = append(fields, t.fromConfigMap(p, fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i)))
 			continue
 		}
 		value := cmp.Or(p.Value, p.Default)

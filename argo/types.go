@@ -115,10 +115,11 @@ type valueFrom struct {
 	Default    *Text  `json:"default"`
 	Supplied   raw    `json:"supplied"`
 
-	ConfigMapKeyRef raw `json:"configMapKeyRef" argo:"Give the value itself, or read the ConfigMap in the pod with envFrom."`
-	JSONPath        raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not run."`
-	JQFilter        raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not run."`
-	Event           raw `json:"event" argo:"Start executions through the API instead."`
+	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
+
+	JSONPath raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	JQFilter raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	Event    raw `json:"event" argo:"Start executions through the API instead."`
 }
 
 type artifact struct {

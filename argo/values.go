@@ -102,7 +102,7 @@ func (t *translator) outputs(s *source) []workflow.OperatorOutput {
 func (t *translator) given(run *task, s *source, in scope, path string) []workflow.Input {
 	var list []workflow.Input
 	for i, p := range s.Inputs.Parameters {
-		tagged, ok := t.argument(run, p, in, path)
+		tagged, ok := t.argument(run, s, p, in, path, fmt.Sprintf("%s.inputs.parameters[%d]", s.path, i))
 		if !ok {
 			if !in.unused {
 				t.add(path+".arguments.parameters", "The template %q needs the parameter %q (%s.inputs.parameters[%d]).", s.Name, p.Name, s.path, i)
@@ -116,14 +116,16 @@ func (t *translator) given(run *task, s *source, in scope, path string) []workfl
 	for i, a := range run.Arguments.Parameters {
 		known := slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == a.Name })
 		if !known { // as Argo, which passes it on to nobody; still its tags are checked
-			t.argument(run, a, in, fmt.Sprintf("%s.arguments.parameters[%d]", path, i))
+			at := fmt.Sprintf("%s.arguments.parameters[%d]", path, i)
+			t.argument(run, s, a, in, at, at)
 		}
 	}
 	return append(list, t.givenFiles(run, s, in, path)...)
 }
 
-// argument is the value of one parameter: the task's, or the template's own.
-func (t *translator) argument(run *task, p parameter, in scope, path string) (workflow.Tagged, bool) {
+// argument is the value of one parameter: the task's, or the template's own, which
+// stands at own.
+func (t *translator) argument(run *task, s *source, p parameter, in scope, path, own string) (workflow.Tagged, bool) {
 	v := workflow.Tagged{As: workflow.TaggedText}
 	for i, a := range run.Arguments.Parameters {
 		if a.Name != p.Name {
@@ -140,25 +142,32 @@ func (t *translator) argument(run *task, p parameter, in scope, path string) (wo
 		case a.ValueFrom != nil && a.ValueFrom.Parameter != "":
 			t.checkText(a.ValueFrom.Parameter, in, at+".valueFrom.parameter")
 			v.Value = a.ValueFrom.Parameter
+		case a.ValueFrom != nil && a.ValueFrom.ConfigMapKeyRef != nil:
+			v = t.configMapValue(a, in, at)
 		case a.ValueFrom != nil:
-			t.add(at+".valueFrom", "An argument has a value, valueFrom.expression or valueFrom.parameter.")
+			t.add(at+".valueFrom", "An argument has a value, valueFrom.expression, valueFrom.parameter or valueFrom.configMapKeyRef.")
 			return v, true
 		default:
 			continue
 		}
-		if p.Default != nil {
+		if p.Default != nil && v.Default == nil {
 			text := string(*p.Default)
 			v.Default = &text
 		}
 		return v, true
 	}
-	own := cmp.Or(p.Value, p.Default)
-	if own == nil && p.ValueFrom != nil {
-		own = p.ValueFrom.Default
+	if p.ValueFrom != nil && p.ValueFrom.ConfigMapKeyRef != nil {
+		v = t.configMapValue(p, scope{own: s}, own)
+		v.Own = true
+		return v, true
 	}
-	if own == nil {
+	value := cmp.Or(p.Value, p.Default)
+	if value == nil && p.ValueFrom != nil {
+		value = p.ValueFrom.Default
+	}
+	if value == nil {
 		return v, false
 	}
-	v.Value = string(*own)
+	v.Value = string(*value)
 	return v, true
 }

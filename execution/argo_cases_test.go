@@ -17,6 +17,8 @@ type argoCase struct {
 	states  map[string]dag.State // of nodes by name
 	outputs map[string]string    // "<node>/<output>"
 	result  map[string]any       // of the whole execution; nil: not looked at
+
+	messages map[string]string // what the failures of nodes say, by name
 }
 
 // echo is a template that writes its parameter text, and tests' other workers.
@@ -37,7 +39,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps())
 }
 
 func argoFlow() []argoCase {

@@ -38,6 +38,11 @@ func TestArgoConformance(t *testing.T) { //nolint:tparallel // one after the oth
 				n := b.node(id, name)
 				require.Equal(t, state, n.State, "%s: %+v %+v", name, n.Error, n.Reason)
 			}
+			for name, says := range c.messages {
+				n := b.node(id, name)
+				require.NotNil(t, n.Error, name)
+				require.Contains(t, n.Error.Message, says)
+			}
 			for place, want := range c.outputs {
 				at := strings.LastIndex(place, "/")
 				n := b.node(id, place[:at])

@@ -1,20 +1,36 @@
 package execution_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/argo"
 	"github.com/flowforge/flowforge/execution"
 )
 
 // argoSetup is setup for documents of Argo's, whose commands run on this machine.
-func argoSetup(t testing.TB) *testBundle {
+func argoSetup(t testing.TB, options ...option) *testBundle {
 	t.Helper()
-	b := setup(t, func(c *execution.Config) { c.HostImages = true })
+	host := func(c *execution.Config) { c.HostImages, c.ConfigMap = true, caseConfigMap }
+	b := setup(t, append([]option{host}, options...)...)
 	b.workflows.ReadWith(argo.Format{})
 	return b
+}
+
+// caseConfigMap has the ConfigMaps of the cases.
+func caseConfigMap(_ context.Context, _ uuid.UUID, name string) (map[string]string, error) {
+	values, ok := map[string]map[string]string{
+		"case-settings": {"greeting": "good morning", "list": `["a", "b"]`, "which": "greeting"},
+		"case-config":   {"room": "1", "rooms": "2"},
+	}[name]
+	if !ok {
+		return nil, apperr.New(apperr.NotFound, "There is no ConfigMap %q in the namespace ff-test.", name)
+	}
+	return values, nil
 }
 
 const argoHello = `

@@ -71,7 +71,7 @@ func (l *loop) keyValues(ctx context.Context, i int) (map[string]any, error) {
 		if op.Cache.Ignores(in.Name) {
 			continue
 		}
-		value, err := l.typed(ctx, i, in)
+		value, err := l.typedWith(ctx, i, in, values)
 		if err != nil {
 			return nil, err
 		}

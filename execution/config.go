@@ -52,6 +52,10 @@ type Config struct {
 
 	// HostImages lets the commands of images run on this machine, without the images.
 	HostImages bool
+	// ConfigMap returns what a ConfigMap of a project's namespace holds: NotFound when it
+	// is not there, Unavailable when nobody answers. Nil where there is no cluster, and
+	// in processes that may not ask it.
+	ConfigMap func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
 	// Catalogue may be nil: then inputs name artifacts and files alone.
 	Catalogue Catalogue
 	// Secrets may be nil: then no input names one.

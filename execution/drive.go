@@ -50,6 +50,9 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 		return nil
 	}
 	if err = l.takeOver(ctx); err == nil {
+		err = l.fillInputs(ctx)
+	}
+	if err == nil {
 		err = l.run(ctx)
 	}
 	l.close()

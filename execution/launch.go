@@ -32,6 +32,7 @@ type LaunchRequest struct {
 	Name           string
 	RelaunchOf     *uuid.UUID
 	Cache          CacheUse
+	TTL            workflow.TTL // how long it is kept after its end; where it says nothing the definition does
 
 	resume *resumption // nil: everything runs
 }
@@ -151,8 +152,14 @@ func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.V
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
+	missing, err := s.checkFilled(ctx, v.Definition, project, inputs)
+	if err != nil {
+		return nil, err
+	}
+	fields = append(fields, missing...)
 	fields = append(fields, r.Cache.problems(v)...)
 	fields = append(fields, s.tooLarge(v, project)...)
+	fields = append(fields, s.withoutCluster(v)...)
 	return inputs, apperr.InvalidFields("The execution cannot be launched with these values.", fields)
 }
 
@@ -270,7 +277,7 @@ func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool,
 
 // estimate adds the probable time of the end, when there is a history.
 func (s *Service) estimate(ctx context.Context, e *Execution) {
-	if e.Status.Ended() {
+	if e.Status.Ended() || e.ResumeOf != nil { // who took results over is done sooner, and nobody knows by how much
 		return
 	}
 	seconds, err := s.queries.MedianDuration(ctx, e.WorkflowID, e.VersionID)

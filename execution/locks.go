@@ -22,6 +22,13 @@ const ReasonLock = "LOCK"
 // every readyRecheck.
 const lockFresh = time.Minute
 
+// locking is what a loop knows of its locks, beside what its nodes hold.
+type locking struct {
+	locked   bool                 // the execution holds its own locks
+	unlocked []int                // nodes that wait for locks
+	limits   map[string]lockLimit // that ConfigMaps have
+}
+
 // needsLocks reports whether node i has to take locks before anything else. Of a
 // fan-out each item takes them.
 func (l *loop) needsLocks(i int) bool {

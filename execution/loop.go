@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,47 +38,24 @@ type loop struct {
 	broken       error // what could not be read and has to be
 	cancelled    bool  // somebody asked for the end
 	cancelReason string
+	timedOut     bool                     // it ran longer than its definition allows
+	refused      *Failure                 // why nothing of it can begin
+	configMaps   map[configMapRead]string // what they had for inputs of attempts
+	expected     map[string]Estimate      // how long operators took before
 
-	expected map[string]Estimate // how long operators took before
-	admitted bool                // the execution itself holds a reservation
-	waits    *Reason             // why it is still PENDING
-	unqueued []int               // nodes that were refused and do not stand in the queue
-	asked    time.Time           // when all that is ready asked last
-
-	uncertain  []int // queued nodes whose attempt may not have been started
-	unready    []int // nodes of which what their attempt needs could not be read just now
-	startAt    time.Time
-	startRetry time.Duration
-	unsure     atomic.Bool // uncertain is not empty, or not known yet
-	away       bool        // the cluster did not answer when attempts were handed to it last
-	calm       bool        // it rests, and all that is queued was started
+	admitting
+	locking
+	guarding
+	cacheLooks
+	obeying
+	resuming
+	starting
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
 	drained <-chan struct{} // closes when every loop of this process has to end
 	fenced  chan struct{}   // gets a value when the lease was found lost
 	inbox   []message
-	orders  map[int]db.NodeOrder // what people ordered about nodes
-
-	asking       map[int]struct{} // ready nodes with a breaker that ask for capacity
-	withheld     map[int]struct{} // ready nodes that a breaker keeps back
-	freed        bool             // a breaker has closed, so those withheld ask again
-	fingerprints map[*workflow.Operator][32]byte
-	obeyed       int64                           // the latest command that was taken up
-	paused       bool                            // by somebody
-	passes       *passage                        // of a resumed execution, once something asked for it
-	works        map[*workflow.Operator][32]byte // fingerprints of what operators with a cache do
-
-	cacheAsked *CacheUse        // of the launch, once something asked
-	lookups    []int            // ready nodes for which the cache is to be asked
-	awaiting   map[int]struct{} // those that wait for a result
-	relooked   map[int]struct{} // those that asked once more since they wait
-	rooms      map[string]Room  // of operators, by a resume
-
-	locked   bool  // the execution holds its own locks
-	unlocked []int // nodes that wait for locks
-	timedOut bool  // it ran longer than its definition allows
-	starter  *starter
 }
 
 // nodeState is what the loop knows of a node beside its state.
@@ -104,6 +80,7 @@ type nodeState struct {
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
 	preempted  *Reason // who needed the room, once its attempt was asked to make it
+	recalled   *Reason // what became of what it reads, once its attempt was stopped because of that
 	reason     *Reason
 	failure    *Failure
 	readyAt    *time.Time

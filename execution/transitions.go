@@ -98,6 +98,8 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
 		l.stop(a.Node, now)
+	case dag.RecallNode:
+		l.recall(a, now)
 	case dag.HaltScope, dag.DrainScope:
 		l.halt(a, now)
 	case dag.FinishRun:
@@ -185,7 +187,7 @@ func (l *loop) request(i int) fair.Request {
 	r.Key = fair.Key{Execution: l.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
 	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
-	if room, ok := l.rooms[op.Name]; ok {
+	if room, ok := roomOf(l.rooms, op.Name); ok {
 		r.Amount = room.apply(r.Amount)
 	}
 	r = l.ordered(r)
@@ -243,6 +245,8 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	case l.cancelled && l.progress.Count(dag.Cancelled) > 0:
 		l.status = Cancelled
 		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
+	case l.refused != nil:
+		l.status, l.failure = Failed, l.refused
 	case l.timedOut && l.progress.Count(dag.Cancelled) > 0:
 		l.status, l.failure = Failed, l.timeoutFailure()
 	default:

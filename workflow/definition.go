@@ -43,6 +43,8 @@ type Definition struct {
 
 	TTL TTL // how long an ended execution is kept
 
+	// FromConfigMaps are inputs whose values ConfigMaps have when a launch gives none.
+	FromConfigMaps map[string]ConfigMapKey
 	// Constants are tags that stand for the same text in every operator (see Tags).
 	Constants map[string]string
 	document  json.RawMessage // the canonical form, when it is not the native one
@@ -171,6 +173,7 @@ const (
 	StorageMemory      Storage = "memory"
 	StorageDisk        Storage = "disk"
 	StorageDistributed Storage = "distributed"
+	StorageStreaming   Storage = "streaming" // others read it while it is written, see Graph.Streams
 )
 
 // OperatorOutput is a typed output of an operator.

@@ -12,6 +12,9 @@ import (
 type Lock struct {
 	Name    string
 	Permits int // 1 is a mutex; an administrator may set another number
+	// Limit says where the number stands unless an administrator has set one; the zero
+	// value: nowhere else.
+	Limit ConfigMapKey
 }
 
 const (

@@ -56,6 +56,8 @@ const (
 	TaggedSequence TaggedAs = "sequence" // Value is {count or start and end, format}: a list of numbers as texts
 	TaggedName     TaggedAs = "name"     // Value is the name of a tag: what it stands for, whatever its type is
 	TaggedFormula  TaggedAs = "formula"  // Value is an expression of Argo's: what it gives, whatever its type is
+	// TaggedConfigMap is what a ConfigMap of the project's namespace has: Value is {name, key}.
+	TaggedConfigMap TaggedAs = "configmap"
 )
 
 // Tagged is a value with tags, by SourceTags.
@@ -69,6 +71,14 @@ type Tagged struct {
 	// Own says that its tags stand in the operator's own texts: they read its inputs,
 	// and not those of the graph around it.
 	Own bool
+}
+
+// ConfigMapKey names one value of a ConfigMap in the namespace of a project.
+type ConfigMapKey struct {
+	Name    string
+	Key     string
+	Default *string // when the ConfigMap or the key is not there; nil: that is a fault
+	At      string  // where it stands in the document
 }
 
 // A file that is none of the store's, as the value of an input: an object with one of
