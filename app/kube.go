@@ -114,7 +114,7 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	config := c.config
 	latest := make(chan kube.Capacity, 1)
 	config.Observe = p.executions.Observe
-	config.Alive = p.executions.Known
+	config.Alive, config.Executions = p.executions.Known, p.executions.Ended
 	config.Projects = config.Config.Projects
 	config.Snapshot = func(ctx context.Context, state []byte) error {
 		return p.executions.KeepCluster(ctx, json.RawMessage(state))

@@ -34,6 +34,8 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 	if c.SecurityContext != nil {
 		fields["containerSecurityContext"] = c.SecurityContext
 	}
+	put(fields, "containerClaims", c.Resources.Claims)
+	t.shared(fields)
 	put(fields, "initContainers", t.others(s.InitContainers, c, s.path+".initContainers", own))
 	put(fields, "sidecars", t.others(s.Sidecars, c, s.path+".sidecars", own))
 	if patch := t.environmentPatch(c, at); patch != "" {
@@ -52,6 +54,17 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 		t.add(at, "The fields of the pod cannot be written as JSON.")
 	}
 	return data
+}
+
+// shared writes what all pods of an execution have together.
+func (t *translator) shared(fields map[string]any) {
+	put(fields, "volumeClaimTemplates", t.spec.VolumeClaimTemplates)
+	if t.spec.VolumeClaimGC != nil && t.spec.VolumeClaimGC.Strategy != "" && len(t.spec.VolumeClaimTemplates) > 0 {
+		fields["volumeClaimGC"] = t.spec.VolumeClaimGC.Strategy
+	}
+	if t.spec.PodDisruptionBudget != nil {
+		fields["podDisruptionBudget"] = t.spec.PodDisruptionBudget
+	}
 }
 
 // settingsOf are the settings of all pods of the document that a template stands in.
@@ -86,6 +99,10 @@ func (p *podSettings) write(fields map[string]any) {
 	if p.Automount != nil {
 		fields["automountServiceAccountToken"] = *p.Automount
 	}
+	if p.HostNetwork != nil {
+		fields["hostNetwork"] = *p.HostNetwork
+	}
+	put(fields, "resourceClaims", p.ResourceClaims)
 	put(fields, "tolerations", p.Tolerations)
 	put(fields, "hostAliases", p.HostAliases)
 	put(fields, "volumes", p.Volumes)
@@ -148,6 +165,7 @@ func (t *translator) others(list []container, main *container, at string, own sc
 		amounts := map[string]any{}
 		merge(amounts, "requests", c.Resources.Requests)
 		merge(amounts, "limits", c.Resources.Limits)
+		put(amounts, "claims", c.Resources.Claims)
 		if len(amounts) > 0 {
 			o["resources"] = amounts
 		}

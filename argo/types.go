@@ -68,18 +68,23 @@ type spec struct {
 	PodGC                 raw   `json:"podGC"`
 
 	Priority             raw              `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
-	PodPriority          raw              `json:"podPriority" argo:"Name a priority class with podPriorityClassName."`
+	PodPriority          raw              `json:"podPriority" argo:"Kubernetes takes a priority by its class alone: name one with podPriorityClassName."`
 	Suspend              raw              `json:"suspend" argo:"Leave it out and launch when it may run."`
 	Shutdown             raw              `json:"shutdown" argo:"Cancel the execution to end it."`
 	Executor             raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
-	VolumeClaimTemplates raw              `json:"volumeClaimTemplates" argo:"Name an existing claim under volumes, or pass files on as artifacts."`
-	VolumeClaimGC        raw              `json:"volumeClaimGC" argo:"Leave it out: FlowForge makes no claims."`
-	PodDisruptionBudget  raw              `json:"podDisruptionBudget" argo:"Leave it out: attempts that are interrupted run again for nothing."`
-	HostNetwork          raw              `json:"hostNetwork" argo:"Write it in podSpecPatch: hostNetwork: true."`
+	VolumeClaimTemplates []raw            `json:"volumeClaimTemplates"`
+	VolumeClaimGC        *claimGC         `json:"volumeClaimGC"`
+	PodDisruptionBudget  raw              `json:"podDisruptionBudget"`
+	PodResources         raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
 	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
 	Synchronization      *synchronization `json:"synchronization"`
 	Metrics              raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
 	ArtifactGC           raw              `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
+}
+
+// claimGC says when claims that were made for an execution are removed.
+type claimGC struct {
+	Strategy string `json:"strategy"`
 }
 
 type workflowRef struct {

@@ -23,15 +23,16 @@ type template struct {
 
 	podSettings `json:",inline"`
 
-	Annotations     raw              `json:"annotations" argo:"Write them under metadata."`
+	Annotations     map[string]Text  `json:"annotations"` // of the template, for people
 	Daemon          raw              `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
 	ContainerSet    raw              `json:"containerSet" argo:"Make each container a task of its own, or a sidecar."`
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
-	ArchiveLocation raw              `json:"archiveLocation" argo:"Leave it out: files are kept in FlowForge's store."`
+	ArchiveLocation raw              `json:"archiveLocation"` // of logs and files, which stand in FlowForge's store
+	PodResources    raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
 	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
-	Priority        raw              `json:"priority" argo:"Name a priority class with priorityClassName."`
+	Priority        raw              `json:"priority" argo:"Kubernetes takes a priority by its class alone: name one with priorityClassName."`
 	Metrics         raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
 	Synchronization *synchronization `json:"synchronization"`
 	Memoize         *memoize         `json:"memoize"`
@@ -54,6 +55,8 @@ type podSettings struct {
 	PodPriorityClass   string          `json:"podPriorityClassName"` // of a workflow
 	ImagePullSecrets   []raw           `json:"imagePullSecrets"`
 	DNSPolicy          string          `json:"dnsPolicy"`
+	HostNetwork        *bool           `json:"hostNetwork"`
+	ResourceClaims     []raw           `json:"resourceClaims"`
 	DNSConfig          raw             `json:"dnsConfig"`
 	PodMetadata        podMetadata     `json:"podMetadata"`
 }
@@ -115,7 +118,7 @@ type envVar struct {
 type resources struct {
 	Requests map[string]Text `json:"requests"`
 	Limits   map[string]Text `json:"limits"`
-	Claims   raw             `json:"claims" argo:"Write the claims in podSpecPatch."`
+	Claims   []raw           `json:"claims"`
 }
 
 type suspend struct {

@@ -136,3 +136,26 @@ func (s *Service) Known(ctx context.Context, tasks []string) (map[string]bool, e
 	}
 	return known, nil
 }
+
+// Ended tells of executions how those have ended that have, "" of those that go on, and
+// leaves out those that are no more. For the process that watches the cluster.
+func (s *Service) Ended(ctx context.Context, ids []string) (map[string]string, error) {
+	parsed := make([]uuid.UUID, 0, len(ids))
+	for _, text := range ids {
+		if id, err := uuid.Parse(text); err == nil {
+			parsed = append(parsed, id)
+		}
+	}
+	rows, err := s.queries.ExecutionEnds(ctx, parsed)
+	if err != nil {
+		return nil, fmt.Errorf("read how executions ended: %w", err)
+	}
+	ends := make(map[string]string, len(rows))
+	for _, r := range rows {
+		ends[r.ID.String()] = ""
+		if r.FinishedAt != nil {
+			ends[r.ID.String()] = r.Status
+		}
+	}
+	return ends, nil
+}

@@ -33,6 +33,10 @@ type ControllerConfig struct {
 	Observe func(context.Context, []launcher.Observation) error
 	// Alive tells which of the attempts may still run; those that it leaves out may not.
 	Alive func(context.Context, []string) (map[string]bool, error)
+	// Executions tells of executions, by id, how those have ended that have: "SUCCEEDED"
+	// or otherwise; "" of those that go on. It leaves out those that are no more. Nil:
+	// what executions share is removed elsewhere.
+	Executions func(context.Context, []string) (map[string]string, error)
 	// Capacity takes what the cluster's machines have, whenever it changes.
 	Capacity func(Capacity)
 	// Snapshot takes the state of the cluster as JSON (launcher.ClusterState), when it

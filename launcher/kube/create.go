@@ -27,6 +27,9 @@ type made struct {
 // create makes the objects of an attempt, or completes what an earlier call or
 // another server left of them.
 func (c *Client) create(ctx context.Context, attempt launcher.Attempt, objects *pod.Objects) error {
+	if err := c.createShared(ctx, objects); err != nil {
+		return err
+	}
 	if objects.JobSet != nil {
 		return c.createJobSet(ctx, attempt, objects)
 	}

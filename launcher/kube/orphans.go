@@ -93,6 +93,9 @@ func (c *Controller) reapForever(ctx context.Context) {
 		if now := c.now(); now.Sub(swept) >= c.config.Timing.Sweep {
 			swept = now
 			c.sweep(now)
+			if err := c.sweepShared(ctx); err != nil && ctx.Err() == nil {
+				c.logger.Warn("What ended executions shared cannot be removed yet.", "error", err)
+			}
 		}
 		if err := c.reapOnce(ctx); err != nil && ctx.Err() == nil {
 			c.logger.Warn("Pods that are not wanted any more cannot be removed yet.", "error", err)

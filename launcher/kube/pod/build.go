@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -33,6 +34,9 @@ type Objects struct {
 	JobSet  *unstructured.Unstructured
 	Service *corev1.Service // headless, of a gang of Pods
 	Secret  *corev1.Secret  // all pods read it; it wants the first pod or the JobSet as its owner
+	// Of the execution: they are there already when an earlier attempt made them.
+	Claims []*corev1.PersistentVolumeClaim
+	Budget *policyv1.PodDisruptionBudget
 }
 
 // builder is one attempt under construction.
@@ -54,7 +58,7 @@ func Build(spec *flowforgev1.AttemptSpec, o Options) (*Objects, error) {
 	}
 	o = o.withDefaults()
 	b := &builder{spec: spec, o: o, fields: merge(o.Defaults, fields), name: Name(spec.GetTaskId())}
-	objects := &Objects{}
+	objects := &Objects{Claims: b.claims(), Budget: b.budget()}
 	if objects.Secret, b.key, err = b.secret(); err != nil {
 		return nil, err
 	}
@@ -155,6 +159,8 @@ func (b *builder) podSpec() corev1.PodSpec {
 		ImagePullSecrets:              f.ImagePullSecrets,
 		SecurityContext:               podSecurity(f.SecurityContext),
 		HostAliases:                   f.HostAliases,
+		HostNetwork:                   f.HostNetwork,
+		ResourceClaims:                f.ResourceClaims,
 		DNSPolicy:                     f.DNSPolicy,
 		DNSConfig:                     f.DNSConfig,
 		ActiveDeadlineSeconds:         b.deadline(),

@@ -34,6 +34,7 @@ func check(f *Fields) []apperr.Field {
 	c.containers("initContainers", f.InitContainers)
 	c.containers("sidecars", f.Sidecars)
 	c.volumes()
+	c.shared()
 	c.mounts("volumeMounts", f.VolumeMounts)
 	c.positive("activeDeadlineSeconds", f.ActiveDeadlineSeconds, 1)
 	c.positive("terminationGracePeriodSeconds", f.TerminationGracePeriodSeconds, 0)

@@ -23,8 +23,9 @@ func (b *builder) container() corev1.Container {
 		Env:                      b.env(),
 		EnvFrom:                  b.fields.EnvFrom,
 		Ports:                    b.fields.Ports,
-		Resources:                b.resources(true),
+		Resources:                b.claiming(b.resources(true)),
 		VolumeMounts:             b.mounts(),
+		ReadinessProbe:           b.fields.ReadinessProbe,
 		SecurityContext:          containerSecurity(b.fields.ContainerSecurityContext),
 		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 	}
@@ -149,7 +150,7 @@ func (b *builder) volumes() []corev1.Volume {
 			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: b.fields.ShmSize},
 		}})
 	}
-	return append(volumes, b.fields.Volumes...)
+	return slices.Concat(volumes, b.fields.Volumes, b.claimVolumes())
 }
 
 // initContainers are FlowForge's own, the operator's, and the sidecars, which

@@ -2,6 +2,7 @@ package pod
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -35,6 +36,19 @@ type Fields struct {
 	ActiveDeadlineSeconds         *int64                            `json:"activeDeadlineSeconds,omitempty"`
 	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
 	ShmSize                       *resource.Quantity                `json:"shmSize,omitempty"` // of /dev/shm
+	HostNetwork                   bool                              `json:"hostNetwork,omitempty"`
+	ReadinessProbe                *corev1.Probe                     `json:"readinessProbe,omitempty"` // of the task's container
+	ResourceClaims                []corev1.PodResourceClaim         `json:"resourceClaims,omitempty"`
+	ContainerClaims               []corev1.ResourceClaim            `json:"containerClaims,omitempty"` // of ResourceClaims, those of the task's container
+
+	// What all pods of an execution share, and what goes with it.
+
+	// VolumeClaimTemplates are claims that are made for an execution when its first pod
+	// mounts them, as volumes of their names.
+	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
+	VolumeClaimGC        string                         `json:"volumeClaimGC,omitempty"` // one of the GC constants; "": GCSuccess
+	// DisruptionBudget is of all pods of an execution.
+	DisruptionBudget *policyv1.PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
 	// PodSpecPatch is applied to the finished spec of the pod as a strategic
 	// merge patch: a text of YAML or JSON.
 	PodSpecPatch string `json:"podSpecPatch,omitempty"`

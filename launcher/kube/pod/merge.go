@@ -40,6 +40,13 @@ func merge(base, over Fields) Fields {
 	set(&all.ActiveDeadlineSeconds, base.ActiveDeadlineSeconds)
 	set(&all.TerminationGracePeriodSeconds, base.TerminationGracePeriodSeconds)
 	set(&all.ShmSize, base.ShmSize)
+	set(&all.HostNetwork, base.HostNetwork)
+	set(&all.ReadinessProbe, base.ReadinessProbe)
+	set(&all.VolumeClaimGC, base.VolumeClaimGC)
+	set(&all.DisruptionBudget, base.DisruptionBudget)
+	all.ResourceClaims = mergeLists(base.ResourceClaims, over.ResourceClaims, func(c corev1.PodResourceClaim) string { return c.Name })
+	all.ContainerClaims = slices.Concat(base.ContainerClaims, over.ContainerClaims)
+	all.VolumeClaimTemplates = mergeLists(base.VolumeClaimTemplates, over.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) string { return c.Name })
 	all.SecurityContext = overlay(base.SecurityContext, over.SecurityContext)
 	all.ContainerSecurityContext = overlay(base.ContainerSecurityContext, over.ContainerSecurityContext)
 	all.patches = nil

@@ -21,6 +21,7 @@ const (
 	LabelGang         = "flowforge.io/gang" // "true" on the pods of a gang
 	LabelRank         = "flowforge.io/rank"
 	LabelResident     = "flowforge.io/resident" // "true" on pods that are kept warm
+	LabelClaimGC      = "flowforge.io/claim-gc" // on claims of executions: one of the GC constants
 
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "flowforge"
