@@ -12,6 +12,14 @@ import (
 	"github.com/flowforge/flowforge/quota/fair"
 )
 
+// admitting is what a loop knows of its requests for capacity.
+type admitting struct {
+	admitted bool      // the execution itself holds a reservation
+	waits    *Reason   // why it is still PENDING
+	unqueued []int     // nodes that were refused and do not stand in the queue
+	asked    time.Time // when all that is ready asked last
+}
+
 // admission is what a flush asked of the quotas, and got.
 type admission struct {
 	round   quota.Round
@@ -135,7 +143,7 @@ func (l *loop) claim(g fair.Grant, now time.Time) {
 	i := g.Node
 	n := l.move(i, dag.Queued)
 	n.attempt++
-	n.reason, n.startedAt, n.stopSent, n.preempted, n.held = nil, nil, false, nil, g.Amount
+	n.reason, n.startedAt, n.stopSent, n.preempted, n.recalled, n.held = nil, nil, false, nil, nil, g.Amount
 	n.machine, n.devices = quota.DevicesOf(g.Placement)
 	l.batch.claims = append(l.batch.claims, claimRow{
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,

@@ -15,10 +15,20 @@ import (
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/memo"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // ReasonCache is the code of a node that waits for the result of an equal one.
 const ReasonCache = "CACHE"
+
+// cacheLooks is what a loop knows of the cache.
+type cacheLooks struct {
+	cacheAsked *CacheUse                       // of the launch, once something asked
+	lookups    []int                           // ready nodes for which the cache is to be asked
+	awaiting   map[int]struct{}                // those that wait for a result
+	relooked   map[int]struct{}                // those that asked once more since they wait
+	works      map[*workflow.Operator][32]byte // fingerprints of what operators with a cache do
+}
 
 // caching is where a node stands with the cache.
 type caching int

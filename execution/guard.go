@@ -13,7 +13,16 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/protect"
 	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/workflow"
 )
+
+// guarding is what a loop knows of breakers.
+type guarding struct {
+	asking       map[int]struct{} // ready nodes with a breaker that ask for capacity
+	withheld     map[int]struct{} // ready nodes that a breaker keeps back
+	freed        bool             // a breaker has closed, so those withheld ask again
+	fingerprints map[*workflow.Operator][32]byte
+}
 
 // guard tells breakers how attempts came out, and keeps back what they withhold of what
 // asks for capacity or waits for it already. It is part of the transaction that ends and

@@ -19,6 +19,13 @@ const (
 	ReasonSkipped  = "SKIPPED_BY_HAND" // somebody skipped it
 )
 
+// obeying is what a loop knows of the commands of people.
+type obeying struct {
+	obeyed int64                // the latest command that was taken up
+	paused bool                 // by somebody
+	orders map[int]db.NodeOrder // about nodes
+}
+
 // loadCommands takes up what people told the execution.
 func (l *loop) loadCommands(ctx context.Context) error {
 	rows, err := l.service.queries.CommandsOf(ctx, l.id)

@@ -11,6 +11,12 @@ import (
 	"github.com/flowforge/flowforge/workflow"
 )
 
+// resuming is what the loop of a resumed execution knows of what it goes on from.
+type resuming struct {
+	passes *passage        // once something asked for it
+	rooms  map[string]Room // of operators
+}
+
 // loadOrigins takes up what the nodes of a resumed execution go on from.
 func (l *loop) loadOrigins(ctx context.Context) error {
 	if l.row.ResumeOf == nil {

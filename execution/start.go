@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +24,18 @@ const (
 	lastAwayRetry   = 5 * time.Second
 	firstStoreRetry = time.Second
 )
+
+// starting is what a loop knows of attempts that are handed to the launcher.
+type starting struct {
+	starter    *starter
+	uncertain  []int // queued nodes whose attempt may not have been started
+	unready    []int // nodes of which what their attempt needs could not be read just now
+	startAt    time.Time
+	startRetry time.Duration
+	unsure     atomic.Bool // uncertain is not empty, or not known yet
+	away       bool        // the cluster did not answer when attempts were handed to it last
+	calm       bool        // it rests, and all that is queued was started
+}
 
 // handOver gives attempts of one execution to the launcher. It ends those that are
 // refused for good, writes why others wait, and returns an error when some may not
