@@ -24,8 +24,7 @@ const (
 	LocalDisk Channel = "LOCAL_DISK"
 	// Distributed is a download from the store.
 	Distributed Channel = "DISTRIBUTED"
-	// Streaming, of a producer that still writes, is not offered: see
-	// docs/decisions/013-data-channels.md.
+	// Streaming is a pipe through which the consumer reads while its producer writes.
 	Streaming Channel = "STREAMING"
 )
 
@@ -71,6 +70,7 @@ const (
 const (
 	HintMemory      = "memory"
 	HintDistributed = "distributed"
+	HintStreaming   = "streaming"
 )
 
 // Facts are what the choice depends on.
@@ -83,6 +83,8 @@ type Facts struct {
 	Hint        string // of the output that it was
 	SameMachine bool   // the consumer's machine has the store's files
 	Direct      bool   // machines read the object store themselves, which keeps bytes as they are
+	Streams     bool   // its producer writes while its consumer runs
+	Whole       string // why it comes as a whole although its output says storage: streaming; "": nobody asks
 }
 
 // Choice is how bytes come, and why.
@@ -97,6 +99,9 @@ type Choice struct {
 func Choose(f Facts) Choice {
 	c := Choice{Serialization: SerializationOf(f)}
 	switch {
+	case f.Streams:
+		c.Channel, c.Reason = Streaming, "it is read while it is written"
+		return c
 	case f.Value:
 		c.Channel, c.Reason = Memory, "a value travels inside the attempt's inputs"
 	case f.Hint == HintDistributed:
@@ -115,6 +120,9 @@ func Choose(f Facts) Choice {
 		if f.Direct && !f.SameMachine {
 			c.Reason += "; the object store gives the bytes as they are"
 		}
+	}
+	if f.Whole != "" {
+		c.Reason += "; " + f.Whole
 	}
 	return c
 }

@@ -248,10 +248,10 @@ func (w *wave) begins(i int) (Action, bool) {
 	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
 		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.Outcome(n.inner)}, true
 	}
+	if d := r.CutOff(i); d != NoNode { // also when all is halted: how it ends is told by d
+		return Action{Kind: RecallNode, Node: i, Cause: d}, true
+	}
 	if !w.halted(i) {
-		if d := r.CutOff(i); d != NoNode {
-			return Action{Kind: RecallNode, Node: i, Cause: d}, true
-		}
 		return Action{}, false
 	}
 	cancel := Action{Kind: CancelNode, Node: i, Cause: NoNode}

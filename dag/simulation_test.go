@@ -382,11 +382,12 @@ func (s *simulation) finish(i int) {
 	delete(s.recalled, i)
 	reading, stale := s.reading(i)
 	switch {
-	case s.stopped[i]:
-		s.run.Set(i, Cancelled)
 	case recalled:
 		s.recalls++
+		delete(s.stopped, i)
 		s.run.Set(i, Pending)
+	case s.stopped[i]:
+		s.run.Set(i, Cancelled)
 	case stale, reading && s.rng.IntN(2) == 0:
 		s.run.Set(i, Retrying)
 	case reading:

@@ -14,11 +14,12 @@ import (
 
 const keepPlacedInputs = `-- name: KeepPlacedInputs :exec
 UPDATE attempts a SET inputs = p.inputs
-FROM jsonb_to_recordset($1::jsonb) AS p(execution_id uuid, i int, attempt int, inputs jsonb)
-WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.attempt AND a.inputs IS NULL
+FROM jsonb_to_recordset($1::jsonb) AS p(execution_id uuid, i int, attempt int, inputs jsonb, ended bool)
+WHERE a.execution_id = p.execution_id AND a.node_index = p.i AND a.attempt = p.attempt AND (a.inputs IS NULL OR p.ended)
 `
 
-// How inputs came to attempts. What was told first stays: a repetition says the same.
+// How inputs came to attempts. Of one that is read while it is written the end of the
+// attempt alone knows; of the others a repetition says the same.
 func (q *Queries) KeepPlacedInputs(ctx context.Context, placed json.RawMessage) error {
 	_, err := q.db.Exec(ctx, keepPlacedInputs, placed)
 	return err

@@ -610,6 +610,17 @@ type Session struct {
 }
 
 type Sweep struct {
+type StreamPiece struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Output      string
+	Piece       int32
+	Sha256      []byte
+	Size        int64
+	WrittenAt   time.Time
+}
+
 	ID           uuid.UUID
 	BeganAt      time.Time
 	EndedAt      *time.Time

@@ -88,6 +88,7 @@ func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.Attempt
 		Execution uuid.UUID `json:"execution_id"`
 		attemptKey
 		Inputs []Arrival `json:"inputs"`
+		Ended  bool      `json:"ended"`
 	}
 	var rows []row
 	for i, r := range reports {
@@ -99,7 +100,7 @@ func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.Attempt
 			continue
 		}
 		scope := scopes[i]
-		rows = append(rows, row{scope.ExecutionID, attemptKey{scope.NodeIndex, scope.Attempt}, arrivals(placed)})
+		rows = append(rows, row{scope.ExecutionID, attemptKey{scope.NodeIndex, scope.Attempt}, arrivals(placed), r.GetFinished() != nil})
 	}
 	if len(rows) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 			Size: max(0, p.GetSize()), Moved: max(0, p.GetMoved()), Copied: max(0, p.GetCopied()),
 			Took: time.Duration(max(0, p.GetMicros())) * time.Microsecond, Note: clean(p.GetNote(), maxMessage),
 		}
-		if a.Channel != channel.Memory && a.Channel != channel.LocalDisk {
+		if a.Channel != channel.Memory && a.Channel != channel.LocalDisk && a.Channel != channel.Streaming {
 			a.Channel = channel.Distributed
 		}
 		if !a.Compression.Known() {
@@ -175,6 +176,10 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
 	for _, in := range l.operator(i).Inputs {
+		if d, ok := l.writerOf(i, in); ok {
+			list = append(list, l.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+			continue
+		}
 		value, ok, err := l.value(ctx, i, in.Source)
 		if unread(err) {
 			return nil, err
@@ -194,14 +199,18 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 			})
 		}
 		for _, f := range files.files {
-			list = append(list, l.fileEdge(in, f, files.origins[f], came[f.Pointer]))
+			list = append(list, l.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
 		}
 	}
 	return list, nil
 }
 
-func (l *loop) fileEdge(in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
-	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(l.factsOf(f, from)), Came: came}
+func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
+	facts := l.factsOf(f, from)
+	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
+		facts.Whole = l.noStream(i, in)
+	}
+	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
 	if from != nil {
 		e.Artifact = from.ID.String()
 		e.From = from.Node + "." + from.Name
@@ -248,6 +257,8 @@ func (e Edge) Text(size func(int64) string) string {
 func (a *Arrival) text(reason string, size func(int64) string) []string {
 	var parts []string
 	switch {
+	case a.Channel == channel.Streaming && a.Moved == 0:
+		parts = append(parts, "through a pipe")
 	case a.Moved > 0 && a.Compression != channel.None:
 		parts = append(parts, fmt.Sprintf("%s through the network as %s", size(a.Moved), a.Compression))
 	case a.Moved > 0:

@@ -57,6 +57,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if e.Outcome == lost && l.progress.State(i) == dag.Queued && e.StartedAt == nil {
 		e.Outcome = interrupted // it never began, so no retry is spent
 	}
+	l.endsStream(i, &e)
 	var values map[string]any
 	if e.Outcome == succeeded {
 		values = l.takeOutputs(ctx, i, &e)
@@ -84,6 +85,8 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	case n.verdict != nil:
 		l.batch.obeyed = append(l.batch.obeyed, n.verdict.Seq)
 		l.verdict(i, *n.verdict)
+	case n.recalled != nil && n.cancelled == nil:
+		l.recalled(i, l.endTime(e), n.recalled)
 	case room:
 		l.giveWay(i, e)
 	case n.stopSent, l.progress.Halted(i) && e.Outcome.outside():
@@ -93,7 +96,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 		n.failure = failure
 		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
-		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: "The attempt was interrupted and runs again."})
+		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: interruption(e)})
 	case again:
 		l.touch(i)
 		n.retries++

@@ -84,7 +84,7 @@ const flushTimeout = 30 * time.Second
 // refers to its rows.
 func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	for _, step := range []func(context.Context, *db.Queries) error{
-		l.publishArtifacts, l.deleteReports, l.writeLetters, l.writeUses,
+		l.publishArtifacts, l.deleteReports, l.forgetStreams, l.writeLetters, l.writeUses,
 		l.writeTransition,
 		l.writeOrigins, l.writeHours, l.writeOrders, l.writeCommands, l.writeYielding, l.writeExpiry, l.writeBegun,
 	} {

@@ -194,6 +194,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	}
 	in := &attemptInputs{values: map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 	var made []*flowforgev1.InputFile
+	upstream = l.whole(i, upstream)
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
 		l.addUpstream(in, d)
@@ -203,7 +204,13 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		if err != nil {
 			return nil, err
 		}
+	var streams []*flowforgev1.InputFile
 		if file, ok := madeFile(value, input); ok && op.Tags != nil {
+		if d, ok := l.writerOf(i, input); ok {
+			streams = append(streams, l.streamOf(input, d))
+			in.values[input.Name] = nil // the runner sets its path
+			continue
+		}
 			made = append(made, file)
 			value = nil // the runner sets its path
 		}
@@ -229,6 +236,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 
 // kindOfInput is the kind of a typed input, for references to the catalogue.
 func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
+	in.files = append(in.files, streams...)
 	for _, input := range op.Inputs {
 		if input.Name != name {
 			continue

@@ -70,6 +70,7 @@ type attempt struct {
 	links     []string                       // at absolute paths, made for the attempt
 	leave     func()                         // gives its absolute paths back; nil: it holds none
 	placed    []*flowforgev1.PlacedInput     // how its inputs came
+	streams   streams                        // those that are read while they are written
 	lent      []lent                         // what of them others share
 	held      []func()                       // give back what it has in memory
 	memory    []*flowforgev1.SpooledBlob     // files of its outputs that go through memory
@@ -181,8 +182,11 @@ func stopped(cause error, code int) ending {
 	e := ending{outcome: flowforgev1.Outcome_OUTCOME_CANCELLED, message: cause.Error(), code: code}
 	_, timeout := errors.AsType[timeoutError](cause)
 	_, memory := errors.AsType[memoryError](cause)
+	stream, streamed := errors.AsType[streamError](cause)
 	broken, gang := errors.AsType[*gangError](cause)
 	switch {
+	case streamed:
+		e.outcome, e.class, e.message = flowforgev1.Outcome_OUTCOME_INTERRUPTED, classStream, string(stream)
 	case gang:
 		e.outcome, e.class, e.code = broken.outcome, broken.class, broken.code
 	case timeout:

@@ -17,6 +17,7 @@ const (
 	classStart   = "start_failed"
 	classToken   = "token_expired"
 	classGang    = "gang"
+	classStream  = "stream" // of what an attempt read while it was written
 )
 
 // cgroup is the control group of this process: in a pod its container's, on a

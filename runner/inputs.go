@@ -76,6 +76,9 @@ func sameFile(file *flowforgev1.InputFile) string {
 // placeInput makes one file, or folder, of the inputs stand in a new folder or at the
 // path that it asks for, and returns where it is.
 func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error) {
+	if file.Stream != nil {
+		return a.placeStream(file, i)
+	}
 	folder, err := a.filesFolder(i)
 	if err != nil {
 		return "", err

@@ -18,6 +18,7 @@ import (
 // runProcess prepares the files and the environment of a process and runs it.
 func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 	defer a.dropSecrets()
+	defer a.endStreams()
 	env, c, err := a.prepare(work)
 	if cause := context.Cause(a.ctx); cause != nil {
 		return stopped(cause, -1)
@@ -112,6 +113,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.child = child
 	a.mu.Unlock()
 	a.begun(child.pid)
+	a.streams.begin(a.ctx)
 	if a.saver != nil {
 		a.saver.begin()
 	}
@@ -135,6 +137,9 @@ func (a *attempt) execute(c command, env environ) ending {
 	status, err := child.wait(func() { a.s.sweepAfter(a.spec.TaskId) })
 	stdout.close()
 	stderr.close()
+	if err == nil && status.code == 0 {
+		a.streams.settle()
+	}
 	if err != nil {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The end of the command was missed: " + err.Error() + ".", code: -1}
 	}

@@ -140,6 +140,20 @@ func (t *Type) Name() string {
 	return string(t.Kind)
 }
 
+// Streamable reports whether a value of t, or of what t makes optional, is a file whose
+// beginning means something without its end.
+func (t *Type) Streamable() bool {
+	switch t.Kind {
+	case KindFile, KindDataset, KindFeatureSet, KindTable:
+		return true
+	case KindOptional:
+		return t.Elem.Streamable()
+	case KindString, KindInteger, KindFloat, KindBoolean, KindEnum, KindDate, KindDateTime, KindDuration, KindDateRange, KindJSON, KindList, KindMap,
+		KindUnion, KindStruct, KindModel, KindHyperparam, KindMetrics, KindDirectory, KindImage, KindText, KindReport, KindSecret:
+	}
+	return false
+}
+
 // IsBlob reports whether values are references to bytes kept elsewhere
 // (an artifact, a catalogue entry or an uploaded file).
 func (t *Type) IsBlob() bool { return t.impl.blob() }

@@ -71,8 +71,9 @@ func (g *Graph) operatorPath(i int) string {
 // compile builds the plan of g; node i is operator i.
 func (g *Graph) compile() (*dag.Plan, []apperr.Field) {
 	specs := make([]dag.Spec, len(g.Operators))
+	all := g.writers()
 	for i := range g.Operators {
-		specs[i] = g.Operators[i].spec(g.operatorPath(i))
+		specs[i] = g.Operators[i].spec(all, g.operatorPath(i))
 	}
 	return dag.Compile(specs)
 }

@@ -237,9 +237,10 @@ func readsItem(e *expression.Expression) bool {
 	})
 }
 
-// spec is the operator as dag.Compile takes it: values that it takes from others
+// spec is the operator as dag.Compile takes it, all being those that can be read while
+// they write: values that it takes from others
 // make it wait for them, as do depends_on, depends and what its expressions read.
-func (o *Operator) spec(path string) dag.Spec {
+func (o *Operator) spec(all writers, path string) dag.Spec {
 	s := dag.Spec{Name: o.Name, Path: path, Traits: o.traits(false)}
 	if o.Final {
 		return s // all others have ended when it begins
@@ -247,6 +248,9 @@ func (o *Operator) spec(path string) dag.Spec {
 	waits := waits{spec: &s}
 	for j, in := range o.Inputs {
 		waits.source(in.Source, path+".inputs["+itoa(j)+"].from")
+		if asked, why := all.read(o, in); asked && why == "" {
+			s.Dependencies[len(s.Dependencies)-1].Streams = true
+		}
 	}
 	if o.Foreach != nil {
 		waits.source(o.Foreach.Items, path+".foreach")

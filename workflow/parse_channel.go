@@ -1,9 +1,14 @@
 package workflow
 
-import "strings"
+import (
+	"strings"
 
-// storage reads where an output is best kept: a hint for the choice of its channel.
-func (p *parser) storage(o *object) Storage {
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// storage reads where an output of type t, nil when that is wrong, is best kept: a hint
+// for the choice of its channel.
+func (p *parser) storage(o *object, t *typeregistry.Type) Storage {
 	v, path, _ := o.get("storage", "storage_hint")
 	if v == nil {
 		return StorageDisk
@@ -11,16 +16,15 @@ func (p *parser) storage(o *object) Storage {
 	s := Storage(strings.ToLower(p.textValue(v, path, 60)))
 	switch s {
 	case StorageMemory, StorageDisk, StorageDistributed:
-	case "streaming":
-		p.add(path, noStreaming)
+	case StorageStreaming:
+		if t != nil && !t.Streamable() {
+			p.add(path, "Values of type %s cannot be read while they are written: File, Dataset, FeatureSet and Table can.", shorten(t.String(), 60))
+		}
 	default:
-		p.add(path, "This has to be memory, disk or distributed.")
+		p.add(path, "This has to be memory, disk, distributed or streaming.")
 	}
 	return s
 }
-
-const noStreaming = "An operator begins when those that it depends on have ended: streaming, in which it reads what another still writes, is not offered. " +
-	"Write memory, disk or distributed."
 
 // noChannel refuses a channel that somebody asks for: it is chosen by what is known when
 // an attempt starts, and the storage of an output is the wish about it.
@@ -29,9 +33,5 @@ func (p *parser) noChannel(o *object) {
 	if v == nil {
 		return
 	}
-	if strings.EqualFold(p.textValue(v, path, 60), "streaming") {
-		p.add(path, noStreaming)
-		return
-	}
-	p.add(path, "The channel is chosen when an attempt starts. Say with storage: memory, disk or distributed where an output is best kept.")
+	p.add(path, "The channel is chosen when an attempt starts. Say at the output with storage: memory, disk, distributed or streaming where it is best kept.")
 }

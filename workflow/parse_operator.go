@@ -176,7 +176,7 @@ func (p *parser) operatorOutputs(o *object) []OperatorOutput {
 				p.add(path, "Say which type the output has.")
 			}
 		}
-		out.Storage = p.storage(i)
+		out.Storage = p.storage(i, out.Type)
 		p.noChannel(i)
 		return out
 	}, func(out OperatorOutput) string { return out.Name }, "outputs")

@@ -555,9 +555,12 @@ type AttemptSpec struct {
 	// Marks {"$secret": …} in inputs_json whose values the runner fetches: a spec never holds one.
 	Secrets []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// Folder of the artifact store, when the runner's machine has it; empty: files come through the server.
-	StoreDir      string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	StoreDir string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
+	// Names of folders that the node of earlier executions left, which this one goes on from; the
+	// nearest first. One is copied when there is none under checkpoint_key.
+	CheckpointFrom []string `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
@@ -823,6 +826,13 @@ func (x *AttemptSpec) GetStoreDir() string {
 		return x.StoreDir
 	}
 	return ""
+}
+
+func (x *AttemptSpec) GetCheckpointFrom() []string {
+	if x != nil {
+		return x.CheckpointFrom
+	}
+	return nil
 }
 
 type isAttemptSpec_Work interface {
@@ -1125,13 +1135,14 @@ type InputFile struct {
 	Filename  string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
 	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
 	// In place of sha256, when the file is none of the store's:
-	Text          string     `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                // its content
-	Url           string     `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                  // where it is fetched
-	Git           *GitSource `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                  // a repository that is cloned
-	Path          string     `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`               // absolute path where it has to stand; empty: where the runner likes
-	Mode          uint32     `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`              // permission bits; 0: as it was
-	Channel       string     `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`         // how it should come: MEMORY, LOCAL_DISK or DISTRIBUTED; empty: DISTRIBUTED
-	Compression   string     `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"` // of what travels: lz4, zstd; empty: none
+	Text          string        `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                // its content
+	Url           string        `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                  // where it is fetched
+	Git           *GitSource    `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                  // a repository that is cloned
+	Path          string        `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`               // absolute path where it has to stand; empty: where the runner likes
+	Mode          uint32        `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`              // permission bits; 0: as it was
+	Channel       string        `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`         // how it should come: MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED; empty: DISTRIBUTED
+	Compression   string        `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"` // of what travels: lz4, zstd; empty: none
+	Stream        *StreamSource `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`           // in place of sha256: it is read while another attempt writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1257,6 +1268,66 @@ func (x *InputFile) GetCompression() string {
 	return ""
 }
 
+func (x *InputFile) GetStream() *StreamSource {
+	if x != nil {
+		return x.Stream
+	}
+	return nil
+}
+
+// StreamSource is an output that an attempt writes.
+type StreamSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Output        string                 `protobuf:"bytes,2,opt,name=output,proto3" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSource) Reset() {
+	*x = StreamSource{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSource) ProtoMessage() {}
+
+func (x *StreamSource) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
+func (*StreamSource) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StreamSource) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *StreamSource) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
 // GitSource is a repository whose working tree becomes a folder.
 type GitSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1269,7 +1340,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1352,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1365,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -1326,14 +1397,14 @@ type OutputSpec struct {
 	Required      bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
 	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`       // absolute path of its file; empty: by its name in the outputs folder
 	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // it is what the command writes to its standard output
-	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk
+	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk; streaming: others read it while it is written
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1416,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1429,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1422,7 +1493,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1505,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1518,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1475,7 +1546,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1558,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1571,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1538,7 +1609,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1621,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1634,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1621,7 +1692,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xb1\t\n" +
+	"\x10ShutdownResponse\"\xda\t\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1659,7 +1730,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x11checkpoint_sha256\x18\x1d \x01(\tR\x10checkpointSha256\x12 \n" +
 	"\vtraceparent\x18\x1f \x01(\tR\vtraceparent\x123\n" +
 	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x12\x1b\n" +
-	"\tstore_dir\x18  \x01(\tR\bstoreDir\x1a6\n" +
+	"\tstore_dir\x18  \x01(\tR\bstoreDir\x12'\n" +
+	"\x0fcheckpoint_from\x18! \x03(\tR\x0echeckpointFrom\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -1689,7 +1761,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd7\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8b\x03\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -1705,7 +1777,11 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	" \x01(\tR\x04path\x12\x12\n" +
 	"\x04mode\x18\v \x01(\rR\x04mode\x12\x18\n" +
 	"\achannel\x18\f \x01(\tR\achannel\x12 \n" +
-	"\vcompression\x18\r \x01(\tR\vcompression\"]\n" +
+	"\vcompression\x18\r \x01(\tR\vcompression\x122\n" +
+	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\"?\n" +
+	"\fStreamSource\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
+	"\x06output\x18\x02 \x01(\tR\x06output\"]\n" +
 	"\tGitSource\x12\x1e\n" +
 	"\n" +
 	"repository\x18\x01 \x01(\tR\n" +
@@ -1753,7 +1829,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1772,48 +1848,50 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*Process)(nil),          // 14: flowforge.v1.Process
 	(*Http)(nil),             // 15: flowforge.v1.Http
 	(*InputFile)(nil),        // 16: flowforge.v1.InputFile
-	(*GitSource)(nil),        // 17: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 18: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 19: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 20: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 21: flowforge.v1.SpooledLog
-	nil,                      // 22: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 23: flowforge.v1.Http.HeadersEntry
-	(*SecretGrant)(nil),      // 24: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 25: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 26: flowforge.v1.LogEntry
+	(*StreamSource)(nil),     // 17: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 18: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 19: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 20: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 21: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 22: flowforge.v1.SpooledLog
+	nil,                      // 23: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 24: flowforge.v1.Http.HeadersEntry
+	(*SecretGrant)(nil),      // 25: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 26: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 27: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
 	14, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
 	15, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	22, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	23, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
 	16, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	18, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	19, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
 	13, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
 	12, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	24, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	23, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	17, // 11: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	25, // 12: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	20, // 13: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	26, // 14: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 15: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 16: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 17: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 18: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 19: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 20: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 21: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 22: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 23: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 24: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	20, // [20:25] is the sub-list for method output_type
-	15, // [15:20] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	25, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	24, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	18, // 11: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	17, // 12: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	26, // 13: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	21, // 14: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	27, // 15: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 16: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 17: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 18: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 19: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 20: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 21: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 22: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 23: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 24: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 25: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	21, // [21:26] is the sub-list for method output_type
+	16, // [16:21] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1832,7 +1910,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

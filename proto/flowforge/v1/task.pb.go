@@ -142,6 +142,58 @@ func (MemberState) EnumDescriptor() ([]byte, []int) {
 	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{1}
 }
 
+type StreamState int32
+
+const (
+	StreamState_STREAM_STATE_UNSPECIFIED StreamState = 0
+	StreamState_STREAM_STATE_WRITING     StreamState = 1
+	StreamState_STREAM_STATE_ENDED       StreamState = 2 // its writer has succeeded
+	StreamState_STREAM_STATE_GONE        StreamState = 3 // its writer is not at that attempt any more, or did not succeed
+)
+
+// Enum value maps for StreamState.
+var (
+	StreamState_name = map[int32]string{
+		0: "STREAM_STATE_UNSPECIFIED",
+		1: "STREAM_STATE_WRITING",
+		2: "STREAM_STATE_ENDED",
+		3: "STREAM_STATE_GONE",
+	}
+	StreamState_value = map[string]int32{
+		"STREAM_STATE_UNSPECIFIED": 0,
+		"STREAM_STATE_WRITING":     1,
+		"STREAM_STATE_ENDED":       2,
+		"STREAM_STATE_GONE":        3,
+	}
+)
+
+func (x StreamState) Enum() *StreamState {
+	p := new(StreamState)
+	*p = x
+	return p
+}
+
+func (x StreamState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StreamState) Descriptor() protoreflect.EnumDescriptor {
+	return file_flowforge_v1_task_proto_enumTypes[2].Descriptor()
+}
+
+func (StreamState) Type() protoreflect.EnumType {
+	return &file_flowforge_v1_task_proto_enumTypes[2]
+}
+
+func (x StreamState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StreamState.Descriptor instead.
+func (StreamState) EnumDescriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{2}
+}
+
 type UpdateStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -1496,7 +1548,7 @@ type PlacedInput struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`         // JSON pointer into the inputs
-	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`         // MEMORY, LOCAL_DISK or DISTRIBUTED
+	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`         // MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED
 	Compression   string                 `protobuf:"bytes,4,opt,name=compression,proto3" json:"compression,omitempty"` // of the bytes that travelled: lz4, zstd, or empty
 	Size          int64                  `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`              // bytes of the file, or of all files of a folder
 	Moved         int64                  `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`            // bytes that travelled through a connection
@@ -2337,6 +2389,262 @@ func (x *Member) GetClass() string {
 	return ""
 }
 
+type AppendStreamRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
+	Output        string                 `protobuf:"bytes,2,opt,name=output,proto3" json:"output,omitempty"`
+	Index         int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"` // counts up from 0
+	Sha256        string                 `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Size          int64                  `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"` // bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendStreamRequest) Reset() {
+	*x = AppendStreamRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendStreamRequest) ProtoMessage() {}
+
+func (x *AppendStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendStreamRequest.ProtoReflect.Descriptor instead.
+func (*AppendStreamRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *AppendStreamRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *AppendStreamRequest) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *AppendStreamRequest) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *AppendStreamRequest) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *AppendStreamRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+type AppendStreamResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendStreamResponse) Reset() {
+	*x = AppendStreamResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendStreamResponse) ProtoMessage() {}
+
+func (x *AppendStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendStreamResponse.ProtoReflect.Descriptor instead.
+func (*AppendStreamResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{33}
+}
+
+type FollowStreamRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"` // of the reader
+	Writer        string                 `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`               // task id
+	Output        string                 `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	Pieces        int32                  `protobuf:"varint,4,opt,name=pieces,proto3" json:"pieces,omitempty"` // that the reader has heard of
+	WaitMs        int64                  `protobuf:"varint,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowStreamRequest) Reset() {
+	*x = FollowStreamRequest{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowStreamRequest) ProtoMessage() {}
+
+func (x *FollowStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowStreamRequest.ProtoReflect.Descriptor instead.
+func (*FollowStreamRequest) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *FollowStreamRequest) GetTaskId() string {
+	if x != nil {
+		return x.TaskId
+	}
+	return ""
+}
+
+func (x *FollowStreamRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *FollowStreamRequest) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *FollowStreamRequest) GetPieces() int32 {
+	if x != nil {
+		return x.Pieces
+	}
+	return 0
+}
+
+func (x *FollowStreamRequest) GetWaitMs() int64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+type FollowStreamResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         StreamState            `protobuf:"varint,1,opt,name=state,proto3,enum=flowforge.v1.StreamState" json:"state,omitempty"`
+	Pieces        []*Blob                `protobuf:"bytes,2,rep,name=pieces,proto3" json:"pieces,omitempty"`   // those that follow
+	Whole         *Blob                  `protobuf:"bytes,3,opt,name=whole,proto3" json:"whole,omitempty"`     // once it has ended
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"` // why it is gone, a sentence
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowStreamResponse) Reset() {
+	*x = FollowStreamResponse{}
+	mi := &file_flowforge_v1_task_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowStreamResponse) ProtoMessage() {}
+
+func (x *FollowStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_task_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowStreamResponse.ProtoReflect.Descriptor instead.
+func (*FollowStreamResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *FollowStreamResponse) GetState() StreamState {
+	if x != nil {
+		return x.State
+	}
+	return StreamState_STREAM_STATE_UNSPECIFIED
+}
+
+func (x *FollowStreamResponse) GetPieces() []*Blob {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *FollowStreamResponse) GetWhole() *Blob {
+	if x != nil {
+		return x.Whole
+	}
+	return nil
+}
+
+func (x *FollowStreamResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type TakeWorkRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`                // names the pod
@@ -2348,7 +2656,7 @@ type TakeWorkRequest struct {
 
 func (x *TakeWorkRequest) Reset() {
 	*x = TakeWorkRequest{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2360,7 +2668,7 @@ func (x *TakeWorkRequest) String() string {
 func (*TakeWorkRequest) ProtoMessage() {}
 
 func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[32]
+	mi := &file_flowforge_v1_task_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2373,7 +2681,7 @@ func (x *TakeWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkRequest.ProtoReflect.Descriptor instead.
 func (*TakeWorkRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{32}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TakeWorkRequest) GetWorker() string {
@@ -2408,7 +2716,7 @@ type TakeWorkResponse struct {
 
 func (x *TakeWorkResponse) Reset() {
 	*x = TakeWorkResponse{}
-	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	mi := &file_flowforge_v1_task_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2420,7 +2728,7 @@ func (x *TakeWorkResponse) String() string {
 func (*TakeWorkResponse) ProtoMessage() {}
 
 func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_task_proto_msgTypes[33]
+	mi := &file_flowforge_v1_task_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2433,7 +2741,7 @@ func (x *TakeWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeWorkResponse.ProtoReflect.Descriptor instead.
 func (*TakeWorkResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{33}
+	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TakeWorkResponse) GetSpec() []byte {
@@ -2632,7 +2940,25 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x05state\x18\x03 \x01(\x0e2\x19.flowforge.v1.MemberStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1b\n" +
 	"\texit_code\x18\x05 \x01(\x05R\bexitCode\x12\x14\n" +
-	"\x05class\x18\x06 \x01(\tR\x05class\"^\n" +
+	"\x05class\x18\x06 \x01(\tR\x05class\"\x88\x01\n" +
+	"\x13AppendStreamRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
+	"\x06output\x18\x02 \x01(\tR\x06output\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x16\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\"\x16\n" +
+	"\x14AppendStreamResponse\"\x8f\x01\n" +
+	"\x13FollowStreamRequest\x12\x17\n" +
+	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x16\n" +
+	"\x06output\x18\x03 \x01(\tR\x06output\x12\x16\n" +
+	"\x06pieces\x18\x04 \x01(\x05R\x06pieces\x12\x17\n" +
+	"\await_ms\x18\x05 \x01(\x03R\x06waitMs\"\xb7\x01\n" +
+	"\x14FollowStreamResponse\x12/\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x19.flowforge.v1.StreamStateR\x05state\x12*\n" +
+	"\x06pieces\x18\x02 \x03(\v2\x12.flowforge.v1.BlobR\x06pieces\x12(\n" +
+	"\x05whole\x18\x03 \x01(\v2\x12.flowforge.v1.BlobR\x05whole\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"^\n" +
 	"\x0fTakeWorkRequest\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1a\n" +
 	"\bfinished\x18\x02 \x01(\tR\bfinished\x12\x17\n" +
@@ -2655,7 +2981,12 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x18MEMBER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12MEMBER_STATE_READY\x10\x01\x12\x1a\n" +
 	"\x16MEMBER_STATE_SUCCEEDED\x10\x02\x12\x17\n" +
-	"\x13MEMBER_STATE_FAILED\x10\x032\xe6\x06\n" +
+	"\x13MEMBER_STATE_FAILED\x10\x03*t\n" +
+	"\vStreamState\x12\x1c\n" +
+	"\x18STREAM_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14STREAM_STATE_WRITING\x10\x01\x12\x16\n" +
+	"\x12STREAM_STATE_ENDED\x10\x02\x12\x15\n" +
+	"\x11STREAM_STATE_GONE\x10\x032\x94\b\n" +
 	"\vTaskService\x12U\n" +
 	"\fUpdateStatus\x12!.flowforge.v1.UpdateStatusRequest\x1a\".flowforge.v1.UpdateStatusResponse\x12L\n" +
 	"\tSetOutput\x12\x1e.flowforge.v1.SetOutputRequest\x1a\x1f.flowforge.v1.SetOutputResponse\x12[\n" +
@@ -2669,7 +3000,9 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\aDeliver\x12\x1c.flowforge.v1.DeliverRequest\x1a\x1d.flowforge.v1.DeliverResponse\x12O\n" +
 	"\n" +
 	"SaveFolder\x12\x1f.flowforge.v1.SaveFolderRequest\x1a .flowforge.v1.SaveFolderResponse\x12=\n" +
-	"\x04Meet\x12\x19.flowforge.v1.MeetRequest\x1a\x1a.flowforge.v1.MeetResponse\x12I\n" +
+	"\x04Meet\x12\x19.flowforge.v1.MeetRequest\x1a\x1a.flowforge.v1.MeetResponse\x12U\n" +
+	"\fAppendStream\x12!.flowforge.v1.AppendStreamRequest\x1a\".flowforge.v1.AppendStreamResponse\x12U\n" +
+	"\fFollowStream\x12!.flowforge.v1.FollowStreamRequest\x1a\".flowforge.v1.FollowStreamResponse\x12I\n" +
 	"\bTakeWork\x12\x1d.flowforge.v1.TakeWorkRequest\x1a\x1e.flowforge.v1.TakeWorkResponseB?Z=github.com/flowforge/flowforge/proto/flowforge/v1;flowforgev1b\x06proto3"
 
 var (
@@ -2684,95 +3017,107 @@ func file_flowforge_v1_task_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_task_proto_rawDescData
 }
 
-var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_flowforge_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_flowforge_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_flowforge_v1_task_proto_goTypes = []any{
 	(Outcome)(0),                   // 0: flowforge.v1.Outcome
 	(MemberState)(0),               // 1: flowforge.v1.MemberState
-	(*UpdateStatusRequest)(nil),    // 2: flowforge.v1.UpdateStatusRequest
-	(*UpdateStatusResponse)(nil),   // 3: flowforge.v1.UpdateStatusResponse
-	(*SetOutputRequest)(nil),       // 4: flowforge.v1.SetOutputRequest
-	(*SetOutputResponse)(nil),      // 5: flowforge.v1.SetOutputResponse
-	(*SaveCheckpointRequest)(nil),  // 6: flowforge.v1.SaveCheckpointRequest
-	(*SaveCheckpointResponse)(nil), // 7: flowforge.v1.SaveCheckpointResponse
-	(*GetCheckpointRequest)(nil),   // 8: flowforge.v1.GetCheckpointRequest
-	(*GetCheckpointResponse)(nil),  // 9: flowforge.v1.GetCheckpointResponse
-	(*SecretGrant)(nil),            // 10: flowforge.v1.SecretGrant
-	(*GetSecretsRequest)(nil),      // 11: flowforge.v1.GetSecretsRequest
-	(*GetSecretsResponse)(nil),     // 12: flowforge.v1.GetSecretsResponse
-	(*LogEntry)(nil),               // 13: flowforge.v1.LogEntry
-	(*StreamLogsResponse)(nil),     // 14: flowforge.v1.StreamLogsResponse
-	(*MetricPoint)(nil),            // 15: flowforge.v1.MetricPoint
-	(*SendRequest)(nil),            // 16: flowforge.v1.SendRequest
-	(*SendResponse)(nil),           // 17: flowforge.v1.SendResponse
-	(*DeliverRequest)(nil),         // 18: flowforge.v1.DeliverRequest
-	(*DeliverResponse)(nil),        // 19: flowforge.v1.DeliverResponse
-	(*ReportResult)(nil),           // 20: flowforge.v1.ReportResult
-	(*AttemptReport)(nil),          // 21: flowforge.v1.AttemptReport
-	(*Started)(nil),                // 22: flowforge.v1.Started
-	(*PlacedInput)(nil),            // 23: flowforge.v1.PlacedInput
-	(*Heartbeat)(nil),              // 24: flowforge.v1.Heartbeat
-	(*Telemetry)(nil),              // 25: flowforge.v1.Telemetry
-	(*Finished)(nil),               // 26: flowforge.v1.Finished
-	(*Output)(nil),                 // 27: flowforge.v1.Output
-	(*Blob)(nil),                   // 28: flowforge.v1.Blob
-	(*SaveFolderRequest)(nil),      // 29: flowforge.v1.SaveFolderRequest
-	(*SaveFolderResponse)(nil),     // 30: flowforge.v1.SaveFolderResponse
-	(*MeetRequest)(nil),            // 31: flowforge.v1.MeetRequest
-	(*MeetResponse)(nil),           // 32: flowforge.v1.MeetResponse
-	(*Member)(nil),                 // 33: flowforge.v1.Member
-	(*TakeWorkRequest)(nil),        // 34: flowforge.v1.TakeWorkRequest
-	(*TakeWorkResponse)(nil),       // 35: flowforge.v1.TakeWorkResponse
-	nil,                            // 36: flowforge.v1.MetricPoint.TagsEntry
+	(StreamState)(0),               // 2: flowforge.v1.StreamState
+	(*UpdateStatusRequest)(nil),    // 3: flowforge.v1.UpdateStatusRequest
+	(*UpdateStatusResponse)(nil),   // 4: flowforge.v1.UpdateStatusResponse
+	(*SetOutputRequest)(nil),       // 5: flowforge.v1.SetOutputRequest
+	(*SetOutputResponse)(nil),      // 6: flowforge.v1.SetOutputResponse
+	(*SaveCheckpointRequest)(nil),  // 7: flowforge.v1.SaveCheckpointRequest
+	(*SaveCheckpointResponse)(nil), // 8: flowforge.v1.SaveCheckpointResponse
+	(*GetCheckpointRequest)(nil),   // 9: flowforge.v1.GetCheckpointRequest
+	(*GetCheckpointResponse)(nil),  // 10: flowforge.v1.GetCheckpointResponse
+	(*SecretGrant)(nil),            // 11: flowforge.v1.SecretGrant
+	(*GetSecretsRequest)(nil),      // 12: flowforge.v1.GetSecretsRequest
+	(*GetSecretsResponse)(nil),     // 13: flowforge.v1.GetSecretsResponse
+	(*LogEntry)(nil),               // 14: flowforge.v1.LogEntry
+	(*StreamLogsResponse)(nil),     // 15: flowforge.v1.StreamLogsResponse
+	(*MetricPoint)(nil),            // 16: flowforge.v1.MetricPoint
+	(*SendRequest)(nil),            // 17: flowforge.v1.SendRequest
+	(*SendResponse)(nil),           // 18: flowforge.v1.SendResponse
+	(*DeliverRequest)(nil),         // 19: flowforge.v1.DeliverRequest
+	(*DeliverResponse)(nil),        // 20: flowforge.v1.DeliverResponse
+	(*ReportResult)(nil),           // 21: flowforge.v1.ReportResult
+	(*AttemptReport)(nil),          // 22: flowforge.v1.AttemptReport
+	(*Started)(nil),                // 23: flowforge.v1.Started
+	(*PlacedInput)(nil),            // 24: flowforge.v1.PlacedInput
+	(*Heartbeat)(nil),              // 25: flowforge.v1.Heartbeat
+	(*Telemetry)(nil),              // 26: flowforge.v1.Telemetry
+	(*Finished)(nil),               // 27: flowforge.v1.Finished
+	(*Output)(nil),                 // 28: flowforge.v1.Output
+	(*Blob)(nil),                   // 29: flowforge.v1.Blob
+	(*SaveFolderRequest)(nil),      // 30: flowforge.v1.SaveFolderRequest
+	(*SaveFolderResponse)(nil),     // 31: flowforge.v1.SaveFolderResponse
+	(*MeetRequest)(nil),            // 32: flowforge.v1.MeetRequest
+	(*MeetResponse)(nil),           // 33: flowforge.v1.MeetResponse
+	(*Member)(nil),                 // 34: flowforge.v1.Member
+	(*AppendStreamRequest)(nil),    // 35: flowforge.v1.AppendStreamRequest
+	(*AppendStreamResponse)(nil),   // 36: flowforge.v1.AppendStreamResponse
+	(*FollowStreamRequest)(nil),    // 37: flowforge.v1.FollowStreamRequest
+	(*FollowStreamResponse)(nil),   // 38: flowforge.v1.FollowStreamResponse
+	(*TakeWorkRequest)(nil),        // 39: flowforge.v1.TakeWorkRequest
+	(*TakeWorkResponse)(nil),       // 40: flowforge.v1.TakeWorkResponse
+	nil,                            // 41: flowforge.v1.MetricPoint.TagsEntry
 }
 var file_flowforge_v1_task_proto_depIdxs = []int32{
-	10, // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
-	36, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
-	13, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
-	15, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
-	21, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
-	20, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
-	22, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
-	24, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
-	26, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
-	25, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
-	23, // 10: flowforge.v1.Started.inputs:type_name -> flowforge.v1.PlacedInput
-	13, // 11: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
-	15, // 12: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
+	11, // 0: flowforge.v1.GetSecretsRequest.grants:type_name -> flowforge.v1.SecretGrant
+	41, // 1: flowforge.v1.MetricPoint.tags:type_name -> flowforge.v1.MetricPoint.TagsEntry
+	14, // 2: flowforge.v1.SendRequest.logs:type_name -> flowforge.v1.LogEntry
+	16, // 3: flowforge.v1.SendRequest.metrics:type_name -> flowforge.v1.MetricPoint
+	22, // 4: flowforge.v1.DeliverRequest.reports:type_name -> flowforge.v1.AttemptReport
+	21, // 5: flowforge.v1.DeliverResponse.results:type_name -> flowforge.v1.ReportResult
+	23, // 6: flowforge.v1.AttemptReport.started:type_name -> flowforge.v1.Started
+	25, // 7: flowforge.v1.AttemptReport.heartbeat:type_name -> flowforge.v1.Heartbeat
+	27, // 8: flowforge.v1.AttemptReport.finished:type_name -> flowforge.v1.Finished
+	26, // 9: flowforge.v1.AttemptReport.telemetry:type_name -> flowforge.v1.Telemetry
+	24, // 10: flowforge.v1.Started.inputs:type_name -> flowforge.v1.PlacedInput
+	14, // 11: flowforge.v1.Telemetry.logs:type_name -> flowforge.v1.LogEntry
+	16, // 12: flowforge.v1.Telemetry.metrics:type_name -> flowforge.v1.MetricPoint
 	0,  // 13: flowforge.v1.Finished.outcome:type_name -> flowforge.v1.Outcome
-	27, // 14: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
-	23, // 15: flowforge.v1.Finished.inputs:type_name -> flowforge.v1.PlacedInput
-	28, // 16: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
+	28, // 14: flowforge.v1.Finished.outputs:type_name -> flowforge.v1.Output
+	24, // 15: flowforge.v1.Finished.inputs:type_name -> flowforge.v1.PlacedInput
+	29, // 16: flowforge.v1.Output.blob:type_name -> flowforge.v1.Blob
 	1,  // 17: flowforge.v1.MeetRequest.state:type_name -> flowforge.v1.MemberState
-	33, // 18: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
+	34, // 18: flowforge.v1.MeetResponse.members:type_name -> flowforge.v1.Member
 	1,  // 19: flowforge.v1.Member.state:type_name -> flowforge.v1.MemberState
-	2,  // 20: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
-	4,  // 21: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
-	6,  // 22: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
-	8,  // 23: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
-	11, // 24: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
-	13, // 25: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
-	16, // 26: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
-	18, // 27: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
-	29, // 28: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
-	31, // 29: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
-	34, // 30: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
-	3,  // 31: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
-	5,  // 32: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
-	7,  // 33: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
-	9,  // 34: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
-	12, // 35: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
-	14, // 36: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
-	17, // 37: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
-	19, // 38: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
-	30, // 39: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
-	32, // 40: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
-	35, // 41: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
-	31, // [31:42] is the sub-list for method output_type
-	20, // [20:31] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	2,  // 20: flowforge.v1.FollowStreamResponse.state:type_name -> flowforge.v1.StreamState
+	29, // 21: flowforge.v1.FollowStreamResponse.pieces:type_name -> flowforge.v1.Blob
+	29, // 22: flowforge.v1.FollowStreamResponse.whole:type_name -> flowforge.v1.Blob
+	3,  // 23: flowforge.v1.TaskService.UpdateStatus:input_type -> flowforge.v1.UpdateStatusRequest
+	5,  // 24: flowforge.v1.TaskService.SetOutput:input_type -> flowforge.v1.SetOutputRequest
+	7,  // 25: flowforge.v1.TaskService.SaveCheckpoint:input_type -> flowforge.v1.SaveCheckpointRequest
+	9,  // 26: flowforge.v1.TaskService.GetCheckpoint:input_type -> flowforge.v1.GetCheckpointRequest
+	12, // 27: flowforge.v1.TaskService.GetSecrets:input_type -> flowforge.v1.GetSecretsRequest
+	14, // 28: flowforge.v1.TaskService.StreamLogs:input_type -> flowforge.v1.LogEntry
+	17, // 29: flowforge.v1.TaskService.Send:input_type -> flowforge.v1.SendRequest
+	19, // 30: flowforge.v1.TaskService.Deliver:input_type -> flowforge.v1.DeliverRequest
+	30, // 31: flowforge.v1.TaskService.SaveFolder:input_type -> flowforge.v1.SaveFolderRequest
+	32, // 32: flowforge.v1.TaskService.Meet:input_type -> flowforge.v1.MeetRequest
+	35, // 33: flowforge.v1.TaskService.AppendStream:input_type -> flowforge.v1.AppendStreamRequest
+	37, // 34: flowforge.v1.TaskService.FollowStream:input_type -> flowforge.v1.FollowStreamRequest
+	39, // 35: flowforge.v1.TaskService.TakeWork:input_type -> flowforge.v1.TakeWorkRequest
+	4,  // 36: flowforge.v1.TaskService.UpdateStatus:output_type -> flowforge.v1.UpdateStatusResponse
+	6,  // 37: flowforge.v1.TaskService.SetOutput:output_type -> flowforge.v1.SetOutputResponse
+	8,  // 38: flowforge.v1.TaskService.SaveCheckpoint:output_type -> flowforge.v1.SaveCheckpointResponse
+	10, // 39: flowforge.v1.TaskService.GetCheckpoint:output_type -> flowforge.v1.GetCheckpointResponse
+	13, // 40: flowforge.v1.TaskService.GetSecrets:output_type -> flowforge.v1.GetSecretsResponse
+	15, // 41: flowforge.v1.TaskService.StreamLogs:output_type -> flowforge.v1.StreamLogsResponse
+	18, // 42: flowforge.v1.TaskService.Send:output_type -> flowforge.v1.SendResponse
+	20, // 43: flowforge.v1.TaskService.Deliver:output_type -> flowforge.v1.DeliverResponse
+	31, // 44: flowforge.v1.TaskService.SaveFolder:output_type -> flowforge.v1.SaveFolderResponse
+	33, // 45: flowforge.v1.TaskService.Meet:output_type -> flowforge.v1.MeetResponse
+	36, // 46: flowforge.v1.TaskService.AppendStream:output_type -> flowforge.v1.AppendStreamResponse
+	38, // 47: flowforge.v1.TaskService.FollowStream:output_type -> flowforge.v1.FollowStreamResponse
+	40, // 48: flowforge.v1.TaskService.TakeWork:output_type -> flowforge.v1.TakeWorkResponse
+	36, // [36:49] is the sub-list for method output_type
+	23, // [23:36] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_task_proto_init() }
@@ -2797,8 +3142,8 @@ func file_flowforge_v1_task_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_task_proto_rawDesc), len(file_flowforge_v1_task_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   35,
+			NumEnums:      3,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
-from . import _files, _formats
+from . import _files, _formats, _streams
 from ._config import Config
 from ._sender import Sender
 from ._transport import Refused, Transport, Unreachable
 from ._types import LogLevel, MetricType, TaskStatus
+from .exceptions import InputError
 
 
 class Client:
@@ -146,9 +147,37 @@ class Client:
         Raises InputError when there is no such input or its file cannot be read.
         """
         value = self.inputs.get(name)
+        if isinstance(value, str) and os.path.isabs(value) and _files.is_pipe(value):
+            raise InputError(f"the input {name!r} is still being written: iterate over client.items({name!r}), or open client.input_path({name!r})")
         if name in self.inputs and not (isinstance(value, str) and os.path.isabs(value) and os.path.isfile(value)):
             return value
         return _formats.read(_files.input_path(self.inputs, name), name, allow_pickle)
+
+    def writer(self, name: str) -> _streams.Writer:
+        """Give an output item by item: with client.writer("rows") as rows: rows.write(item).
+
+        The items stand in its file as JSON, one a line, each as soon as it is written.
+        With storage: streaming another operator reads them meanwhile, by items.
+        Raises OutputError when the file cannot be written.
+        """
+        return _streams.Writer(_files.output_path(self._config, name + ".jsonl"), name)
+
+    def write_items(self, name: str, items: Iterable[Any]) -> int:
+        """Give an output of all the items, such as those of a generator, and return their number."""
+        number = 0
+        with self.writer(name) as rows:
+            for number, item in enumerate(items, 1):
+                rows.write(item)
+        return number
+
+    def items(self, name: str) -> Iterator[Any]:
+        """Iterate over the items of an input, as they come when it is still being written.
+
+        The end of the iteration is the end of what its writer has written. An input that
+        is still being written can be read once. Raises InputError when there is no such
+        input or it holds no JSON lines.
+        """
+        return _streams.items(_files.input_path(self.inputs, name), name)
 
     def output_path(self, name: str) -> Path:
         """Return where to write the file or folder of an output."""

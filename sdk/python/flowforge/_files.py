@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 from typing import Any, Dict, Optional
 
@@ -38,6 +39,14 @@ def input_path(inputs: Dict[str, Any], name: str) -> Path:
     if not isinstance(value, str) or not os.path.exists(value):
         raise InputError(f"the input {name!r} is not a file: {value!r}")
     return Path(value)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether an input is read while it is written."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def output_path(config: Config, name: str) -> Path:

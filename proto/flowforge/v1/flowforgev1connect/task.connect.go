@@ -57,6 +57,12 @@ const (
 	TaskServiceSaveFolderProcedure = "/flowforge.v1.TaskService/SaveFolder"
 	// TaskServiceMeetProcedure is the fully-qualified name of the TaskService's Meet RPC.
 	TaskServiceMeetProcedure = "/flowforge.v1.TaskService/Meet"
+	// TaskServiceAppendStreamProcedure is the fully-qualified name of the TaskService's AppendStream
+	// RPC.
+	TaskServiceAppendStreamProcedure = "/flowforge.v1.TaskService/AppendStream"
+	// TaskServiceFollowStreamProcedure is the fully-qualified name of the TaskService's FollowStream
+	// RPC.
+	TaskServiceFollowStreamProcedure = "/flowforge.v1.TaskService/FollowStream"
 	// TaskServiceTakeWorkProcedure is the fully-qualified name of the TaskService's TakeWork RPC.
 	TaskServiceTakeWorkProcedure = "/flowforge.v1.TaskService/TakeWork"
 )
@@ -81,6 +87,12 @@ type TaskServiceClient interface {
 	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
 	// it stands, and is answered when the others have changed, at the latest after wait_ms.
 	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
+	// AppendStream tells of the next piece of an output that others read while it is
+	// written, where they share no disk with its writer. The piece is uploaded before.
+	AppendStream(context.Context, *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error)
+	// FollowStream tells a reader how an output stands that another attempt of its
+	// execution writes; it waits for news at the latest for wait_ms.
+	FollowStream(context.Context, *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error)
 	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
 	// attempt's. A worker that asks again before it has ended gets the same attempt.
 	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
@@ -157,6 +169,18 @@ func NewTaskServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(taskServiceMethods.ByName("Meet")),
 			connect.WithClientOptions(opts...),
 		),
+		appendStream: connect.NewClient[v1.AppendStreamRequest, v1.AppendStreamResponse](
+			httpClient,
+			baseURL+TaskServiceAppendStreamProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("AppendStream")),
+			connect.WithClientOptions(opts...),
+		),
+		followStream: connect.NewClient[v1.FollowStreamRequest, v1.FollowStreamResponse](
+			httpClient,
+			baseURL+TaskServiceFollowStreamProcedure,
+			connect.WithSchema(taskServiceMethods.ByName("FollowStream")),
+			connect.WithClientOptions(opts...),
+		),
 		takeWork: connect.NewClient[v1.TakeWorkRequest, v1.TakeWorkResponse](
 			httpClient,
 			baseURL+TaskServiceTakeWorkProcedure,
@@ -178,6 +202,8 @@ type taskServiceClient struct {
 	deliver        *connect.Client[v1.DeliverRequest, v1.DeliverResponse]
 	saveFolder     *connect.Client[v1.SaveFolderRequest, v1.SaveFolderResponse]
 	meet           *connect.Client[v1.MeetRequest, v1.MeetResponse]
+	appendStream   *connect.Client[v1.AppendStreamRequest, v1.AppendStreamResponse]
+	followStream   *connect.Client[v1.FollowStreamRequest, v1.FollowStreamResponse]
 	takeWork       *connect.Client[v1.TakeWorkRequest, v1.TakeWorkResponse]
 }
 
@@ -231,6 +257,16 @@ func (c *taskServiceClient) Meet(ctx context.Context, req *connect.Request[v1.Me
 	return c.meet.CallUnary(ctx, req)
 }
 
+// AppendStream calls flowforge.v1.TaskService.AppendStream.
+func (c *taskServiceClient) AppendStream(ctx context.Context, req *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error) {
+	return c.appendStream.CallUnary(ctx, req)
+}
+
+// FollowStream calls flowforge.v1.TaskService.FollowStream.
+func (c *taskServiceClient) FollowStream(ctx context.Context, req *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error) {
+	return c.followStream.CallUnary(ctx, req)
+}
+
 // TakeWork calls flowforge.v1.TaskService.TakeWork.
 func (c *taskServiceClient) TakeWork(ctx context.Context, req *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error) {
 	return c.takeWork.CallUnary(ctx, req)
@@ -256,6 +292,12 @@ type TaskServiceHandler interface {
 	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
 	// it stands, and is answered when the others have changed, at the latest after wait_ms.
 	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
+	// AppendStream tells of the next piece of an output that others read while it is
+	// written, where they share no disk with its writer. The piece is uploaded before.
+	AppendStream(context.Context, *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error)
+	// FollowStream tells a reader how an output stands that another attempt of its
+	// execution writes; it waits for news at the latest for wait_ms.
+	FollowStream(context.Context, *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error)
 	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
 	// attempt's. A worker that asks again before it has ended gets the same attempt.
 	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
@@ -328,6 +370,18 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(taskServiceMethods.ByName("Meet")),
 		connect.WithHandlerOptions(opts...),
 	)
+	taskServiceAppendStreamHandler := connect.NewUnaryHandler(
+		TaskServiceAppendStreamProcedure,
+		svc.AppendStream,
+		connect.WithSchema(taskServiceMethods.ByName("AppendStream")),
+		connect.WithHandlerOptions(opts...),
+	)
+	taskServiceFollowStreamHandler := connect.NewUnaryHandler(
+		TaskServiceFollowStreamProcedure,
+		svc.FollowStream,
+		connect.WithSchema(taskServiceMethods.ByName("FollowStream")),
+		connect.WithHandlerOptions(opts...),
+	)
 	taskServiceTakeWorkHandler := connect.NewUnaryHandler(
 		TaskServiceTakeWorkProcedure,
 		svc.TakeWork,
@@ -356,6 +410,10 @@ func NewTaskServiceHandler(svc TaskServiceHandler, opts ...connect.HandlerOption
 			taskServiceSaveFolderHandler.ServeHTTP(w, r)
 		case TaskServiceMeetProcedure:
 			taskServiceMeetHandler.ServeHTTP(w, r)
+		case TaskServiceAppendStreamProcedure:
+			taskServiceAppendStreamHandler.ServeHTTP(w, r)
+		case TaskServiceFollowStreamProcedure:
+			taskServiceFollowStreamHandler.ServeHTTP(w, r)
 		case TaskServiceTakeWorkProcedure:
 			taskServiceTakeWorkHandler.ServeHTTP(w, r)
 		default:
@@ -405,6 +463,14 @@ func (UnimplementedTaskServiceHandler) SaveFolder(context.Context, *connect.Requ
 
 func (UnimplementedTaskServiceHandler) Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.Meet is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) AppendStream(context.Context, *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.AppendStream is not implemented"))
+}
+
+func (UnimplementedTaskServiceHandler) FollowStream(context.Context, *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.TaskService.FollowStream is not implemented"))
 }
 
 func (UnimplementedTaskServiceHandler) TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error) {

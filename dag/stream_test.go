@@ -1,0 +1,125 @@
+package dag
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stream compiles make → read, which reads make while it runs, with what changes them.
+func stream(t *testing.T, changes ...func(maker, reader *Spec)) *Run {
+	t.Helper()
+	specs := []Spec{{Name: "make"}, {Name: "read", Dependencies: []Dependency{{Name: "make", Label: "rows", Streams: true}}}}
+	for _, change := range changes {
+		change(&specs[0], &specs[1])
+	}
+	plan, problems := Compile(specs)
+	require.Empty(t, problems)
+	return NewRun(plan, 0)
+}
+
+// begin moves both to where they run.
+func begin(t *testing.T, r *Run) {
+	t.Helper()
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 0, Cause: NoNode}}, Next(r, nil))
+	r.Set(0, Ready)
+	r.Set(0, Queued)
+	require.Empty(t, Next(r, []int{0}), "an attempt that has not begun writes nothing")
+	r.Set(0, Running)
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 1, Cause: NoNode}}, Next(r, []int{0}))
+	r.Set(1, Ready)
+	r.Set(1, Queued)
+	r.Set(1, Running)
+	require.Empty(t, Next(r, []int{1}))
+}
+
+func TestAReaderBeginsWhenItsWriterRuns(t *testing.T) {
+	t.Parallel()
+	r := stream(t)
+	begin(t, r)
+	r.Set(0, Succeeded)
+	require.Empty(t, Next(r, []int{0}))
+	r.Set(1, Succeeded)
+	require.Equal(t, []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}, Next(r, []int{1}))
+	require.Equal(t, Succeeded, r.Outcome(Root))
+}
+
+func TestAReaderIsRecalledWhenItsWriterIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := stream(t)
+	begin(t, r)
+	recall := []Action{{Kind: RecallNode, Node: 1, Cause: 0}}
+	r.Set(0, Retrying)
+	require.Equal(t, recall, Next(r, []int{0}))
+	require.Equal(t, recall, Next(r, nil), "a restart asks again")
+	r.Set(1, Pending)
+	require.Empty(t, Next(r, []int{1}))
+	require.Equal(t, 1, r.Pending(1))
+	r.Set(0, Ready)
+	r.Set(0, Running)
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 1, Cause: NoNode}}, Next(r, []int{0}))
+}
+
+// TestAWriterThatFailsTakesItsReaderWithIt: the failure comes out at the end, whether it
+// stops everything or not.
+func TestAWriterThatFailsTakesItsReaderWithIt(t *testing.T) {
+	t.Parallel()
+	for name, policy := range map[string]Policy{"continue": Continue, "drain": Drain, "stop": Stop} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := stream(t, func(maker, _ *Spec) { maker.OnFailure = policy })
+			begin(t, r)
+			r.Fail(0, false)
+			recalled := false
+			for changed := []int{0}; len(changed) > 0; {
+				actions := Next(r, changed)
+				changed = nil
+				for _, a := range actions {
+					switch a.Kind {
+					case HaltScope:
+						changed = append(changed, r.Halt(a.Scope, false)...)
+					case DrainScope:
+						changed = append(changed, r.Drain(a.Scope)...)
+					case RecallNode:
+						require.Equal(t, 0, a.Cause)
+						recalled = true
+						r.Set(1, Pending)
+						changed = append(changed, 1)
+					case OmitNode:
+						r.Omit(a.Node)
+					default:
+						t.Fatalf("unexpected %+v", a)
+					}
+				}
+			}
+			require.True(t, recalled)
+			require.True(t, r.Omitted(1))
+			require.Equal(t, Failed, r.Outcome(Root))
+		})
+	}
+}
+
+// TestNotEveryEdgeStreams: one reason to wait for the end is enough.
+func TestNotEveryEdgeStreams(t *testing.T) {
+	t.Parallel()
+	rule, err := ParseRule("make.Succeeded", HasSucceeded)
+	require.NoError(t, err)
+	for name, change := range map[string]func(maker, reader *Spec){
+		"also for its end":        func(_, r *Spec) { r.Dependencies = append(r.Dependencies, Dependency{Name: "make"}) },
+		"a rule":                  func(_, r *Spec) { r.Rule = rule },
+		"a reader that expands":   func(_, r *Spec) { r.Expands = true },
+		"a reader that waits":     func(_, r *Spec) { r.Waits = true },
+		"a reader at the end":     func(_, r *Spec) { r.Final = true },
+		"a writer that expands":   func(m, _ *Spec) { m.Expands = true },
+		"a writer that waits":     func(m, _ *Spec) { m.Waits = true },
+		"nothing that is written": func(_, r *Spec) { r.Dependencies[0].Streams = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := stream(t, change)
+			r.Set(0, Running)
+			require.Empty(t, Next(r, []int{0}))
+			require.False(t, r.Reads(1, 0))
+		})
+	}
+}

@@ -1,0 +1,68 @@
+"""Items of an output, one JSON value a line, which others may read while it is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Iterator, Optional, TextIO, Type
+
+from .exceptions import InputError, OutputError
+
+
+class Writer:
+    """Writes the items of one output, each as soon as it is given.
+
+    Use it in a with statement, or close it. Not safe for use by two threads.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._name = name
+        self._file: Optional[TextIO] = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("w", encoding="utf-8", newline="\n")
+        except OSError as err:
+            raise OutputError(f"output {name!r}: {err}") from err
+
+    def write(self, item: Any) -> None:
+        """Add an item, which JSON can hold. Raises OutputError when it cannot be written."""
+        if self._file is None:
+            raise OutputError(f"output {self._name!r} is closed")
+        try:
+            self._file.write(json.dumps(item, allow_nan=False) + "\n")
+            self._file.flush()
+        except (OSError, TypeError, ValueError) as err:
+            raise OutputError(f"output {self._name!r}: {err}") from err
+
+    def close(self) -> None:
+        """End the output."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+
+def items(path: Path, name: str) -> Iterator[Any]:
+    """Yield the items of an input as they come."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _item(line, name, number)
+    except (OSError, UnicodeDecodeError) as err:
+        raise InputError(f"input {name!r} cannot be read: {err}") from err
+
+
+def _item(line: str, name: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as err:
+        raise InputError(f"line {number} of input {name!r} is no JSON: {err}") from err

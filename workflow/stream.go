@@ -1,0 +1,83 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+)
+
+// writers are the operators of a graph with outputs that may be read while they are
+// written, by name.
+type writers map[string]*Operator
+
+func (g *Graph) writers() writers {
+	var all writers
+	for i := range g.Operators {
+		o := &g.Operators[i]
+		if !slices.ContainsFunc(o.Outputs, func(out OperatorOutput) bool { return out.Storage == StorageStreaming }) {
+			continue
+		}
+		if all == nil {
+			all = writers{}
+		}
+		all[o.Name] = o
+	}
+	return all
+}
+
+// Streams says whether the output that is the source of in, an input of o in g, asks to
+// be read while it is written, and why that cannot be; "" when it can, as far as the
+// definition goes.
+func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
+	all := g.writers()
+	if asked, why = all.read(o, in); !asked || why != "" {
+		return asked, why
+	}
+	spec := o.spec(all, "")
+	for _, d := range spec.Dependencies {
+		if d.Name == in.Source.Future.Operator && !d.Streams {
+			return true, fmt.Sprintf("it also needs what is known of %s when that has ended", d.Name)
+		}
+	}
+	if spec.Rule != nil {
+		return true, "its depends looks at how others ended"
+	}
+	return true, ""
+}
+
+// read is Graph.Streams without what else o waits for.
+func (w writers) read(o *Operator, in Input) (asked bool, why string) {
+	if len(w) == 0 || in.Source.Kind != SourceFuture {
+		return false, ""
+	}
+	from := w[in.Source.Future.Operator]
+	if from == nil {
+		return false, ""
+	}
+	out, ok := from.Output(in.Source.Future.Output)
+	if !ok || out.Storage != StorageStreaming {
+		return false, ""
+	}
+	switch {
+	case !from.streamed():
+		why = from.Name + " is no single attempt that writes a file"
+	case out.Path != "" || out.Stdout || out.Source.Kind != "":
+		why = out.Name + " does not stand in the folder of outputs"
+	case o.Final:
+		why = "what runs at the exit begins when all others have ended"
+	case !o.streamed():
+		why = "it is no single attempt that reads a file"
+	case o.Cache != nil:
+		why = "its cache knows an input by all of its bytes"
+	case in.Type != nil && !in.Type.Streamable():
+		why = "its input is of type " + in.Type.Name()
+	case in.Path != "" || in.Mode != 0:
+		why = "the file has to stand at a place of its own"
+	}
+	return true, why
+}
+
+// streamed reports whether o runs as one attempt of a program.
+func (o *Operator) streamed() bool {
+	_, program := o.Process()
+	return program && o.Foreach == nil && o.Resources.Pods <= 1 && o.Tags == nil
+}
