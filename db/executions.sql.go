@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl
 `
 
 // Takes the execution when nobody drives it. The epoch fences the former owner, and
@@ -81,6 +81,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.KeptAt,
 		&i.KeptBy,
 		&i.RemovalBeganAt,
+		&i.Ttl,
 	)
 	return i, err
 }
@@ -366,7 +367,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -421,6 +422,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.KeptAt,
 		&i.KeptBy,
 		&i.RemovalBeganAt,
+		&i.Ttl,
 	)
 	return i, err
 }
@@ -540,7 +542,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -642,6 +644,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.KeptAt,
 			&i.KeptBy,
 			&i.RemovalBeganAt,
+			&i.Ttl,
 		); err != nil {
 			return nil, err
 		}
@@ -821,13 +824,14 @@ const medianDuration = `-- name: MedianDuration :one
 SELECT coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM d.finished_at - d.created_at)), 0)::float8 AS seconds
 FROM (
     SELECT e.finished_at, e.created_at FROM executions e
-    WHERE e.workflow_id = $1 AND e.version_id = $2 AND e.status = 'SUCCEEDED'
+    WHERE e.workflow_id = $1 AND e.version_id = $2 AND e.status = 'SUCCEEDED' AND e.resume_of IS NULL
     ORDER BY e.id DESC
     LIMIT 20
 ) d
 `
 
-// The middle duration of the latest successful executions of a version, in seconds.
+// The middle duration of the latest successful executions of a version, in seconds. Those
+// that took results over say nothing of how long all of it takes.
 func (q *Queries) MedianDuration(ctx context.Context, workflowID uuid.UUID, versionID uuid.UUID) (float64, error) {
 	row := q.db.QueryRow(ctx, medianDuration, workflowID, versionID)
 	var seconds float64
@@ -841,7 +845,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

@@ -273,6 +273,7 @@ type Execution struct {
 	KeptAt            *time.Time
 	KeptBy            string
 	RemovalBeganAt    *time.Time
+	Ttl               json.RawMessage
 }
 
 type ExecutionIdempotencyKey struct {
@@ -609,7 +610,6 @@ type Session struct {
 	ExpiresAt  time.Time
 }
 
-type Sweep struct {
 type StreamPiece struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
@@ -621,6 +621,7 @@ type StreamPiece struct {
 	WrittenAt   time.Time
 }
 
+type Sweep struct {
 	ID           uuid.UUID
 	BeganAt      time.Time
 	EndedAt      *time.Time

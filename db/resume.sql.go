@@ -67,6 +67,15 @@ func (q *Queries) MarkResumed(ctx context.Context, arg MarkResumedParams) error 
 	return err
 }
 
+const markTTL = `-- name: MarkTTL :exec
+UPDATE executions SET ttl = $1 WHERE id = $2
+`
+
+func (q *Queries) MarkTTL(ctx context.Context, ttl json.RawMessage, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, markTTL, ttl, iD)
+	return err
+}
+
 const openDependencies = `-- name: OpenDependencies :exec
 UPDATE nodes n SET pending_dependencies = t.open,
     origin_execution = CASE WHEN t.origin >= 0 THEN $1::uuid END,
@@ -95,6 +104,43 @@ func (q *Queries) OpenDependencies(ctx context.Context, arg OpenDependenciesPara
 		arg.Origins,
 	)
 	return err
+}
+
+const originChain = `-- name: OriginChain :many
+WITH RECURSIVE chain AS (
+    SELECT 0 AS depth, $1::uuid AS execution_id, $2::int AS node_index
+    UNION ALL
+    SELECT c.depth + 1, n.origin_execution, n.origin_index
+    FROM chain c JOIN nodes n ON n.execution_id = c.execution_id AND n.node_index = c.node_index
+    WHERE n.origin_use = 'BEFORE'
+)
+SELECT execution_id::uuid AS execution_id, node_index::int AS node_index FROM chain ORDER BY depth
+`
+
+type OriginChainRow struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+}
+
+// A node, and those of earlier executions that it ran again for, the nearest first.
+func (q *Queries) OriginChain(ctx context.Context, executionID uuid.UUID, nodeIndex int32) ([]OriginChainRow, error) {
+	rows, err := q.db.Query(ctx, originChain, executionID, nodeIndex)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OriginChainRow
+	for rows.Next() {
+		var i OriginChainRow
+		if err := rows.Scan(&i.ExecutionID, &i.NodeIndex); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const originsOf = `-- name: OriginsOf :many
@@ -241,6 +287,37 @@ func (q *Queries) ResumesOf(ctx context.Context, iD uuid.UUID, projectID uuid.UU
 		return nil, err
 	}
 	return items, nil
+}
+
+const settleResumedLetters = `-- name: SettleResumedLetters :execrows
+UPDATE dead_letters SET outcome = 'requeued', settled_at = $1::timestamptz, settled_by = $2, requeued_as = $3::uuid
+WHERE execution_id = $4 AND outcome IS NULL AND id <> $5::uuid AND (regexp_match(node, '^[^/\[]+'))[1] = ANY ($6::text[])
+`
+
+type SettleResumedLettersParams struct {
+	SettledAt   time.Time
+	SettledBy   string
+	RequeuedAs  uuid.UUID
+	ExecutionID uuid.UUID
+	But         uuid.UUID
+	Roots       []string
+}
+
+// Settles what is open about nodes of an ended execution, which run again in another
+// one: roots are the nodes of the plan that do, or that hold them.
+func (q *Queries) SettleResumedLetters(ctx context.Context, arg SettleResumedLettersParams) (int64, error) {
+	result, err := q.db.Exec(ctx, settleResumedLetters,
+		arg.SettledAt,
+		arg.SettledBy,
+		arg.RequeuedAs,
+		arg.ExecutionID,
+		arg.But,
+		arg.Roots,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const takeCheckpointFolders = `-- name: TakeCheckpointFolders :exec

@@ -175,7 +175,7 @@ func (s *Service) Requeue(ctx context.Context, id uuid.UUID, reason string) (uui
 	case letter.Status == "":
 		return uuid.Nil, apperr.New(apperr.Conflict, "The execution of this node is gone, so it cannot run again.")
 	case letter.Status.Ended():
-		resumed, _, err := s.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String()})
+		resumed, _, err := s.Resume(ctx, ResumeRequest{Of: letter.Execution, From: letter.Node, IdempotencyKey: "dead-letter-" + id.String(), letter: id})
 		if err != nil {
 			return uuid.Nil, err
 		}

@@ -53,3 +53,28 @@ func (s *Service) savedFolder(ctx context.Context, execution uuid.UUID, node int
 	}
 	return hex.EncodeToString(row.Sha256), nil
 }
+
+// checkpointKey names the folder that the attempts of a node leave each other on one machine.
+func checkpointKey(execution uuid.UUID, node int) string {
+	return fmt.Sprintf("%s.%d", execution, node)
+}
+
+// runsAgain reports whether node i goes on from a node of an earlier execution that did
+// not come to its end.
+func (l *loop) runsAgain(i int) bool {
+	o := l.nodes[i].origin
+	return o != nil && o.use == useBefore
+}
+
+// checkpointsBefore names the folders that o left, and those that it went on from itself.
+func (s *Service) checkpointsBefore(ctx context.Context, o origin) ([]string, error) {
+	rows, err := s.queries.OriginChain(ctx, o.execution, int32(o.index)) //nolint:gosec // an index below maxNodes
+	if err != nil {
+		return nil, fmt.Errorf("load what the node goes on from: %w", err)
+	}
+	keys := make([]string, len(rows))
+	for k, r := range rows {
+		keys[k] = checkpointKey(r.ExecutionID, int(r.NodeIndex))
+	}
+	return keys, nil
+}

@@ -290,7 +290,7 @@ func fromRow(r db.Execution) Execution {
 			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
 		},
 		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,
-		ExpiresAt: utc(r.ExpiresAt), KeptAt: utc(r.KeptAt), KeptBy: r.KeptBy,
+		TTL: ttlOf(r), ExpiresAt: utc(r.ExpiresAt), KeptAt: utc(r.KeptAt), KeptBy: r.KeptBy,
 	}
 }
 

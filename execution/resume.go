@@ -23,11 +23,14 @@ type ResumeRequest struct {
 	From           string          // a node that runs again with all that depends on it; "": the first failures
 	Version        string          // of the same workflow; "" is the one that ran
 	Inputs         map[string]any  // in place of those of the earlier execution; nil as a value takes the default
-	Resources      map[string]Room // by the names of operators
+	Resources      map[string]Room // by the names of operators, or EveryOperator
 	Name           string
 	Priority       *Priority // nil: that of the earlier execution
 	IdempotencyKey string
 	Cache          CacheUse
+	TTL            workflow.TTL // the zero TTL: that of the earlier execution
+
+	letter uuid.UUID // a dead letter that the caller settles itself
 }
 
 // Room is what each attempt of an operator gets in place of what its definition says.
@@ -133,8 +136,16 @@ func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, cre
 	}
 	return s.launch(ctx, LaunchRequest{
 		Workflow: x.row.WorkflowID.String(), Version: x.passage.new.Version, Inputs: x.inputs, Priority: priority,
-		IdempotencyKey: r.IdempotencyKey, Name: r.Name, Cache: r.Cache, resume: x,
+		IdempotencyKey: r.IdempotencyKey, Name: r.Name, Cache: r.Cache, TTL: x.ttl(), resume: x,
 	}, x.subject, x.passage.new, x.inputs)
+}
+
+// ttl is how long the new execution is kept, as far as the launches say.
+func (x *resumption) ttl() workflow.TTL {
+	if x.request.TTL.IsZero() {
+		return ttlOf(x.row)
+	}
+	return x.request.TTL
 }
 
 // refusal says why nothing can be resumed; "" when something can.
@@ -264,14 +275,15 @@ func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow
 func (s *Service) checkRooms(rooms map[string]Room, v workflow.Version) error {
 	var fields []apperr.Field
 	for _, name := range slices.Sorted(maps.Keys(rooms)) {
-		if text := s.roomProblem(name, rooms[name], v); text != "" {
+		if text := s.roomProblem(name, rooms, v); text != "" {
 			fields = append(fields, apperr.Field{Path: "resources." + name, Message: text})
 		}
 	}
 	return apperr.InvalidFields("These resources cannot be given.", fields)
 }
 
-func (s *Service) roomProblem(name string, room Room, v workflow.Version) string {
+func (s *Service) roomProblem(name string, rooms map[string]Room, v workflow.Version) string {
+	room := rooms[name]
 	for _, n := range []*int{room.CPUMillis, room.MemoryMiB, room.GPUs} {
 		if n != nil && *n < 0 {
 			return "An amount cannot be below 0."
@@ -279,15 +291,21 @@ func (s *Service) roomProblem(name string, room Room, v workflow.Version) string
 	}
 	found := false
 	for _, op := range v.Definition.EveryOperator() {
-		if op.Name != name || !op.Type.Runs() {
+		if op.Name != name && name != EveryOperator || !op.Type.Runs() {
 			continue
 		}
 		found = true
+		room, _ = roomOf(rooms, op.Name)
 		wanted := requestOf(op, v.ProjectID)
 		wanted.Amount = room.apply(wanted.Amount)
-		if r := s.quota.NeverFits(wanted); r != nil {
+		if r := s.quota.NeverFits(wanted); r != nil && name == EveryOperator {
+			return op.Name + ": " + r.Message
+		} else if r != nil {
 			return r.Message
 		}
+	}
+	if !found && name == EveryOperator {
+		return "No operator runs tasks."
 	}
 	if !found {
 		return fmt.Sprintf("No operator called %q runs tasks.", name)

@@ -1,16 +1,31 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/audit"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/quota/fair"
 )
+
+// EveryOperator stands among resources for all operators that run tasks. What is said of
+// one by its name goes before it.
+const EveryOperator = "*"
+
+// roomOf is what is said of an operator.
+func roomOf(rooms map[string]Room, operator string) (Room, bool) {
+	all, some := rooms[EveryOperator]
+	own, ok := rooms[operator]
+	return Room{
+		CPUMillis: cmp.Or(own.CPUMillis, all.CPUMillis), MemoryMiB: cmp.Or(own.MemoryMiB, all.MemoryMiB), GPUs: cmp.Or(own.GPUs, all.GPUs),
+	}, some || ok
+}
 
 // apply is an amount with r in place of what the definition says. The amounts of r are
 // those of each pod.
@@ -42,6 +57,9 @@ func (r LaunchRequest) extras() string {
 	text := ""
 	if !r.Cache.isZero() {
 		text += "\n" + string(mustJSON(r.Cache))
+	}
+	if !r.TTL.IsZero() {
+		text += "\nttl " + string(mustJSON(r.TTL))
 	}
 	if r.resume != nil {
 		text += fmt.Sprintf("\n%s\n%s", r.resume.row.ID, mustJSON(r.resume.stored()))
@@ -80,10 +98,43 @@ func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) er
 			return fmt.Errorf("note the use of the cache: %w", err)
 		}
 	}
+	if !l.request.TTL.IsZero() {
+		if err := q.MarkTTL(ctx, mustJSON(l.request.TTL), l.id); err != nil {
+			return fmt.Errorf("note how long it is kept: %w", err)
+		}
+	}
 	if l.request.resume == nil {
 		return nil
 	}
-	return s.insertTaken(ctx, q, l)
+	if err := s.insertTaken(ctx, q, l); err != nil {
+		return err
+	}
+	return settleResumed(ctx, q, l)
+}
+
+// settleResumed settles the dead letters of nodes that run again now.
+func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
+	x := l.request.resume
+	var roots []string
+	for k, d := range x.nodes {
+		if d.Ground != dag.Taken {
+			roots = append(roots, x.passage.new.Definition.Operators[k].Name)
+		}
+	}
+	n, err := q.SettleResumedLetters(ctx, db.SettleResumedLettersParams{
+		SettledAt: l.now, SettledBy: l.subject.Name, RequeuedAs: l.id, ExecutionID: x.row.ID, But: x.request.letter, Roots: roots,
+	})
+	if err != nil {
+		return fmt.Errorf("settle dead letters: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	return audit.Record(ctx, q, audit.Entry{
+		Action: "dead_letter.requeued", Kind: "execution", ID: x.row.ID.String(), Name: x.row.WorkflowName + " " + x.row.Version,
+		TenantID: x.row.TenantID, ProjectID: x.row.ProjectID,
+		Old: map[string]any{"open": n}, New: map[string]any{"outcome": "requeued", "execution": l.id},
+	})
 }
 
 // insertTaken gives the new nodes what becomes of them by the resume.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // What an execution names of others stays there as long as the execution does: the
@@ -89,17 +90,29 @@ func (l *loop) writeUses(ctx context.Context, q *db.Queries) error {
 }
 
 // writeExpiry is part of a flush: until when an execution that ends is kept, when its
-// definition says so.
+// launch or its definition says so.
 func (l *loop) writeExpiry(ctx context.Context, q *db.Queries) error {
 	if !l.batch.finished {
 		return nil
 	}
-	if ttl, ok := l.version.Definition.TTL.After(l.status == Succeeded); ok {
+	ttl, ok := ttlOf(l.row).After(l.status == Succeeded)
+	if !ok {
+		ttl, ok = l.version.Definition.TTL.After(l.status == Succeeded)
+	}
+	if ok {
 		if err := q.SetExpiry(ctx, l.row.FinishedAt.Add(ttl), l.id); err != nil {
 			return fmt.Errorf("set until when it is kept: %w", err)
 		}
 	}
 	return nil
+}
+
+// ttlOf is what the launch of an execution said.
+func ttlOf(row db.Execution) workflow.TTL {
+	if ttl := decodeInto[workflow.TTL](row.Ttl); ttl != nil {
+		return *ttl
+	}
+	return workflow.TTL{}
 }
 
 // decoded is a value of a row as decoded JSON.

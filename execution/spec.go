@@ -37,8 +37,12 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		op, err = l.written(ctx, i, inputs.values)
 	}
 	var saved string
-	if err == nil && l.nodes[i].attempt > 1 {
+	var before []string
+	if err == nil && (l.nodes[i].attempt > 1 || l.runsAgain(i)) {
 		saved, err = l.service.savedFolder(ctx, l.id, i)
+	}
+	if err == nil && l.runsAgain(i) {
+		before, err = l.service.checkpointsBefore(ctx, *l.nodes[i].origin)
 	}
 	if err != nil && l.unreadySpec(i, err) {
 		return nil, false
@@ -70,7 +74,8 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
 		PreemptGraceMs:   op.Grace().Milliseconds(),
 		ApiEndpoint:      config.Endpoint,
-		CheckpointKey:    fmt.Sprintf("%s.%d", l.id, i),
+		CheckpointKey:    checkpointKey(l.id, i),
+		CheckpointFrom:   before,
 		CheckpointSha256: saved,
 		Traceparent:      l.traceparent(i),
 		PackageSha256:    strings.TrimPrefix(op.Code.Package, "sha256:"),

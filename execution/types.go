@@ -149,12 +149,13 @@ type Execution struct {
 	LevelsDone          int
 	CurrentNodes        []string // some of the active ones; Get fills it
 	RelaunchOf          *uuid.UUID
-	ResumeOf            *uuid.UUID // the execution that it goes on from
-	ResumeFrom          string     // the node from which it does; "": the first failures
-	Traceparent         string     // W3C trace context of its launch; "" when it is not traced
-	EstimatedCompletion *time.Time // from earlier executions; Get and Launch fill it
-	ExpiresAt           *time.Time // when an ended execution is removed; nil: never. Get fills in the installation's rule
-	KeptAt              *time.Time // somebody keeps it, whatever ExpiresAt says
+	ResumeOf            *uuid.UUID   // the execution that it goes on from
+	ResumeFrom          string       // the node from which it does; "": the first failures
+	Traceparent         string       // W3C trace context of its launch; "" when it is not traced
+	EstimatedCompletion *time.Time   // from earlier executions; Get and Launch fill it
+	TTL                 workflow.TTL // how long it is kept after its end, as far as its launch says
+	ExpiresAt           *time.Time   // when an ended execution is removed; nil: never. Get fills in the installation's rule
+	KeptAt              *time.Time   // somebody keeps it, whatever ExpiresAt says
 	KeptBy              string
 }
 

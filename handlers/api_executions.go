@@ -27,6 +27,7 @@ type launchInput struct {
 		Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
 		IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
 		Cache          *cacheInput     `json:"cache,omitempty" doc:"What to do with results that are kept"`
+		TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; where it says nothing the definition does"`
 	}
 }
 
@@ -56,6 +57,7 @@ type executionBody struct {
 	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
 	ResumeOf            *uuid.UUID         `json:"resume_of,omitempty" doc:"The execution that it goes on from"`
 	ResumeFrom          string             `json:"resume_from,omitempty" doc:"The node from which it does; empty: the first failures"`
+	TTL                 any                `json:"ttl,omitempty" doc:"How long its launch says that it is kept after its end"`
 	ExpiresAt           *time.Time         `json:"expires_at,omitempty" doc:"When it is removed, unless somebody keeps it"`
 	KeptBy              string             `json:"kept_by,omitempty" doc:"Who keeps it whatever expires_at says"`
 	Progress            progressBody       `json:"progress"`
@@ -175,8 +177,12 @@ func (h *Handlers) apiLaunch(ctx context.Context, in *launchInput) (*launchAnswe
 	if err != nil {
 		return nil, err
 	}
+	ttl, err := decodeTTL(in.Body.TTL)
+	if err != nil {
+		return nil, err
+	}
 	request := execution.LaunchRequest{
-		Cache: use, Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
+		Cache: use, TTL: ttl, Workflow: ref, Version: in.Body.Version, Name: in.Body.Name,
 		Inputs: inputs, Priority: priority, IdempotencyKey: firstOf(in.Body.IdempotencyKey, in.IdempotencyKey),
 	}
 	if in.DryRun {
@@ -345,7 +351,7 @@ func toExecutionBody(e execution.Execution) executionBody {
 	return executionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
-		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 // cacheInput is what a launch asks of the cache.
@@ -49,6 +50,20 @@ func (in *cacheInput) use() (execution.CacheUse, error) {
 	return out, apperr.InvalidFields("The cache cannot be used like this.", fields)
 }
 
+// decodeTTL takes what a definition may say.
+func decodeTTL(v any) (workflow.TTL, error) {
+	ttl, fields := workflow.ParseTTL(v)
+	return ttl, apperr.InvalidFields("The time that the execution is to be kept cannot be read.", fields)
+}
+
+// keptFor is what a launch says of how long its execution is kept; nil when it says nothing.
+func keptFor(ttl workflow.TTL) any {
+	if ttl.IsZero() {
+		return nil
+	}
+	return ttl
+}
+
 type resumeInput struct {
 	ExecutionPath
 	DryRun         bool   `query:"dry_run" doc:"Resume nothing: answer with 200 which nodes would run, and why"`
@@ -57,10 +72,11 @@ type resumeInput struct {
 		FromNode       string                    `json:"from_node,omitempty" doc:"Name of a node that runs again with all that depends on it; empty: the first failures" maxLength:"2000"`
 		Version        string                    `json:"version,omitempty" doc:"Another version of the workflow; empty: the one that ran" maxLength:"100"`
 		OverrideInputs json.RawMessage           `json:"override_inputs,omitempty" doc:"Inputs with other values, by name; null takes the default"`
-		Resources      map[string]execution.Room `json:"resources,omitempty" doc:"What attempts of operators get in place of what the definition says, by the operator's name"`
+		Resources      map[string]execution.Room `json:"resources,omitempty" doc:"What attempts of operators get in place of what the definition says, by the operator's name; * is for all that run tasks"`
 		Name           string                    `json:"name,omitempty" doc:"A name for the new execution" maxLength:"200"`
 		Priority       any                       `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100; that of the earlier execution when empty"`
 		IdempotencyKey string                    `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
+		TTL            any                       `json:"ttl,omitempty" doc:"How long the new execution is kept, as for a launch; that of the earlier execution when empty"`
 		Cache          *cacheInput               `json:"cache,omitempty" doc:"What to do with results that are kept"`
 	}
 }
@@ -123,6 +139,9 @@ func (in *resumeInput) request() (execution.ResumeRequest, error) {
 			return r, err
 		}
 		r.Priority = &priority
+	}
+	if r.TTL, err = decodeTTL(in.Body.TTL); err != nil {
+		return r, err
 	}
 	r.Cache, err = in.Body.Cache.use()
 	return r, err

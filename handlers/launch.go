@@ -89,7 +89,8 @@ func (h *Handlers) launch(w http.ResponseWriter, r *http.Request) error {
 // launchDraft launches, or answers the form with what has to change.
 func (h *Handlers) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) error {
 	inputs, problems := d.check(h.env(r))
-	if len(problems) > 0 {
+	use, ttl := d.options.asked()
+	if len(problems)+len(d.options.faults) > 0 {
 		d.fail(problems)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
@@ -99,7 +100,7 @@ func (h *Handlers) launchDraft(w http.ResponseWriter, r *http.Request, d *draft)
 	}
 	e, _, err := h.Executions.Launch(r.Context(), execution.LaunchRequest{
 		Workflow: d.workflow.ID.String(), Version: d.version.Version, Inputs: inputs, Name: d.name, Priority: priority,
-		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from,
+		IdempotencyKey: d.idempotencyKey(inputs), RelaunchOf: d.from, Cache: use, TTL: ttl,
 	})
 	if err == nil {
 		http.Redirect(w, r, views.ExecutionURL(e.ID.String()), http.StatusSeeOther)
@@ -119,7 +120,7 @@ func (d *draft) idempotencyKey(inputs map[string]any) string {
 	if d.key == "" {
 		return ""
 	}
-	body, err := json.Marshal([]any{d.key, d.version.ID, inputs, d.name, d.priority})
+	body, err := json.Marshal([]any{d.key, d.version.ID, inputs, d.name, d.priority, d.options.key()})
 	if err != nil {
 		return "" // inputs are decoded JSON, which encodes
 	}
@@ -133,7 +134,11 @@ func newKey() string { return strings.ToLower(rand.Text()) }
 // refuse shows why the engine did not take the launch.
 func (d *draft) refuse(err error) {
 	var problems []forms.Problem
+	d.options.blame(err)
 	for _, f := range apperr.FieldsOf(err) {
+		if isOption(f.Path) {
+			continue
+		}
 		path, isInput := strings.CutPrefix(f.Path, forms.Prefix+".")
 		if !isInput {
 			path = ""
@@ -141,7 +146,7 @@ func (d *draft) refuse(err error) {
 		problems = append(problems, forms.Problem{Path: path, Message: f.Message})
 	}
 	d.fail(problems)
-	if len(problems) == 0 {
+	if len(problems)+len(d.options.faults) == 0 {
 		d.failed = "Nothing was launched: " + lowerFirst(apperr.MessageOf(err))
 	}
 }

@@ -27,6 +27,7 @@ type draft struct {
 	json   string     // what is in the text area of the JSON view
 
 	key, name, priority string
+	options             launchOptions
 	shown               string     // version that the form was drawn for
 	from                *uuid.UUID // execution that the values came from
 
@@ -56,6 +57,7 @@ func (d *draft) take(sent url.Values) {
 	d.mode = view(sent.Get("$mode"))
 	d.json = sent.Get("$json")
 	d.key, d.name, d.priority = sent.Get("$key"), strings.TrimSpace(sent.Get("name")), sent.Get("priority")
+	d.options = takeOptions(sent)
 	d.shown = sent.Get("$shown")
 	d.from = parseFrom(sent)
 }
@@ -98,7 +100,8 @@ func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
 // checked checks because the reader asked for it, and returns the status to answer.
 func (d *draft) checked(env typeregistry.Env) int {
 	_, problems := d.check(env)
-	if len(problems) == 0 {
+	d.options.asked()
+	if len(problems)+len(d.options.faults) == 0 {
 		d.came = &views.Provenance{Kind: "ok", From: "All values are in order.", Text: "Nothing was launched yet."}
 		return http.StatusOK
 	}
@@ -109,7 +112,7 @@ func (d *draft) checked(env typeregistry.Env) int {
 // fail keeps what is wrong for the form to show.
 func (d *draft) fail(problems []forms.Problem) {
 	d.problems = problems
-	if n := len(problems); n > 0 {
+	if n := len(problems) + len(d.options.faults); n > 0 {
 		d.failed = fmt.Sprintf("Nothing was launched: %s a change", ui.Plural(n, "value needs", "values need"))
 	}
 }

@@ -38,7 +38,7 @@ func (h *Handlers) newDraft(r *http.Request, version string) (*draft, error) {
 	}
 	return &draft{
 		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
-		mode: views.LaunchForm, key: newKey(), shown: v.Version,
+		mode: views.LaunchForm, key: newKey(), shown: v.Version, options: takeOptions(url.Values{}),
 	}, nil
 }
 
@@ -63,8 +63,8 @@ func (h *Handlers) prefill(r *http.Request, d *draft) error {
 	}
 	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
 	d.came = provenance(d, source, len(linked) > 0, unknown)
-	if source != nil && source.Name != "" {
-		d.name = source.Name
+	if source != nil {
+		d.name, d.options = source.Name, optionsOf(source.TTL)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 		Page: h.basePage(r, "Launch", views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
-		Name: d.name, Priorities: priorities(d.priority), Came: d.came, Failed: d.failed, Troubles: form.Troubles(), Recent: recent,
+		Name: d.name, Priorities: priorities(d.priority), Came: d.came, Failed: d.failed, Troubles: append(form.Troubles(), d.options.troubles()...), Recent: recent,
+		Options: d.options.view(d.version, h.keepsWithout(d.version)),
 	}
 	page.Title = title
 	if d.from != nil {
@@ -43,7 +44,7 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 	inputs, problems := d.check(env)
 	if d.mode == views.LaunchCommand {
 		page.Carried = d.values
-		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env))
+		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env)) + d.options.flags()
 	}
 	page.Check = h.verdict(r, d, inputs, problems)
 	w.Header().Set("Cache-Control", "no-store")

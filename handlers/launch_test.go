@@ -236,7 +236,7 @@ func TestLaunchButtonsAndViews(t *testing.T) {
 
 	values.Set("$view", "cli")
 	_, doc = b.post(t, values)
-	require.Contains(t, formtest.Text(doc), "flowforge launch digits.train --version 1.0.0")
+	require.Contains(t, formtest.Text(doc), "flowforge launch digits.train@1.0.0")
 	require.Equal(t, "wide", controls(t, doc).Get("inputs.layers.1.width"), "the values travel along")
 
 	values = controls(t, doc)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -22,6 +23,7 @@ type resumeDraft struct {
 	*draft
 	of       execution.Execution
 	fromNode string
+	typed    map[string]typedRoom // resources, by the names of operators
 }
 
 // newResume begins the form with the values of the execution.
@@ -44,7 +46,7 @@ func (h *Handlers) newResume(r *http.Request, version string) (*resumeDraft, err
 	}
 	d := &resumeDraft{of: e, draft: &draft{
 		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs,
-		mode: views.LaunchForm, key: newKey(), shown: v.Version, name: e.Name,
+		mode: views.LaunchForm, key: newKey(), shown: v.Version, name: e.Name, options: optionsOf(e.TTL),
 	}}
 	inputs := map[string]any{}
 	for name, value := range e.Inputs {
@@ -78,7 +80,7 @@ func (h *Handlers) resume(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown := d.shown
 	d.take(sent)
-	d.fromNode = sent.Get("from")
+	d.fromNode, d.typed = sent.Get("from"), takeRooms(sent)
 	if sent.Has("$panel") {
 		inputs, problems := d.check(h.env(r))
 		preview, err := h.previewResume(r, d, inputs, problems)
@@ -97,11 +99,15 @@ func (h *Handlers) resume(w http.ResponseWriter, r *http.Request) error {
 		return h.renderResume(w, r, http.StatusOK, d)
 	}
 	inputs, problems := d.check(h.env(r))
-	if len(problems) > 0 {
+	request, err := d.request(inputs)
+	if err != nil {
+		return err
+	}
+	if len(problems)+len(d.options.faults) > 0 {
 		d.failResume(problems)
 		return h.renderResume(w, r, http.StatusUnprocessableEntity, d)
 	}
-	e, _, err := h.Executions.Resume(r.Context(), d.request(inputs))
+	e, _, err := h.Executions.Resume(r.Context(), request)
 	if err == nil {
 		http.Redirect(w, r, views.ExecutionURL(e.ID.String()), http.StatusSeeOther)
 		return nil
@@ -109,7 +115,7 @@ func (h *Handlers) resume(w http.ResponseWriter, r *http.Request) error {
 	switch code := apperr.CodeOf(err); code {
 	case apperr.Invalid, apperr.Conflict, apperr.Quota, apperr.Unavailable, apperr.NotFound:
 		d.refuse(err)
-		d.failed = "Nothing was resumed: " + lowerFirst(apperr.MessageOf(err))
+		d.failed = "Nothing was resumed: " + lowerFirst(strings.TrimSuffix(apperr.MessageOf(err), "."))
 		return h.renderResume(w, r, web.Status(code), d)
 	}
 	return err
@@ -117,19 +123,46 @@ func (h *Handlers) resume(w http.ResponseWriter, r *http.Request) error {
 
 func (d *resumeDraft) failResume(problems []forms.Problem) {
 	d.fail(problems)
-	d.failed = fmt.Sprintf("Nothing was resumed: %s a change", ui.Plural(len(problems), "value needs", "values need"))
+	d.failed = fmt.Sprintf("Nothing was resumed: %s a change", ui.Plural(len(problems)+len(d.options.faults), "value needs", "values need"))
 }
 
-// request is what the form asks for. What it has no value for takes the default.
-func (d *resumeDraft) request(inputs map[string]any) execution.ResumeRequest {
+// request is what the form asks for; what is wrong with it beside the inputs is a fault
+// of the options. What it has no value for takes the default.
+func (d *resumeDraft) request(inputs map[string]any) (execution.ResumeRequest, error) {
 	values := map[string]any{}
 	for _, f := range d.schema.Fields {
 		values[f.Name] = inputs[f.Name]
 	}
-	return execution.ResumeRequest{
-		Of: d.of.ID, From: d.fromNode, Version: d.version.Version, Inputs: values, Name: d.name,
-		IdempotencyKey: d.idempotencyKey(map[string]any{"from": d.fromNode, "inputs": inputs}),
+	r := execution.ResumeRequest{
+		Of: d.of.ID, From: d.fromNode, Version: d.version.Version, Inputs: values, Name: d.name, Resources: d.rooms(),
+		IdempotencyKey: d.idempotencyKey(map[string]any{"from": d.fromNode, "inputs": inputs, "resources": d.rooms()}),
 	}
+	r.Cache, r.TTL = d.options.asked()
+	if d.priority != "" {
+		priority, err := execution.ParsePriority(d.priority)
+		if err != nil {
+			return r, err
+		}
+		r.Priority = &priority
+	}
+	return r, nil
+}
+
+// priorities are those of a launch, and before them that of the earlier execution.
+func (d *resumeDraft) priorities() []ui.Option {
+	named := priorities(d.priority)
+	was := d.of.Priority.String()
+	for _, o := range named {
+		if o.Value == was {
+			was, _, _ = strings.Cut(o.Name, ":")
+		}
+	}
+	if d.priority == "" {
+		for i := range named {
+			named[i].Selected = false
+		}
+	}
+	return append([]ui.Option{{Name: "As before: " + was, Selected: d.priority == ""}}, named...)
 }
 
 // renderResume answers with the whole page.
@@ -149,15 +182,20 @@ func (h *Handlers) renderResume(w http.ResponseWriter, r *http.Request, status i
 		Page: h.basePage(r, "Resume", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
 			views.Crumb{Name: title + " " + shortID(d.of.ID), URL: views.ExecutionURL(id)}),
 		Action: views.ResumeURL(id, ""), Title: title, Short: shortID(d.of.ID), State: string(d.of.Status), Key: d.key, Shown: d.shown,
-		Form: form, Failed: d.failed, Troubles: form.Troubles(), From: d.fromNode, Name: d.name, Preview: preview,
-		Versions: launchWorkflow(d.draft).Versions,
+		Form: form, Failed: d.failed, Troubles: append(form.Troubles(), d.options.troubles()...), From: d.fromNode, Name: d.name, Preview: preview,
+		Versions: launchWorkflow(d.draft).Versions, Priorities: d.priorities(),
 	}
+	page.Rooms, page.MoreRooms = d.roomRows()
+	for _, r := range page.Rooms {
+		page.RoomsOpen = page.RoomsOpen || r.Typed()
+	}
+	page.Options = d.options.view(d.version, d.keeps(h.keepsWithout(d.version)))
 	for _, n := range d.version.Plan.Nodes[:min(len(d.version.Plan.Nodes), maxOfferedNodes)] {
 		page.Nodes = append(page.Nodes, n.Name)
 	}
-	page.Title = "Resume " + title
+	page.Page.Title = "Resume " + title
 	if d.failed != "" {
-		page.Title = "Error: " + page.Title
+		page.Page.Title = "Error: " + page.Page.Title
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.ResumeView(page))
@@ -168,15 +206,34 @@ const (
 	maxPreviewedNodes = 200 // listed, those that run first; the rest is counted
 )
 
+// keeps says how long the new execution is kept without a word of the form.
+func (d *resumeDraft) keeps(otherwise string) string {
+	if d.of.TTL.IsZero() {
+		return otherwise
+	}
+	return "Empty: as long as the launch before said."
+}
+
 // previewResume says what the form would do.
 func (h *Handlers) previewResume(r *http.Request, d *resumeDraft, inputs map[string]any, problems []forms.Problem) (views.ResumePreview, error) {
-	if len(problems) > 0 {
-		text := ui.Plural(len(problems), "value needs a look", "values need a look")
-		return views.ResumePreview{Refusal: text + ".", Summary: text}, nil
+	request, err := d.request(inputs)
+	if err != nil {
+		return views.ResumePreview{}, err
 	}
-	plan, err := h.Executions.PlanResume(r.Context(), d.request(inputs))
+	if n := len(problems) + len(d.options.faults); n > 0 {
+		text := ui.Plural(n, "value needs a look", "values need a look")
+		return views.ResumePreview{Refusal: text + ".", Summary: text, Faults: d.options.troubles()}, nil
+	}
+	plan, err := h.Executions.PlanResume(r.Context(), request)
 	if known, ok := errors.AsType[*apperr.Error](err); ok && known.Code != apperr.Forbidden {
-		return views.ResumePreview{Refusal: known.Message, Summary: "It cannot be resumed like this"}, nil
+		p := views.ResumePreview{Refusal: known.Message, Summary: "It cannot be resumed like this"}
+		for _, f := range apperr.FieldsOf(err) {
+			if isOption(f.Path) {
+				id, label := optionControl(f.Path)
+				p.Faults = append(p.Faults, forms.Trouble{Target: id, Label: label, Text: f.Message})
+			}
+		}
+		return p, nil
 	}
 	if err != nil {
 		return views.ResumePreview{}, err
@@ -188,9 +245,12 @@ func (h *Handlers) previewResume(r *http.Request, d *resumeDraft, inputs map[str
 	for _, c := range plan.Changes {
 		p.Changes = append(p.Changes, views.ResumeChange{Name: c.Name, Target: forms.Prefix + "." + c.Name, Before: shortValue(c.Before), After: shortValue(c.After)})
 	}
+	runs := map[string]bool{}
 	for _, n := range plan.Nodes {
+		runs[n.Name] = n.Runs
 		p.Nodes = append(p.Nodes, toResumeNode(d.of.ID, n))
 	}
+	p.Changes = append(p.Changes, d.roomChanges(request.Resources, runs)...)
 	slices.SortStableFunc(p.Nodes, func(a, b views.ResumeNode) int {
 		switch {
 		case a.Runs == b.Runs:

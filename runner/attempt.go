@@ -256,7 +256,7 @@ func (a *attempt) begun(pid int) {
 // work prepares and runs what the spec says.
 func (a *attempt) work() ending {
 	key := a.checkpointKey()
-	p, err := a.s.slots.take(a.spec.TaskId, key)
+	p, copied, err := a.s.slots.take(a.spec.TaskId, key, a.spec.CheckpointFrom)
 	if err != nil {
 		return startFailed("The attempt's folder could not be made: " + err.Error() + ".")
 	}
@@ -270,6 +270,9 @@ func (a *attempt) work() ending {
 		a.saver = newFolderSaver(a)
 	}
 	a.box.log.at(p.log)
+	if copied {
+		a.system(levelInfo, "It goes on from the checkpoints of the execution that was resumed.")
+	}
 	if a.unwanted() {
 		return stopped(context.Cause(a.ctx), -1)
 	}

@@ -167,6 +167,29 @@ func TestCheckpointsSurviveAFailure(t *testing.T) {
 	}
 }
 
+func TestCheckpointsOfAResumedExecutionAreCopied(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := shell("e.0.1", `mkdir "$FLOWFORGE_CHECKPOINTS/deep"; echo 7 > "$FLOWFORGE_CHECKPOINTS/deep/epoch"; exit 1`)
+	first.CheckpointKey = "e.0"
+	wantOutcome(t, b.run(t, first), failed)
+	const script = `echo "$(cat "$FLOWFORGE_CHECKPOINTS/deep/epoch")"; echo more >> "$FLOWFORGE_CHECKPOINTS/deep/epoch"; exit 1`
+	for _, id := range []string{"f", "g"} { // it can be resumed twice
+		resumed := shell(id+".0.1", script)
+		resumed.CheckpointKey, resumed.CheckpointFrom = id+".0", []string{"never.ran", "../e.0", "e.0"}
+		wantOutcome(t, b.run(t, resumed), failed)
+		if diff := cmp.Diff([]string{"7"}, b.server.lines(id+".0.1", "stdout")); diff != "" {
+			t.Error(diff)
+		}
+	}
+	again := shell("f.0.2", `cat "$FLOWFORGE_CHECKPOINTS/deep/epoch"`)
+	again.CheckpointKey, again.CheckpointFrom = "f.0", []string{"e.0"}
+	wantOutcome(t, b.run(t, again), succeeded)
+	if diff := cmp.Diff([]string{"7", "more"}, b.server.lines("f.0.2", "stdout")); diff != "" {
+		t.Errorf("what it saved itself goes before: %s", diff)
+	}
+}
+
 func TestHTTPWork(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

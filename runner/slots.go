@@ -74,26 +74,47 @@ func newSlots(dir, sdk string) *slots {
 }
 
 // take returns a clean slot for an attempt. Its checkpoints are those that an
-// earlier attempt with the key left.
-func (s *slots) take(taskID, key string) (paths, error) {
+// earlier attempt with the key left, or else a copy of those under the first of
+// the other keys: an execution can be resumed more than once.
+func (s *slots) take(taskID, key string, others []string) (p paths, copied bool, err error) {
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
-	p, err := s.pick()
-	if err != nil {
-		return p, err
+	if p, err = s.pick(); err != nil {
+		return p, false, err
 	}
 	if err := rewrite(p.owner, taskID+"\n"+key+"\n"); err != nil {
-		return p, err
+		return p, false, err
 	}
 	if key == "" {
-		return p, nil
+		return p, false, nil
 	}
 	saved := filepath.Join(s.saved, key)
 	// Unlike os.Rename, the system call replaces an empty folder.
-	if err := syscall.Rename(saved, p.checkpoints); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return p, fmt.Errorf("checkpoints: %w", err)
+	err = syscall.Rename(saved, p.checkpoints)
+	if errors.Is(err, os.ErrNotExist) {
+		copied, err = s.copySaved(p, others)
 	}
-	return p, nil
+	if err != nil {
+		return p, false, fmt.Errorf("checkpoints: %w", err)
+	}
+	return p, copied, nil
+}
+
+// copySaved copies the checkpoints under the first of keys that has some.
+func (s *slots) copySaved(p paths, keys []string) (bool, error) {
+	for _, key := range keys {
+		if !plainName(key) {
+			continue
+		}
+		err := copyTree(filepath.Join(s.saved, key), p.checkpoints)
+		if !errors.Is(err, os.ErrNotExist) {
+			return err == nil, err
+		}
+		if err := removeContent(p.checkpoints); err != nil { // those that were pruned meanwhile
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 func (s *slots) pick() (paths, error) {

@@ -35,6 +35,7 @@ type LaunchPage struct {
 	From       string // id of the execution that the values came from, "" for none
 	Name       string // of the execution, optional
 	Priorities []ui.Option
+	Options    LaunchOptions
 
 	Came     *Provenance     // where the values came from, nil for the defaults
 	Failed   string          // heading of the error summary, "" when nothing failed

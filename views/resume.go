@@ -34,12 +34,36 @@ type ResumePage struct {
 	Versions []ui.Option
 	Name     string
 	Preview  ResumePreview
+
+	Priorities []ui.Option
+	Options    LaunchOptions
+	Rooms      []Room // resources of operators, the first row for all; none when nothing runs tasks
+	MoreRooms  int    // operators that are not offered here
+	RoomsOpen  bool
 }
+
+// Room is what attempts of an operator get, as it was typed, and what the definition says.
+type Room struct {
+	Operator, Label                        string
+	CPU, Memory, GPUs                      string
+	DefinedCPU, DefinedMemory, DefinedGPUs string
+	Error                                  string
+}
+
+// Typed reports whether anything was said.
+func (r Room) Typed() bool { return r.CPU != "" || r.Memory != "" || r.GPUs != "" }
+
+// RoomPrefix begins the names of the controls for resources.
+const RoomPrefix = "room."
+
+// RoomID is the id of the first control of an operator's resources.
+func RoomID(operator string) string { return "room-" + operator + "-cpu" }
 
 // ResumePreview says what a resume would do.
 type ResumePreview struct {
 	Refusal string // why it cannot be done, "" when it can
 	Summary string // "2 of 5 nodes run"
+	Faults  []forms.Trouble // what is wrong beside the inputs
 	Changes []ResumeChange
 	Nodes   []ResumeNode
 }

@@ -1,6 +1,12 @@
 package workflow
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+)
 
 // TTL says how long an execution is kept after its end; nil fields say nothing.
 type TTL struct {
@@ -26,6 +32,34 @@ func (t TTL) After(succeeded bool) (time.Duration, bool) {
 		return 0, false
 	}
 	return *d, true
+}
+
+// IsZero reports whether t says nothing.
+func (t TTL) IsZero() bool { return t == TTL{} }
+
+// ParseTTL reads what a definition says at ttl, decoded: a time span for every end, or a
+// mapping. The paths of problems begin with ttl.
+func ParseTTL(v any) (TTL, []apperr.Field) {
+	p := &parser{problems: &problems{}}
+	t := p.ttl(p.object(map[string]any{"ttl": v}, ""))
+	return t, p.fields()
+}
+
+// MarshalJSON writes t as definitions have it.
+func (t TTL) MarshalJSON() ([]byte, error) { return json.Marshal(t.wire()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *TTL) UnmarshalJSON(text []byte) error {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	read, problems := ParseTTL(v)
+	if len(problems) > 0 {
+		return errors.New(problems[0].Message)
+	}
+	*t = read
+	return nil
 }
 
 // ttl reads a time span for every end, or a mapping.

@@ -31,6 +31,7 @@ func newLaunchCommand() *cobra.Command {
 	f.String("name", "", "a name for this execution")
 	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
 	addCacheFlags(cmd)
+	addTTLFlags(cmd)
 	f.Bool("dry-run", false, "launch nothing: say whether the inputs are right, and when it would start; exit 1 when it could not")
 	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
 	addClientFlags(cmd)
@@ -59,6 +60,7 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	if use != nil {
 		request["cache"] = use
 	}
+	setTTL(cmd, request)
 	if dry, _ := f.GetBool("dry-run"); dry {
 		return c.dryRun(cmd, request)
 	}

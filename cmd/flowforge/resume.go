@@ -26,11 +26,12 @@ func newResumeCommand() *cobra.Command {
 	f.String("version", "", "another version of the workflow")
 	f.StringArrayP("input", "i", nil, "an input with another value: name=value (JSON or text; null takes the default), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with inputs that have other values (- for standard input)")
-	f.StringArray("resources", nil, "what attempts of an operator get: operator:cpu=2,memory=4Gi,gpu=1")
+	f.StringArray("resources", nil, "what attempts of an operator get: operator:cpu=2,memory=4Gi,gpu=1 (* for all)")
 	f.String("name", "", "a name for the new execution")
 	f.String("priority", "", "LOW, NORMAL or HIGH; without it that of the earlier execution")
 	f.String("idempotency-key", "", "the same key resumes once, however often it is sent")
 	addCacheFlags(cmd)
+	addTTLFlags(cmd)
 	f.Bool("dry-run", false, "resume nothing: list which nodes would run, and why; exit 1 when it would be refused")
 	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
 	addClientFlags(cmd)
@@ -41,6 +42,31 @@ func newResumeCommand() *cobra.Command {
 func addCacheFlags(cmd *cobra.Command) {
 	cmd.Flags().String("cache", "", "on, off or refresh: whether results of equal nodes are taken, and kept")
 	cmd.Flags().StringArray("cache-node", nil, "the same for one operator: name=off")
+}
+
+// ttlFlags are the flags that say how long an execution is kept, with their fields.
+func ttlFlags() map[string]string {
+	return map[string]string{"ttl": "after_completion", "ttl-success": "after_success", "ttl-failure": "after_failure"}
+}
+
+func addTTLFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.String("ttl", "", "how long the execution is kept after its end, such as 12h or 30d; without it as its definition says")
+	f.String("ttl-success", "", "the same when it succeeded")
+	f.String("ttl-failure", "", "the same when it failed or was cancelled")
+}
+
+// setTTL adds what they say to a request.
+func setTTL(cmd *cobra.Command, request map[string]any) {
+	ttl := map[string]any{}
+	for flag, field := range ttlFlags() {
+		if text, _ := cmd.Flags().GetString(flag); text != "" {
+			ttl[field] = text
+		}
+	}
+	if len(ttl) > 0 {
+		request["ttl"] = ttl
+	}
 }
 
 // cacheFlags reads them; nil when there are none.
@@ -118,6 +144,7 @@ func (c *client) resumeRequest(cmd *cobra.Command) (map[string]any, error) {
 	if len(resources) > 0 {
 		request["resources"] = resources
 	}
+	setTTL(cmd, request)
 	use, err := cacheFlags(cmd)
 	if use != nil {
 		request["cache"] = use

@@ -245,11 +245,12 @@ SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNIN
 SELECT id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
 
 -- name: MedianDuration :one
--- The middle duration of the latest successful executions of a version, in seconds.
+-- The middle duration of the latest successful executions of a version, in seconds. Those
+-- that took results over say nothing of how long all of it takes.
 SELECT coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM d.finished_at - d.created_at)), 0)::float8 AS seconds
 FROM (
     SELECT e.finished_at, e.created_at FROM executions e
-    WHERE e.workflow_id = @workflow_id AND e.version_id = @version_id AND e.status = 'SUCCEEDED'
+    WHERE e.workflow_id = @workflow_id AND e.version_id = @version_id AND e.status = 'SUCCEEDED' AND e.resume_of IS NULL
     ORDER BY e.id DESC
     LIMIT 20
 ) d;

@@ -69,3 +69,23 @@ SELECT id, status, created_at FROM executions
 WHERE resume_of = @id::uuid AND project_id = @project_id AND id > @id::uuid
 ORDER BY id DESC
 LIMIT @max_rows;
+
+-- name: OriginChain :many
+-- A node, and those of earlier executions that it ran again for, the nearest first.
+WITH RECURSIVE chain AS (
+    SELECT 0 AS depth, @execution_id::uuid AS execution_id, @node_index::int AS node_index
+    UNION ALL
+    SELECT c.depth + 1, n.origin_execution, n.origin_index
+    FROM chain c JOIN nodes n ON n.execution_id = c.execution_id AND n.node_index = c.node_index
+    WHERE n.origin_use = 'BEFORE'
+)
+SELECT execution_id::uuid AS execution_id, node_index::int AS node_index FROM chain ORDER BY depth;
+
+-- name: MarkTTL :exec
+UPDATE executions SET ttl = @ttl WHERE id = @id;
+
+-- name: SettleResumedLetters :execrows
+-- Settles what is open about nodes of an ended execution, which run again in another
+-- one: roots are the nodes of the plan that do, or that hold them.
+UPDATE dead_letters SET outcome = 'requeued', settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = @requeued_as::uuid
+WHERE execution_id = @execution_id AND outcome IS NULL AND id <> @but::uuid AND (regexp_match(node, '^[^/\[]+'))[1] = ANY (@roots::text[]);

@@ -190,7 +190,7 @@ func text(v any) string {
 // Command writes the launch of inputs for a shell. Defaults are left out.
 func Command(workflow, version string, schema typeregistry.Schema, inputs, defaults map[string]any) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "flowforge launch %s --version %s", quoted(workflow), quoted(version))
+	fmt.Fprintf(&b, "flowforge launch %s", quoted(workflow+"@"+version))
 	link := Link(schema, inputs, defaults)
 	for _, f := range schema.Fields {
 		if v, ok := link[LinkPrefix+f.Name]; ok {
@@ -199,6 +199,9 @@ func Command(workflow, version string, schema typeregistry.Schema, inputs, defau
 	}
 	return b.String()
 }
+
+// Flag is one more line of Command: a flag with its value.
+func Flag(name, value string) string { return " \\\n  " + name + " " + quoted(value) }
 
 // quoted quotes s for a POSIX shell where it needs to be.
 func quoted(s string) string {

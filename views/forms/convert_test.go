@@ -91,7 +91,7 @@ func TestLinksAndCommands(t *testing.T) {
 	command := forms.Command("digits.train", "1.0.0", schema, inputs, defaults)
 	require.Contains(t, command, `-i 'name=it'\''s "5"'`)
 	require.Contains(t, command, `-i 'layers=[1,2]'`)
-	require.Contains(t, command, "flowforge launch digits.train --version 1.0.0 \\\n")
+	require.Contains(t, command, "flowforge launch digits.train@1.0.0 \\\n")
 }
 
 func TestParticular(t *testing.T) {

@@ -149,6 +149,6 @@ func launchJSON(f views.Page) views.LaunchPage {
 
 func launchCommand(f views.Page) views.LaunchPage {
 	page := launchWith(f, nil)
-	page.View, page.Command = views.LaunchCommand, "flowforge launch digits.train --version 2.4.0 \\\n  -i data=mnist-train@7 \\\n  -i workers=8"
+	page.View, page.Command = views.LaunchCommand, "flowforge launch digits.train@2.4.0 \\\n  -i data=mnist-train@7 \\\n  -i workers=8"
 	return page
 }

@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union
 
 from . import _files, _formats, _streams
 from ._config import Config
@@ -34,6 +35,7 @@ class Client:
         self._inputs: Optional[Dict[str, Any]] = None
         self._lock = threading.Lock()
         self._on_preempt: List[Callable[[], None]] = []
+        self._on_failure: List[Callable[[], None]] = []
 
     @classmethod
     def from_env(cls) -> Client:
@@ -232,14 +234,30 @@ class Client:
             _flush_on_sigterm(self)
         return save
 
-    def _save_preempted(self) -> None:
-        if not self.preempted:
-            return
-        for save in self._on_preempt:
+    def on_failure(self, save: Callable[[], None]) -> Callable[[], None]:
+        """Call save when an exception ends the task, or somebody stops it.
+
+        The next attempt finds the checkpoint that save leaves, and so does a resume. An
+        exit by sys.exit() is the program's own and calls nothing. Call this from the
+        main thread; it can be used as a decorator.
+        """
+        self._on_failure.append(save)
+        if self.inside and len(self._on_failure) == 1:
+            _flush_on_sigterm(self)
+            _save_on_exception(self)
+        return save
+
+    def _save_stopped(self) -> None:
+        self._save("on_preempt", self._on_preempt if self.preempted else [])
+        if not (self.preempted and self._on_preempt):
+            self._save("on_failure", self._on_failure)
+
+    def _save(self, name: str, saves: List[Callable[[], None]]) -> None:
+        for save in saves:
             try:
                 save()
             except Exception as problem:  # the next one may still save something
-                print(f"flowforge: on_preempt: {problem!r}", file=sys.stderr, flush=True)
+                print(f"flowforge: {name}: {problem!r}", file=sys.stderr, flush=True)
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything has been sent; False when timeout seconds were not enough."""
@@ -297,7 +315,7 @@ def _flush_on_sigterm(client: Client) -> None:
 
     def stop(signum: int, frame: Any) -> None:
         # The interrupted code may hold the buffer's lock: work in other threads.
-        saving = threading.Thread(target=client._save_preempted, daemon=True)
+        saving = threading.Thread(target=client._save_stopped, daemon=True)
         saving.start()
         saving.join()
         closing = threading.Thread(target=client.close, daemon=True)
@@ -308,3 +326,14 @@ def _flush_on_sigterm(client: Client) -> None:
         os.kill(os.getpid(), signum)
 
     signal.signal(signal.SIGTERM, stop)
+
+
+def _save_on_exception(client: Client) -> None:
+    """Let client save when an exception ends the program."""
+    before = sys.excepthook
+
+    def failed(kind: Type[BaseException], problem: BaseException, trace: Optional[TracebackType]) -> None:
+        client._save("on_failure", client._on_failure)
+        before(kind, problem, trace)
+
+    sys.excepthook = failed

@@ -208,6 +208,60 @@ def test_preemption_saves_a_checkpoint_first(server: Server, config: Config, tmp
     assert saved == [{"epoch": 41}]
 
 
+def test_a_failure_saves_a_checkpoint_first(server: Server, config: Config, capfd: pytest.CaptureFixture[str]) -> None:
+    program = """
+        from flowforge import client
+
+        @client.on_failure
+        def save():
+            client.checkpoint({"epoch": 7})
+
+        @client.on_failure
+        def broken():
+            raise ValueError("nothing to save")
+
+        raise RuntimeError("out of luck")
+    """
+    process = run(program, config)
+    process.communicate(timeout=20)
+    assert process.returncode == 1
+    saved = [json.loads(body["data"]) for method, body in server.calls if method == "SaveCheckpoint"]
+    assert saved == [{"epoch": 7}]
+    said = capfd.readouterr().err
+    assert "RuntimeError: out of luck" in said and "on_failure: ValueError" in said
+
+
+def test_who_is_stopped_saves_as_who_fails(server: Server, config: Config) -> None:
+    program = """
+        import signal
+        from flowforge import client
+        client.on_failure(lambda: client.checkpoint({"epoch": 8}))
+        print("ready", flush=True)
+        signal.pause()
+    """
+    process = run(program, config)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == -15
+    saved = [json.loads(body["data"]) for method, body in server.calls if method == "SaveCheckpoint"]
+    assert saved == [{"epoch": 8}]
+
+
+def test_a_success_saves_nothing_more(server: Server, config: Config) -> None:
+    program = """
+        import sys
+        from flowforge import client
+        client.on_failure(lambda: client.checkpoint({"epoch": 9}))
+        sys.exit(0)
+    """
+    process = run(program, config)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert [method for method, _ in server.calls if method == "SaveCheckpoint"] == []
+
+
 def test_cancellation_is_no_preemption(server: Server, config: Config) -> None:
     program = """
         import signal

@@ -51,6 +51,42 @@ WORKFLOW = {
 }
 
 
+STUBBORN = """
+from flowforge import client
+
+seen = client.get_checkpoint() or {"rounds": []}
+log = client.checkpoint_dir / "log"
+before = log.read_text() if log.exists() else ""
+
+@client.on_failure
+def save():
+    client.checkpoint({"rounds": seen["rounds"] + [client.inputs["rate"]]})
+    log.write_text(before + "x")
+
+if client.inputs["rate"] < 1:
+    raise SystemError("too slow")
+client.output("rounds", seen["rounds"])
+client.output("log", before)
+"""
+
+STUBBORN_WORKFLOW = {
+    "name": "sdk.stubborn",
+    "version": "1.0.0",
+    "inputs": [{"name": "rate", "type": "Float"}],
+    "operators": [
+        {
+            "name": "task",
+            "type": "python",
+            "inputs": [{"name": "rate", "type": "Float", "from": "inputs.rate"}],
+            "outputs": [{"name": "rounds", "type": "List<Float>"}, {"name": "log", "type": "String"}],
+            "code": {"script": STUBBORN},
+            "retry": {"limit": 1, "initial_delay": "1s", "policy": "Always"},
+            "timeout": "1m",
+        }
+    ],
+}
+
+
 class Running:
     """A server with an empty data directory of its own."""
 
@@ -80,7 +116,14 @@ class Running:
     def run(self, workflow: Dict[str, Any], inputs: Dict[str, Any]) -> Dict[str, Any]:
         """Launch a workflow and return its execution once that has ended."""
         self.call("POST", "/workflows", workflow)
-        launched = self.call("POST", "/executions", {"workflow": workflow["name"], "inputs": inputs})
+        return self.wait(self.call("POST", "/executions", {"workflow": workflow["name"], "inputs": inputs}))
+
+    def resume(self, execution: Dict[str, Any], inputs: Dict[str, Any]) -> Dict[str, Any]:
+        """Resume an execution with other inputs and wait for its end."""
+        path = "/executions/" + execution["execution_id"] + "/resume"
+        return self.wait(self.call("POST", path, {"override_inputs": inputs}))
+
+    def wait(self, launched: Dict[str, Any]) -> Dict[str, Any]:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             execution: Dict[str, Any] = self.call("GET", "/executions/" + launched["execution_id"])
@@ -129,3 +172,21 @@ def test_everything_a_task_says(running: Running) -> None:
     headers = {"Authorization": "Bearer " + running.token}
     with urlopen(Request(running.url + model["download_url"], headers=headers), timeout=10) as answer:
         assert answer.read() == b"weights"
+
+
+def test_an_emergency_checkpoint_is_there_for_retry_and_resume(running: Running) -> None:
+    first = running.run(STUBBORN_WORKFLOW, {"rate": 0.25})
+    assert (first["status"], first["nodes"][0]["attempt"]) == ("FAILED", 2), first
+
+    good = running.resume(first, {"rate": 2})
+    assert good["status"] == "SUCCEEDED", good
+    assert good["nodes"][0]["outputs"]["rounds"] == [0.25, 0.25], "both attempts saved, the second on top of the first"
+    assert good["nodes"][0]["outputs"]["log"] == "xx", "the folder is handed over, too"
+
+    # The first execution can be resumed once more, and what a resume left as well.
+    bad = running.resume(first, {"rate": 0.5})
+    assert bad["status"] == "FAILED", bad
+    last = running.resume(bad, {"rate": 3})
+    assert last["nodes"][0]["outputs"] == {"rounds": [0.25, 0.25, 0.5, 0.5], "log": "xxxx"}
+    lines: List[str] = [line["message"] for line in running.call("GET", "/executions/" + last["execution_id"] + "/logs")["lines"]]
+    assert "It goes on from the checkpoints of the execution that was resumed." in lines
