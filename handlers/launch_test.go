@@ -25,6 +25,7 @@ import (
 	"github.com/flowforge/flowforge/execution"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/retention"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms/formtest"
@@ -87,6 +88,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 	server := httptest.NewServer(handlers.Routes(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now),
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
+		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),
 	}))
 	t.Cleanup(server.Close)
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts}
