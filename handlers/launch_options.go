@@ -214,4 +214,3 @@ func optionsOf(ttl workflow.TTL) launchOptions {
 	}
 	return o
 }
-
