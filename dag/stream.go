@@ -52,6 +52,12 @@ func (r *Run) Reads(i, d int) bool {
 	return node != nil && len(node.Reads) > 0 && node.reads(d-r.scopes[r.nodes[i].scope].base)
 }
 
+// Read reports whether others read node i while it runs.
+func (r *Run) Read(i int) bool {
+	node := r.planned(i)
+	return node != nil && len(node.Readers) > 0
+}
+
 // readers decides about those that read node i while it runs.
 func (w *wave) readers(i int) {
 	node := w.run.planned(i)

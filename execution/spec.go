@@ -69,7 +69,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Env:              l.attemptEnvironment(i, op),
 		Files:            inputs.files,
 		Secrets:          inputs.secrets,
-		Outputs:          outputSpecs(op),
+		Outputs:          l.outputsOf(i, op),
 		TimeoutMs:        op.Timeout.Milliseconds(),
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
 		PreemptGraceMs:   op.Grace().Milliseconds(),

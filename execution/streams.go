@@ -67,6 +67,18 @@ func (l *loop) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 	}
 }
 
+// outputsOf are the outputs of op as the runner of node i has to know them: whether
+// others read one while it is written matters only where some do.
+func (l *loop) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec {
+	specs := outputSpecs(op)
+	for _, o := range specs {
+		if o.Storage == channel.HintStreaming && !l.progress.Read(i) {
+			o.Storage = ""
+		}
+	}
+	return specs
+}
+
 // whole are those of nodes that node i does not read while they are written.
 func (l *loop) whole(i int, nodes []int) []int {
 	rest := nodes[:0]

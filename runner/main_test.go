@@ -77,6 +77,7 @@ type taskServer struct {
 	adopts       bool // it takes files over from the folder handover
 	handover     string
 	adopted      []string
+	pieces       map[string][]*flowforgev1.Blob // by task and output
 }
 
 func newTaskServer(t testing.TB) *taskServer {

@@ -232,7 +232,7 @@ func (st *stream) follow(ctx context.Context) bool {
 			return ctx.Err() != nil // the same pieces are asked for again
 		}
 	}
-	if answer.Msg.State != flowforgev1.StreamState_STREAM_STATE_ENDED {
+	if answer.Msg.State != flowforgev1.StreamState_STREAM_STATE_ENDED || len(answer.Msg.Pieces) > 0 {
 		return false
 	}
 	return st.finish(ctx, answer.Msg.Whole)

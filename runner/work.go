@@ -114,6 +114,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.mu.Unlock()
 	a.begun(child.pid)
 	a.streams.begin(a.ctx)
+	sending := a.sendPieces()
 	if a.saver != nil {
 		a.saver.begin()
 	}
@@ -137,7 +138,9 @@ func (a *attempt) execute(c command, env environ) ending {
 	status, err := child.wait(func() { a.s.sweepAfter(a.spec.TaskId) })
 	stdout.close()
 	stderr.close()
-	if err == nil && status.code == 0 {
+	well := err == nil && status.code == 0
+	sending.finish(a.ctx, well)
+	if well {
 		a.streams.settle()
 	}
 	if err != nil {
