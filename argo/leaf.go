@@ -166,7 +166,13 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
 		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
 		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks pass artifacts on; write the file to a path.")
-		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "Files are kept in FlowForge's store; leave the place out.")
+		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "Files are kept in FlowForge's store; leave the place out, or name a key of s3.")
+		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
+		o.GC = t.gcOf(a, at)
+		if a.S3 != nil {
+			t.checkText(a.S3.Key, own, at+".s3.key")
+			o.Key = a.S3.Key
+		}
 		if a.Optional {
 			o.Type = t.optional(t.file)
 		}

@@ -35,8 +35,12 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 		add(m.Name, workflow.ConfigMapKey{})
 	}
 	for _, one := range semaphores {
-		if one.ConfigMapKeyRef == nil {
-			t.add(path, "A semaphore is named by configMapKeyRef.")
+		if one.Database != nil && one.ConfigMapKeyRef == nil {
+			add(one.Database.Key, workflow.ConfigMapKey{})
+			continue
+		}
+		if one.ConfigMapKeyRef == nil || one.Database != nil {
+			t.add(path, "A semaphore is named by configMapKeyRef, or by database.")
 			continue
 		}
 		ref := one.ConfigMapKeyRef

@@ -28,8 +28,15 @@ func (t *translator) retry(s *source) workflow.Retry {
 		out.Limit = int(n)
 	}
 	t.policy(&out, r, path)
-	if r.Expression != "" {
-		e, err := expression.ParseArgo(r.Expression)
+	condition := r.Expression
+	if r.RetryPolicy == "OnError" {
+		condition = "lastRetry.status == \"Error\""
+		if r.Expression != "" {
+			condition = "(" + r.Expression + ") && " + condition
+		}
+	}
+	if condition != "" {
+		e, err := expression.ParseArgo(condition)
 		if err != nil {
 			t.add(path+".expression", "%s", err)
 		}
@@ -63,9 +70,7 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 	case "OnTransientError":
 		out.Policy = protect.OnTransient
 	case "OnError":
-		out.Policy = protect.Always
-		t.refuse(r.Expression != "", path+".retryPolicy", "Say it in the expression: lastRetry.status == \"Error\".")
-		out.Condition, _ = expression.ParseArgo(`lastRetry.status == "Error"`)
+		out.Policy = protect.Always // that it was no failure of the task itself is part of the condition
 	default:
 		t.add(path+".retryPolicy", "There is no policy %q; the policies are Always, OnFailure, OnError and OnTransientError.", r.RetryPolicy)
 	}

@@ -138,6 +138,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 	for i, a := range t.spec.Arguments.Artifacts {
 		if a.Raw == nil && a.HTTP == nil && a.Git == nil {
 			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "The launch gives this file; leave it out.")
+			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key names a file of the same execution, which has none yet; the launch gives this file.")
 			fields = append(fields, map[string]any{"name": a.Name, "type": "File", "required": !a.Optional})
 		}
 	}

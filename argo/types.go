@@ -79,7 +79,7 @@ type spec struct {
 	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
 	Synchronization      *synchronization `json:"synchronization"`
 	Metrics              raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
-	ArtifactGC           raw              `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
+	ArtifactGC           *artifactGC      `json:"artifactGC"`
 }
 
 // claimGC says when claims that were made for an execution are removed.
@@ -141,17 +141,18 @@ type artifact struct {
 	// How Argo packs a file in its store; here files are kept as they are.
 	Archive raw `json:"archive"`
 
-	S3          raw `json:"s3" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
+	S3          *s3File     `json:"s3"`
+	SubPath     string      `json:"subPath"`
+	RecurseMode bool        `json:"recurseMode"`
+	ArtifactGC  *artifactGC `json:"artifactGC"`
+
 	GCS         raw `json:"gcs" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
 	Azure       raw `json:"azure" argo:"Leave it out: files are kept in FlowForge's store."`
 	OSS         raw `json:"oss" argo:"Leave it out: files are kept in FlowForge's store."`
 	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
 	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
 	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
-	SubPath     raw `json:"subPath" argo:"Give the file an output artifact of its own."`
-	RecurseMode raw `json:"recurseMode" argo:"Change the mode in the command."`
 	Deleted     raw `json:"deleted" argo:"Leave it out."`
-	ArtifactGC  raw `json:"artifactGC" argo:"Leave it out: artifacts stay until somebody deletes them."`
 }
 
 type rawFile struct {
@@ -159,9 +160,37 @@ type rawFile struct {
 }
 
 type httpFile struct {
-	URL     string `json:"url"`
-	Headers raw    `json:"headers" argo:"Fetch the file in a task that sends them."`
-	Auth    raw    `json:"auth" argo:"Fetch the file in a task, with a secret."`
+	URL     string       `json:"url"`
+	Headers []httpHeader `json:"headers"`
+	Auth    raw          `json:"auth" argo:"Fetch the file in a task, with a secret."`
+}
+
+// s3File is a file of the installation's own store when it says a key alone.
+type s3File struct {
+	Key string `json:"key"`
+
+	Bucket          raw `json:"bucket" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
+	Endpoint        raw `json:"endpoint" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
+	Region          raw `json:"region" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	Insecure        raw `json:"insecure" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	AccessKeySecret raw `json:"accessKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	SecretKeySecret raw `json:"secretKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	SessionToken    raw `json:"sessionTokenSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	RoleARN         raw `json:"roleARN" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	UseSDKCreds     raw `json:"useSDKCreds" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	CreateBucket    raw `json:"createBucketIfNotPresent" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	Encryption      raw `json:"encryptionOptions" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	CASecret        raw `json:"caSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+}
+
+// artifactGC says when artifacts go.
+type artifactGC struct {
+	Strategy string `json:"strategy"`
+
+	ServiceAccountName raw `json:"serviceAccountName" argo:"No pod removes artifacts here; leave it out."`
+	PodMetadata        raw `json:"podMetadata" argo:"No pod removes artifacts here; leave it out."`
+	PodSpecPatch       raw `json:"podSpecPatch" argo:"No pod removes artifacts here; leave it out."`
+	Force              raw `json:"forceFinalizerRemoval" argo:"There are no finalizers here; leave it out."`
 }
 
 type repository struct {
@@ -169,15 +198,16 @@ type repository struct {
 	Revision string `json:"revision"`
 	Depth    *int64 `json:"depth"`
 
-	Branch                raw `json:"branch" argo:"Write the branch as revision."`
-	Fetch                 raw `json:"fetch" argo:"Name one revision."`
-	SingleBranch          raw `json:"singleBranch" argo:"Limit what is fetched with depth."`
+	Branch            string   `json:"branch"`
+	Fetch             []string `json:"fetch"`
+	SingleBranch      bool     `json:"singleBranch"`
+	DisableSubmodules bool     `json:"disableSubmodules"`
+	InsecureSkipTLS   bool     `json:"insecureSkipTLS"`
+
 	UsernameSecret        raw `json:"usernameSecret" argo:"Clone the repository in a task, with a secret."`
 	PasswordSecret        raw `json:"passwordSecret" argo:"Clone the repository in a task, with a secret."`
 	SSHPrivateKeySecret   raw `json:"sshPrivateKeySecret" argo:"Clone the repository in a task, with a secret."`
 	InsecureIgnoreHostKey raw `json:"insecureIgnoreHostKey" argo:"Clone the repository in a task."`
-	InsecureSkipTLS       raw `json:"insecureSkipTLS" argo:"Clone the repository in a task."`
-	DisableSubmodules     raw `json:"disableSubmodules" argo:"Leave it out: submodules are not fetched."`
 }
 
 type hook struct {
@@ -218,13 +248,19 @@ type synchronization struct {
 type mutex struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"` // locks are of the project
-	Database  raw    `json:"database" argo:"Leave it out: locks are kept in FlowForge's database anyway."`
+	Database  bool   `json:"database"`  // where FlowForge keeps its locks anyway
 }
 
 type semaphore struct {
 	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
 	Namespace       string        `json:"namespace"`
-	Database        raw           `json:"database" argo:"Name the semaphore by configMapKeyRef."`
+	Database        *databaseKey  `json:"database"`
+}
+
+// databaseKey names a semaphore whose permits stand in a database: FlowForge's own,
+// where an administrator of the project sets them.
+type databaseKey struct {
+	Key string `json:"key"`
 }
 
 type configMapKey struct {

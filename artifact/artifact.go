@@ -55,7 +55,18 @@ type New struct {
 	MediaType    string
 	Filename     string
 	Metadata     map[string]any
+	GC           GC
 }
+
+// GC says when an artifact goes that nobody uses.
+type GC string
+
+// When artifacts go.
+const (
+	GCExecution  GC = ""           // with the record of their execution
+	GCCompletion GC = "completion" // once their execution has ended
+	GCNever      GC = "never"      // never by themselves
+)
 
 // NewID returns an id for an artifact.
 func NewID() (uuid.UUID, error) {
@@ -137,6 +148,7 @@ func (s *Service) Publish(ctx context.Context, q *db.Queries, tenantID, projectI
 		rows.Sizes = append(rows.Sizes, item.Size)
 		rows.MediaTypes = append(rows.MediaTypes, mediaType)
 		rows.Filenames = append(rows.Filenames, SafeFilename(item.Filename, item.Name, item.Kind, mediaType))
+		rows.Gcs = append(rows.Gcs, string(item.GC))
 		rows.Metadata = append(rows.Metadata, metadata)
 	}
 	if err := q.UpsertBlobs(ctx, rows.CreatedAt, rows.Sha256s, rows.Sizes, rows.MediaTypes); err != nil {

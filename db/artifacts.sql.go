@@ -14,7 +14,7 @@ import (
 )
 
 const artifactsByHash = `-- name: ArtifactsByHash :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at FROM artifacts WHERE sha256 = $1 AND project_id = $2 ORDER BY id DESC LIMIT 100
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts WHERE sha256 = $1 AND project_id = $2 ORDER BY id DESC LIMIT 100
 `
 
 func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID uuid.UUID) ([]Artifact, error) {
@@ -44,6 +44,7 @@ func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID 
 			&i.Filename,
 			&i.Metadata,
 			&i.CreatedAt,
+			&i.Gc,
 		); err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (q *Queries) ArtifactsByHash(ctx context.Context, sha256 []byte, projectID 
 }
 
 const getArtifact = `-- name: GetArtifact :one
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at FROM artifacts WHERE id = $1
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts WHERE id = $1
 `
 
 func (q *Queries) GetArtifact(ctx context.Context, id uuid.UUID) (Artifact, error) {
@@ -80,17 +81,18 @@ func (q *Queries) GetArtifact(ctx context.Context, id uuid.UUID) (Artifact, erro
 		&i.Filename,
 		&i.Metadata,
 		&i.CreatedAt,
+		&i.Gc,
 	)
 	return i, err
 }
 
 const insertArtifacts = `-- name: InsertArtifacts :exec
 INSERT INTO artifacts (id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name,
-    name, type, kind, sha256, size, media_type, filename, metadata, created_at)
+    name, type, kind, sha256, size, media_type, filename, metadata, gc, created_at)
 SELECT unnest($1::uuid[]), $2, $3, unnest($4::uuid[]), unnest($5::integer[]),
     unnest($6::text[]), unnest($7::integer[]), unnest($8::text[]), unnest($9::text[]),
     unnest($10::text[]), unnest($11::text[]), unnest($12::bytea[]), unnest($13::bigint[]),
-    unnest($14::text[]), unnest($15::text[]), unnest($16::jsonb[]), $17::timestamptz
+    unnest($14::text[]), unnest($15::text[]), unnest($16::jsonb[]), unnest($17::text[]), $18::timestamptz
 `
 
 type InsertArtifactsParams struct {
@@ -110,6 +112,7 @@ type InsertArtifactsParams struct {
 	MediaTypes    []string
 	Filenames     []string
 	Metadata      []json.RawMessage
+	Gcs           []string
 	CreatedAt     time.Time
 }
 
@@ -131,13 +134,14 @@ func (q *Queries) InsertArtifacts(ctx context.Context, arg InsertArtifactsParams
 		arg.MediaTypes,
 		arg.Filenames,
 		arg.Metadata,
+		arg.Gcs,
 		arg.CreatedAt,
 	)
 	return err
 }
 
 const listArtifacts = `-- name: ListArtifacts :many
-SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at FROM artifacts
+SELECT id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name, name, type, kind, sha256, size, media_type, filename, metadata, created_at, gc FROM artifacts
 WHERE project_id = $1
     AND id < $2
     AND ($3::uuid IS NULL OR execution_id = $3)
@@ -194,6 +198,7 @@ func (q *Queries) ListArtifacts(ctx context.Context, arg ListArtifactsParams) ([
 			&i.Filename,
 			&i.Metadata,
 			&i.CreatedAt,
+			&i.Gc,
 		); err != nil {
 			return nil, err
 		}

@@ -44,6 +44,7 @@ type Artifact struct {
 	Filename     string
 	Metadata     json.RawMessage
 	CreatedAt    time.Time
+	Gc           string
 }
 
 type ArtifactUse struct {

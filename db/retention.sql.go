@@ -149,6 +149,35 @@ func (q *Queries) ClaimedAmong(ctx context.Context, sha256s [][]byte) ([][]byte,
 	return items, nil
 }
 
+const completedArtifacts = `-- name: CompletedArtifacts :many
+SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
+WHERE a.gc = 'completion' AND a.id > $1 AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
+ORDER BY a.id LIMIT $2
+`
+
+// Artifacts that are wanted no longer than until the end of their execution.
+func (q *Queries) CompletedArtifacts(ctx context.Context, after uuid.UUID, rowLimit int32) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, completedArtifacts, after, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countExpired = `-- name: CountExpired :one
 SELECT count(*) FROM executions e
 WHERE (e.expires_at <= $1::timestamptz OR e.expires_at IS NULL AND e.id < uuid_floor($2::timestamptz))
@@ -186,14 +215,15 @@ func (q *Queries) CountUnclaimed(ctx context.Context, before time.Time) (CountUn
 
 const deleteArtifacts = `-- name: DeleteArtifacts :many
 DELETE FROM artifacts a
-WHERE a.id = ANY ($1::uuid[]) AND a.id <> ALL ($2::uuid[])
+WHERE a.id = ANY ($1::uuid[]) AND a.id <> ALL ($2::uuid[]) AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
-    AND (a.execution_id = ANY ($3::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id))
+    AND (a.execution_id = ANY ($3::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
+        OR a.gc = 'completion' AND EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id AND e.finished_at IS NOT NULL))
 RETURNING a.id
 `
 
 // Of artifacts those go that no execution uses, that no definition names, and whose
-// own execution goes (gone) or went before.
+// own execution goes (gone) or went before, or has ended where that is enough.
 func (q *Queries) DeleteArtifacts(ctx context.Context, ids []uuid.UUID, named []uuid.UUID, gone []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, deleteArtifacts, ids, named, gone)
 	if err != nil {
@@ -561,7 +591,7 @@ func (q *Queries) OldestReservation(ctx context.Context, otherwise time.Time, pr
 
 const orphanArtifacts = `-- name: OrphanArtifacts :many
 SELECT a.id FROM artifacts a
-WHERE a.id > $1 AND a.created_at < $2::timestamptz
+WHERE a.id > $1 AND a.created_at < $2::timestamptz AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
 ORDER BY a.id LIMIT $3

@@ -39,7 +39,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries())
 }
 
 func argoFlow() []argoCase {

@@ -268,8 +268,13 @@ func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 // groupFailed ends node i badly, or lets it try again.
 func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
 	n := &l.nodes[i]
-	if l.fansOut(i) || n.retries >= n.op.Retry.Limit || l.progress.Halted(i) {
+	if l.fansOut(i) {
 		l.failNode(i, now, failure)
+		return
+	}
+	e, cause := l.groupEnding(i, now, failure)
+	if again, why := l.triesAgain(i, e, cause); !again {
+		l.failNode(i, now, failure.conclude(why))
 		return
 	}
 	l.touch(i)

@@ -135,5 +135,6 @@ func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOut
 		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.nodes[i].name, Attempt: l.nodes[i].attempt,
 		WorkflowName: l.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
 		SHA256: out.SHA256, Size: blob.Size, MediaType: out.MediaType, Filename: out.Filename,
+		GC: artifact.GC(declared.GC),
 	}, nil
 }

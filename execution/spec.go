@@ -194,28 +194,28 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	if op.Tags != nil {
 		upstream = nil // its texts name what they read
 	}
+	upstream = l.whole(i, upstream)
 	if err := l.loadOutputs(ctx, upstream); err != nil {
 		return nil, err
 	}
 	in := &attemptInputs{values: map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 	var made []*flowforgev1.InputFile
-	upstream = l.whole(i, upstream)
 	maps.Copy(in.values, op.Parameters)
 	for _, d := range upstream {
 		l.addUpstream(in, d)
 	}
-	for _, input := range op.Inputs {
-		value, err := l.typedWith(ctx, i, input, in.values)
-		if err != nil {
-			return nil, err
-		}
 	var streams []*flowforgev1.InputFile
-		if file, ok := madeFile(value, input); ok && op.Tags != nil {
+	for _, input := range op.Inputs {
 		if d, ok := l.writerOf(i, input); ok {
 			streams = append(streams, l.streamOf(input, d))
 			in.values[input.Name] = nil // the runner sets its path
 			continue
 		}
+		value, err := l.typedWith(ctx, i, input, in.values)
+		if err != nil {
+			return nil, err
+		}
+		if file, ok := madeFile(value, input); ok && op.Tags != nil {
 			made = append(made, file)
 			value = nil // the runner sets its path
 		}
@@ -234,14 +234,18 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[name] = resolved
 	}
-	in.placeFiles(op, made)
+	subPaths, err := l.subPaths(ctx, i, in.values)
+	if err != nil {
+		return nil, err
+	}
+	in.placeFiles(op, made, subPaths)
 	l.chooseChannels(in)
+	in.files = append(in.files, streams...)
 	return in, nil
 }
 
 // kindOfInput is the kind of a typed input, for references to the catalogue.
 func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
-	in.files = append(in.files, streams...)
 	for _, input := range op.Inputs {
 		if input.Name != name {
 			continue

@@ -280,6 +280,8 @@ func (p *place) taggedValue(t workflow.Tagged) (any, error) {
 		return v, nil
 	case workflow.TaggedFormula:
 		return p.formula(name)
+	case workflow.TaggedKey:
+		return p.byKey(name)
 	case workflow.TaggedConfigMap:
 		return p.configMap(t)
 	}

@@ -113,7 +113,7 @@ func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 		return file, true
 	}
 	if address, ok := v[workflow.RawURL].(string); ok {
-		file.Url = address
+		file.Url, file.Headers = address, textsOf(v["headers"])
 		return file, true
 	}
 	git, ok := v[workflow.RawGit].(map[string]any)
@@ -124,17 +124,35 @@ func madeFile(value any, in workflow.Input) (*flowforgev1.InputFile, bool) {
 	file.Git = &flowforgev1.GitSource{Depth: int32(max(0, min(depth, 1_000_000)))}
 	file.Git.Repository, _ = git["repo"].(string)
 	file.Git.Revision, _ = git["revision"].(string)
+	file.Git.Branch, _ = git["branch"].(string)
+	file.Git.SingleBranch, file.Git.NoSubmodules, file.Git.Insecure = git["single"] != nil, git["plain"] != nil, git["insecure"] != nil
+	fetch, _ := git["fetch"].([]any)
+	for _, spec := range fetch {
+		file.Git.Fetch = append(file.Git.Fetch, textOf(spec))
+	}
 	return file, true
+}
+
+func textsOf(value any) map[string]string {
+	fields, _ := value.(map[string]any)
+	if len(fields) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(fields))
+	for name, v := range fields {
+		out[name] = textOf(v)
+	}
+	return out
 }
 
 // placeFiles lets the files of inputs stand where the operator wants them, and adds
 // those that are none of the store's.
-func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.InputFile) {
+func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.InputFile, subPaths map[string]string) {
 	in.files = append(in.files, made...)
 	for _, input := range op.Inputs {
 		for _, f := range in.files {
 			if f.Input == input.Name && f.Pointer == "/"+escapePointer(input.Name) {
-				f.Path, f.Mode = input.Path, input.Mode
+				f.Path, f.Mode, f.Recurse, f.SubPath = input.Path, input.Mode, input.Recurse, subPaths[input.Name]
 			}
 		}
 	}

@@ -195,11 +195,27 @@ func deleteArtifacts(ctx context.Context, q *db.Queries, executions, others []uu
 // removeOrphans removes the artifacts that stayed for others when their execution went,
 // and that nobody uses any more.
 func (s *Service) removeOrphans(ctx context.Context, r *Report) error {
-	after, before := uuid.Nil, s.now().Add(-s.config.Grace)
+	before := s.now().Add(-s.config.Grace)
+	return s.removeFound(ctx, r, func(after uuid.UUID) ([]uuid.UUID, error) {
+		return s.queries.OrphanArtifacts(ctx, after, before, chunkOrphans)
+	})
+}
+
+// removeCompleted removes the artifacts that were wanted until the end of their
+// execution alone.
+func (s *Service) removeCompleted(ctx context.Context, r *Report) error {
+	return s.removeFound(ctx, r, func(after uuid.UUID) ([]uuid.UUID, error) {
+		return s.queries.CompletedArtifacts(ctx, after, chunkOrphans)
+	})
+}
+
+// removeFound removes the artifacts that find finds, some at a time.
+func (s *Service) removeFound(ctx context.Context, r *Report, find func(after uuid.UUID) ([]uuid.UUID, error)) error {
+	after := uuid.Nil
 	for {
-		ids, err := s.queries.OrphanArtifacts(ctx, after, before, chunkOrphans)
+		ids, err := find(after)
 		if err != nil {
-			return fmt.Errorf("look for artifacts without an execution: %w", err)
+			return fmt.Errorf("look for artifacts that nobody wants: %w", err)
 		}
 		if len(ids) == 0 {
 			return nil
@@ -211,7 +227,7 @@ func (s *Service) removeOrphans(ctx context.Context, r *Report) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("remove artifacts without an execution: %w", err)
+			return fmt.Errorf("remove artifacts that nobody wants: %w", err)
 		}
 		r.Artifacts += n
 		s.config.Count(CountArtifacts, n)

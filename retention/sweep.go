@@ -132,6 +132,9 @@ func (s *Service) orphans(ctx context.Context, r *Report) error {
 	if r.DryRun {
 		return nil
 	}
+	if err := s.removeCompleted(ctx, r); err != nil {
+		return err
+	}
 	return s.removeOrphans(ctx, r)
 }
 

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -185,7 +183,7 @@ func copyTree(from, to string) error {
 func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
 	switch {
 	case file.Url != "":
-		return a.s.requester.download(ctx, file.Url, to)
+		return a.s.requester.download(ctx, file.Url, file.Headers, to)
 	case file.Git != nil:
 		return cloneRepository(ctx, file.Git, to, installerEnvironment(a.s.config.Environ))
 	}
@@ -193,13 +191,16 @@ func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to 
 }
 
 // download writes what an address answers into a new file.
-func (r *requester) download(ctx context.Context, address, to string) error {
+func (r *requester) download(ctx context.Context, address string, headers map[string]string, to string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fmt.Errorf("the address %q cannot be read: %w", address, err)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 		return fmt.Errorf("the address %q is no http or https address", address)
+	}
+	for name, value := range headers {
+		req.Header.Set(name, value)
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
@@ -215,38 +216,6 @@ func (r *requester) download(ctx context.Context, address, to string) error {
 	}
 	_, err = io.Copy(file, resp.Body)
 	return errors.Join(err, file.Close())
-}
-
-// cloneRepository makes to the working tree of a repository, with the program git.
-func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, env environ) error {
-	program, ok := env.lookPath("git", "/")
-	if !ok {
-		return errors.New("a repository is cloned with git, which was not found on PATH")
-	}
-	run := func(args ...string) error {
-		var said bytes.Buffer
-		c := exec.CommandContext(ctx, program, args...)
-		c.Env = append(env.list(), "GIT_TERMINAL_PROMPT=0")
-		c.Stderr = &said
-		if err := c.Run(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
-		}
-		return nil
-	}
-	clone := []string{"clone", "--quiet"}
-	if g.Depth > 0 {
-		clone = append(clone, "--depth", strconv.Itoa(int(g.Depth)))
-	}
-	if err := run(append(clone, "--", g.Repository, to)...); err != nil || g.Revision == "" {
-		return err
-	}
-	if err := run("-C", to, "checkout", "--quiet", g.Revision); err == nil {
-		return nil
-	}
-	if err := run("-C", to, "fetch", "--quiet", "origin", g.Revision); err != nil {
-		return err
-	}
-	return run("-C", to, "checkout", "--quiet", "FETCH_HEAD")
 }
 
 // fromElsewhere gathers the outputs that stand at absolute paths, or were written to

@@ -67,7 +67,7 @@ func outermostFirst(files []*flowforgev1.InputFile) []int {
 // sameFile is equal for files that need to stand but once; "" for those that need a
 // place of their own.
 func sameFile(file *flowforgev1.InputFile) string {
-	if file.Sha256 == "" || file.Path != "" || file.Mode != 0 {
+	if file.Sha256 == "" || file.Path != "" || file.Mode != 0 || file.SubPath != "" {
 		return ""
 	}
 	return file.Sha256 + file.MediaType + "\x00" + file.Filename
@@ -93,8 +93,16 @@ func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error)
 	} else {
 		path, err = a.placeStored(file, folder, i, mode)
 	}
-	if info, statErr := os.Stat(path); err == nil && file.Mode != 0 && statErr == nil && !info.IsDir() {
-		err = os.Chmod(path, mode)
+	if err == nil && file.SubPath != "" {
+		path, err = partOf(path, file.SubPath)
+	}
+	if info, statErr := os.Stat(path); err == nil && file.Mode != 0 && statErr == nil {
+		switch {
+		case !info.IsDir():
+			err = os.Chmod(path, mode)
+		case file.Recurse:
+			err = chmodAll(path, mode)
+		}
 	}
 	if err != nil || file.Path == "" {
 		return path, err

@@ -138,6 +138,11 @@ type Input struct {
 	Source      Source
 	Path        string // where a file of the input has to stand; "": where the runner likes
 	Mode        uint32 // permission bits of that file; 0: as it was
+	Recurse     bool   // of all files in that folder
+	// SubPath names a file in the folder that is given; it may have tags, which are
+	// those of whoever gives it when SubPathGiven, or else of the operator itself.
+	SubPath      string
+	SubPathGiven bool
 }
 
 // SourceKind says where the value of an operator's input comes from.
@@ -188,6 +193,8 @@ type OperatorOutput struct {
 	Source Source  // of what the task does not write itself, when its Kind is not ""
 	Else   *string // its value when there is no file; nil: none
 	Global string  // the name under which the whole execution sees it
+	GC     string  // when its artifact goes that nobody uses: "" with the execution's record, completion or never
+	Key    string  // a name under which the artifacts of the execution are found; it may have tags
 }
 
 // Required reports whether the operator has to write the output.

@@ -56,6 +56,7 @@ const (
 	TaggedSequence TaggedAs = "sequence" // Value is {count or start and end, format}: a list of numbers as texts
 	TaggedName     TaggedAs = "name"     // Value is the name of a tag: what it stands for, whatever its type is
 	TaggedFormula  TaggedAs = "formula"  // Value is an expression of Argo's: what it gives, whatever its type is
+	TaggedKey      TaggedAs = "key"      // Value is the key of an artifact (OperatorOutput.Key) of the same execution
 	// TaggedConfigMap is what a ConfigMap of the project's namespace has: Value is {name, key}.
 	TaggedConfigMap TaggedAs = "configmap"
 )

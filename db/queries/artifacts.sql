@@ -1,10 +1,10 @@
 -- name: InsertArtifacts :exec
 INSERT INTO artifacts (id, tenant_id, project_id, execution_id, node_index, node, attempt, workflow_name,
-    name, type, kind, sha256, size, media_type, filename, metadata, created_at)
+    name, type, kind, sha256, size, media_type, filename, metadata, gc, created_at)
 SELECT unnest(@ids::uuid[]), @tenant_id, @project_id, unnest(@execution_ids::uuid[]), unnest(@node_indexes::integer[]),
     unnest(@nodes::text[]), unnest(@attempts::integer[]), unnest(@workflow_names::text[]), unnest(@names::text[]),
     unnest(@types::text[]), unnest(@kinds::text[]), unnest(@sha256s::bytea[]), unnest(@sizes::bigint[]),
-    unnest(@media_types::text[]), unnest(@filenames::text[]), unnest(@metadata::jsonb[]), @created_at::timestamptz;
+    unnest(@media_types::text[]), unnest(@filenames::text[]), unnest(@metadata::jsonb[]), unnest(@gcs::text[]), @created_at::timestamptz;
 
 -- name: UpsertBlobs :exec
 INSERT INTO blobs (sha256, size, media_type, created_at)

@@ -63,19 +63,28 @@ SELECT id FROM artifacts WHERE execution_id = ANY (@executions::uuid[]) OR id = 
 
 -- name: DeleteArtifacts :many
 -- Of artifacts those go that no execution uses, that no definition names, and whose
--- own execution goes (gone) or went before.
+-- own execution goes (gone) or went before, or has ended where that is enough.
 DELETE FROM artifacts a
-WHERE a.id = ANY (@ids::uuid[]) AND a.id <> ALL (@named::uuid[])
+WHERE a.id = ANY (@ids::uuid[]) AND a.id <> ALL (@named::uuid[]) AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
-    AND (a.execution_id = ANY (@gone::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id))
+    AND (a.execution_id = ANY (@gone::uuid[]) OR NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
+        OR a.gc = 'completion' AND EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id AND e.finished_at IS NOT NULL))
 RETURNING a.id;
 
 -- name: OrphanArtifacts :many
 -- Artifacts whose execution is gone and that nobody uses.
 SELECT a.id FROM artifacts a
-WHERE a.id > @after AND a.created_at < @before::timestamptz
+WHERE a.id > @after AND a.created_at < @before::timestamptz AND a.gc <> 'never'
     AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = a.execution_id)
     AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+ORDER BY a.id LIMIT @row_limit;
+
+-- name: CompletedArtifacts :many
+-- Artifacts that are wanted no longer than until the end of their execution.
+SELECT a.id FROM artifacts a JOIN executions e ON e.id = a.execution_id
+WHERE a.gc = 'completion' AND a.id > @after AND e.finished_at IS NOT NULL AND e.kept_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM artifact_uses u WHERE u.artifact_id = a.id)
+    AND NOT EXISTS (SELECT 1 FROM executions y WHERE y.resume_of = e.id AND y.status IN ('PENDING', 'RUNNING', 'PAUSED'))
 ORDER BY a.id LIMIT @row_limit;
 
 -- name: NamedArtifacts :many

@@ -1135,14 +1135,17 @@ type InputFile struct {
 	Filename  string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
 	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
 	// In place of sha256, when the file is none of the store's:
-	Text          string        `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                // its content
-	Url           string        `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                  // where it is fetched
-	Git           *GitSource    `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                  // a repository that is cloned
-	Path          string        `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`               // absolute path where it has to stand; empty: where the runner likes
-	Mode          uint32        `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`              // permission bits; 0: as it was
-	Channel       string        `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`         // how it should come: MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED; empty: DISTRIBUTED
-	Compression   string        `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"` // of what travels: lz4, zstd; empty: none
-	Stream        *StreamSource `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`           // in place of sha256: it is read while another attempt writes it
+	Text          string            `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                                                                                  // its content
+	Url           string            `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                                                                                    // where it is fetched
+	Git           *GitSource        `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                                                                                    // a repository that is cloned
+	Path          string            `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`                                                                                 // absolute path where it has to stand; empty: where the runner likes
+	Mode          uint32            `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`                                                                                // permission bits; 0: as it was
+	Channel       string            `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`                                                                           // how it should come: MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED; empty: DISTRIBUTED
+	Compression   string            `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"`                                                                   // of what travels: lz4, zstd; empty: none
+	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of the request to url
+	SubPath       string            `protobuf:"bytes,16,opt,name=sub_path,json=subPath,proto3" json:"sub_path,omitempty"`                                                            // the file of the folder that is meant; empty: all of it
+	Recurse       bool              `protobuf:"varint,17,opt,name=recurse,proto3" json:"recurse,omitempty"`                                                                          // mode is of all files in the folder
+	Stream        *StreamSource     `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`                                                                             // in place of sha256: it is read while another attempt writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1268,6 +1271,27 @@ func (x *InputFile) GetCompression() string {
 	return ""
 }
 
+func (x *InputFile) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *InputFile) GetSubPath() string {
+	if x != nil {
+		return x.SubPath
+	}
+	return ""
+}
+
+func (x *InputFile) GetRecurse() bool {
+	if x != nil {
+		return x.Recurse
+	}
+	return false
+}
+
 func (x *InputFile) GetStream() *StreamSource {
 	if x != nil {
 		return x.Stream
@@ -1332,8 +1356,13 @@ func (x *StreamSource) GetOutput() string {
 type GitSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Repository    string                 `protobuf:"bytes,1,opt,name=repository,proto3" json:"repository,omitempty"`
-	Revision      string                 `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"` // empty: the default branch
-	Depth         int32                  `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`      // 0: all of its history
+	Revision      string                 `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`                              // empty: the default branch
+	Depth         int32                  `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`                                   // 0: all of its history
+	Branch        string                 `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`                                  // that is cloned; empty: all
+	SingleBranch  bool                   `protobuf:"varint,5,opt,name=single_branch,json=singleBranch,proto3" json:"single_branch,omitempty"` // no other is fetched
+	Fetch         []string               `protobuf:"bytes,6,rep,name=fetch,proto3" json:"fetch,omitempty"`                                    // what is fetched besides, as git writes it
+	NoSubmodules  bool                   `protobuf:"varint,7,opt,name=no_submodules,json=noSubmodules,proto3" json:"no_submodules,omitempty"`
+	Insecure      bool                   `protobuf:"varint,8,opt,name=insecure,proto3" json:"insecure,omitempty"` // certificates are not checked
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1387,6 +1416,41 @@ func (x *GitSource) GetDepth() int32 {
 		return x.Depth
 	}
 	return 0
+}
+
+func (x *GitSource) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *GitSource) GetSingleBranch() bool {
+	if x != nil {
+		return x.SingleBranch
+	}
+	return false
+}
+
+func (x *GitSource) GetFetch() []string {
+	if x != nil {
+		return x.Fetch
+	}
+	return nil
+}
+
+func (x *GitSource) GetNoSubmodules() bool {
+	if x != nil {
+		return x.NoSubmodules
+	}
+	return false
+}
+
+func (x *GitSource) GetInsecure() bool {
+	if x != nil {
+		return x.Insecure
+	}
+	return false
 }
 
 type OutputSpec struct {
@@ -1761,7 +1825,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsuccess_codes\x18\x05 \x03(\x05R\fsuccessCodes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8b\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x04\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -1777,17 +1841,28 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	" \x01(\tR\x04path\x12\x12\n" +
 	"\x04mode\x18\v \x01(\rR\x04mode\x12\x18\n" +
 	"\achannel\x18\f \x01(\tR\achannel\x12 \n" +
-	"\vcompression\x18\r \x01(\tR\vcompression\x122\n" +
-	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\"?\n" +
+	"\vcompression\x18\r \x01(\tR\vcompression\x12>\n" +
+	"\aheaders\x18\x0f \x03(\v2$.flowforge.v1.InputFile.HeadersEntryR\aheaders\x12\x19\n" +
+	"\bsub_path\x18\x10 \x01(\tR\asubPath\x12\x18\n" +
+	"\arecurse\x18\x11 \x01(\bR\arecurse\x122\n" +
+	"\x06stream\x18\x0e \x01(\v2\x1a.flowforge.v1.StreamSourceR\x06stream\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
 	"\fStreamSource\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x16\n" +
-	"\x06output\x18\x02 \x01(\tR\x06output\"]\n" +
+	"\x06output\x18\x02 \x01(\tR\x06output\"\xf1\x01\n" +
 	"\tGitSource\x12\x1e\n" +
 	"\n" +
 	"repository\x18\x01 \x01(\tR\n" +
 	"repository\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\tR\brevision\x12\x14\n" +
-	"\x05depth\x18\x03 \x01(\x05R\x05depth\"\xae\x01\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\x12\x16\n" +
+	"\x06branch\x18\x04 \x01(\tR\x06branch\x12#\n" +
+	"\rsingle_branch\x18\x05 \x01(\bR\fsingleBranch\x12\x14\n" +
+	"\x05fetch\x18\x06 \x03(\tR\x05fetch\x12#\n" +
+	"\rno_submodules\x18\a \x01(\bR\fnoSubmodules\x12\x1a\n" +
+	"\binsecure\x18\b \x01(\bR\binsecure\"\xae\x01\n" +
 	"\n" +
 	"OutputSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -1829,7 +1904,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1856,9 +1931,10 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*SpooledLog)(nil),       // 22: flowforge.v1.SpooledLog
 	nil,                      // 23: flowforge.v1.AttemptSpec.EnvEntry
 	nil,                      // 24: flowforge.v1.Http.HeadersEntry
-	(*SecretGrant)(nil),      // 25: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 26: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 27: flowforge.v1.LogEntry
+	nil,                      // 25: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 26: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 27: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 28: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
@@ -1870,28 +1946,29 @@ var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	19, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
 	13, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
 	12, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	25, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	26, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
 	24, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
 	18, // 11: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	17, // 12: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	26, // 13: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	21, // 14: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	27, // 15: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 16: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 17: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 18: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 19: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 20: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 21: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 22: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 23: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 24: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 25: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	25, // 12: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	17, // 13: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	27, // 14: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	21, // 15: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	28, // 16: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 17: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 18: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 19: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 20: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 21: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 22: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 23: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 24: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 25: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 26: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -1910,7 +1987,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

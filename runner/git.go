@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// cloneRepository makes to the working tree of a repository, with the program git.
+func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, env environ) error {
+	program, ok := env.lookPath("git", "/")
+	if !ok {
+		return errors.New("a repository is cloned with git, which was not found on PATH")
+	}
+	run := func(args ...string) error {
+		var said bytes.Buffer
+		c := exec.CommandContext(ctx, program, args...)
+		c.Env = append(env.list(), "GIT_TERMINAL_PROMPT=0")
+		if g.Insecure {
+			c.Env = append(c.Env, "GIT_SSL_NO_VERIFY=1")
+		}
+		c.Stderr = &said
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+		}
+		return nil
+	}
+	if err := run(cloneArguments(g, to)...); err != nil {
+		return err
+	}
+	for _, spec := range g.Fetch {
+		if err := run("-C", to, "fetch", "--quiet", "origin", spec); err != nil {
+			return err
+		}
+	}
+	if err := checkOut(run, g.Revision, to); err != nil || g.NoSubmodules {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(to, ".gitmodules")); err != nil {
+		return nil // it has none
+	}
+	return run("-C", to, "submodule", "--quiet", "update", "--init", "--recursive")
+}
+
+func cloneArguments(g *flowforgev1.GitSource, to string) []string {
+	args := []string{"clone", "--quiet"}
+	if g.Depth > 0 {
+		args = append(args, "--depth", strconv.Itoa(int(g.Depth)))
+	}
+	if g.Branch != "" {
+		args = append(args, "--branch", g.Branch)
+	}
+	if g.SingleBranch {
+		args = append(args, "--single-branch")
+	}
+	return append(args, "--", g.Repository, to)
+}
+
+// checkOut makes the working tree that of a revision, which a shallow clone may not have.
+func checkOut(run func(...string) error, revision, to string) error {
+	if revision == "" {
+		return nil
+	}
+	if err := run("-C", to, "checkout", "--quiet", revision); err == nil {
+		return nil
+	}
+	if err := run("-C", to, "fetch", "--quiet", "origin", revision); err != nil {
+		return err
+	}
+	return run("-C", to, "checkout", "--quiet", "FETCH_HEAD")
+}
