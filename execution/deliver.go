@@ -97,7 +97,7 @@ func (s *Service) takeSigns(ctx context.Context, signs []sign, results []*flowfo
 }
 
 // takeBegins passes on which attempts have begun. Nobody waits for that to be
-// durable: the end of the attempt says it again.
+// durable: the end of the attempt says it again. Where others begin because of it, it is.
 func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
 	for i, r := range reports {
 		started := r.GetStarted()
@@ -113,7 +113,8 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 			row.PID = &pid
 		}
 		scope := scopes[i]
-		if s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
+		posted := s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row})
+		if posted && !started.GetRead() {
 			continue
 		}
 		var pid *int32
@@ -126,6 +127,9 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 		})
 		if err != nil {
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
+		}
+		if posted {
+			continue
 		}
 		s.wake(scope.ExecutionID)
 		s.hints.add(scope.ExecutionID)

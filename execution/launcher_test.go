@@ -131,7 +131,10 @@ func (p *processLauncher) run(a launcher.Attempt) {
 		p.mu.Unlock()
 		p.tasks.Go(func() {
 			p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
-				Started: &flowforgev1.Started{Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test"},
+				Started: &flowforgev1.Started{
+					Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test",
+					Read: slices.ContainsFunc(a.GetOutputs(), func(o *flowforgev1.OutputSpec) bool { return o.GetStorage() == "streaming" }),
+				},
 			}})
 		})
 		err = waitFor(cmd, a.GetTimeoutMs())

@@ -61,7 +61,7 @@ func (a *attempt) sendPieces() *sending {
 		s.loop.Go(func() {
 			for ctx.Err() == nil {
 				p.send(ctx, false)
-				sleep(ctx, pieceLook)
+				pauseFor(ctx, pieceLook)
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func (st *stream) run(ctx context.Context) {
 		case n > 0:
 			pause = streamFirst
 		case st.writer() != nil:
-			sleep(ctx, pause)
+			pauseFor(ctx, pause)
 			pause = min(2*pause, streamMost)
 		case st.follow(ctx):
 			return
@@ -215,7 +215,7 @@ func (st *stream) follow(ctx context.Context) bool {
 			st.a.stop(streamError(fmt.Sprintf("The input %s cannot be read on: %s.", st.file.Input, refused.message)), st.a.grace())
 			return true
 		}
-		sleep(ctx, followAgain)
+		pauseFor(ctx, followAgain)
 		return ctx.Err() != nil
 	}
 	switch answer.Msg.State {
@@ -224,11 +224,11 @@ func (st *stream) follow(ctx context.Context) bool {
 		return true
 	case flowforgev1.StreamState_STREAM_STATE_WRITING, flowforgev1.StreamState_STREAM_STATE_ENDED:
 	case flowforgev1.StreamState_STREAM_STATE_UNSPECIFIED:
-		sleep(ctx, followAgain)
+		pauseFor(ctx, followAgain)
 	}
 	for _, piece := range answer.Msg.Pieces {
 		if err := st.piece(ctx, piece); err != nil {
-			sleep(ctx, followAgain)
+			pauseFor(ctx, followAgain)
 			return ctx.Err() != nil // the same pieces are asked for again
 		}
 	}
@@ -273,7 +273,7 @@ func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 	if !changed && st.sent < whole.GetSize() {
 		if err := st.rest(ctx, whole); err != nil {
 			st.a.system(levelWarn, fmt.Sprintf("The rest of the input %s cannot be had now: %s.", st.file.Input, err))
-			sleep(ctx, followAgain)
+			pauseFor(ctx, followAgain)
 			return ctx.Err() != nil
 		}
 	}
@@ -342,8 +342,8 @@ func (st *stream) leaveFile(ctx context.Context, whole *flowforgev1.Blob) {
 	}
 }
 
-// sleep waits for d, or for the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
+// pauseFor waits for d, or for the end of ctx.
+func pauseFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

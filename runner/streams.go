@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flowforge/flowforge/channel"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -29,6 +30,11 @@ func (s *streams) begin(ctx context.Context) {
 	for _, st := range s.list {
 		go st.run(ctx)
 	}
+}
+
+// isRead reports whether others read what the attempt writes while it does.
+func (a *attempt) isRead() bool {
+	return slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Storage == channel.HintStreaming })
 }
 
 // settle waits, once the command has ended well, until all that it read has been
