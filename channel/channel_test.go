@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/flowforge/flowforge/channel"
@@ -12,10 +13,11 @@ func facts(r *rand.Rand) channel.Facts {
 	sizes := []int64{0, 1, channel.PackedAtLeast - 1, channel.PackedAtLeast, channel.NetworkLimit - 1, channel.NetworkLimit, channel.MemoryLimit, channel.MemoryLimit + 1, 1 << 40}
 	names := []string{"", "a.csv", "a.parquet", "a.PNG", "a.pt", "a.npz", "a.pkl", "a.json", "a.feather", "noextension", "a.svg"}
 	types := []string{"", "text/csv", "image/png", "image/svg+xml", "application/zip", "video/mp4", "application/json"}
-	hints := []string{"", "memory", "disk", "distributed"}
+	hints := []string{"", "memory", "disk", "distributed", "streaming"}
 	return channel.Facts{
 		Value: r.IntN(4) == 0, Folder: r.IntN(4) == 0, Size: sizes[r.IntN(len(sizes))], Filename: names[r.IntN(len(names))],
 		MediaType: types[r.IntN(len(types))], Hint: hints[r.IntN(len(hints))], SameMachine: r.IntN(2) == 0, Direct: r.IntN(2) == 0,
+		Streams: r.IntN(10) == 0, Whole: []string{"", "its writer had ended"}[r.IntN(2)],
 	}
 }
 
@@ -34,8 +36,13 @@ func TestChoiceHolds(t *testing.T) {
 			fail("the same facts give the same choice")
 		case c.Reason == "" || c.Serialization == "":
 			fail("a choice has a reason and a serialization")
-		case c.Channel == channel.Streaming:
-			fail("what nobody carries out is not chosen")
+		case f.Streams != (c.Channel == channel.Streaming):
+			fail("what is read while it is written is, and nothing else")
+		case !f.Streams && f.Whole != "" && !strings.HasSuffix(c.Reason, f.Whole):
+			fail("what asks for streaming in vain says why")
+		case f.Streams && c.Compression != channel.None:
+			fail("a pipe is not packed")
+		case f.Streams:
 		case f.Value && (c.Channel != channel.Memory || c.Serialization != channel.JSON):
 			fail("a value is JSON in memory")
 		case !f.Value && !f.SameMachine && c.Channel != channel.Distributed:
@@ -52,7 +59,7 @@ func TestChoiceHolds(t *testing.T) {
 			fail("much is packed well, the rest quickly")
 		}
 	}
-	for _, c := range []channel.Channel{channel.Memory, channel.LocalDisk, channel.Distributed} {
+	for _, c := range []channel.Channel{channel.Memory, channel.LocalDisk, channel.Distributed, channel.Streaming} {
 		if seen[c] < 1000 {
 			t.Errorf("%s was chosen %d times only: the test does not look", c, seen[c])
 		}
@@ -72,6 +79,8 @@ func TestChoices(t *testing.T) {
 	}{
 		"value":           {channel.Facts{Value: true}, channel.Choice{Channel: channel.Memory, Serialization: channel.JSON}},
 		"same machine":    {channel.Facts{SameMachine: true, Size: 1 << 31, Filename: "m.pt", Hint: "disk"}, channel.Choice{Channel: channel.LocalDisk, Serialization: channel.Torch}},
+		"streaming":       {channel.Facts{Streams: true, SameMachine: true, Hint: "streaming", Filename: "rows"}, channel.Choice{Channel: channel.Streaming, Serialization: channel.Raw}},
+		"too late":        {channel.Facts{SameMachine: true, Hint: "streaming", Filename: "rows.json"}, channel.Choice{Channel: channel.LocalDisk, Serialization: channel.JSON}},
 		"memory":          {channel.Facts{SameMachine: true, Size: 1 << 20, Filename: "a.npz", Hint: "memory"}, channel.Choice{Channel: channel.Memory, Serialization: channel.NPZ}},
 		"too much memory": {channel.Facts{SameMachine: true, Size: 2 << 30, Filename: "a.pkl", Hint: "memory"}, channel.Choice{Channel: channel.LocalDisk, Serialization: channel.Pickle}},
 		"memory in a pod": {channel.Facts{Size: 1 << 20, Filename: "a.feather", Hint: "memory"}, channel.Choice{Channel: channel.Distributed, Serialization: channel.Arrow, Compression: channel.LZ4}},
