@@ -22,6 +22,70 @@ func (q *Queries) HoldLockName(ctx context.Context, key string) error {
 	return err
 }
 
+const listSemaphores = `-- name: ListSemaphores :many
+SELECT n.name::text AS name, coalesce(s.permits, 0)::int AS permits, s.updated_at, coalesce(s.updated_by, '')::text AS updated_by,
+    (SELECT count(*) FROM locks l WHERE l.project_id = $1 AND l.name = n.name)::int AS held,
+    (SELECT count(*) FROM lock_waits w WHERE w.project_id = $1 AND w.name = n.name AND w.seen_at > $2::timestamptz)::int AS waiting
+FROM (
+    SELECT name FROM semaphores WHERE project_id = $1
+    UNION SELECT name FROM locks WHERE project_id = $1
+    UNION SELECT name FROM lock_waits WHERE project_id = $1 AND seen_at > $2::timestamptz
+) n LEFT JOIN semaphores s ON s.project_id = $1 AND s.name = n.name
+WHERE n.name > $3::text AND ($4::text = '' OR n.name = $4::text)
+ORDER BY n.name LIMIT $5
+`
+
+type ListSemaphoresParams struct {
+	ProjectID uuid.UUID
+	Fresh     time.Time
+	After     string
+	Single    string
+	MaxRows   int32
+}
+
+type ListSemaphoresRow struct {
+	Name      string
+	Permits   int32
+	UpdatedAt *time.Time
+	UpdatedBy string
+	Held      int32
+	Waiting   int32
+}
+
+// The locks of a project that somebody holds, waits for, or was given permits by hand.
+func (q *Queries) ListSemaphores(ctx context.Context, arg ListSemaphoresParams) ([]ListSemaphoresRow, error) {
+	rows, err := q.db.Query(ctx, listSemaphores,
+		arg.ProjectID,
+		arg.Fresh,
+		arg.After,
+		arg.Single,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSemaphoresRow
+	for rows.Next() {
+		var i ListSemaphoresRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Permits,
+			&i.UpdatedAt,
+			&i.UpdatedBy,
+			&i.Held,
+			&i.Waiting,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockHolder = `-- name: LockHolder :one
 SELECT l.execution_id, l.node_index, e.workflow_name, e.name AS execution_name, coalesce(n.name, '')::text AS node_name
 FROM locks l JOIN executions e ON e.id = l.execution_id
@@ -49,6 +113,18 @@ func (q *Queries) LockHolder(ctx context.Context, projectID uuid.UUID, name stri
 		&i.NodeName,
 	)
 	return i, err
+}
+
+const lockSemaphore = `-- name: LockSemaphore :one
+SELECT coalesce((SELECT s.permits FROM semaphores s WHERE s.project_id = $1 AND s.name = $2 FOR UPDATE), 0)::int AS permits
+`
+
+// Answers the permits that were set before; 0 for none.
+func (q *Queries) LockSemaphore(ctx context.Context, projectID uuid.UUID, name string) (int32, error) {
+	row := q.db.QueryRow(ctx, lockSemaphore, projectID, name)
+	var permits int32
+	err := row.Scan(&permits)
+	return permits, err
 }
 
 const lockState = `-- name: LockState :one
@@ -92,6 +168,98 @@ func (q *Queries) LockState(ctx context.Context, arg LockStateParams) (LockState
 	var i LockStateRow
 	err := row.Scan(&i.Held, &i.Ahead, &i.Permits)
 	return i, err
+}
+
+const lockUsers = `-- name: LockUsers :many
+SELECT u.name, u.waits, u.execution_id, u.node_index, u.since, u.place::int AS place, e.version_id, e.workflow_name, e.name AS execution_name,
+    coalesce(n.name, '')::text AS node_name
+FROM (
+    SELECT l.name, false AS waits, l.execution_id, l.node_index, l.held_since AS since,
+        row_number() OVER (PARTITION BY l.name ORDER BY l.held_since, l.execution_id, l.node_index) AS place
+    FROM locks l WHERE l.project_id = $1 AND l.name = ANY ($2::text[])
+    UNION ALL
+    SELECT w.name, true, w.execution_id, w.node_index, w.since,
+        row_number() OVER (PARTITION BY w.name ORDER BY w.priority DESC, w.since, w.execution_id, w.node_index)
+    FROM lock_waits w WHERE w.project_id = $1 AND w.name = ANY ($2::text[]) AND w.seen_at > $3::timestamptz
+) u
+JOIN executions e ON e.id = u.execution_id
+LEFT JOIN nodes n ON n.execution_id = u.execution_id AND n.node_index = u.node_index
+WHERE u.place <= $4::int
+ORDER BY u.name, u.waits, u.place
+`
+
+type LockUsersRow struct {
+	Name          string
+	Waits         bool
+	ExecutionID   uuid.UUID
+	NodeIndex     int32
+	Since         time.Time
+	Place         int32
+	VersionID     uuid.UUID
+	WorkflowName  string
+	ExecutionName string
+	NodeName      string
+}
+
+// Who holds locks, since when, and who waits for them, each in the order of the line.
+func (q *Queries) LockUsers(ctx context.Context, projectID uuid.UUID, names []string, fresh time.Time, most int32) ([]LockUsersRow, error) {
+	rows, err := q.db.Query(ctx, lockUsers,
+		projectID,
+		names,
+		fresh,
+		most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LockUsersRow
+	for rows.Next() {
+		var i LockUsersRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Waits,
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Since,
+			&i.Place,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.ExecutionName,
+			&i.NodeName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockWaiters = `-- name: LockWaiters :many
+SELECT DISTINCT execution_id FROM lock_waits WHERE project_id = $1 AND name = $2
+`
+
+func (q *Queries) LockWaiters(ctx context.Context, projectID uuid.UUID, name string) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, lockWaiters, projectID, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var execution_id uuid.UUID
+		if err := rows.Scan(&execution_id); err != nil {
+			return nil, err
+		}
+		items = append(items, execution_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const locksOf = `-- name: LocksOf :many
@@ -149,6 +317,30 @@ func (q *Queries) ReleaseLocks(ctx context.Context, executionID uuid.UUID, every
 	return items, nil
 }
 
+const setSemaphore = `-- name: SetSemaphore :exec
+INSERT INTO semaphores (project_id, name, permits, updated_at, updated_by) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT ON CONSTRAINT semaphores_pkey DO UPDATE SET permits = excluded.permits, updated_at = excluded.updated_at, updated_by = excluded.updated_by
+`
+
+type SetSemaphoreParams struct {
+	ProjectID uuid.UUID
+	Name      string
+	Permits   int32
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
+func (q *Queries) SetSemaphore(ctx context.Context, arg SetSemaphoreParams) error {
+	_, err := q.db.Exec(ctx, setSemaphore,
+		arg.ProjectID,
+		arg.Name,
+		arg.Permits,
+		arg.UpdatedAt,
+		arg.UpdatedBy,
+	)
+	return err
+}
+
 const takeLock = `-- name: TakeLock :exec
 INSERT INTO locks (project_id, name, execution_id, node_index, held_since)
 VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
@@ -170,6 +362,15 @@ func (q *Queries) TakeLock(ctx context.Context, arg TakeLockParams) error {
 		arg.NodeIndex,
 		arg.HeldSince,
 	)
+	return err
+}
+
+const unsetSemaphore = `-- name: UnsetSemaphore :exec
+DELETE FROM semaphores WHERE project_id = $1 AND name = $2
+`
+
+func (q *Queries) UnsetSemaphore(ctx context.Context, projectID uuid.UUID, name string) error {
+	_, err := q.db.Exec(ctx, unsetSemaphore, projectID, name)
 	return err
 }
 

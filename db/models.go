@@ -594,6 +594,7 @@ type Semaphore struct {
 	Name      string
 	Permits   int32
 	UpdatedAt time.Time
+	UpdatedBy string
 }
 
 type Session struct {

@@ -20,7 +20,7 @@ const resumeDocument = `{
 	"operators": [
 		{"name": "load", "type": "python", "cache": true, "inputs": [{"name": "seed", "from": "inputs.seed"}], "outputs": [{"name": "data", "type": "File"}],
 			"code": {"script": "from flowforge import client\nclient.output_path('data').write_text('rows')"}},
-		{"name": "train", "type": "python", "retry": {"fail_fast": false}, "inputs": [{"name": "rate", "from": "inputs.rate"}, {"name": "data", "from": "load.data"}],
+		{"name": "train", "type": "python", "resources": {"cpu": 0.5, "memory": "128Mi"}, "retry": {"fail_fast": false}, "inputs": [{"name": "rate", "from": "inputs.rate"}, {"name": "data", "from": "load.data"}],
 			"outputs": [{"name": "score", "type": "Float"}],
 			"code": {"script": "from flowforge import client\nassert client.inputs['rate'] < 1, 'the rate has to be below 1'\nclient.output('score', client.inputs['rate'])"}},
 		{"name": "other", "type": "noop"},
@@ -91,7 +91,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	holds(t, preview, "Can never fit")
 	fill(t, cores, "0.25")
 	fill(t, page.GetByLabel("Memory of All that run"), "256 MiB")
-	holds(t, preview, "train CPU 1 → 0.25")
+	holds(t, preview, "train CPU 0.5 → 0.25")
 	fill(t, page.Locator("#execution-ttl"), "soon")
 	holds(t, preview, "a time span such as")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Resume", Exact: new(true)}))

@@ -114,6 +114,7 @@ func (h *Handlers) newAPI(r chi.Router) huma.API {
 	h.templateAPI(api)
 	h.queueAPI(api)
 	h.protectionAPI(api)
+	h.semaphoreAPI(api)
 	h.retentionAPI(api)
 	h.attemptAPI(api)
 	h.channelAPI(api)

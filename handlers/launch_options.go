@@ -164,19 +164,19 @@ func cacheChoices(chosen, first, words string) []ui.Option {
 
 // flags are the options on the command line.
 func (o *launchOptions) flags() string {
-	text := ""
+	var text strings.Builder
 	if o.cache != "" && o.cache != "on" {
-		text += forms.Flag("--cache", o.cache)
+		text.WriteString(forms.Flag("--cache", o.cache))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.cacheOf)) {
-		text += forms.Flag("--cache-node", name+"="+o.cacheOf[name])
+		text.WriteString(forms.Flag("--cache-node", name+"="+o.cacheOf[name]))
 	}
 	for _, f := range [][2]string{{"--ttl", "after_completion"}, {"--ttl-success", "after_success"}, {"--ttl-failure", "after_failure"}} {
 		if o.kept[f[1]] != "" {
-			text += forms.Flag(f[0], o.kept[f[1]])
+			text.WriteString(forms.Flag(f[0], o.kept[f[1]]))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // keepsWithout says how long an execution of a version is kept without a word of its launch.

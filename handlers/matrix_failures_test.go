@@ -19,6 +19,10 @@ func failureRows() []row {
 	return []row{
 		page("/dead-letters", "/dead-letters", auth.ExecutionRead), page("/breakers", "/breakers", auth.ExecutionRead),
 		page("/retry-budgets", "/retry-budgets", auth.ExecutionRead),
+		page("/semaphores", "/semaphores", auth.ExecutionRead), read("/semaphores", "/semaphores", auth.ExecutionRead),
+		write("PUT", "/semaphores", "/semaphores", `{"name": "matrix", "permits": 3}`, auth.QuotaWrite, ok),
+		form("/semaphores", "/semaphores", "name=matrix&do=unset", auth.QuotaWrite, moved),
+		form("/semaphores", "/semaphores", "name=matrix&permits=none", auth.QuotaWrite, http.StatusUnprocessableEntity),
 		read("/dead-letters", "/dead-letters", auth.ExecutionRead), read("/breakers", "/breakers", auth.ExecutionRead),
 		read("/retry-budgets", "/retry-budgets", auth.ExecutionRead), read("/dead-deliveries", "/dead-deliveries", auth.ExecutionRead),
 		read("/dead-letters/{letter_id}", "/dead-letters/{letter}", auth.ExecutionRead).object(),

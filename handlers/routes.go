@@ -108,6 +108,8 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/executions/{id}/logs/stream", h.page(h.logStream))
 	r.Get("/executions/{id}/logs.txt", h.page(h.logText))
 
+	r.Get("/semaphores", h.page(h.semaphores))
+	r.Post("/semaphores", h.page(h.setSemaphore))
 	h.failureRoutes(r)
 	r.Get("/artifacts", h.page(h.artifacts))
 	r.Get("/artifacts/{id}", h.page(h.artifact))

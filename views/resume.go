@@ -61,8 +61,8 @@ func RoomID(operator string) string { return "room-" + operator + "-cpu" }
 
 // ResumePreview says what a resume would do.
 type ResumePreview struct {
-	Refusal string // why it cannot be done, "" when it can
-	Summary string // "2 of 5 nodes run"
+	Refusal string          // why it cannot be done, "" when it can
+	Summary string          // "2 of 5 nodes run"
 	Faults  []forms.Trouble // what is wrong beside the inputs
 	Changes []ResumeChange
 	Nodes   []ResumeNode

@@ -249,14 +249,14 @@ func resumeWhere(page ResumePage) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">What runs again</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label> <input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">What runs again</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label><p class=\"help\" id=\"resume-from-help\">This node and all that depends on it run again, and what did not succeed. Items and nodes of graphs have names such as each[3] and go/work.</p><input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(page.From)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `resume.templ`, Line: 61, Col: 71}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `resume.templ`, Line: 62, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -274,7 +274,7 @@ func resumeWhere(page ResumePage) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `resume.templ`, Line: 64, Col: 26}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `resume.templ`, Line: 65, Col: 26}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -285,7 +285,7 @@ func resumeWhere(page ResumePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</datalist><p class=\"help\" id=\"resume-from-help\">This node and all that depends on it run again, and what did not succeed. Items and nodes of graphs have names such as each[3] and go/work.</p></div><div class=\"field\"><label class=\"label\" for=\"resume-version\">Version</label> <select class=\"select\" id=\"resume-version\" name=\"version\" data-version>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</datalist></div><div class=\"field\"><label class=\"label\" for=\"resume-version\">Version</label> <select class=\"select\" id=\"resume-version\" name=\"version\" data-version>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

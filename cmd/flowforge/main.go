@@ -57,7 +57,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.AddCommand(
 		newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand(),
-		newApplyCommand(), newSubmitCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newResumeCommand(), newPauseCommand(), newUnpauseCommand(), newNodeCommand(), newGCCommand(), newWhyCommand(), newQuotaCommand(),
+		newApplyCommand(), newSubmitCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newResumeCommand(), newPauseCommand(), newUnpauseCommand(), newNodeCommand(), newGCCommand(), newSemaphoresCommand(), newWhyCommand(), newQuotaCommand(),
 		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newClickHouseEngineCommand(),
 	)
 	return root

@@ -44,3 +44,48 @@ WITH freed AS (
     DELETE FROM lock_waits w WHERE w.execution_id = @execution_id AND (@everything::bool OR w.node_index = ANY (@nodes::int[]))
 )
 SELECT DISTINCT w.execution_id FROM lock_waits w JOIN freed f ON f.project_id = w.project_id AND f.name = w.name;
+
+-- name: ListSemaphores :many
+-- The locks of a project that somebody holds, waits for, or was given permits by hand.
+SELECT n.name::text AS name, coalesce(s.permits, 0)::int AS permits, s.updated_at, coalesce(s.updated_by, '')::text AS updated_by,
+    (SELECT count(*) FROM locks l WHERE l.project_id = @project_id AND l.name = n.name)::int AS held,
+    (SELECT count(*) FROM lock_waits w WHERE w.project_id = @project_id AND w.name = n.name AND w.seen_at > @fresh::timestamptz)::int AS waiting
+FROM (
+    SELECT name FROM semaphores WHERE project_id = @project_id
+    UNION SELECT name FROM locks WHERE project_id = @project_id
+    UNION SELECT name FROM lock_waits WHERE project_id = @project_id AND seen_at > @fresh::timestamptz
+) n LEFT JOIN semaphores s ON s.project_id = @project_id AND s.name = n.name
+WHERE n.name > @after::text AND (@single::text = '' OR n.name = @single::text)
+ORDER BY n.name LIMIT @max_rows;
+
+-- name: LockUsers :many
+-- Who holds locks, since when, and who waits for them, each in the order of the line.
+SELECT u.name, u.waits, u.execution_id, u.node_index, u.since, u.place::int AS place, e.version_id, e.workflow_name, e.name AS execution_name,
+    coalesce(n.name, '')::text AS node_name
+FROM (
+    SELECT l.name, false AS waits, l.execution_id, l.node_index, l.held_since AS since,
+        row_number() OVER (PARTITION BY l.name ORDER BY l.held_since, l.execution_id, l.node_index) AS place
+    FROM locks l WHERE l.project_id = @project_id AND l.name = ANY (@names::text[])
+    UNION ALL
+    SELECT w.name, true, w.execution_id, w.node_index, w.since,
+        row_number() OVER (PARTITION BY w.name ORDER BY w.priority DESC, w.since, w.execution_id, w.node_index)
+    FROM lock_waits w WHERE w.project_id = @project_id AND w.name = ANY (@names::text[]) AND w.seen_at > @fresh::timestamptz
+) u
+JOIN executions e ON e.id = u.execution_id
+LEFT JOIN nodes n ON n.execution_id = u.execution_id AND n.node_index = u.node_index
+WHERE u.place <= @most::int
+ORDER BY u.name, u.waits, u.place;
+
+-- name: LockSemaphore :one
+-- Answers the permits that were set before; 0 for none.
+SELECT coalesce((SELECT s.permits FROM semaphores s WHERE s.project_id = @project_id AND s.name = @name FOR UPDATE), 0)::int AS permits;
+
+-- name: SetSemaphore :exec
+INSERT INTO semaphores (project_id, name, permits, updated_at, updated_by) VALUES (@project_id, @name, @permits, @updated_at, @updated_by)
+ON CONFLICT ON CONSTRAINT semaphores_pkey DO UPDATE SET permits = excluded.permits, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+
+-- name: UnsetSemaphore :exec
+DELETE FROM semaphores WHERE project_id = @project_id AND name = @name;
+
+-- name: LockWaiters :many
+SELECT DISTINCT execution_id FROM lock_waits WHERE project_id = @project_id AND name = @name;

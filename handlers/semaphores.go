@@ -1,0 +1,204 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+type semaphoreBody struct {
+	Name     string         `json:"name"`
+	Workflow string         `json:"workflow,omitempty" doc:"Whose executions hold it, when it is a place among them (max_running)"`
+	Permits  int            `json:"permits,omitempty" doc:"How many may hold it at once, as far as that is known"`
+	Set      bool           `json:"set" doc:"Somebody set the permits by hand; otherwise definitions say them"`
+	SetAt    *time.Time     `json:"set_at,omitempty"`
+	SetBy    string         `json:"set_by,omitempty"`
+	Held     int            `json:"held"`
+	Waiting  int            `json:"waiting"`
+	Holders  []lockUserBody `json:"holders" doc:"The longest first, at most 20"`
+	Waiters  []lockUserBody `json:"waiters" doc:"The next first, at most 20"`
+}
+
+type lockUserBody struct {
+	ExecutionID  uuid.UUID `json:"execution_id"`
+	WorkflowName string    `json:"workflow_name"`
+	Execution    string    `json:"execution,omitempty" doc:"Its name"`
+	Node         string    `json:"node,omitempty" doc:"Absent for the execution as a whole"`
+	Since        time.Time `json:"since"`
+}
+
+type semaphoreList struct {
+	Semaphores []semaphoreBody `json:"semaphores"`
+	NextPage   string          `json:"next_page,omitempty"`
+}
+
+type semaphoreQuery struct {
+	After string `query:"page" doc:"next_page of the page before" maxLength:"300"`
+}
+
+type semaphoreInput struct {
+	Body struct {
+		Name    string `json:"name" doc:"As definitions name it" minLength:"1" maxLength:"200"`
+		Permits int    `json:"permits" doc:"How many may hold it at once, whatever definitions say; 0 takes that back" minimum:"0"`
+		Reason  string `json:"reason,omitempty" doc:"For the audit log" maxLength:"4000"`
+	}
+}
+
+func (h *Handlers) semaphoreAPI(api huma.API) {
+	operation(h, api, get("list-semaphores", "/semaphores", "List the mutexes and semaphores of the project that are held, waited for or set by hand", "Executions"), h.apiSemaphores)
+	set := post("set-semaphore", "/semaphores", "Set how many may hold a semaphore at once", "Executions")
+	set.Method = http.MethodPut
+	operation(h, api, set, h.apiSetSemaphore)
+}
+
+func (h *Handlers) apiSemaphores(ctx context.Context, in *semaphoreQuery) (*body[semaphoreList], error) {
+	page, err := h.Executions.Semaphores(ctx, in.After)
+	if err != nil {
+		return nil, err
+	}
+	out := semaphoreList{Semaphores: make([]semaphoreBody, 0, len(page.Semaphores)), NextPage: page.Next}
+	for _, s := range page.Semaphores {
+		out.Semaphores = append(out.Semaphores, toSemaphoreBody(s))
+	}
+	return reply(out), nil
+}
+
+func (h *Handlers) apiSetSemaphore(ctx context.Context, in *semaphoreInput) (*body[semaphoreBody], error) {
+	s, err := h.Executions.SetSemaphore(ctx, in.Body.Name, in.Body.Permits, in.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSemaphoreBody(s)), nil
+}
+
+func toSemaphoreBody(s execution.Semaphore) semaphoreBody {
+	users := func(list []execution.LockUser) []lockUserBody {
+		out := make([]lockUserBody, len(list))
+		for i, u := range list {
+			out[i] = lockUserBody{ExecutionID: u.Execution, WorkflowName: u.Workflow, Execution: u.ExecutionName, Node: u.Node, Since: u.Since}
+		}
+		return out
+	}
+	return semaphoreBody{
+		Name: s.Name, Workflow: s.Workflow, Permits: s.Holds(), Set: s.Permits > 0, SetAt: s.SetAt, SetBy: s.SetBy, Held: s.Held, Waiting: s.Waiting,
+		Holders: users(s.Holders), Waiters: users(s.Waiters),
+	}
+}
+
+// semaphores shows the locks of the project.
+func (h *Handlers) semaphores(w http.ResponseWriter, r *http.Request) error {
+	return h.renderSemaphores(w, r, http.StatusOK, views.Semaphores{})
+}
+
+func (h *Handlers) renderSemaphores(w http.ResponseWriter, r *http.Request, status int, m views.Semaphores) error {
+	after := r.URL.Query().Get("after")
+	page, err := h.Executions.Semaphores(r.Context(), after)
+	if err != nil {
+		return err
+	}
+	m.Page = h.basePage(r, "Semaphores", views.SectionWaiting)
+	clock := h.clock(r)
+	subject, ok := auth.SubjectOf(r.Context())
+	m.MaySet = ok && subject.May(auth.QuotaWrite, subject.ProjectID)
+	for _, s := range page.Semaphores {
+		m.Rows = append(m.Rows, semaphoreRow(clock, s))
+	}
+	if page.Next != "" {
+		m.Pager.Older = views.SemaphoresURL(page.Next)
+	}
+	if after != "" {
+		m.Pager.Newer = views.SemaphoresURL("")
+	}
+	if name := r.URL.Query().Get("set"); name != "" && m.Notice == nil {
+		m.Notice = &views.AdminNotice{Kind: "ok", Strong: "The permits of " + name + " are set.", Text: "Who waits for it looks again now."}
+	}
+	return web.Render(w, r, status, views.SemaphoresView(m))
+}
+
+func semaphoreRow(clock ui.Clock, s execution.Semaphore) views.SemaphoreRow {
+	row := views.SemaphoreRow{Name: s.Name, Held: ui.Number(int64(s.Held)), Waiting: s.Waiting, Settable: s.Workflow == "", Source: "as definitions say"}
+	switch {
+	case s.Workflow != "":
+		row.Name, row.URL, row.Source = "Executions of "+s.Workflow, views.WorkflowURL(s.Workflow), "max_running of the workflow"
+	case s.Permits > 0:
+		row.Source = "set by " + s.SetBy
+		if s.SetAt != nil {
+			row.SetAt = new(clock.Moment(*s.SetAt))
+		}
+	case s.Limit != "":
+		row.Source = "the ConfigMap " + s.Limit
+	}
+	if n := s.Holds(); n > 0 {
+		row.Permits = ui.Number(int64(n))
+		row.Value = strconv.Itoa(n)
+		if n == 1 && s.Workflow == "" && s.Permits == 0 {
+			row.Source = "a mutex"
+		}
+	}
+	if s.Permits == 0 && s.Limit != "" {
+		row.Permits, row.Value = "", "" // the ConfigMap is read when somebody asks for one
+	}
+	row.Holders, row.MoreHolders = lockLines(clock, s.Holders, s.Held)
+	row.Waiters, row.MoreWaiters = lockLines(clock, s.Waiters, s.Waiting)
+	return row
+}
+
+func lockLines(clock ui.Clock, users []execution.LockUser, all int) (lines []views.LockLine, more string) {
+	for _, u := range users {
+		line := views.LockLine{Name: u.Workflow, Sub: shortID(u.Execution), URL: views.ExecutionURL(u.Execution.String()), Since: clock.Moment(u.Since)}
+		if u.Node != "" {
+			line.Name, line.Sub, line.URL = u.Node, u.Workflow+" "+shortID(u.Execution), views.NodeURL(u.Execution.String(), u.Node)
+		}
+		lines = append(lines, line)
+	}
+	if rest := all - len(users); rest > 0 {
+		more = fmt.Sprintf("and %s more", ui.Number(int64(rest)))
+	}
+	return lines, more
+}
+
+// setSemaphore takes the form; do=unset takes back what was set.
+func (h *Handlers) setSemaphore(w http.ResponseWriter, r *http.Request) error {
+	name := strings.TrimSpace(r.PostFormValue("name"))
+	text, permits := strings.TrimSpace(r.PostFormValue("permits")), 0
+	problem := ""
+	if r.PostFormValue("do") != "unset" {
+		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+		if permits = n; err != nil || n < 1 {
+			problem = "Permits are a whole number from 1 on."
+		}
+	}
+	var err error
+	if problem == "" {
+		_, err = h.Executions.SetSemaphore(r.Context(), name, permits, r.PostFormValue("reason"))
+	} else if _, may := auth.Authorize(r.Context(), auth.QuotaWrite); may != nil {
+		return may
+	}
+	if err != nil && !apperr.Is(err, apperr.Invalid) {
+		return err
+	}
+	if err != nil {
+		problem = apperr.MessageOf(err)
+		if fields := apperr.FieldsOf(err); len(fields) > 0 {
+			problem = fields[0].Message
+		}
+	}
+	if problem != "" {
+		return h.renderSemaphores(w, r, http.StatusUnprocessableEntity, views.Semaphores{Name: name, Permits: text, Problem: problem})
+	}
+	http.Redirect(w, r, views.SemaphoreSetURL(name), http.StatusSeeOther) //nolint:gosec // a path of ours with an escaped name
+	return nil
+}
