@@ -159,17 +159,6 @@ func (s *simulation) settle(changed []int) {
 	}
 }
 
-// readersAtRest checks that nothing goes on reading what runs no more.
-func (s *simulation) readersAtRest() {
-	for i := range s.run.nodes {
-		d := s.run.CutOff(i)
-		if st := s.run.State(i); d == NoNode || st == Pending || st.Ended() {
-			continue
-		}
-		require.True(s.t, s.alive[i] && (s.recalled[i] || s.stopped[i] || s.run.Halted(i)), "node %d in %s reads node %d, which is %s", i, s.run.State(i), d, s.run.State(d))
-	}
-}
-
 func (s *simulation) carryOut(a Action) []int {
 	r := s.run
 	switch a.Kind {
@@ -363,17 +352,6 @@ func (s *simulation) reopen() {
 		delete(s.stopped, k)
 	}
 	s.settle(again)
-}
-
-// reading reports whether something that node i reads has not succeeded yet: its
-// attempt then ends well only after that has. stale says that it is another attempt by
-// now, which the attempt of i notices by itself.
-func (s *simulation) reading(i int) (reading, stale bool) {
-	for d, attempt := range s.read[i] {
-		reading = reading || s.run.State(d) != Succeeded
-		stale = stale || s.attempts[d] != attempt
-	}
-	return reading, stale
 }
 
 func (s *simulation) finish(i int) {

@@ -41,6 +41,7 @@ func eventWords() map[string]eventWord {
 		"breaker.trial":              {"RETRYING", "is let through a circuit breaker"},
 		"breaker.closed":             {"SUCCEEDED", "closed a circuit breaker"},
 		"node.retrying":              {"RETRYING", "is tried again"},
+		"node.recalled":              {"PENDING", "waits for what it reads to begin again"},
 		"node.stopping":              {"CANCELLED", "is told to stop"},
 		"node.succeeded":             {"SUCCEEDED", "succeeded"},
 		"node.failed":                {"FAILED", "failed"},

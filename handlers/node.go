@@ -122,7 +122,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	case dag.Pending:
 		after := x.dependencies(d.Node)
 		switch {
-		case d.Reason != nil && d.Reason.Code == execution.ReasonParallelism:
+		case d.Reason != nil && (d.Reason.Code == execution.ReasonParallelism || d.Reason.Code == execution.ReasonStream):
 			return "Not started: " + why
 		case after == 0:
 			return "Not started."

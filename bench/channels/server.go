@@ -82,12 +82,13 @@ func (s *server) call(ctx context.Context, method, path, mediaType string, body 
 }
 
 // definition is a workflow whose operator read gets the file that make writes. Both tell
-// the time: make when it has written, read before and after it has read.
+// the time: make before and after it has written, read before and after it has read.
 const definition = `
 name: bench.channels-%[1]s
 version: 1.0.0
 inputs: [{name: seed, type: Integer}]
 outputs:
+  - {name: started, type: Float, from: make.started}
   - {name: made, type: Float, from: make.made}
   - {name: began, type: Float, from: read.began}
   - {name: ended, type: Float, from: read.ended}
@@ -95,10 +96,11 @@ operators:
   - name: make
     type: python
     inputs: [{name: seed, from: inputs.seed}]
-    outputs: [{name: file, type: File, storage: %[1]s}, {name: made, type: Float}]
+    outputs: [{name: file, type: File, storage: %[1]s}, {name: started, type: Float}, {name: made, type: Float}]
     code:
       script: |
         import json, os, time
+        open(os.path.join(os.environ["FLOWFORGE_OUTPUTS"], "started.json"), "w").write(repr(time.time()))
         seed = json.load(open(os.environ["FLOWFORGE_INPUTS"]))["seed"]
         lines = "".join(f"{seed},{k},{(k * 7919 + seed) %% 100003 / 100003:.6f},train\n" for k in range(40000)).encode()
         left = %[2]d
@@ -126,7 +128,8 @@ operators:
 // outcome is one run.
 type outcome struct {
 	channel       string
-	began, read   time.Duration // since make had written its file
+	both          time.Duration // from the begin of make to the end of read
+	began, read   time.Duration // since make had written its file; before that, below 0
 	moved, copied int64         // bytes
 }
 
@@ -137,7 +140,7 @@ func (s *server) measure(ctx context.Context, storage string, megabytes, seed in
 		ID      string `json:"execution_id"`
 		Status  string `json:"status"`
 		Outputs struct {
-			Made, Began, Ended float64
+			Started, Made, Began, Ended float64
 		} `json:"outputs"`
 		Error json.RawMessage `json:"error"`
 	}
@@ -164,7 +167,7 @@ func (s *server) measure(ctx context.Context, storage string, megabytes, seed in
 			return outcome{}, err
 		}
 	}
-	o := outcome{began: seconds(ended.Outputs.Began - ended.Outputs.Made), read: seconds(ended.Outputs.Ended - ended.Outputs.Made)}
+	o := outcome{both: seconds(ended.Outputs.Ended - ended.Outputs.Started), began: seconds(ended.Outputs.Began - ended.Outputs.Made), read: seconds(ended.Outputs.Ended - ended.Outputs.Made)}
 	return o, s.cameBy(ctx, launched.ID, &o)
 }
 
@@ -190,6 +193,6 @@ func (s *server) cameBy(ctx context.Context, id string, o *outcome) error {
 	}
 	came := edges.Inputs[0].Came
 	o.channel, o.moved, o.copied = came.Channel, came.Moved, came.Copied
-	fmt.Fprintf(os.Stderr, "%s (%.2f s, %.2f s)\n", edges.Inputs[0].Text, o.began.Seconds(), o.read.Seconds())
+	fmt.Fprintf(os.Stderr, "%s (%.2f s, %.2f s, %.2f s)\n", edges.Inputs[0].Text, o.both.Seconds(), o.began.Seconds(), o.read.Seconds())
 	return nil
 }
