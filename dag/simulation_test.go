@@ -368,6 +368,8 @@ func (s *simulation) finish(i int) {
 		s.run.Set(i, Cancelled)
 	case stale, reading && s.rng.IntN(2) == 0:
 		s.run.Set(i, Retrying)
+	case reading && s.rng.IntN(3) == 0:
+		s.run.Fail(i, false)
 	case reading:
 		s.alive[i] = true // it goes on
 	default:

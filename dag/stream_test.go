@@ -99,6 +99,35 @@ func TestAWriterThatFailsTakesItsReaderWithIt(t *testing.T) {
 	}
 }
 
+// TestARecalledReaderGivesItsPlaceBack to what waits for one.
+func TestARecalledReaderGivesItsPlaceBack(t *testing.T) {
+	t.Parallel()
+	plan, problems := Compile([]Spec{{Name: "make"}, {Name: "read", Dependencies: []Dependency{{Name: "make", Streams: true}}}, {Name: "other"}})
+	require.Empty(t, problems)
+	r := NewRun(plan, 2)
+	r.Set(0, Running)
+	r.Set(1, Running)
+	require.Equal(t, []Action{{Kind: HoldNode, Node: 2, Cause: NoNode}}, Next(r, nil))
+	r.Hold(2, false)
+	r.Set(0, Retrying)
+	require.Equal(t, []Action{{Kind: RecallNode, Node: 1, Cause: 0}}, Next(r, []int{0}))
+	r.Set(1, Pending)
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 2, Cause: NoNode}}, Next(r, []int{1}))
+}
+
+// TestAReaderRunsAgainBesideItsWriter, when somebody wants it to.
+func TestAReaderRunsAgainBesideItsWriter(t *testing.T) {
+	t.Parallel()
+	r := stream(t)
+	begin(t, r)
+	r.Fail(1, false)
+	require.Empty(t, Next(r, []int{1}))
+	again, ok := r.Reopen(1)
+	require.True(t, ok)
+	require.Equal(t, []int{1}, again)
+	require.Equal(t, []Action{{Kind: MakeReady, Node: 1, Cause: NoNode}}, Next(r, again))
+}
+
 // TestNotEveryEdgeStreams: one reason to wait for the end is enough.
 func TestNotEveryEdgeStreams(t *testing.T) {
 	t.Parallel()
