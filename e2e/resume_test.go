@@ -130,7 +130,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	require.Empty(t, e.Artifacts, "nothing was copied")
 
 	visit(t, page, "/executions/"+next+"/nodes/load")
-	click(t, page.Locator("main").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: fmt.Sprintf("load of #%s", id[len(id)-6:])}))
+	click(t, page.Locator("main").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: fmt.Sprintf("load in execution #%s", id[len(id)-6:])}))
 	holds(t, page.Locator("main h1"), "load")
 }
 

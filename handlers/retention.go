@@ -168,7 +168,7 @@ func (h *Handlers) sweeps(w http.ResponseWriter, r *http.Request) error {
 
 func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
 	row := views.Sweep{
-		Began: clock.Moment(r.BeganAt), Kind: "Sweep", Executions: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
+		Began: clock.Moment(r.BeganAt), Kind: "Sweep", Executions: ui.Number(r.Executions), Removes: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
 		Released: ui.Bytes(r.ProjectBytes), Freed: ui.Bytes(r.Bytes), Error: r.Error,
 	}
 	if r.DryRun {

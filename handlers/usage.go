@@ -34,6 +34,9 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 }
 
 func usageExplains(d execution.NodeDetail) string {
+	if d.State.Ended() && d.Attempt == 0 {
+		return "It did not run."
+	}
 	if d.State.Ended() {
 		return "It ended before its use was measured, which happens every 10 s."
 	}

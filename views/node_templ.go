@@ -333,7 +333,7 @@ func attemptTable(attempts []AttemptLine) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(attempts) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Not started yet", "Every try shows here with how it went.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No attempts", "Every try of a node that runs shows here, with how it went.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

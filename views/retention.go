@@ -36,6 +36,7 @@ type Sweep struct {
 	Took       string // "" while it runs
 	Kind       string // "Sweep" or "Look ahead"
 	Executions string
+	Removes    string // the same in a sentence
 	Artifacts  string
 	Released   string // what projects kept and named no more
 	Freed      string // of the store

@@ -232,7 +232,7 @@ func SweepsView(m SweepsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Foresee != nil {
-				templ_7745c5c3_Err = ui.Notice("info", "A sweep would free "+m.Foresee.Freed+".", "It would remove "+m.Foresee.Executions+", and take "+m.Foresee.Released+" from projects.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("info", "A sweep would free "+m.Foresee.Freed+".", "It would remove "+m.Foresee.Removes+", and take "+m.Foresee.Released+" from projects.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -21,7 +21,7 @@ func SemaphoreSetURL(name string) string { return "/semaphores?set=" + url.Query
 // waitingTabs are the two pages about what waits.
 func waitingTabs(semaphores bool) []ui.Tab {
 	return []ui.Tab{
-		{Name: "For room", URL: WaitingURL("", ""), Current: !semaphores},
+		{Name: "Queue", URL: WaitingURL("", ""), Current: !semaphores},
 		{Name: "Semaphores", URL: SemaphoresURL(""), Current: semaphores},
 	}
 }

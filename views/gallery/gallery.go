@@ -22,7 +22,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame gives theme, user and path of the reader.
 func Entries() []Entry {
-	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), []Entry{
+	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), resumeEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},

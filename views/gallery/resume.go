@@ -1,0 +1,104 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func resumeEntries() []Entry {
+	return []Entry{
+		{"resume", "Resume: which nodes run", func(f views.Page) templ.Component { return views.ResumeView(resume(f)) }},
+		{"resume-refused", "Resume: nothing would run", func(f views.Page) templ.Component { return views.ResumeView(resumeRefused(f)) }},
+		{"register", "Register a workflow", func(f views.Page) templ.Component { return views.RegisterPage(register(f)) }},
+		{"register-errors", "Register: a document with mistakes", func(f views.Page) templ.Component { return views.RegisterPage(registerErrors(f)) }},
+		{"semaphores", "Semaphores", func(f views.Page) templ.Component { return views.SemaphoresView(semaphores(f)) }},
+		{"semaphores-empty", "Semaphores: none, for who may not set them", func(f views.Page) templ.Component {
+			return views.SemaphoresView(views.Semaphores{Page: frame(f, "Semaphores", views.SectionWaiting)})
+		}},
+		{"storage", "Storage", func(f views.Page) templ.Component { return views.SweepsView(storage(f)) }},
+	}
+}
+
+func resume(f views.Page) views.ResumePage {
+	schema := launchSchema()
+	form := forms.New(forms.Config{Schema: schema, Values: schema.EncodeForm(map[string]any{"data": "mnist-train@7", "workers": 8}, forms.Prefix), Today: now()})
+	const id = "0192f3a2-7c1d-7a2b-9c3d-4e5f60718293"
+	return views.ResumePage{
+		Page:   frame(f, "Resume digits.train", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: "digits.train #718293", URL: "#"}),
+		Action: views.ResumeURL(id, ""), Title: "digits.train", Short: "#718293", State: "FAILED", Key: "k", Shown: "2.4.0", Form: form,
+		Nodes: []string{"load", "train", "evaluate"}, Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}},
+		Priorities: []ui.Option{{Name: "As before: Normal", Selected: true}, {Value: "HIGH", Name: "High: before others"}},
+		Options: views.LaunchOptions{
+			Cache: []ui.Option{{Value: "on", Name: "Take them, and keep new ones", Selected: true}}, KeepHelp: "Its definition says 7 d after a success, 90 d after a failure.",
+			Keep: "soon", KeepError: "This has to be a time span such as 12h or 30d.", More: true,
+			CacheOf: []views.OperatorCache{{Operator: "load", Choices: []ui.Option{{Name: "As for all", Selected: true}, {Value: "off", Name: "Neither take nor keep any"}}}},
+		},
+		Rooms: []views.Room{
+			{Operator: "*", Label: "All that run", DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined"},
+			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Can never fit: needs 4000 cores, the size of the cluster is 64 cores."},
+		},
+		MoreRooms: 3, RoomsOpen: true,
+		Preview: views.ResumePreview{
+			Summary: "2 of 3 nodes run", Changes: []views.ResumeChange{{Name: "workers", Target: "f-workers", Before: "4", After: "8"}},
+			Nodes: []views.ResumeNode{
+				{Name: "train", URL: "#", State: "FAILED", Runs: true, Why: "It reads workers, which changed.", Inside: "38 of the 40 in it keep their results."},
+				{Name: "evaluate", URL: "#", State: "SKIPPED", Runs: true, Why: "It depends on train, which runs."},
+				{Name: "load", URL: "#", State: "SUCCEEDED", Why: "It succeeded, and nothing that it depends on changed."},
+			},
+		},
+	}
+}
+
+func resumeRefused(f views.Page) views.ResumePage {
+	m := resume(f)
+	m.State, m.Failed = "SUCCEEDED", "Nothing was resumed: the execution succeeded: say from which node it should run again"
+	m.Options, m.Rooms, m.MoreRooms = views.LaunchOptions{KeepHelp: m.Options.KeepHelp}, nil, 0
+	m.Preview = views.ResumePreview{Refusal: "The execution succeeded: say from which node it should run again.", Summary: "Nothing would run"}
+	return m
+}
+
+func register(f views.Page) views.Register {
+	return views.Register{Page: frame(f, "Register a workflow", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()})}
+}
+
+func registerErrors(f views.Page) views.Register {
+	m := register(f)
+	m.Document = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: hello-}\nspec:\n  entrypoint: main\n  templates:\n    - name: main\n      container: {image: busybox, comand: [echo, hello]}\n"
+	m.Failed = "The definition has 1 problem."
+	m.Problems = []views.RegisterProblem{{Path: "spec.templates[0].container.comand", Message: "There is no such field. Did you mean command?"}}
+	return m
+}
+
+func semaphores(f views.Page) views.Semaphores {
+	line := func(node string, since time.Duration) views.LockLine {
+		return views.LockLine{Name: node, Sub: "digits.train #718293", URL: "#", Since: clock().Moment(ago(since))}
+	}
+	return views.Semaphores{
+		Page: frame(f, "Semaphores", views.SectionWaiting), MaySet: true, Name: "licences", Permits: "many", Problem: "Permits are a whole number from 1 on.",
+		Rows: []views.SemaphoreRow{
+			{Name: "Executions of digits.train", URL: "#", Permits: "4", Source: "max_running of the workflow", Held: "1", Holders: []views.LockLine{line("digits.train", time.Hour)}},
+			{Name: "database", Permits: "1", Source: "a mutex", Settable: true, Held: "0"},
+			{
+				Name: "licences", Permits: "2", Value: "2", Source: "set by mei", SetAt: new(clock().Moment(ago(time.Hour))), Settable: true, Held: "2", Waiting: 31,
+				Holders: []views.LockLine{line("train", 20*time.Minute), line("evaluate", 4*time.Minute)}, Waiters: []views.LockLine{line("score[3]", time.Minute)}, MoreWaiters: "and 30 more",
+			},
+		},
+	}
+}
+
+func storage(f views.Page) views.SweepsPage {
+	last := views.Sweep{
+		Began: clock().Moment(ago(20 * time.Minute)), Kind: "Sweep", Executions: "1,204", Removes: "1,204 executions", Artifacts: "3,310", Released: "1.2 TiB", Freed: "310 GiB",
+		Took: "48 s", Error: "ClickHouse does not answer: 12 executions stay.",
+	}
+	ahead := views.Sweep{Began: clock().Moment(ago(time.Minute)), Kind: "Look ahead", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
+	return views.SweepsPage{
+		Page: frame(f, "Storage", views.SectionAdmin), Tabs: []ui.Tab{{Name: "People", URL: "#"}, {Name: "Storage", URL: "#", Current: true}},
+		Rule: "Ended executions are kept as long as their definition says, and without a word for 90 days.", Foresee: &ahead, Last: &last, Rows: []views.Sweep{ahead, last},
+	}
+}
