@@ -18,6 +18,9 @@ func (t *translator) givenFiles(run *task, s *source, in scope, path string) []w
 		input.Recurse, input.SubPath = a.RecurseMode, a.SubPath
 		t.checkText(a.SubPath, scope{own: s}, fmt.Sprintf("%s.inputs.artifacts[%d].subPath", s.path, i))
 		t.subPathOf(run, a, &input, in, path)
+		if a.Path != "" {
+			t.checkPath(a.Path, scope{own: s}, fmt.Sprintf("%s.inputs.artifacts[%d].path", s.path, i))
+		}
 		tagged, ok := t.fileArgument(run, a, in, path)
 		if !ok {
 			own := s.path + fmt.Sprintf(".inputs.artifacts[%d]", i)

@@ -166,7 +166,7 @@ func withDefaults(object map[string]any) map[string]any {
 		filled[i] = e
 		if of, ok := e.(map[string]any); ok {
 			own := maps.Clone(defaults)
-			for _, kind := range []string{"container", "script", "dag", "steps", "suspend", "http"} {
+			for _, kind := range []string{"container", "script", "dag", "steps", "suspend", "http", "containerSet"} {
 				if of[kind] == nil {
 					delete(own, kind)
 				}

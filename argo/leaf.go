@@ -28,12 +28,12 @@ var (
 // checkTemplate holds what a template says against what it is.
 func (t *translator) checkTemplate(s *source) {
 	kinds := 0
-	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil} {
+	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil} {
 		if is {
 			kinds++
 		}
 	}
-	t.refuse(kinds != 1, s.path, "A template is one of container, script, steps, dag, suspend and http; this is %s.", numberOf(kinds))
+	t.refuse(kinds != 1, s.path, "A template is one of container, script, containerSet, steps, dag, suspend and http; this is %s.", numberOf(kinds))
 	names := map[string]bool{}
 	for i, p := range s.Inputs.Parameters {
 		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input needs a name of its own.")
@@ -74,6 +74,8 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 		t.process(&op, s, s.Container, s.path+".container", own)
 	case s.Script != nil:
 		t.process(&op, s, s.Script, s.path+".script", own)
+	case s.ContainerSet != nil:
+		t.containerSet(&op, s, own)
 	case s.Suspend != nil:
 		t.approval(&op, s)
 	case s.HTTP != nil:

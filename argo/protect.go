@@ -83,6 +83,7 @@ func (t *translator) memo(s *source) *workflow.Cache {
 	}
 	path := s.path + ".memoize"
 	t.checkText(m.Key, scope{own: s, leaf: true}, path+".key")
+	t.refuse(s.ContainerSet != nil, path, "Only a container, a script or http is remembered; leave it out.")
 	t.refuse(m.Key == "", path+".key", "Say by which key results are found again.")
 	text, err := json.Marshal([]any{s.Container, s.Script, s.HTTP, m.Key})
 	t.refuse(err != nil || ofTheRun.Match(text), path, "What a template with memoize reads of the workflow would not be part of the key; pass it on as an input parameter.")

@@ -12,6 +12,8 @@ type template struct {
 	Suspend   *suspend      `json:"suspend"`
 	HTTP      *httpTemplate `json:"http"`
 
+	ContainerSet *containerSet `json:"containerSet"`
+
 	ActiveDeadline *Text          `json:"activeDeadlineSeconds"`
 	Timeout        Text           `json:"timeout"`
 	RetryStrategy  *retryStrategy `json:"retryStrategy"`
@@ -25,7 +27,6 @@ type template struct {
 
 	Annotations     map[string]Text  `json:"annotations"` // of the template, for people
 	Daemon          raw              `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
-	ContainerSet    raw              `json:"containerSet" argo:"Make each container a task of its own, or a sidecar."`
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
@@ -107,6 +108,24 @@ type container struct {
 	TTY           raw `json:"tty" argo:"A task has no terminal; leave it out."`
 	VolumeDevices raw `json:"volumeDevices" argo:"Use volumeMounts, or podSpecPatch."`
 	ResizePolicy  raw `json:"resizePolicy" argo:"Leave it out."`
+}
+
+// containerSet is several containers of one pod.
+type containerSet struct {
+	Containers    []setMember `json:"containers"`
+	VolumeMounts  []raw       `json:"volumeMounts"` // of all of them
+	RetryStrategy *setRetry   `json:"retryStrategy"`
+}
+
+type setMember struct {
+	container    `json:",inline"`
+	Dependencies []string `json:"dependencies"`
+}
+
+// setRetry is of each container, inside of the pod.
+type setRetry struct {
+	Duration Text `json:"duration"`
+	Retries  Text `json:"retries"`
 }
 
 type envVar struct {

@@ -80,7 +80,7 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field
 				refuse(op, "resources.storage", "asks for %dMiB of storage, the disk of this machine has %dMiB left.", n, free)
 			}
 		}
-		if op.Code.Image != "" && !s.config.HostImages {
+		if (op.Code.Image != "" || len(op.Members) > 0) && !s.config.HostImages {
 			refuse(op, "code.image", "runs in the image %s, but this server runs tasks as local processes. With FLOWFORGE_LOCAL_IMAGES=host their commands run on this machine.", op.Code.Image)
 		}
 	}

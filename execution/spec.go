@@ -89,7 +89,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	}
 	spec.StoreDir = config.StoreDir
 	spec.MemoryLimitMib = spec.Resources.MemoryMib
-	setWork(spec, op)
+	setWork(spec, op, config.Cluster)
 	return spec, true
 }
 
@@ -130,21 +130,28 @@ func (l *loop) resources(i int) *flowforgev1.Resources {
 
 // podJSON is the pod fields of op, with the size of its shared memory among them.
 func podJSON(op *workflow.Operator) string {
-	if op.Resources.ShmMiB == 0 {
+	if op.Resources.ShmMiB == 0 && len(op.Members) == 0 {
 		return string(op.Pod)
 	}
 	fields := decodeObject(op.Pod)
 	if fields == nil {
 		fields = map[string]any{}
 	}
-	if _, own := fields["shmSize"]; !own {
+	if len(op.Members) > 0 {
+		fields["members"] = podMembers(op)
+	}
+	if _, own := fields["shmSize"]; !own && op.Resources.ShmMiB > 0 {
 		fields["shmSize"] = strconv.Itoa(op.Resources.ShmMiB) + "Mi"
 	}
 	return string(mustJSON(fields))
 }
 
-// setWork says what is run: a process or a request.
-func setWork(spec launcher.Attempt, op *workflow.Operator) {
+// setWork says what is run: a process, several, or a request.
+func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
+	if len(op.Members) > 0 {
+		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster)}}
+		return
+	}
 	if op.HTTP != nil {
 		request := &flowforgev1.Http{Method: op.HTTP.Method, Url: op.HTTP.URL, Headers: op.HTTP.Headers, Body: op.HTTP.Body}
 		for _, code := range op.HTTP.Success {
@@ -234,11 +241,11 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		}
 		in.values[name] = resolved
 	}
-	subPaths, err := l.subPaths(ctx, i, in.values)
+	spots, err := l.spots(ctx, i, in.values)
 	if err != nil {
 		return nil, err
 	}
-	in.placeFiles(op, made, subPaths)
+	in.placeFiles(op, made, spots)
 	l.chooseChannels(in)
 	in.files = append(in.files, streams...)
 	return in, nil

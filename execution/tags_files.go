@@ -9,25 +9,30 @@ import (
 	"github.com/flowforge/flowforge/expression"
 )
 
-// subPaths are the files that inputs of node i mean in the folders that they get.
-func (l *loop) subPaths(ctx context.Context, i int, values map[string]any) (map[string]string, error) {
-	var found map[string]string
+// spot is where a file of an input stands, and which file of a folder is meant.
+type spot struct{ path, part string }
+
+// spots are those of the inputs of node i that say something of them.
+func (l *loop) spots(ctx context.Context, i int, values map[string]any) (map[string]spot, error) {
+	found := map[string]spot{}
 	for _, in := range l.operator(i).Inputs {
-		if in.SubPath == "" {
+		if in.Path == "" && in.SubPath == "" {
 			continue
 		}
-		at := l.within(ctx, i, values)
+		own := l.within(ctx, i, values)
+		giver := own
 		if in.SubPathGiven {
-			at = l.at(ctx, i)
+			giver = l.at(ctx, i)
 		}
-		text, err := at.text(in.SubPath, true)
+		path, err := own.text(in.Path, true)
+		if err != nil {
+			return nil, fmt.Errorf("the path of input %s: %w", in.Name, err)
+		}
+		part, err := giver.text(in.SubPath, true)
 		if err != nil {
 			return nil, fmt.Errorf("the part of input %s: %w", in.Name, err)
 		}
-		if found == nil {
-			found = map[string]string{}
-		}
-		found[in.Name] = text
+		found[in.Name] = spot{path, part}
 	}
 	return found, nil
 }

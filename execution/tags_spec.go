@@ -39,6 +39,7 @@ func (l *loop) written(ctx context.Context, i int, values map[string]any) (*work
 	}
 	out.Environment = w.mapping(op.Environment)
 	out.Pod = w.json(op.Pod)
+	out.Members = w.members(op.Members)
 	out.Outputs = make([]workflow.OperatorOutput, len(op.Outputs))
 	for k, o := range op.Outputs {
 		o.Path = w.text(o.Path)
@@ -147,12 +148,12 @@ func textsOf(value any) map[string]string {
 
 // placeFiles lets the files of inputs stand where the operator wants them, and adds
 // those that are none of the store's.
-func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.InputFile, subPaths map[string]string) {
+func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.InputFile, spots map[string]spot) {
 	in.files = append(in.files, made...)
 	for _, input := range op.Inputs {
 		for _, f := range in.files {
 			if f.Input == input.Name && f.Pointer == "/"+escapePointer(input.Name) {
-				f.Path, f.Mode, f.Recurse, f.SubPath = input.Path, input.Mode, input.Recurse, subPaths[input.Name]
+				f.Path, f.SubPath, f.Mode, f.Recurse = spots[input.Name].path, spots[input.Name].part, input.Mode, input.Recurse
 			}
 		}
 	}

@@ -353,3 +353,33 @@ func TestKeepIsForThoseWhoMayLaunch(t *testing.T) {
 	_, err := b.Sweep(as(auth.ProjectDev), false)
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 }
+
+// An artifact that is wanted until the end alone goes then, unless somebody uses it; one
+// that is never to go outlives its execution.
+func TestArtifactsGoWhenTheyAreToldTo(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, nil)
+	p := auth.LocalProject
+	ended, live, other := b.execution(p, "SUCCEEDED", `{}`), b.execution(p, "RUNNING", `{}`), b.execution(p, "SUCCEEDED", `{}`)
+	artifact := func(execution uuid.UUID, text, gc string) uuid.UUID {
+		id := b.publish(p, execution, b.upload(p, text), "")
+		b.exec(`UPDATE artifacts SET gc = $2 WHERE id = $1`, id, gc)
+		return id
+	}
+	there := func(id uuid.UUID) bool { return b.count(`SELECT count(*) FROM artifacts WHERE id = $1`, id) == 1 }
+	done, running, used := artifact(ended, "a", "completion"), artifact(live, "b", "completion"), artifact(ended, "c", "completion")
+	plain, never := artifact(ended, "d", ""), artifact(ended, "e", "never")
+	b.exec(`INSERT INTO artifact_uses (artifact_id, execution_id) VALUES ($1, $2)`, used, other)
+	b.clock.add(aWhile)
+	require.EqualValues(t, 1, b.sweep().Artifacts)
+	require.False(t, there(done), "its execution has ended")
+	require.True(t, there(running) && there(used) && there(plain) && there(never))
+	b.expire(ended)
+	b.clock.add(aWhile)
+	b.sweep()
+	require.False(t, there(plain), "its execution is gone")
+	require.True(t, there(used) && there(never))
+	b.clock.add(aWhile)
+	b.sweep()
+	require.True(t, there(never), "what is never to go is no orphan")
+}

@@ -115,8 +115,27 @@ type Operator struct {
 	Watches bool   // its depends takes up no failure
 	At      string // where it stands in a document that is not native
 
+	// Members are several containers of one attempt that depend on each other. The one
+	// called MainMember has the operator's inputs and outputs.
+	Members []Member
+
 	condition  *expression.Expression
 	whenOfItem bool // When reads the item of the fan-out
+}
+
+// MainMember is the member that has the inputs and outputs of its operator.
+const MainMember = "main"
+
+// Member is one of several containers of an attempt.
+type Member struct {
+	Name        string
+	Code        Code
+	Environment map[string]string
+	After       []string // members that have to succeed before
+	Retries     int      // inside of the attempt
+	Pause       time.Duration
+	// Pod holds what else Kubernetes is told of its container, as JSON; nil for none.
+	Pod json.RawMessage
 }
 
 // DefaultGracePeriod is how long a preempted attempt may take to end by itself.

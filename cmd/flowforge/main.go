@@ -58,7 +58,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand(),
 		newApplyCommand(), newSubmitCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newResumeCommand(), newPauseCommand(), newUnpauseCommand(), newNodeCommand(), newGCCommand(), newSemaphoresCommand(), newWhyCommand(), newQuotaCommand(),
-		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newClickHouseEngineCommand(),
+		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand(),
 	)
 	return root
 }

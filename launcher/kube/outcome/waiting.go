@@ -15,6 +15,9 @@ func (j *judge) waiting(v *Verdict) bool {
 	if j.pod.Object.DeletionTimestamp != nil {
 		return true
 	}
+	if j.member(v) {
+		return true
+	}
 	if j.task != nil && j.task.State.Running != nil { // of interest until its runner reports
 		return wait(v, launcher.WaitStarting, "The pod runs; its runner prepares the task.")
 	}
@@ -42,6 +45,16 @@ func (j *judge) statuses() []corev1.ContainerStatus {
 	s := j.pod.Object.Status
 	return append(append(make([]corev1.ContainerStatus, 0, len(s.InitContainerStatuses)+len(s.ContainerStatuses)),
 		s.InitContainerStatuses...), s.ContainerStatuses...)
+}
+
+// member judges by containers beside the task's that cannot begin: it waits for them.
+func (j *judge) member(v *Verdict) bool {
+	for _, s := range j.pod.Object.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil && s.Name != j.config.container() && j.stuck(v, s, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // unplaced judges a pod that no machine has taken.

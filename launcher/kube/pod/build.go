@@ -144,7 +144,7 @@ func (b *builder) podSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		InitContainers:                b.initContainers(),
-		Containers:                    []corev1.Container{b.container()},
+		Containers:                    append([]corev1.Container{b.container()}, b.members()...),
 		Volumes:                       b.volumes(),
 		NodeSelector:                  b.nodeSelector(),
 		Affinity:                      b.affinity(),

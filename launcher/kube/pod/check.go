@@ -33,6 +33,7 @@ func check(f *Fields) []apperr.Field {
 	c.tolerations()
 	c.containers("initContainers", f.InitContainers)
 	c.containers("sidecars", f.Sidecars)
+	c.containers("members", f.Members)
 	c.volumes()
 	c.shared()
 	c.mounts("volumeMounts", f.VolumeMounts)
@@ -115,7 +116,7 @@ func (c *checker) containers(field string, list []corev1.Container) {
 			c.add(at+".name", "%s", message)
 		}
 		switch {
-		case container.Name == Container || container.Name == InitContainer:
+		case container.Name == Container || container.Name == InitContainer || container.Name == setVolume:
 			c.add(at+".name", "%q is the name of a container of FlowForge's.", container.Name)
 		case c.names[container.Name]:
 			c.add(at+".name", "Another container is called %q, too.", container.Name)
@@ -154,7 +155,7 @@ func (c *checker) mounts(field string, mounts []corev1.VolumeMount) {
 		switch target := path.Clean("/" + mount.MountPath); {
 		case mount.MountPath == "":
 			c.add(at+".mountPath", "The path is missing.")
-		case target == HomeDir, target == TaskDir, target == PrivateDir, strings.HasPrefix(target, HomeDir+"/"):
+		case target == HomeDir, target == SetDir, target == TaskDir, target == PrivateDir, strings.HasPrefix(target, HomeDir+"/"):
 			c.add(at+".mountPath", "%s is FlowForge's own folder.", target)
 		}
 		// FlowForge's volumes hold the attempt's token: they are for its container alone.

@@ -122,6 +122,9 @@ func (b *builder) mounts() []corev1.VolumeMount {
 		{Name: taskVolume, MountPath: TaskDir, ReadOnly: true},
 		{Name: privateVolume, MountPath: PrivateDir},
 	}
+	if len(b.fields.Members) > 0 {
+		mounts = append(mounts, setMount())
+	}
 	if b.shm() {
 		mounts = append(mounts, corev1.VolumeMount{Name: shmVolume, MountPath: "/dev/shm"})
 	}
@@ -145,6 +148,9 @@ func (b *builder) volumes() []corev1.Volume {
 		{Name: taskVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: b.name, DefaultMode: &secretMode}}},
 		{Name: privateVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &private}}},
 	}
+	if len(b.fields.Members) > 0 {
+		volumes = append(volumes, corev1.Volume{Name: setVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	}
 	if b.shm() {
 		volumes = append(volumes, corev1.Volume{Name: shmVolume, VolumeSource: corev1.VolumeSource{
 			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: b.fields.ShmSize},
@@ -159,7 +165,10 @@ func (b *builder) initContainers() []corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
 	var all []corev1.Container
 	if !b.ownImage() {
-		all = append(all, b.installer())
+		all = append(all, b.installer(InitContainer, HomeDir, homeVolume))
+	}
+	if len(b.fields.Members) > 0 {
+		all = append(all, b.installer(setVolume, SetDir, setVolume))
 	}
 	for _, c := range b.fields.InitContainers {
 		c.SecurityContext = containerSecurity(c.SecurityContext)
@@ -174,14 +183,14 @@ func (b *builder) initContainers() []corev1.Container {
 }
 
 // installer copies the program into the pod of an image that lacks it.
-func (b *builder) installer() corev1.Container {
+func (b *builder) installer(name, dir, volume string) corev1.Container {
 	return corev1.Container{
-		Name:                     InitContainer,
+		Name:                     name,
 		Image:                    b.o.Image,
 		ImagePullPolicy:          b.o.Defaults.ImagePullPolicy,
-		Command:                  []string{b.o.Binary, "install", HomeDir},
+		Command:                  []string{b.o.Binary, "install", dir},
 		Resources:                b.resources(false),
-		VolumeMounts:             []corev1.VolumeMount{{Name: homeVolume, MountPath: HomeDir}},
+		VolumeMounts:             []corev1.VolumeMount{{Name: volume, MountPath: dir}},
 		SecurityContext:          containerSecurity(nil),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
@@ -205,4 +214,17 @@ func (b *builder) gangEnv(rank corev1.EnvVar, master string) []corev1.EnvVar {
 		value("PET_NNODES", pods), ranked("PET_NODE_RANK"), value("PET_NPROC_PER_NODE", perPod),
 		value("FLOWFORGE_PODS", pods), ranked("FLOWFORGE_RANK"), fromField("FLOWFORGE_POD_IP", "status.podIP"),
 	}
+}
+
+func setMount() corev1.VolumeMount { return corev1.VolumeMount{Name: setVolume, MountPath: SetDir} }
+
+// members are the containers that run beside the task's until they have ended.
+func (b *builder) members() []corev1.Container {
+	var all []corev1.Container
+	for _, c := range b.fields.Members {
+		c.SecurityContext = containerSecurity(c.SecurityContext)
+		c.VolumeMounts = slices.Concat([]corev1.VolumeMount{setMount()}, c.VolumeMounts)
+		all = append(all, c)
+	}
+	return all
 }

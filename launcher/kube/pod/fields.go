@@ -29,6 +29,7 @@ type Fields struct {
 	EnvFrom                       []corev1.EnvFromSource            `json:"envFrom,omitempty"`
 	Ports                         []corev1.ContainerPort            `json:"ports,omitempty"`
 	InitContainers                []corev1.Container                `json:"initContainers,omitempty"`
+	Members                       []corev1.Container                `json:"members,omitempty"` // beside the task's, which waits for them
 	Sidecars                      []corev1.Container                `json:"sidecars,omitempty"`
 	HostAliases                   []corev1.HostAlias                `json:"hostAliases,omitempty"`
 	DNSPolicy                     corev1.DNSPolicy                  `json:"dnsPolicy,omitempty"`

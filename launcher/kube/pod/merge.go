@@ -28,6 +28,7 @@ func merge(base, over Fields) Fields {
 	all.InitContainers = mergeLists(base.InitContainers, over.InitContainers, func(c corev1.Container) string { return c.Name })
 	all.Sidecars = mergeLists(base.Sidecars, over.Sidecars, func(c corev1.Container) string { return c.Name })
 	all.Ports = mergeLists(base.Ports, over.Ports, func(p corev1.ContainerPort) string { return string(p.Protocol) + strconv.Itoa(int(p.ContainerPort)) })
+	all.Members = mergeLists(base.Members, over.Members, func(c corev1.Container) string { return c.Name })
 	set(&all.Affinity, base.Affinity)
 	set(&all.PriorityClassName, base.PriorityClassName)
 	set(&all.SchedulerName, base.SchedulerName)

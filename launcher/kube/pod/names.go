@@ -46,10 +46,13 @@ const (
 	HomeDir = "/flowforge"
 	// TaskDir holds the attempt's Secret, in memory.
 	TaskDir = "/flowforge-task"
+	// SetDir is what the containers of an attempt share that has several, with the program.
+	SetDir = "/flowforge-set"
 	// PrivateDir is in memory: what holds values of secrets is written here alone.
 	PrivateDir = "/flowforge-private"
 
 	homeVolume    = "flowforge"
+	setVolume     = "flowforge-set"
 	taskVolume    = "flowforge-task"
 	privateVolume = "flowforge-private"
 	shmVolume     = "flowforge-shm"

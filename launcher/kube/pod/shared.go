@@ -40,7 +40,7 @@ func (b *builder) claimed() []corev1.PersistentVolumeClaim {
 		}
 	}
 	note(b.fields.VolumeMounts)
-	for _, c := range slices.Concat(b.fields.InitContainers, b.fields.Sidecars) {
+	for _, c := range slices.Concat(b.fields.InitContainers, b.fields.Sidecars, b.fields.Members) {
 		note(c.VolumeMounts)
 	}
 	return slices.DeleteFunc(slices.Clone(b.fields.VolumeClaimTemplates), func(c corev1.PersistentVolumeClaim) bool { return !mounted[c.Name] })

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/runner"
+)
+
+func newMembersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "members JSON",
+		Short: "Run containers of an attempt that has several",
+		Long: "Run containers of an attempt that has several, as inside their pod or as processes\n" +
+			"of this machine. The JSON says which, and what they depend on.",
+		Hidden: true,
+		Args:   arguments("JSON"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var members runner.Members
+			if err := json.Unmarshal([]byte(args[0]), &members); err != nil {
+				return fmt.Errorf("members: %w", err)
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			code, err := runner.RunMembers(ctx, members, os.Stdout, os.Stderr)
+			if err == nil && code != 0 {
+				err = &exitError{code: code, message: fmt.Sprintf("the members ended with exit code %d", code)}
+			}
+			return err
+		},
+	}
+}

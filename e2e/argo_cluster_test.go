@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+)
+
+func listenOn(host string) (net.Listener, error) {
+	return net.Listen("tcp", net.JoinHostPort(host, "0"))
+}
+
+// apply registers a document as it is.
+func (s *server) apply(t *testing.T, document string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/v1/workflows", strings.NewReader(document))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Content-Type", "application/yaml")
+	res, err := s.client.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body := make([]byte, 10_000)
+	n, _ := res.Body.Read(body)
+	require.Less(t, res.StatusCode, 300, "%s", body[:n])
+}
+
+// namespaceOf waits for the namespace of the server's project.
+func namespaceOf(t *testing.T, s *server, c *kubetest.Cluster) (name string) {
+	t.Helper()
+	eventually(t, "the project has a namespace", func() (string, bool) {
+		list, err := c.API.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: "flowforge.io/project-id"})
+		if err != nil {
+			return err.Error(), false
+		}
+		for _, n := range list.Items {
+			if strings.HasPrefix(n.Name, c.Prefix) {
+				name = n.Name
+			}
+		}
+		return s.base, name != ""
+	})
+	return name
+}
+
+func addSettings(t *testing.T, c *kubetest.Cluster, namespace string) {
+	t.Helper()
+	_, err := c.API.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"greeting": "good morning", "who": "cluster", "permits": "3"},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// addVolume lets one claim of the class argo-stories be bound.
+func addVolume(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o777))
+	volumes := c.API.CoreV1().PersistentVolumes()
+	name := c.Prefix + "argo"
+	_, err := volumes.Create(t.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Mi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: "argo-stories", PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: dir}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = volumes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+}
+
+// withoutShared waits until nothing is left that the pods of an execution shared.
+func withoutShared(t *testing.T, c *kubetest.Cluster, execution string) {
+	t.Helper()
+	only := metav1.ListOptions{LabelSelector: "flowforge.io/execution-id=" + execution}
+	eventually(t, "no claim and no budget outlives its execution", func() (string, bool) {
+		claims, err := c.API.CoreV1().PersistentVolumeClaims("").List(t.Context(), only)
+		if err != nil {
+			return err.Error(), false
+		}
+		budgets, err := c.API.PolicyV1().PodDisruptionBudgets("").List(t.Context(), only)
+		if err != nil {
+			return err.Error(), false
+		}
+		return fmt.Sprintf("%d claims, %d budgets", len(claims.Items), len(budgets.Items)), len(claims.Items)+len(budgets.Items) == 0
+	})
+}

@@ -1,0 +1,318 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+)
+
+var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")
+
+// argoStory is a document of Argo's that a whole server runs: as local processes, and as
+// pods of a real node. $DIR is a folder, $IMAGE an image with Python, $URL a server.
+type argoStory struct {
+	group   string
+	feature string
+	spec    string
+	outputs map[string]any // of the execution
+	pods    bool           // it needs pods
+	local   bool           // it needs what the image of the tests does not have
+}
+
+func argoStories() []argoStory { return append(argoFileStories(), argoPodStories()...) }
+
+func argoFileStories() []argoStory {
+	return []argoStory{
+		{group: "M2", feature: "artifacts: a file goes from step to step, raw text and mode", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.use.outputs.parameters.all}}"}}]}
+  steps:
+  - - {name: make, template: make}
+  - - {name: use, template: use, arguments: {artifacts: [{name: got, from: "{{steps.make.outputs.artifacts.made}}"}]}}
+- name: make
+  inputs: {artifacts: [{name: tool, path: $DIR/tool.sh, mode: 0o700, raw: {data: "echo made here > $DIR/made"}}]}
+  outputs: {artifacts: [{name: made, path: $DIR/made, archive: {none: {}}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["test -x $DIR/tool.sh && sh $DIR/tool.sh"]}
+- name: use
+  inputs: {artifacts: [{name: got, path: $DIR/got}]}
+  container: {image: $IMAGE, command: [cat, $DIR/got]}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/got}}]}`, outputs: map[string]any{"all": "made here"}},
+		{group: "M2", feature: "artifacts: s3 with a key alone names a file of the execution in FlowForge's store", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.use.outputs.parameters.all}} {{steps.never.status}}"}}]}
+  steps:
+  - - {name: make, template: make, arguments: {parameters: [{name: who, value: one}]}}
+  - - {name: use, template: use, arguments: {parameters: [{name: who, value: one}]}}
+    - {name: never, template: use, continueOn: {failed: true, error: true}, arguments: {parameters: [{name: who, value: two}]}}
+- name: make
+  inputs: {parameters: [{name: who}]}
+  outputs: {artifacts: [{name: made, path: $DIR/keyed, s3: {key: "{{workflow.name}}/{{inputs.parameters.who}}.txt"}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR; echo by key > $DIR/keyed"]}
+- name: use
+  inputs: {parameters: [{name: who}], artifacts: [{name: got, path: "$DIR/got-{{inputs.parameters.who}}", s3: {key: "{{workflow.name}}/{{inputs.parameters.who}}.txt"}}]}
+  container: {image: $IMAGE, command: [cat, "$DIR/got-{{inputs.parameters.who}}"]}
+  outputs: {parameters: [{name: all, valueFrom: {path: "$DIR/got-{{inputs.parameters.who}}"}}]}`, outputs: map[string]any{"all": "by key Error"}},
+		{group: "M2", feature: "artifacts: subPath, also behind from; recurseMode", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.one.outputs.result}} {{steps.two.outputs.result}} {{steps.all.outputs.result}} {{steps.none.status}}"}}]}
+  steps:
+  - - {name: make, template: make}
+  - - {name: one, template: show, arguments: {parameters: [{name: to, value: $DIR/one}, {name: part, value: a}], artifacts: [{name: got, from: "{{steps.make.outputs.artifacts.folder}}", subPath: "in/{{steps.make.outputs.result}}.txt"}]}}
+    - {name: two, template: show, arguments: {parameters: [{name: to, value: $DIR/two}], artifacts: [{name: got, from: "{{steps.make.outputs.artifacts.folder}}/in/b.txt"}]}}
+    - {name: all, template: modes, arguments: {artifacts: [{name: got, from: "{{steps.make.outputs.artifacts.folder}}"}]}}
+    - {name: none, template: show, continueOn: {failed: true, error: true}, arguments: {parameters: [{name: to, value: $DIR/none}], artifacts: [{name: got, from: "{{steps.make.outputs.artifacts.folder}}", subPath: ../etc}]}}
+- name: make
+  outputs: {artifacts: [{name: folder, path: $DIR/folder}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR/folder/in && echo first > $DIR/folder/in/a.txt && echo second > $DIR/folder/in/b.txt && echo a"]}
+- name: show
+  inputs: {parameters: [{name: to}], artifacts: [{name: got, path: "{{inputs.parameters.to}}"}]}
+  container: {image: $IMAGE, command: [cat, "{{inputs.artifacts.got.path}}"]}
+- name: modes
+  inputs: {artifacts: [{name: got, path: $DIR/all, mode: 0o600, recurseMode: true}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ['for f in $DIR/all/in/*; do stat -L -c %a $f; done | sort -u']}`, outputs: map[string]any{"all": "first second 600 Error"}},
+		{group: "M2", feature: "artifacts: http with headers", spec: `
+entrypoint: main
+arguments: {parameters: [{name: who, value: good news}]}
+templates:
+- name: main
+  inputs: {artifacts: [{name: f, path: $DIR/f, http: {url: "$URL/f", headers: [{name: Authorization, value: "Bearer of {{workflow.parameters.who}}"}]}}]}
+  container: {image: $IMAGE, command: [cat, $DIR/f]}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/f}}]}`, outputs: map[string]any{"all": "for Bearer of good news"}},
+		{group: "M4", feature: "http: a request as a template, its answer as the result, successCondition", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.ask.outputs.result}}; {{steps.refused.status}}"}}]}
+  steps:
+  - - {name: ask, template: ask, arguments: {parameters: [{name: who, value: me}]}}
+    - {name: refused, template: refused, continueOn: {failed: true, error: true}}
+- name: ask
+  inputs: {parameters: [{name: who}]}
+  http: {url: "$URL/x", method: POST, body: "from {{inputs.parameters.who}}", headers: [{name: Authorization, value: "{{inputs.parameters.who}}"}], successCondition: response.statusCode == 200}
+- name: refused
+  http: {url: "$URL/x", successCondition: response.statusCode == 204}`, outputs: map[string]any{"all": "for me from me; Failed"}},
+		{group: "M2", feature: "artifacts: git with branch, singleBranch, depth, revision and fetch", local: true, spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.branch.outputs.result}} {{steps.tag.outputs.result}} {{steps.fetched.outputs.result}}"}}]}
+  steps:
+  - - {name: repo, template: repo}
+  - - {name: branch, template: branch}
+    - {name: tag, template: tag}
+    - {name: fetched, template: fetched}
+- name: repo
+  container:
+    image: $IMAGE
+    command: [sh, -c]
+    args:
+    - |
+      set -e; cd $DIR; git init -q -b main repo; cd repo; git config user.email a@b.c; git config user.name n
+      echo main > text; git add text; git commit -q -m 1; git tag first
+      git checkout -q -b side; echo side > text; git commit -q -a -m 2
+      git update-ref refs/reviews/7 HEAD; git checkout -q main; echo later > text; git commit -q -a -m 3
+- name: branch
+  inputs: {artifacts: [{name: code, path: $DIR/branch, git: {repo: "file://$DIR/repo", branch: side, singleBranch: true, depth: 1}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cat $DIR/branch/text; git -C $DIR/branch branch -r | grep -c origin/main || true"]}
+- name: tag
+  inputs: {artifacts: [{name: code, path: $DIR/tag, git: {repo: "file://$DIR/repo", revision: first}}]}
+  container: {image: $IMAGE, command: [cat, $DIR/tag/text]}
+- name: fetched
+  inputs: {artifacts: [{name: code, path: $DIR/fetched, git: {repo: "file://$DIR/repo", fetch: ["refs/reviews/*:refs/remotes/origin/reviews/*"], revision: origin/reviews/7, disableSubmodules: true}}]}
+  container: {image: $IMAGE, command: [cat, $DIR/fetched/text]}`, outputs: map[string]any{"all": "side\n0 main side"}},
+	}
+}
+
+func argoPodStories() []argoStory {
+	return []argoStory{
+		{group: "M5", feature: "containerSet: containers after others, the result of main, retries inside, and what a failure skips", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.good.outputs.result}}, {{steps.bad.status}} {{steps.bad.exitCode}}, {{steps.plain.status}}"}}]}
+  steps:
+  - - {name: good, template: good, arguments: {parameters: [{name: who, value: everybody}]}}
+    - {name: bad, template: bad, continueOn: {failed: true}}
+    - {name: plain, template: plain}
+- name: good
+  inputs: {parameters: [{name: who}]}
+  containerSet:
+    containers:
+    - {name: a, image: $IMAGE, command: [sh, -c], args: ["echo of a for {{inputs.parameters.who}}"]}
+    - {name: b, image: $IMAGE, command: [sh, -c, "echo of b"], dependencies: [a]}
+    - {name: main, image: $IMAGE, command: [python3, -c, "import os; print('hello', os.environ['WHO'])"], env: [{name: WHO, value: "{{inputs.parameters.who}}"}], dependencies: [a, b]}
+- name: bad
+  containerSet:
+    containers:
+    - {name: first, image: $IMAGE, command: [sh, -c, "echo no good; exit 3"]}
+    - {name: main, image: $IMAGE, command: [sh, -c, "exit 9"], dependencies: [first]}
+- name: plain
+  containerSet:
+    retryStrategy: {retries: 2, duration: "1"}
+    containers:
+    - {name: x, image: $IMAGE, command: [sh, -c, "test -e $DIR-x && exit 0; touch $DIR-x; exit 1"]}
+    - {name: y, image: $IMAGE, command: ["true"], dependencies: [x]}`, outputs: map[string]any{"all": "hello everybody, Failed 3, Succeeded"}},
+		{group: "M5", feature: "containerSet with a workspace that its containers share, outputs of main", pods: true, spec: `
+entrypoint: main
+templates:
+- name: main
+  volumes: [{name: workspace, emptyDir: {}}]
+  containerSet:
+    volumeMounts: [{name: workspace, mountPath: /workspace}]
+    containers:
+    - {name: a, image: $IMAGE, command: [sh, -c, "echo made by a > /workspace/out"]}
+    - {name: main, image: $IMAGE, command: ["true"], dependencies: [a]}
+  outputs: {parameters: [{name: all, valueFrom: {path: /workspace/out}}], artifacts: [{name: out, path: /workspace/out}]}`, outputs: map[string]any{"all": "made by a"}},
+		{group: "M5", feature: "volumeClaimTemplates: claims are made for an execution and removed at its end; podDisruptionBudget", pods: true, spec: `
+entrypoint: main
+podDisruptionBudget: {minAvailable: 9999}
+volumeClaimGC: {strategy: OnWorkflowCompletion}
+volumeClaimTemplates:
+- metadata: {name: work}
+  spec: {accessModes: [ReadWriteOnce], storageClassName: argo-stories, resources: {requests: {storage: 10Mi}}}
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.read.outputs.result}}"}}]}
+  steps:
+  - - {name: write, template: write}
+  - - {name: read, template: read}
+- name: write
+  container: {image: $IMAGE, command: [sh, -c, "echo kept > /work/file"], volumeMounts: [{name: work, mountPath: /work}]}
+- name: read
+  container: {image: $IMAGE, command: [cat, /work/file], volumeMounts: [{name: work, mountPath: /work}]}`, outputs: map[string]any{"all": "kept"}},
+		{group: "M5", feature: "volumes, sidecars, initContainers, podSpecPatch, metadata of pods, environment from secrets and fields", pods: true, spec: `
+entrypoint: main
+volumes: [{name: shared, emptyDir: {}}]
+podMetadata: {labels: {story: pods}}
+templates:
+- name: main
+  metadata: {annotations: {told: "{{workflow.name}}"}}
+  initContainers: [{name: first, image: $IMAGE, command: [sh, -c, "echo from init > /shared/init"], mirrorVolumeMounts: true}]
+  sidecars: [{name: beside, image: $IMAGE, command: [sh, -c, "while :; do echo beside > /shared/side; sleep 0.2; done"], mirrorVolumeMounts: true}]
+  podSpecPatch: '{"hostname": "patched"}'
+  container:
+    image: $IMAGE
+    command: [sh, -c]
+    args: ["until test -s /shared/side; do sleep 0.1; done; echo $(cat /shared/init) $(cat /shared/side) $(hostname) > /shared/out"]
+    volumeMounts: [{name: shared, mountPath: /shared}]
+  outputs: {parameters: [{name: all, valueFrom: {path: /shared/out}}]}`, outputs: map[string]any{"all": "from init beside patched"}},
+		{group: "M2", feature: "configMapKeyRef in a cluster: arguments, inputs, and the permits of a semaphore", pods: true, spec: `
+entrypoint: main
+arguments: {parameters: [{name: hello, valueFrom: {configMapKeyRef: {name: settings, key: greeting}}}]}
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{workflow.parameters.hello}}, {{steps.own.outputs.result}}"}}]}
+  steps: [[{name: own, template: own}]]
+- name: own
+  inputs: {parameters: [{name: who, valueFrom: {configMapKeyRef: {name: settings, key: who}}}]}
+  synchronization: {semaphores: [{configMapKeyRef: {name: settings, key: permits}}]}
+  container: {image: $IMAGE, command: [echo, "{{inputs.parameters.who}}"]}`, outputs: map[string]any{"all": "good morning, cluster"}},
+	}
+}
+
+// news answers who asks and says what was asked.
+func news(t *testing.T, host string) string {
+	t.Helper()
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := make([]byte, 100)
+		n, _ := r.Body.Read(body)
+		_, _ = w.Write([]byte(strings.TrimSpace("for " + r.Header.Get("Authorization") + " " + string(body[:n]))))
+	}))
+	listener, err := listenOn(host)
+	require.NoError(t, err)
+	_ = web.Listener.Close()
+	web.Listener = listener
+	web.Start()
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// runArgo registers and launches a document, and returns how it ended.
+func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...string) executionView {
+	t.Helper()
+	spec := strings.NewReplacer(replace...).Replace(story.spec)
+	name := fmt.Sprintf("argo-story-%d", number)
+	document := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\nspec:%s", name, strings.ReplaceAll(spec, "\n", "\n  "))
+	s.apply(t, document)
+	e := s.wait(t, s.launch(t, name, nil), ended)
+	return e
+}
+
+// Argo's files run as local processes where the installation says so.
+func TestArgoStoriesOnThisMachine(t *testing.T) {
+	t.Parallel()
+	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
+	url := news(t, "127.0.0.1")
+	for i, story := range argoStories() {
+		if story.pods {
+			continue
+		}
+		t.Run(story.feature, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "argo")
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url)
+			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
+			require.Equal(t, story.outputs, e.Outputs)
+		})
+	}
+}
+
+// The same files, and those that need pods, run in pods of a real node.
+func TestArgoStoriesInPods(t *testing.T) {
+	t.Parallel()
+	s, c := onCluster(t)
+	url := news(t, kubetest.Host)
+	namespace := namespaceOf(t, s, c)
+	addSettings(t, c, namespace)
+	addVolume(t, c)
+	for i, story := range argoStories() {
+		if story.local {
+			continue
+		}
+		t.Run(story.feature, func(t *testing.T) {
+			e := runArgo(t, s, i, story, "$DIR", "/tmp/argo", "$IMAGE", kubetest.TaskImage, "$URL", url)
+			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
+			require.Equal(t, story.outputs, e.Outputs)
+			withoutPods(t, c, e.ID)
+			withoutShared(t, c, e.ID)
+		})
+	}
+}
+
+// TestArgoStoriesAreDocumented: docs/argo.md lists them.
+func TestArgoStoriesAreDocumented(t *testing.T) {
+	t.Parallel()
+	const file, begin = "../docs/argo.md", "<!-- stories: written by the tests -->\n"
+	var b strings.Builder
+	b.WriteString("| stage | feature | on this machine | in pods |\n|---|---|---|---|\n")
+	mark := map[bool]string{true: "yes"}
+	for _, s := range argoStories() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.group, s.feature, mark[!s.pods], mark[!s.local])
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(data), begin)
+	require.True(t, ok)
+	got, after, ok := strings.Cut(rest, "<!-- end -->")
+	require.True(t, ok)
+	if got == b.String() {
+		return
+	}
+	require.True(t, *updateDocs, "docs/argo.md is not up to date: run go test ./e2e -run Documented -update")
+	require.NoError(t, os.WriteFile(file, []byte(before+begin+b.String()+"<!-- end -->"+after), 0o644))
+}
