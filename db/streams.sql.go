@@ -81,6 +81,26 @@ func (q *Queries) HasPiece(ctx context.Context, arg HasPieceParams) (bool, error
 	return exists, err
 }
 
+const isPiece = `-- name: IsPiece :one
+SELECT EXISTS (
+    SELECT 1 FROM stream_pieces s
+    WHERE s.execution_id = $1 AND s.node_index = $2 AND s.output = $3 AND s.sha256 = $4
+)
+`
+
+// Of any attempt of a node.
+func (q *Queries) IsPiece(ctx context.Context, executionID uuid.UUID, nodeIndex int32, output string, sha256 []byte) (bool, error) {
+	row := q.db.QueryRow(ctx, isPiece,
+		executionID,
+		nodeIndex,
+		output,
+		sha256,
+	)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const streamPieces = `-- name: StreamPieces :many
 SELECT s.sha256, s.size FROM stream_pieces s
 WHERE s.execution_id = $1 AND s.node_index = $2 AND s.attempt = $3 AND s.output = $4 AND s.piece >= $5::int

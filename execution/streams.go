@@ -154,12 +154,10 @@ func (l *loop) recallReason(writer int) *Reason {
 		text = "was cancelled"
 	case dag.Skipped:
 		text = "was skipped"
-	case dag.Retrying:
-		text = "is tried again"
-		if n.reason != nil {
-			text = "is tried again: " + n.reason.Message
+	case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded:
+		if n.failure != nil {
+			text = "is tried again: " + n.failure.Message
 		}
-	case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Succeeded:
 	}
 	return &Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read what %s wrote, which %s", n.name, text), maxMessage))}
 }

@@ -57,7 +57,10 @@ func setupStream(t *testing.T, changes ...string) *streamBundle {
 }
 
 // pod waits for the pod of an attempt.
-func (b *podBundle) pod(t *testing.T, task string) launcher.Attempt { t.Helper(); return b.cluster.pod(t, task) }
+func (b *podBundle) pod(t *testing.T, task string) launcher.Attempt {
+	t.Helper()
+	return b.cluster.pod(t, task)
+}
 
 // upload brings bytes to the store.
 func (b *testBundle) upload(content string) *flowforgev1.Blob {
@@ -138,8 +141,16 @@ func TestStreamIsReadWhileItsWriterRuns(t *testing.T) {
 	stream, err = b.follows(1, 1)
 	require.NoError(t, err)
 	require.Empty(t, stream.Pieces)
+	reader, other := b.asProjectTask(b.id, 1, 1), b.upload("other")
+	require.NoError(t, b.engine.InputBlob(reader, piece.Sha256))
+	for name, sha := range map[string]string{"not the result yet": whole.Sha256, "nothing of its own": other.Sha256} {
+		require.True(t, apperr.Is(b.engine.InputBlob(reader, sha), apperr.NotFound), name)
+	}
+	require.True(t, apperr.Is(b.engine.InputBlob(writer, piece.Sha256), apperr.NotFound), "the writer has no inputs")
 
 	b.leaves(b.make0, "rows", whole)
+	b.nodeIs(b.id, "make", "its end", func(n execution.NodeDetail) bool { return n.State == dag.Succeeded })
+	require.NoError(t, b.engine.InputBlob(reader, whole.Sha256))
 	stream, err = b.follows(1, 1)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamEnded, stream.State)
@@ -158,11 +169,15 @@ func TestStreamIsOfTheOwnExecution(t *testing.T) {
 	t.Parallel()
 	b := setupStream(t)
 	other := b.launchVersion(strings.Replace(streams, "name: streams", "name: others", 1))
-	for _, writer := range []string{execution.TaskID(other, 0, 1), execution.TaskID(b.id, 7, 1), "make", ""} {
+	for _, writer := range []string{execution.TaskID(other, 0, 1), execution.TaskID(b.id, 7, 1), execution.TaskID(b.id, 1, 1), "make", ""} {
 		_, err := b.engine.FollowStream(b.asProjectTask(b.id, 1, 1), writer, "rows", 0, 0)
 		require.True(t, apperr.Is(err, apperr.NotFound), "%q: %v", writer, err)
 	}
-	_, err := b.engine.FollowStream(b.ctx, b.make0.GetTaskId(), "rows", 0, 0)
+	_, err := b.engine.FollowStream(b.asProjectTask(b.id, 1, 1), b.make0.GetTaskId(), "count", 0, 0)
+	require.True(t, apperr.Is(err, apperr.NotFound), "it reads another output: %v", err)
+	_, err = b.engine.FollowStream(b.asProjectTask(b.id, 0, 1), b.make0.GetTaskId(), "rows", 0, 0)
+	require.True(t, apperr.Is(err, apperr.NotFound), "the writer reads nothing: %v", err)
+	_, err = b.engine.FollowStream(b.ctx, b.make0.GetTaskId(), "rows", 0, 0)
 	require.Error(t, err, "people follow no streams")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -11,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/workflow"
 )
 
 const (
@@ -42,7 +44,7 @@ const (
 // FollowStream tells the calling task how an output stands that the attempt writer, a
 // task id, of its own execution writes: at once when there are pieces after the first
 // known or it is not being written any more, else when that changes or wait is over. It
-// returns NotFound for what is no attempt of the execution, and Unauthenticated when
+// returns NotFound for what the task does not have as an input, and Unauthenticated when
 // the calling attempt has ended.
 func (s *Service) FollowStream(ctx context.Context, writer, output string, known int, wait time.Duration) (Stream, error) {
 	scope, err := scopeOf(ctx)
@@ -52,6 +54,13 @@ func (s *Service) FollowStream(ctx context.Context, writer, output string, known
 	w, ok := parseTaskID(writer)
 	if !ok || w.execution != scope.ExecutionID || known < 0 {
 		return Stream{}, apperr.New(apperr.NotFound, "There is no attempt %q beside this one.", clean(writer, maxNameLength))
+	}
+	sources, err := s.streamsOf(ctx, scope)
+	if err != nil {
+		return Stream{}, err
+	}
+	if !slices.Contains(sources, streamSource{w.Node, output}) {
+		return Stream{}, apperr.New(apperr.NotFound, "The task does not read %q of %q.", clean(output, maxNameLength), writer)
 	}
 	deadline := time.NewTimer(min(wait, followLimit))
 	defer deadline.Stop()
@@ -71,6 +80,72 @@ func (s *Service) FollowStream(ctx context.Context, writer, output string, known
 		case <-time.After(pause):
 		}
 	}
+}
+
+// streamSource is an output of a node that a task reads while it is written.
+type streamSource struct {
+	node   int
+	output string
+}
+
+// streamsOf are the outputs that an attempt reads, or read, while they are written.
+func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]streamSource, error) {
+	row, version, err := s.taskVersion(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.view(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), row, version, scope.NodeIndex)
+	if err != nil {
+		return nil, err
+	}
+	view.Lock()
+	defer view.Unlock()
+	l, i := view.loop, scope.NodeIndex
+	var sources []streamSource
+	for _, in := range l.operator(i).Inputs {
+		if in.Source.Kind != workflow.SourceFuture {
+			continue
+		}
+		if d, ok := l.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
+			sources = append(sources, streamSource{d, in.Source.Future.Output})
+		}
+	}
+	return sources, nil
+}
+
+// streamBlob reports whether an attempt may read the bytes under hash because they are a
+// piece, or the whole, of what it reads while it is written.
+func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash string) (bool, error) {
+	sources, err := s.streamsOf(ctx, scope)
+	raw, hexErr := hex.DecodeString(hash)
+	if err != nil || hexErr != nil {
+		return false, err
+	}
+	for _, source := range sources {
+		node := int32(source.node) //nolint:gosec // at most maxNodes
+		piece, err := s.queries.IsPiece(ctx, scope.ExecutionID, node, source.output, raw)
+		if err != nil {
+			return false, fmt.Errorf("look for a piece: %w", err)
+		}
+		if piece {
+			return true, nil
+		}
+		writer, err := s.queries.GetNode(ctx, scope.ExecutionID, node)
+		if err != nil {
+			return false, fmt.Errorf("look at the writer of a stream: %w", err)
+		}
+		if dag.State(writer.State) != dag.Succeeded {
+			continue
+		}
+		whole, ok, err := s.streamed(ctx, scope, writer, source.output)
+		if err != nil {
+			return false, err
+		}
+		if ok && whole.SHA256 == hash {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // stream is how the output of an attempt stands now.

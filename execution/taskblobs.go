@@ -45,7 +45,8 @@ type inputSetKey struct {
 }
 
 // InputBlob lets the calling task read the bytes under hash: NotFound unless they
-// are its code or belong to its inputs, the files of folders among them.
+// are its code or belong to its inputs, the files of folders and what it reads while it is
+// written among them.
 // Unauthenticated when the attempt has ended.
 func (s *Service) InputBlob(ctx context.Context, hash string) error {
 	if err := s.Alive(ctx); err != nil {
@@ -70,7 +71,13 @@ func (s *Service) InputBlob(ctx context.Context, hash string) error {
 		s.inputs.known[key] = set
 		s.inputs.mu.Unlock()
 	}
-	if _, ok := set[hash]; !ok {
+	_, ok = set[hash]
+	if !ok {
+		if ok, err = s.streamBlob(ctx, scope, hash); err != nil {
+			return err
+		}
+	}
+	if !ok {
 		return apperr.New(apperr.NotFound, "There is no blob %s.", hash)
 	}
 	return nil

@@ -10,6 +10,13 @@ SELECT EXISTS (
     WHERE s.execution_id = @execution_id AND s.node_index = @node_index AND s.attempt = @attempt AND s.output = @output AND s.piece = @piece
 );
 
+-- name: IsPiece :one
+-- Of any attempt of a node.
+SELECT EXISTS (
+    SELECT 1 FROM stream_pieces s
+    WHERE s.execution_id = @execution_id AND s.node_index = @node_index AND s.output = @output AND s.sha256 = @sha256
+);
+
 -- name: StreamPieces :many
 SELECT s.sha256, s.size FROM stream_pieces s
 WHERE s.execution_id = @execution_id AND s.node_index = @node_index AND s.attempt = @attempt AND s.output = @output AND s.piece >= @known::int
