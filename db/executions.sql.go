@@ -204,9 +204,11 @@ func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, e
 
 const flushBegun = `-- name: FlushBegun :exec
 WITH begun AS (
-    UPDATE attempts a SET started_at = s.at, host = s.host, pid = s.pid
-    FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int)
-    WHERE a.execution_id = $1 AND a.node_index = ANY ($2::int[]) AND a.node_index = s.i AND a.attempt = s.attempt
+    INSERT INTO attempts AS a (execution_id, node_index, attempt, launcher, queued_at, started_at, host, pid)
+    SELECT $1, s.i, s.attempt, x.launcher, x.queued_at, s.at, coalesce(s.host, ''), s.pid
+    FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, at timestamptz, host text, pid int),
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $1 AND node_index = s.i AND attempt = s.attempt LIMIT 1) x
+    ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET started_at = excluded.started_at, host = excluded.host, pid = excluded.pid
 )
 UPDATE reservations r SET deadline_at = s.deadline_at
 FROM jsonb_to_recordset($3::jsonb) AS s(i int, attempt int, deadline_at timestamptz)
@@ -234,46 +236,57 @@ WITH fence AS (
     WHERE id = $20 AND owner = $21 AND owner_epoch = $22 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
     RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($18::jsonb) AS base
 ), moved AS (
-    UPDATE nodes n SET
-        changed_seq = fence.event_seq, state = u.state, pending_dependencies = u.pending, attempt = u.attempt, retries = u.retries,
-        reason = u.reason, error = u.error, outputs = coalesce(u.outputs, n.outputs),
-        inputs = coalesce(u.inputs, n.inputs), first_child = coalesce(u.first_child, n.first_child), child_count = coalesce(u.child_count, n.child_count),
-        ready_at = u.ready_at, started_at = u.started_at, finished_at = u.finished_at, retry_at = u.retry_at,
-        progress = CASE WHEN u.attempt = u.from_attempt THEN n.progress END,
-        progress_message = CASE WHEN u.attempt = u.from_attempt THEN n.progress_message ELSE '' END,
-        progress_status = CASE WHEN u.attempt = u.from_attempt THEN n.progress_status ELSE '' END
-    FROM fence, jsonb_to_recordset($24::jsonb) AS u(
+    INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
+        inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at)
+    SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
+        u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at
+    FROM fence f, jsonb_to_recordset($23::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
-        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz)
-    WHERE n.execution_id = $20 AND n.node_index = ANY ($23::int[]) AND n.node_index = u.i AND n.state = u.from_state AND n.attempt = u.from_attempt
+        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz),
+        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $20 AND node_index = u.i LIMIT 1) x
+    WHERE x.state = u.from_state AND x.attempt = u.from_attempt
+    ON CONFLICT (execution_id, node_index) DO UPDATE SET
+        changed_seq = excluded.changed_seq, state = excluded.state, pending_dependencies = excluded.pending_dependencies,
+        attempt = excluded.attempt, retries = excluded.retries, reason = excluded.reason, error = excluded.error,
+        outputs = coalesce(excluded.outputs, n.outputs), inputs = coalesce(excluded.inputs, n.inputs),
+        first_child = coalesce(excluded.first_child, n.first_child), child_count = excluded.child_count,
+        ready_at = excluded.ready_at, started_at = excluded.started_at, finished_at = excluded.finished_at, retry_at = excluded.retry_at,
+        progress = CASE WHEN excluded.attempt = n.attempt THEN n.progress END,
+        progress_message = CASE WHEN excluded.attempt = n.attempt THEN n.progress_message ELSE '' END,
+        progress_status = CASE WHEN excluded.attempt = n.attempt THEN n.progress_status ELSE '' END
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
-    SELECT f.id, c.i, c.attempt, $25, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
-    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
+    SELECT f.id, c.i, c.attempt, $24, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
         machine, devices, preemptible, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $25, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+    SELECT f.id, c.i, c.attempt, f.project_id, $24, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
         c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(
+    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
-    UPDATE attempts a SET started_at = coalesce(d.started_at, a.started_at), finished_at = d.finished_at,
-        outcome = d.outcome, class = coalesce(d.class, ''), exit_code = d.exit_code, message = d.message,
-        host = coalesce(nullif(d.host, ''), a.host), pid = coalesce(d.pid, a.pid),
-        cpu_seconds = d.cpu_seconds, peak_rss_bytes = d.peak_rss_bytes
-    FROM fence, jsonb_to_recordset($28::jsonb) AS d(
+    INSERT INTO attempts AS a (execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at,
+        outcome, class, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes)
+    SELECT f.id, d.i, d.attempt, x.launcher, x.queued_at, d.started_at, d.finished_at,
+        d.outcome, coalesce(d.class, ''), d.exit_code, d.message, coalesce(d.host, ''), d.pid, d.cpu_seconds, d.peak_rss_bytes
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
-        message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint)
-    WHERE a.execution_id = $20 AND a.node_index = ANY ($27::int[]) AND a.node_index = d.i AND a.attempt = d.attempt
+        message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint),
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $20 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
+    ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET
+        started_at = coalesce(excluded.started_at, a.started_at), finished_at = excluded.finished_at,
+        outcome = excluded.outcome, class = excluded.class, exit_code = excluded.exit_code, message = excluded.message,
+        host = coalesce(nullif(excluded.host, ''), a.host), pid = coalesce(excluded.pid, a.pid),
+        cpu_seconds = excluded.cpu_seconds, peak_rss_bytes = excluded.peak_rss_bytes
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int)
+    USING fence, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int)
     WHERE r.execution_id = $20 AND r.node_index = ANY ($27::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), closed AS (
     DELETE FROM reservations r USING fence
@@ -311,12 +324,11 @@ type FlushExecutionParams struct {
 	ID           uuid.UUID
 	Owner        string
 	Epoch        int64
-	Moved        []int32
 	Nodes        json.RawMessage
 	Launcher     string
 	Claims       json.RawMessage
-	Stopped      []int32
 	Ended        json.RawMessage
+	Stopped      []int32
 }
 
 type FlushExecutionRow struct {
@@ -327,9 +339,9 @@ type FlushExecutionRow struct {
 
 // Writes one batch of a drive loop: everything or, when the fence does not hold,
 // nothing. moved has to equal the number of nodes given: each is compared with
-// the state and the attempt that the loop believes it has. The arrays of indexes
-// say the same as the record sets, so that whatever the planner believes of their
-// sizes, it reads only the rows that change and never a whole execution.
+// the state and the attempt that the loop believes it has. Rows that are there are
+// "inserted": a conflict finds each by its key whatever the planner believes, where a
+// join reads all nodes of the execution as soon as it believes that those are few.
 func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) (FlushExecutionRow, error) {
 	row := q.db.QueryRow(ctx, flushExecution,
 		arg.Status,
@@ -354,12 +366,11 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.ID,
 		arg.Owner,
 		arg.Epoch,
-		arg.Moved,
 		arg.Nodes,
 		arg.Launcher,
 		arg.Claims,
-		arg.Stopped,
 		arg.Ended,
+		arg.Stopped,
 	)
 	var i FlushExecutionRow
 	err := row.Scan(&i.Fenced, &i.Moved, &i.Seq)

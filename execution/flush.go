@@ -193,8 +193,8 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
 		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
-		Nodes:      recordSet(nodes), Moved: indexes(nodes, func(r *nodeRow) int { return r.Index }),
-		Ended: recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
+		Nodes:      recordSet(nodes),
+		Ended:      recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
 		Claims: recordSet(b.claims), Events: recordSet(b.events),
 	}
 	if l.status == Pending && l.waits != nil {

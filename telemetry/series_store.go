@@ -101,7 +101,7 @@ func (r *seriesReader) groups(ctx context.Context) ([]group, error) {
 			&g.minX, &g.maxX, &g.min, &g.max, &g.sum, &g.finite, &g.last, &g.lastAt, &all); err != nil {
 			return nil, err
 		}
-		r.stored[g.id.name] = int(all) //nolint:gosec // a number of series
+		r.stored[g.id.name] = int(all)
 		g.id.node, g.id.attempt = int(node), int(attempt)
 		out = append(out, g)
 	}
