@@ -22,7 +22,7 @@ func eventWords() map[string]eventWord {
 		"execution.cancelled":        {"CANCELLED", "was cancelled"},
 		"execution.paused":           {"PAUSED", "was paused"},
 		"execution.unpaused":         {"RUNNING", "goes on"},
-		"node.expanded":              {"RUNNING", "became other nodes"},
+		"node.expanded":              {"RUNNING", "began"},
 		"node.halted":                {"FAILED", "stops"},
 		"node.held":                  {"PAUSED", "is held back"},
 		"node.released":              {"READY", "is released"},
