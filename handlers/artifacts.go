@@ -129,12 +129,12 @@ func typeName(a artifact.Artifact) string {
 }
 
 // artifactsOf are the first artifacts of an execution.
-func (h *Handlers) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID) (views.ExecutionArtifacts, error) {
+func (h *Handlers) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID, ended bool) (views.ExecutionArtifacts, error) {
 	page, err := h.Artifacts.List(ctx, artifact.Filter{ExecutionID: &id, Limit: artifactsShown})
 	if err != nil {
 		return views.ExecutionArtifacts{}, err
 	}
-	var out views.ExecutionArtifacts
+	out := views.ExecutionArtifacts{Ended: ended}
 	for _, a := range page.Artifacts {
 		out.Rows = append(out.Rows, artifactRow(clock, a))
 	}

@@ -219,5 +219,5 @@ func executionID(r *http.Request) (uuid.UUID, error) { return parseID(pathValue(
 
 // artifacts are the first artifacts of the execution.
 func (x *executionView) artifacts(ctx context.Context) (views.ExecutionArtifacts, error) {
-	return x.h.artifactsOf(ctx, x.clock, x.ID)
+	return x.h.artifactsOf(ctx, x.clock, x.ID, x.Status.Ended())
 }

@@ -219,7 +219,7 @@ func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
 func (x *executionView) nodeGist(n execution.Node) string {
 	switch n.State {
 	case dag.Succeeded:
-		return ui.Duration(nodeTook(x.clock.Now, n))
+		return firstOf(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
 	case dag.Running:
 		if n.Progress != nil && n.Progress.Message != "" {
 			return n.Progress.Message
@@ -237,6 +237,18 @@ func (x *executionView) nodeGist(n execution.Node) string {
 		if after := x.dependencies(n); after > 0 {
 			return "after " + ui.Plural(after, "node", "nodes")
 		}
+	}
+	return ""
+}
+
+// resultOf says of a node that did not run itself whose result it has; "" for others.
+func resultOf(n execution.Node) string {
+	switch n.OriginUse {
+	case execution.OriginTaken:
+		return "taken over"
+	case execution.OriginCached:
+		return "from the cache"
+	case execution.OriginBefore:
 	}
 	return ""
 }
@@ -319,14 +331,14 @@ func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 			row.Sub = progressText(c, n)
 		}
 	}
-	if n.StartedAt != nil {
+	if n.StartedAt != nil && resultOf(n) == "" {
 		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
 		if n.FinishedAt == nil && n.State == dag.Running {
 			row.Since = n.StartedAt.Format(time.RFC3339)
 		}
 	}
 	if !x.becomes(n) && (n.State == dag.Succeeded || (n.State == dag.Running && n.Progress == nil)) {
-		row.Sub = "" // the duration has a column of its own
+		row.Sub = resultOf(n) // the duration has a column of its own
 	}
 	return row
 }

@@ -161,7 +161,7 @@ func (x *executionView) groupState(n execution.Node, op *workflow.Operator) dagv
 	}
 	s.Note = strings.Join(dagview.CountTexts(rest), ", ")
 	if s.Note == "" && n.State.Ended() {
-		s.Note = ui.Duration(nodeTook(x.clock.Now, n))
+		s.Note = firstOf(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
 	}
 	return s
 }

@@ -104,6 +104,8 @@ func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
 		at = a.FinishedAt
 	}
 	switch {
+	case len(tries) == 0 && resultOf(n) != "":
+		row.Note = resultOf(n)
 	case len(tries) == 0 && n.StartedAt != nil:
 		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + ui.Duration(nodeTook(x.clock.Now, n))})
 	case (n.State == dag.Ready || n.State == dag.Queued) && n.ReadyAt != nil && len(row.Spans) == 0:

@@ -157,6 +157,7 @@ type Outputs struct{ Values []Value }
 
 // ExecutionArtifacts is the table of artifacts.
 type ExecutionArtifacts struct {
+	Ended   bool // nothing more comes
 	Rows    []ArtifactRow
 	Total   string
 	MoreURL string

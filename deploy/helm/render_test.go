@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +76,39 @@ func valuesFiles(t *testing.T) []string {
 		t.Fatalf("values files %q, %v", files, err)
 	}
 	return files
+}
+
+func TestHowLongExecutionsAreKept(t *testing.T) {
+	t.Parallel()
+	settings := func(args ...string) map[string]string {
+		found := map[string]string{}
+		for _, o := range render(t, "forge", append([]string{"--set", "topology=single"}, args...)...) {
+			containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+			for _, c := range containers {
+				env, _, _ := unstructured.NestedSlice(c.(map[string]any), "env")
+				for _, e := range env {
+					name, _ := e.(map[string]any)["name"].(string)
+					if value, ok := e.(map[string]any)["value"].(string); ok && strings.HasPrefix(name, "FLOWFORGE_RETENTION") {
+						found[name] = value
+					}
+				}
+			}
+		}
+		return found
+	}
+	if found := settings(); len(found) != 0 {
+		t.Errorf("without a word: %v", found)
+	}
+	want := map[string]string{
+		"FLOWFORGE_RETENTION": "90d", "FLOWFORGE_RETENTION_SUCCESS": "7d12h", "FLOWFORGE_RETENTION_FAILURE": "180d", "FLOWFORGE_RETENTION_GRACE": "48h", "FLOWFORGE_RETENTION_SWEEP": "30m",
+	}
+	found := settings("--set", "retention.default=90d,retention.success=7d12h,retention.failure=180d,retention.grace=48h,retention.sweep=30m")
+	if !maps.Equal(found, want) {
+		t.Errorf("settings %v, want %v", found, want)
+	}
+	if _, errs, err := helm(t, nil, "template", "forge", chart, "--set", "topology=single,retention.default=forever"); err == nil || !strings.Contains(errs, "retention") {
+		t.Errorf("a time that is none: %v %s", err, errs)
+	}
 }
 
 func TestLint(t *testing.T) {

@@ -22,6 +22,11 @@
 - {name: FLOWFORGE_LOG_LEVEL, value: {{ $v.logLevel | quote }}}
 - {name: FLOWFORGE_SPOOL_MAX_MIB, value: {{ $v.spool.maxMiB | quote }}}
 - {name: FLOWFORGE_LOG_RETENTION_DAYS, value: {{ $v.logRetentionDays | quote }}}
+{{- range $name, $key := dict "FLOWFORGE_RETENTION" "default" "FLOWFORGE_RETENTION_SUCCESS" "success" "FLOWFORGE_RETENTION_FAILURE" "failure" "FLOWFORGE_RETENTION_GRACE" "grace" "FLOWFORGE_RETENTION_SWEEP" "sweep" }}
+{{- with get $v.retention $key }}
+- {name: {{ $name }}, value: {{ . | quote }}}
+{{- end }}
+{{- end }}
 - {name: FLOWFORGE_EXAMPLES, value: {{ ternary "on" "off" $v.examples | quote }}}
 - name: FLOWFORGE_DATABASE_URL
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "postgres") }}, key: url}}

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+	"github.com/stretchr/testify/require"
+)
+
+// flowforge runs the command line against s and returns what it printed.
+func (s *server) flowforge(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), setting("FLOWFORGE_BINARY", "bin/flowforge"), args...)
+	cmd.Env = append(os.Environ(), "FLOWFORGE_SERVER="+s.base, "FLOWFORGE_TOKEN="+s.token)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, out)
+	return string(out)
+}
+
+// An execution that its launch keeps for a moment alone goes with the next sweep, with its
+// logs; one that somebody keeps stays.
+func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
+	t.Parallel()
+	s, err := startServer(t.TempDir(), "FLOWFORGE_EXAMPLES=off")
+	require.NoError(t, err)
+	t.Cleanup(s.stop)
+	s.api(t, http.MethodPost, "/workflows", rawJSON(`{"name": "story.gone", "version": "1.0.0", "ttl": "90d", "operators": [{"name": "say", "type": "shell", "code": {"script": "echo soon gone"}}]}`), nil)
+	launch := func(args ...string) string {
+		out := s.flowforge(t, append([]string{"launch", "story.gone"}, args...)...)
+		id := out[:36]
+		s.wait(t, id, ended)
+		return id
+	}
+	gone, kept, stays := launch("--ttl", "1s"), launch("--ttl-success", "1s"), launch("--ttl-failure", "1s")
+	page := openOn(t, s, options{})
+	visit(t, page, "/executions/"+kept)
+	click(t, button(page, "Keep"))
+	holds(t, page.Locator("main"), "kept by")
+	audit(t, page)
+	visit(t, page, "/executions/"+stays)
+	holds(t, page.Locator("main"), "kept until")
+	time.Sleep(1100 * time.Millisecond) // their time is a second of another process's clock
+
+	// The sweep of the start may be under way still.
+	require.Eventually(t, func() bool { return s.sweeps(t, true) }, time.Minute, 100*time.Millisecond)
+	require.Contains(t, s.flowforge(t, "gc", "--dry-run"), "would remove 1 execution and")
+	status, _ := s.call(t, http.MethodGet, "/executions/"+gone, nil)
+	require.Equal(t, http.StatusOK, status)
+	visit(t, page, "/admin/storage")
+	holds(t, page.Locator("main"), "It would remove 1 execution")
+	audit(t, page)
+	noSidewaysScroll(t, page)
+	require.Contains(t, s.flowforge(t, "gc"), "removed 1 execution and")
+	for _, path := range []string{"", "/logs", "/nodes", "/events"} {
+		status, _ = s.call(t, http.MethodGet, "/executions/"+gone+path, nil)
+		require.Equal(t, http.StatusNotFound, status, path)
+	}
+	for _, id := range []string{kept, stays} {
+		status, _ = s.call(t, http.MethodGet, "/executions/"+id, nil)
+		require.Equal(t, http.StatusOK, status)
+	}
+	visit(t, page, "/admin/storage")
+	holds(t, page.GetByRole("row").Filter(playwright.LocatorFilterOptions{HasText: "Sweep"}).First(), "1")
+	picture(t, page, "storage")
+}
+
+// sweeps looks ahead and reports whether no other sweep was under way.
+func (s *server) sweeps(t *testing.T, dry bool) bool {
+	t.Helper()
+	status, body := s.call(t, http.MethodPost, "/sweeps", map[string]any{"dry_run": dry})
+	if status != http.StatusConflict {
+		require.Less(t, status, 300, "%s", body)
+	}
+	return status != http.StatusConflict
+}
