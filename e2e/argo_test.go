@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,9 @@ type argoStory struct {
 	local   bool           // it needs what the image of the tests does not have
 }
 
-func argoStories() []argoStory { return append(argoFileStories(), argoPodStories()...) }
+func argoStories() []argoStory {
+	return slices.Concat(argoFileStories(), argoFetchedStories(), argoPodStories())
+}
 
 func argoFileStories() []argoStory {
 	return []argoStory{
@@ -84,6 +87,12 @@ templates:
 - name: modes
   inputs: {artifacts: [{name: got, path: $DIR/all, mode: 0o600, recurseMode: true}]}
   container: {image: $IMAGE, command: [sh, -c], args: ['for f in $DIR/all/in/*; do stat -L -c %a $f; done | sort -u']}`, outputs: map[string]any{"all": "first second 600 Error"}},
+	}
+}
+
+// argoFetchedStories fetch something by themselves.
+func argoFetchedStories() []argoStory {
+	return []argoStory{
 		{group: "M2", feature: "artifacts: http with headers", spec: `
 entrypoint: main
 arguments: {parameters: [{name: who, value: good news}]}
@@ -202,7 +211,7 @@ templates:
 - name: main
   metadata: {annotations: {told: "{{workflow.name}}"}}
   initContainers: [{name: first, image: $IMAGE, command: [sh, -c, "echo from init > /shared/init"], mirrorVolumeMounts: true}]
-  sidecars: [{name: beside, image: $IMAGE, command: [sh, -c, "while :; do echo beside > /shared/side; sleep 0.2; done"], mirrorVolumeMounts: true}]
+  sidecars: [{name: beside, image: $IMAGE, command: [sh, -c, "trap exit TERM; while :; do echo beside > /shared/side; sleep 0.2; done"], mirrorVolumeMounts: true}]
   podSpecPatch: '{"hostname": "patched"}'
   container:
     image: $IMAGE
@@ -253,7 +262,7 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 }
 
 // Argo's files run as local processes where the installation says so.
-func TestArgoStoriesOnThisMachine(t *testing.T) {
+func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // one after the other, on one server
 	t.Parallel()
 	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
 	url := news(t, "127.0.0.1")
@@ -267,13 +276,15 @@ func TestArgoStoriesOnThisMachine(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url)
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
-			require.Equal(t, story.outputs, e.Outputs)
+			for name, want := range story.outputs {
+				require.Equal(t, want, e.Outputs[name], name)
+			}
 		})
 	}
 }
 
 // The same files, and those that need pods, run in pods of a real node.
-func TestArgoStoriesInPods(t *testing.T) {
+func TestArgoStoriesInPods(t *testing.T) { //nolint:tparallel // one after the other, on one server
 	t.Parallel()
 	s, c := onCluster(t)
 	url := news(t, kubetest.Host)
@@ -287,7 +298,9 @@ func TestArgoStoriesInPods(t *testing.T) {
 		t.Run(story.feature, func(t *testing.T) {
 			e := runArgo(t, s, i, story, "$DIR", "/tmp/argo", "$IMAGE", kubetest.TaskImage, "$URL", url)
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
-			require.Equal(t, story.outputs, e.Outputs)
+			for name, want := range story.outputs {
+				require.Equal(t, want, e.Outputs[name], name)
+			}
 			withoutPods(t, c, e.ID)
 			withoutShared(t, c, e.ID)
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,8 +45,8 @@ func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, e
 	if err := checkOut(run, g.Revision, to); err != nil || g.NoSubmodules {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(to, ".gitmodules")); err != nil {
-		return nil // it has none
+	if _, err := os.Stat(filepath.Join(to, ".gitmodules")); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return run("-C", to, "submodule", "--quiet", "update", "--init", "--recursive")
 }

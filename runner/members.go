@@ -56,8 +56,8 @@ const (
 
 // RunMembers runs members and returns the exit code of the process: for the one that
 // leads 0 when all have succeeded, else the code of the main member or of the first that
-// failed. What goes to stdout is the main member's alone.
-func RunMembers(ctx context.Context, m Members, stdout, stderr io.Writer) (int, error) {
+// failed. What goes to stdout is the main member's alone. environ is that of the process.
+func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr io.Writer) (int, error) {
 	if m.Dir == "" {
 		dir, err := os.MkdirTemp("", "flowforge-members-")
 		if err != nil {
@@ -66,7 +66,7 @@ func RunMembers(ctx context.Context, m Members, stdout, stderr io.Writer) (int, 
 		defer os.RemoveAll(dir)
 		m.Dir = dir
 	}
-	c := &crew{Members: m, stdout: stdout, stderr: &lockedWriter{to: stderr}}
+	c := &crew{Members: m, environ: environ, stdout: stdout, stderr: &lockedWriter{to: stderr}}
 	if m.Lead {
 		if err := os.WriteFile(filepath.Join(m.Dir, memberBegin), nil, 0o644); err != nil {
 			return 0, err
@@ -90,8 +90,9 @@ func RunMembers(ctx context.Context, m Members, stdout, stderr io.Writer) (int, 
 // crew is the members that one process runs.
 type crew struct {
 	Members
-	stdout io.Writer
-	stderr *lockedWriter
+	environ []string
+	stdout  io.Writer
+	stderr  *lockedWriter
 }
 
 // member runs one member, once those that it depends on have succeeded, and writes its
@@ -200,7 +201,7 @@ func (c *crew) run(ctx context.Context, m Member) int {
 	command := exec.CommandContext(ctx, m.Command[0], m.Command[1:]...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = time.Minute // the attempt's own grace is shorter, and ends with SIGKILL
-	command.Dir, command.Env = m.Folder, os.Environ()
+	command.Dir, command.Env = m.Folder, slices.Clone(c.environ)
 	for name, value := range m.Env {
 		command.Env = append(command.Env, name+"="+value)
 	}

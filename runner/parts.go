@@ -42,7 +42,7 @@ func chmodAll(folder string, mode fs.FileMode) error {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
 			return replaceFile(name, mode)
 		}
-		return os.Chmod(name, mode)
+		return os.Chmod(name, mode) //nolint:gosec // the folder is the attempt's own, and its command has not begun
 	})
 }
 

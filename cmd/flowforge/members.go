@@ -27,7 +27,7 @@ func newMembersCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
-			code, err := runner.RunMembers(ctx, members, os.Stdout, os.Stderr)
+			code, err := runner.RunMembers(ctx, members, os.Environ(), os.Stdout, os.Stderr)
 			if err == nil && code != 0 {
 				err = &exitError{code: code, message: fmt.Sprintf("the members ended with exit code %d", code)}
 			}

@@ -239,3 +239,22 @@ func TestExitCode(t *testing.T) {
 		t.Errorf("%+v", v.End)
 	}
 }
+
+// TestMemberThatCannotBegin: the task waits for the containers beside it, so one that can
+// never begin ends the attempt.
+func TestMemberThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	p := pod(phase(corev1.PodRunning, "", ""), runs("task"), func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: "a", Image: "nowhere:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "not found"}},
+		})
+	})
+	v := outcome.Of(outcome.Pod{Object: p}, config(), then)
+	if v.End != nil || v.Waiting == nil || v.Waiting.Code != launcher.WaitImage {
+		t.Fatalf("%+v", v)
+	}
+	v = outcome.Of(outcome.Pod{Object: p}, config(), noon.Add(time.Hour))
+	if v.End == nil || v.End.Class != launcher.ClassImage {
+		t.Fatalf("%+v", v)
+	}
+}
