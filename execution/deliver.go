@@ -128,7 +128,8 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 		if err != nil {
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
 		}
-		if posted {
+		// A loop that has taken over meanwhile may have looked before this was written.
+		if posted || s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
 			continue
 		}
 		s.wake(scope.ExecutionID)

@@ -297,6 +297,10 @@ func (l *loop) rest(ctx context.Context) (bool, error) {
 			return errFenced
 		}
 		waiting, err := q.HasReports(ctx, l.id)
+		if err == nil && !waiting && l.progress.Count(dag.Queued) > 0 {
+			begun, readErr := q.BegunQueued(ctx, l.id)
+			waiting, err = len(begun) > 0, readErr
+		}
 		if err != nil || waiting || (row.CancelRequestedAt != nil && !l.cancelled) {
 			l.cancelled = l.cancelled || row.CancelRequestedAt != nil
 			return err

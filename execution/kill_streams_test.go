@@ -34,8 +34,8 @@ operators:
 func TestKillPointsOfStreams(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
-		"flush.written:2", "flush.written:3", "flush.written:4", "flush.written:5", "flush.written:6", "flush.written:7", "flush.written:8",
-		"flush.committed:3", "flush.committed:4", "flush.committed:5", "flush.committed:6", "flush.committed:7", "flush.committed:8",
+		"flush.written:2", "flush.written:3", "flush.written:4", "flush.written:5", "flush.written:6",
+		"flush.committed:3", "flush.committed:4", "flush.committed:5", "flush.committed:6",
 		"flush.effects:3", "flush.effects:5", "stop.begin:1", "stop.done:1", "stop.begin>flush.written:1", "stop.begin>flush.committed:1",
 		"deliver.posted:2", "deliver.posted:3", "deliver.answer:2",
 	} {
