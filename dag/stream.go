@@ -52,6 +52,12 @@ func (r *Run) Reads(i, d int) bool {
 	return node != nil && len(node.Reads) > 0 && node.reads(d-r.scopes[r.nodes[i].scope].base)
 }
 
+// ReadsAny reports whether node i reads anything while it runs.
+func (r *Run) ReadsAny(i int) bool {
+	node := r.planned(i)
+	return node != nil && len(node.Reads) > 0
+}
+
 // Read reports whether others read node i while it runs.
 func (r *Run) Read(i int) bool {
 	node := r.planned(i)

@@ -149,6 +149,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	}
 	for i := range l.nodes {
 		l.remember(i, l.progress.State(i))
+		l.rememberRecall(i)
 	}
 	return l, l.loadAttempts(ctx)
 }

@@ -132,6 +132,17 @@ func (l *loop) recall(a dag.Action, now time.Time) {
 	l.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
 }
 
+// rememberRecall goes on with the recall of node i that a former loop began: what it reads
+// may run again by now, so that nothing else tells of it.
+func (l *loop) rememberRecall(i int) {
+	n := &l.nodes[i]
+	if n.reason == nil || n.reason.Code != ReasonStopping || !l.progress.State(i).Active() || !l.progress.ReadsAny(i) {
+		return
+	}
+	n.recalled, n.stopSent = &Reason{Code: ReasonStream, Message: n.reason.Message}, true
+	l.batch.stops = append(l.batch.stops, i)
+}
+
 // recalled puts node i, of which no attempt is alive, back to where it waits for its
 // writer.
 func (l *loop) recalled(i int, at time.Time, reason *Reason) {
