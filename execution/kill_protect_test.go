@@ -42,8 +42,9 @@ operators:
 				require.NoError(t, b.pool.QueryRow(b.ctx, query).Scan(&s))
 				return s
 			}
-			require.Equal(t, "breaker.opened 2, breaker.trial 2, breaker.closed 3",
-				text("SELECT string_agg(kind || ' ' || attempt, ', ' ORDER BY seq) FROM events WHERE kind LIKE 'breaker.%'"))
+			// Which attempt closed it depends on the crash: one that was never started counts as lost.
+			require.Equal(t, "breaker.opened, breaker.trial, breaker.closed",
+				text("SELECT string_agg(kind, ', ' ORDER BY seq) FROM events WHERE kind LIKE 'breaker.%'"))
 			require.Equal(t, "closed 0 0", text("SELECT state || ' ' || cardinality(failures) || ' ' || opened FROM circuit_breakers"))
 			require.Equal(t, "dead 1 user_error", text("SELECT string_agg(node || ' ' || attempt || ' ' || class, ', ') FROM dead_letters"))
 			first, second := text("SELECT min(queued_at)::text FROM attempts WHERE attempt = 2"), text("SELECT max(queued_at)::text FROM attempts WHERE attempt = 3")

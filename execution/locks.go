@@ -159,7 +159,10 @@ func (l *loop) lockReason(ctx context.Context, q *db.Queries, lock workflow.Lock
 	default:
 		text += fmt.Sprintf("; %s (%s) holds it longest", holder.WorkflowName, holder.ExecutionID)
 	}
-	if ahead > 0 {
+	switch {
+	case ahead == 1:
+		text += "; 1 goes before"
+	case ahead > 1:
 		text += fmt.Sprintf("; %d go before", ahead)
 	}
 	return &Reason{Code: ReasonLock, Message: text + "."}, nil
