@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -234,7 +233,7 @@ func (s *Service) checkFilled(ctx context.Context, d *workflow.Definition, proje
 	}
 	problems, err := s.fromConfigMaps(ctx, d, project, inputs)
 	if err != nil {
-		return nil, fmt.Errorf("read the values that ConfigMaps have: %w", errors.Join(err))
+		return nil, fmt.Errorf("read the values that ConfigMaps have: %w", err)
 	}
 	return problems, nil
 }

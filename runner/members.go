@@ -105,12 +105,8 @@ func (c *crew) member(ctx context.Context, m Member) int {
 	if c.await(ctx, m) {
 		for try := 0; ; try++ {
 			code = c.run(ctx, m)
-			if code == 0 || try >= m.Retries || ctx.Err() != nil {
+			if code == 0 || try >= m.Retries || !waited(ctx, m.Pause) {
 				break
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(m.Pause):
 			}
 		}
 	}
@@ -159,12 +155,15 @@ func (c *crew) await(ctx context.Context, m Member) bool {
 	return true
 }
 
+// waited waits for d; false when ctx ends before.
 func waited(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(d):
-		return true
+	case <-timer.C:
+		return ctx.Err() == nil
 	}
 }
 

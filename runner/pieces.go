@@ -59,9 +59,8 @@ func (a *attempt) sendPieces() *sending {
 		p := &pieces{a: a, output: o.Name, last: time.Now()}
 		s.list = append(s.list, p)
 		s.loop.Go(func() {
-			for ctx.Err() == nil {
+			for more := true; more; more = waited(ctx, pieceLook) {
 				p.send(ctx, false)
-				pauseFor(ctx, pieceLook)
 			}
 		})
 	}

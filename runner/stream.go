@@ -53,6 +53,7 @@ type stream struct {
 	began  time.Time
 	took   time.Duration
 	hash   hash.Hash
+	block  []byte // through which all goes
 	sent   int64
 	head   []byte      // of what was sent, where no store is at hand
 	silent atomic.Bool // nobody reads any more: bytes are looked at alone
@@ -80,7 +81,7 @@ func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, streamPipe) })
 	}
 	st := &stream{
-		a: a, file: file, path: path, pipe: pipe, began: time.Now(), hash: sha256.New(), done: make(chan struct{}),
+		a: a, file: file, path: path, pipe: pipe, began: time.Now(), hash: sha256.New(), block: make([]byte, streamBlock), done: make(chan struct{}),
 		told: &flowforgev1.PlacedInput{Input: file.Input, Pointer: file.Pointer, Channel: string(channel.Streaming)},
 	}
 	a.streams.add(st)
@@ -107,7 +108,7 @@ func (st *stream) run(ctx context.Context) {
 		case n > 0:
 			pause = streamFirst
 		case st.writer() != nil:
-			pauseFor(ctx, pause)
+			waited(ctx, pause)
 			pause = min(2*pause, streamMost)
 		case st.follow(ctx):
 			return
@@ -176,7 +177,7 @@ func openOutput(dir, output string) *os.File {
 // pass passes on what r has.
 func (st *stream) pass(r io.Reader) (int64, error) {
 	// Neither side may take a short cut around the hash.
-	return io.CopyBuffer(struct{ io.Writer }{st}, struct{ io.Reader }{r}, make([]byte, streamBlock))
+	return io.CopyBuffer(struct{ io.Writer }{st}, struct{ io.Reader }{r}, st.block)
 }
 
 // Write passes bytes on to the reader, as long as there is one.
@@ -215,8 +216,7 @@ func (st *stream) follow(ctx context.Context) bool {
 			st.a.stop(streamError(fmt.Sprintf("The input %s cannot be read on: %s.", st.file.Input, refused.message)), st.a.grace())
 			return true
 		}
-		pauseFor(ctx, followAgain)
-		return ctx.Err() != nil
+		return !waited(ctx, followAgain)
 	}
 	switch answer.Msg.State {
 	case flowforgev1.StreamState_STREAM_STATE_GONE:
@@ -224,12 +224,11 @@ func (st *stream) follow(ctx context.Context) bool {
 		return true
 	case flowforgev1.StreamState_STREAM_STATE_WRITING, flowforgev1.StreamState_STREAM_STATE_ENDED:
 	case flowforgev1.StreamState_STREAM_STATE_UNSPECIFIED:
-		pauseFor(ctx, followAgain)
+		waited(ctx, followAgain)
 	}
 	for _, piece := range answer.Msg.Pieces {
 		if err := st.piece(ctx, piece); err != nil {
-			pauseFor(ctx, followAgain)
-			return ctx.Err() != nil // the same pieces are asked for again
+			return !waited(ctx, followAgain) // the same pieces are asked for again
 		}
 	}
 	if answer.Msg.State != flowforgev1.StreamState_STREAM_STATE_ENDED || len(answer.Msg.Pieces) > 0 {
@@ -273,8 +272,7 @@ func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 	if !changed && st.sent < whole.GetSize() {
 		if err := st.rest(ctx, whole); err != nil {
 			st.a.system(levelWarn, fmt.Sprintf("The rest of the input %s cannot be had now: %s.", st.file.Input, err))
-			pauseFor(ctx, followAgain)
-			return ctx.Err() != nil
+			return !waited(ctx, followAgain)
 		}
 	}
 	if changed || hex.EncodeToString(st.hash.Sum(nil)) != whole.GetSha256() {
@@ -339,15 +337,5 @@ func (st *stream) leaveFile(ctx context.Context, whole *flowforgev1.Blob) {
 	}
 	if err != nil {
 		_ = os.Remove(st.path)
-	}
-}
-
-// pauseFor waits for d, or for the end of ctx.
-func pauseFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
