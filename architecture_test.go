@@ -29,7 +29,7 @@ const services = "auth/... audit identity tenancy secret quota/... artifact/... 
 func table() []rule {
 	return []rule{
 		// 0: they know nothing of ours
-		{packages: "apperr memo migrations static proto/... sdk examples unixsocket masking protect channel/..."},
+		{packages: "apperr memo migrations static proto/... sdk examples unixsocket masking protect channel/... freeport"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -45,10 +45,9 @@ func table() []rule {
 		{packages: "auth/...", may: "db apperr auth"},
 		{packages: "audit", may: "db apperr auth"},
 		{packages: "election/...", may: "db apperr"},
-		{packages: "election/...", may: "db apperr"},
 		{packages: "identity", may: "db apperr auth/... audit"},
 		{packages: "quota/fair", may: "apperr"},
-		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair channel/mark"},
+		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair channel/mark freeport"},
 		{packages: "resident", may: "db apperr auth proto/... launcher"},
 		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
 		{packages: "catalogue", may: "db typeregistry apperr auth audit"},

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,18 +14,9 @@ import (
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/freeport"
 	"github.com/flowforge/flowforge/unixsocket"
 )
-
-// freeAddress is an address that nobody listens on: the provider has to know ours
-// before we start.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // startProvider starts a real OpenID provider for a site and returns its issuer.
 func startProvider(t *testing.T, site string) string {
@@ -63,7 +53,7 @@ func startProvider(t *testing.T, site string) string {
 // as the local administrator, by the socket in the data directory.
 func sharedByTeams(t *testing.T) *server {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	issuer := startProvider(t, "http://"+address)
 	s := ownServer(t, "FLOWFORGE_ADDR="+address, "FLOWFORGE_EXAMPLES=off", "FLOWFORGE_OIDC_ISSUER="+issuer, "FLOWFORGE_OIDC_CLIENT_ID=forge",
 		"FLOWFORGE_OIDC_CLIENT_SECRET=forge-secret-for-tests-only-0123456789", "FLOWFORGE_OIDC_NAME=Meridian SSO", "FLOWFORGE_OIDC_ADMIN_GROUPS=ml-admins")

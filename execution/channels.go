@@ -244,7 +244,10 @@ func (e Edge) Text(size func(int64) string) string {
 	if why != "" {
 		what += ": " + why
 	}
-	parts = append(parts, what, size(e.Size))
+	parts = append(parts, what)
+	if e.Size > 0 || c != channel.Streaming { // of a stream it is known at its end
+		parts = append(parts, size(e.Size))
+	}
 	if e.Came != nil {
 		parts = append(parts, e.Came.text(e.Reason, size)...)
 	} else if e.Compression != channel.None {

@@ -5,7 +5,6 @@ package s3test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/flowforge/flowforge/freeport"
 )
 
 // EnvServer names the variable with the path of the server's program; without it the
@@ -50,7 +51,7 @@ type Server struct {
 // test run without the program fails.
 func Start(t testing.TB, buckets ...string) *Server {
 	t.Helper()
-	s := &Server{Dir: t.TempDir(), meta: t.TempDir(), address: freeAddress(t)}
+	s := &Server{Dir: t.TempDir(), meta: t.TempDir(), address: freeport.Address(t)}
 	s.Endpoint = "http://" + s.address
 	for _, dir := range buckets {
 		if err := os.Mkdir(filepath.Join(s.Dir, dir), 0o700); err != nil {
@@ -132,14 +133,4 @@ func program(t testing.TB) string {
 	}
 	t.Fatalf("there is no S3 server for tests: run `scripts/setup s3`, or set %s", EnvServer)
 	return ""
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // the server takes the address next
-	return fmt.Sprint(l.Addr())
 }

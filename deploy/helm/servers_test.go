@@ -3,7 +3,6 @@ package helm_test
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/artifact/s3test"
 	"github.com/flowforge/flowforge/certificate/certtest"
 	"github.com/flowforge/flowforge/db/dbtest"
+	"github.com/flowforge/flowforge/freeport"
 )
 
 const (
@@ -75,7 +75,7 @@ func install(t *testing.T) *installation {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	in.prefix, in.s3, in.collector = in.own.Prefix, s3test.Start(t, bucket), newCollector(t)
-	in.taskAddress = freeAddress(t)
+	in.taskAddress = freeport.Address(t)
 	in.secrets = map[string]string{
 		"forge-postgres/url": dbtest.NewURL(t), "forge-flowforge-clickhouse/url": "http://127.0.0.1:1/forge",
 		"forge-s3/access-key-id": s3test.AccessKey, "forge-s3/secret-access-key": s3test.SecretKey,
@@ -141,12 +141,12 @@ func (in *installation) impersonate(t *testing.T) {
 // start runs the container of a Deployment, with addresses and folders of this machine.
 func (in *installation) start(t *testing.T, name string, c corev1.Container) {
 	t.Helper()
-	p := &process{dir: in.path(name), address: freeAddress(t)}
+	p := &process{dir: in.path(name), address: freeport.Address(t)}
 	require.NoError(t, os.Mkdir(p.dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "admin.token"), []byte(adminToken+"\n"), 0o600))
-	internal := freeAddress(t)
+	internal := freeport.Address(t)
 	here := map[string]string{
-		"FLOWFORGE_ADDR": p.address, "FLOWFORGE_INTERNAL_ADDR": internal, "FLOWFORGE_ADVERTISE_ADDR": internal, "FLOWFORGE_METRICS_ADDR": freeAddress(t),
+		"FLOWFORGE_ADDR": p.address, "FLOWFORGE_INTERNAL_ADDR": internal, "FLOWFORGE_ADVERTISE_ADDR": internal, "FLOWFORGE_METRICS_ADDR": freeport.Address(t),
 		"FLOWFORGE_TASK_ADDR": in.taskAddress, "FLOWFORGE_TASK_URL": "https://localhost" + in.taskAddress[strings.LastIndex(in.taskAddress, ":"):],
 	}
 	folders := strings.NewReplacer("/var/lib/flowforge", p.dir, "/etc/flowforge", in.dir, "$(POD_NAMESPACE)", in.namespace)
@@ -182,12 +182,4 @@ func (in *installation) spawn(t *testing.T, p *process, environ []string, args .
 			t.Logf("%v %s:\n%.20000s", args, filepath.Base(p.dir), p.log())
 		}
 	})
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -1,0 +1,34 @@
+// Package freeport chooses ports for the servers of tests whose address others have
+// to know before they listen.
+package freeport
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// The kernel hands out 32768 to 60999 for port 0 and for outgoing connections, and
+// Kubernetes 30000 to 32767 for Services: below them nobody takes a port between the
+// choice and its use, whatever else the machine does.
+const first, last = 20000, 29999
+
+// Address is host:port of this machine, where nobody listens.
+func Address(t testing.TB) string {
+	t.Helper()
+	for range 1000 {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first+1))) //nolint:gosec // a port is no secret
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	t.Fatalf("a thousand ports between %d and %d are taken", first, last)
+	return ""
+}
