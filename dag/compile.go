@@ -127,10 +127,12 @@ func resolve(specs []Spec, byName map[string]int) ([]Edge, []apperr.Field) {
 
 // streams reports whether the node may begin while what it depends on runs: it has an
 // attempt of its own, and no rule, which sees ends alone.
-func (s *Spec) streams() bool { return s.Rule == nil && !s.Final && !s.Expands && !s.Waits }
+func (s *Spec) streams() bool {
+	return s.Rule == nil && !s.Final && !s.Expands && !s.Waits && !s.Serves
+}
 
 // streamed reports whether another may read what the node's attempt makes while it runs.
-func (s *Spec) streamed() bool { return !s.Expands && !s.Waits }
+func (s *Spec) streamed() bool { return !s.Expands && !s.Waits && !s.Serves }
 
 // mergeEdges joins neighbours with the same ends, in place.
 func mergeEdges(sorted []Edge) []Edge {

@@ -34,6 +34,7 @@ type Traits struct {
 	Waits       bool // somebody ends it from outside: no attempt of it is ever alive
 	Final       bool // it begins when all others of its plan have ended, however that was
 	MayFail     bool // its failure counts as handled
+	Serves      bool // once it runs it may serve others, which need not wait for its end (see Serve)
 	Watches     bool // its rule takes up no failure: what it looks at counts as if it was not there
 	OnFailure   Policy
 }

@@ -5,17 +5,18 @@ type ActionKind int
 
 // The actions that Next asks for.
 const (
-	MakeReady  ActionKind = iota + 1 // PENDING → READY; a node that expands begins to
-	Evaluate                         // work out the condition; then Pass, or Set to Skipped
-	HoldNode                         // call Hold: there is no place for it now in its scope, or in the run
-	OmitNode                         // call Omit
-	CancelNode                       // → CANCELLED; no attempt of it is alive
-	StopNode                         // stop the attempt; the state follows when it has ended
-	HaltScope                        // call Halt of Scope, and Next with what it returns
-	DrainScope                       // call Drain of Scope, and Next with what it returns
-	EndGroup                         // all that Node became has ended: it ends as State
-	FinishRun                        // every node has ended
-	RecallNode                       // what Node reads runs no more: → PENDING, after its attempt, if one is alive, was stopped and has ended
+	MakeReady   ActionKind = iota + 1 // PENDING → READY; a node that expands begins to
+	Evaluate                          // work out the condition; then Pass, or Set to Skipped
+	HoldNode                          // call Hold: there is no place for it now in its scope, or in the run
+	OmitNode                          // call Omit
+	CancelNode                        // → CANCELLED; no attempt of it is alive
+	StopNode                          // stop the attempt; the state follows when it has ended
+	HaltScope                         // call Halt of Scope, and Next with what it returns
+	DrainScope                        // call Drain of Scope, and Next with what it returns
+	EndGroup                          // all that Node became has ended: it ends as State
+	FinishRun                         // every node has ended
+	DismissNode                       // nobody needs what Node serves any more: stop its attempt; it ends as SUCCEEDED
+	RecallNode                        // what Node reads runs no more: → PENDING, after its attempt, if one is alive, was stopped and has ended
 )
 
 // Action is one decision. Cause is the node that made it necessary, or NoNode.
@@ -101,22 +102,34 @@ func (w *wave) look(i int) {
 	if !n.state.Ended() {
 		w.consider(i)
 		w.readers(i)
-		if n.state == Pending {
-			w.freed = append(w.freed, n.scope) // it may have been recalled
+		if n.serving {
+			w.dependents(i)
+			w.servers(n.scope)
+		}
+		if n.state == Pending || n.serving {
+			w.freed = append(w.freed, n.scope) // it may have been recalled, or only now serve
 		}
 		return
 	}
-	s := &w.run.scopes[n.scope]
-	if node := w.run.planned(i); node != nil {
-		for _, d := range node.Dependents {
-			w.after(s.base+d, i)
-		}
-	}
+	w.dependents(i)
 	w.readers(i)
-	if s.open == 0 {
+	if w.run.scopes[n.scope].open == 0 {
 		w.endOf(n.scope)
 	}
+	w.servers(n.scope)
 	w.freed = append(w.freed, n.scope)
+}
+
+// dependents decides about what depends on node i, which has ended or serves.
+func (w *wave) dependents(i int) {
+	node := w.run.planned(i)
+	if node == nil {
+		return
+	}
+	base := w.run.scopes[w.run.nodes[i].scope].base
+	for _, d := range node.Dependents {
+		w.after(base+d, i)
+	}
 }
 
 // endOf decides about a scope in which all but the final nodes have ended.
@@ -252,7 +265,7 @@ func (w *wave) begins(i int) (Action, bool) {
 		return Action{Kind: RecallNode, Node: i, Cause: d}, true
 	}
 	if !w.halted(i) {
-		return Action{}, false
+		return Action{Kind: DismissNode, Node: i, Cause: NoNode}, r.Dismissed(i)
 	}
 	cancel := Action{Kind: CancelNode, Node: i, Cause: NoNode}
 	switch {

@@ -17,14 +17,15 @@ var (
 // failures, retries, cancels, pauses and crashes to their end.
 func TestNextAlwaysEnds(t *testing.T) {
 	t.Parallel()
-	overlaps, recalls := 0, 0
+	overlaps, recalls, serves := 0, 0, 0
 	for n := *seed; n < *seed+*runs && !t.Failed(); n++ {
 		s := playRun(t, n)
-		overlaps, recalls = overlaps+s.overlaps, recalls+s.recalls
+		overlaps, recalls, serves = overlaps+s.overlaps, recalls+s.recalls, serves+s.serves
 	}
 	if *runs >= 1000 {
 		require.Greater(t, overlaps, int(*runs)/10, "hardly anything was read while it was written: the test does not look")
 		require.Greater(t, recalls, int(*runs)/50, "hardly anything was recalled: the test does not look")
+		require.Greater(t, serves, int(*runs)/10, "hardly anything served: the test does not look")
 	}
 }
 

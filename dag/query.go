@@ -167,6 +167,7 @@ func (r *Run) is(i int, status Status) bool {
 	case AllFailed:
 		return n.state == Failed && n.inner == NoNode || n.inner != NoNode && r.scopes[n.inner].size > 0 && r.scopes[n.inner].failed == r.scopes[n.inner].size
 	case IsDaemoned:
+		return n.serving
 	}
 	return false
 }

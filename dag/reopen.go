@@ -3,9 +3,9 @@ package dag
 import "slices"
 
 // Reopen makes node i, which has ended, PENDING again, and with it all that depends on
-// it and did not run: it returns them, i first. What ran stays as it is. It reports
-// false, and changes nothing, when the scope of i has ended or was halted or drained,
-// so that nothing would come of it.
+// it and did not run, and what served them: it returns them, i first. What else ran stays
+// as it is. It reports false, and changes nothing, when the scope of i has ended or was
+// halted or drained, so that nothing would come of it.
 func (r *Run) Reopen(i int) ([]int, bool) {
 	s := &r.scopes[r.nodes[i].scope]
 	if !r.nodes[i].state.Ended() || s.ended() || s.draining || r.Halted(i) {
@@ -15,6 +15,7 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	if node := r.planned(i); node != nil {
 		again = append(again, r.unrun(s, node)...)
 	}
+	again = append(again, r.serversOf(s, again)...)
 	for _, k := range again {
 		r.reopen(k, s)
 	}
@@ -87,7 +88,7 @@ func (r *Run) open(i int, s *scope) int {
 	count := 0
 	for _, d := range node.Dependencies {
 		state := r.nodes[s.base+d].state
-		if node.reads(d) && state.readable() {
+		if node.reads(d) && state.readable() || r.nodes[s.base+d].serving {
 			continue
 		}
 		if state != Succeeded && (node.rule == nil || !state.Ended()) {

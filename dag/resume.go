@@ -19,6 +19,7 @@ const (
 	Unfinished               // it failed, was cancelled, or never ran
 	Downstream               // it depends on Cause, which runs
 	AtTheEnd                 // it is final: it runs whenever something runs
+	Serving                  // it serves Cause, which runs
 )
 
 // Verdict is the decision about one node. Cause is the position of the node that
@@ -37,13 +38,15 @@ func Resume(plan *Plan, past []Past) []Verdict {
 	run := NewRun(plan, 0)
 	for _, level := range plan.Levels {
 		for _, k := range level {
-			v := resumed(run, plan, past, verdicts, k)
+			p := served(&plan.Nodes[k], past[k])
+			v := resumed(run, plan, p, verdicts, k)
 			verdicts[k] = v
 			if v.Ground == Taken {
-				run.preset(k, past[k])
+				run.preset(k, p)
 			}
 		}
 	}
+	serves(plan, past, verdicts)
 	return verdicts
 }
 
@@ -60,8 +63,8 @@ func (r *Run) preset(k int, p Past) {
 }
 
 // resumed decides about node k once all that it depends on is decided.
-func resumed(run *Run, plan *Plan, past []Past, verdicts []Verdict, k int) Verdict {
-	node, p := &plan.Nodes[k], past[k]
+func resumed(run *Run, plan *Plan, p Past, verdicts []Verdict, k int) Verdict {
+	node := &plan.Nodes[k]
 	if node.Final {
 		return Verdict{AtTheEnd, NoNode}
 	}

@@ -71,7 +71,8 @@ func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts 
 		node := &plan.Nodes[k]
 		upstream := false
 		for _, d := range plan.Upstream(k) {
-			upstream = upstream || verdicts[d].Ground != Taken
+			again := verdicts[d].Ground == Serving || plan.Nodes[d].Serves && past[d].State == Cancelled
+			upstream = upstream || verdicts[d].Ground != Taken && !again
 		}
 		switch v.Ground {
 		case Taken:
@@ -86,6 +87,10 @@ func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts 
 		case Downstream:
 			require.Contains(t, node.Dependencies, v.Cause, at)
 			require.NotEqual(t, Taken, verdicts[v.Cause].Ground, at)
+		case Serving:
+			require.True(t, node.Serves, at)
+			require.Contains(t, plan.Downstream(k), v.Cause, at)
+			require.NotContains(t, []Ground{Taken, AtTheEnd}, verdicts[v.Cause].Ground, at)
 		case AtTheEnd:
 			require.True(t, node.Final, at)
 		}
@@ -99,7 +104,7 @@ func goOn(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Verdict
 	rng := rand.New(rand.NewPCG(seed, 9))
 	s := &simulation{
 		t: t, rng: rng, plan: plan, run: NewRun(plan, 0),
-		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{},
+		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{}, dismissed: map[int]bool{},
 	}
 	for k, v := range verdicts {
 		if v.Ground == Taken {
@@ -136,6 +141,11 @@ func TestResumeOfNothing(t *testing.T) {
 		want := map[int]bool{k: true}
 		for _, d := range plan.Downstream(k) {
 			want[d] = true
+		}
+		for i := range plan.Nodes {
+			for _, d := range plan.Downstream(i) {
+				want[i] = want[i] || plan.Nodes[i].Serves && want[d] && !plan.Nodes[d].Final
+			}
 		}
 		for i, v := range Resume(plan, past) {
 			if !plan.Nodes[i].Final {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Status is what a rule asks of a node once it has ended.
+// Status is what a rule asks of a node once it has ended, or serves.
 type Status string
 
 // The statuses. Of a node that became several, AnySucceeded and AllFailed look at
@@ -21,8 +21,7 @@ const (
 	HasEnded     Status = "Completed"
 	AnySucceeded Status = "AnySucceeded"
 	AllFailed    Status = "AllFailed"
-	// IsDaemoned is of tasks that serve others; none does in a plan, so it is never true.
-	IsDaemoned Status = "Daemoned"
+	IsDaemoned   Status = "Daemoned" // it runs and serves others
 )
 
 // Statuses are all that a rule may name.

@@ -48,7 +48,7 @@ type Run struct {
 
 	paused  bool
 	limit   int // of working, 0: none
-	working int // nodes of the run that have begun and become no others
+	working int // nodes of the run that have begun, become no others and do not serve
 	held    waitlist
 }
 
@@ -61,6 +61,7 @@ type member struct {
 	omitted bool
 	errored bool
 	passed  bool // its condition was true
+	serving bool
 	waits   place
 }
 
@@ -86,7 +87,8 @@ type scope struct {
 	succeeded int
 	failed    int
 	cancelled int
-	active    int // nodes that have begun and not ended
+	serving   int // of those that are open, nodes that serve others
+	active    int // nodes that have begun and not ended, and do not serve
 
 	limit    int
 	held     waitlist
@@ -176,12 +178,12 @@ func (r *Run) planned(i int) *Node {
 	return &s.plan.Nodes[i-s.base]
 }
 
-// Set moves node i to state s. Leaving an ended state is a mistake of the caller
-// and is ignored.
+// Set moves node i to state s. Leaving an ended state, or to serve otherwise than by an
+// end, is a mistake of the caller and is ignored.
 func (r *Run) Set(i int, s State) {
 	n := &r.nodes[i]
 	from := n.state
-	if from == s || from.Ended() {
+	if from == s || from.Ended() || n.serving && !s.Ended() {
 		return
 	}
 	r.counts[from]--
@@ -189,7 +191,7 @@ func (r *Run) Set(i int, s State) {
 	n.state = s
 	in, t := &r.scopes[n.scope], r.traits(i)
 	r.stream(i, in, from)
-	if begun := s.begun(); begun != from.begun() {
+	if begun := s.begun(); begun != from.begun() && !n.serving {
 		by := 1
 		if !begun {
 			by = -1
@@ -210,7 +212,12 @@ func (r *Run) Set(i int, s State) {
 }
 
 func (r *Run) end(i int, in *scope, t Traits) {
-	s := r.nodes[i].state
+	n := &r.nodes[i]
+	s, served := n.state, n.serving
+	if served {
+		n.serving = false
+		in.serving--
+	}
 	if t.Final {
 		in.finals--
 	} else {
@@ -235,8 +242,8 @@ func (r *Run) end(i int, in *scope, t Traits) {
 		}
 	}
 	for _, d := range node.Dependents {
-		if len(node.Readers) > 0 && in.plan.Nodes[d].reads(node.Index) {
-			continue // see stream
+		if served || len(node.Readers) > 0 && in.plan.Nodes[d].reads(node.Index) {
+			continue // see Serve and stream
 		}
 		if s == Succeeded || in.plan.Nodes[d].rule != nil {
 			r.nodes[in.base+d].pending--

@@ -1,75 +1,11 @@
 package dag
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// randomRule joins statuses of some of the names.
-func randomRule(t *testing.T, rng *rand.Rand, names []string) *Rule {
-	t.Helper()
-	text := ""
-	for range 1 + rng.IntN(3) {
-		if text != "" {
-			text += []string{" && ", " || "}[rng.IntN(2)]
-		}
-		if rng.IntN(6) == 0 {
-			text += "!"
-		}
-		text += names[rng.IntN(len(names))]
-		if rng.IntN(4) > 0 {
-			all := Statuses()
-			text += "." + string(all[rng.IntN(len(all))])
-		}
-	}
-	rule, err := ParseRule(text, HasSucceeded, WasSkipped)
-	require.NoError(t, err)
-	return rule
-}
-
-// randomTraits are plain most of the time.
-func randomTraits(rng *rand.Rand, deep int) Traits {
-	t := Traits{OnFailure: Policy(rng.IntN(3))}
-	switch rng.IntN(12) {
-	case 0, 1:
-		t.Expands = deep > 0
-	case 2:
-		t.Waits = true
-	case 3:
-		t.MayFail = true
-	}
-	t.Conditional = rng.IntN(6) == 0
-	return t
-}
-
-// randomPlan returns an acyclic plan of n nodes, the last of which may be final.
-func randomPlan(t *testing.T, rng *rand.Rand, n, deep int) *Plan {
-	t.Helper()
-	specs := make([]Spec, n)
-	for i := range specs {
-		specs[i] = Spec{Name: fmt.Sprintf("n%d", i), Traits: randomTraits(rng, deep)}
-		if i > n/2 && rng.IntN(12) == 0 {
-			specs[i].Final = true
-			continue
-		}
-		var names []string
-		for d := range i {
-			if rng.IntN(i+1) < 2 && !specs[d].Final {
-				names = append(names, specs[d].Name)
-				specs[i].Dependencies = append(specs[i].Dependencies, Dependency{Name: specs[d].Name, Streams: rng.IntN(3) == 0})
-			}
-		}
-		if len(names) > 0 && rng.IntN(3) == 0 {
-			specs[i].Rule = randomRule(t, rng, names)
-		}
-	}
-	plan, problems := Compile(specs)
-	require.Empty(t, problems)
-	return plan
-}
 
 // simulation plays the world around Next: it starts, fails, retries, expands,
 // cancels, pauses, and crashes.
@@ -88,6 +24,8 @@ type simulation struct {
 	read       map[int]map[int]int // which attempts of others the attempt of a node reads
 	overlaps   int                 // attempts that began while what they read ran
 	recalls    int
+	serves     int
+	dismissed  map[int]bool
 	cancelled  bool
 	done       bool
 }
@@ -102,7 +40,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &simulation{
 		t: t, rng: rng, plan: randomPlan(t, rng, 1+rng.IntN(12), 2), limit: rng.IntN(6),
-		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{},
+		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{}, dismissed: map[int]bool{},
 	}
 	s.run = NewRun(s.plan, s.limit)
 	return s
@@ -124,6 +62,9 @@ func (s *simulation) crash() {
 			s.run.Fail(i, before.nodes[i].errored)
 		default:
 			s.run.Set(i, before.State(i))
+		}
+		if before.Serving(i) {
+			s.run.Serve(i)
 		}
 	}
 	s.run.Pause(before.paused)
@@ -190,6 +131,11 @@ func (s *simulation) carryOut(a Action) []int {
 		require.True(s.t, s.alive[a.Node])
 		s.stopped[a.Node] = true
 		return nil
+	case DismissNode:
+		require.True(s.t, s.alive[a.Node])
+		s.othersServe(a.Node)
+		s.dismissed[a.Node] = true
+		return nil
 	case RecallNode:
 		require.Contains(s.t, r.planned(a.Node).Reads, r.Position(a.Cause))
 		if s.alive[a.Node] {
@@ -232,12 +178,12 @@ func (s *simulation) begin(i int) {
 				s.overlaps++
 				continue
 			}
-			require.Equal(s.t, Succeeded, r.State(d), "a dependency has to succeed first")
+			require.True(s.t, r.State(d) == Succeeded || s.alive[d] && r.Serving(d), "a dependency has to succeed or serve first")
 		}
 	}
 	if node != nil && node.rule != nil {
 		for _, d := range r.DependenciesOf(i) {
-			require.True(s.t, r.State(d).Ended(), "a rule sees ends alone")
+			require.True(s.t, r.State(d).Ended() || r.Serving(d), "a rule sees ends, and servers, alone")
 		}
 		require.True(s.t, node.rule.holds(func(d int, status Status) bool { return r.is(scope.base+d, status) }))
 	}
@@ -297,7 +243,8 @@ func (s *simulation) step() {
 	r := s.run
 	var open []int
 	for i := range r.nodes {
-		if st := r.State(i); !st.Ended() && st != Pending && (!r.traits(i).Expands || st == Retrying) {
+		st, moves := r.State(i), !r.traits(i).Expands && (!r.Serving(i) || s.dismissed[i] || s.stopped[i])
+		if !st.Ended() && st != Pending && (moves || st == Retrying) {
 			open = append(open, i)
 		}
 	}
@@ -329,6 +276,9 @@ func (s *simulation) step() {
 			r.Set(i, []State{Queued, Running}[s.rng.IntN(2)])
 		}
 	case Queued, Running:
+		if s.rng.IntN(2) == 0 && s.serve(i) {
+			break
+		}
 		s.finish(i)
 	case Pending, Succeeded, Failed, Skipped, Cancelled:
 	}
@@ -350,6 +300,7 @@ func (s *simulation) reopen() {
 	for _, k := range again {
 		require.Equal(s.t, Pending, s.run.State(k))
 		delete(s.stopped, k)
+		delete(s.dismissed, k)
 	}
 	s.settle(again)
 }
@@ -366,6 +317,8 @@ func (s *simulation) finish(i int) {
 		s.run.Set(i, Pending)
 	case s.stopped[i]:
 		s.run.Set(i, Cancelled)
+	case s.run.Serving(i): // dismissed, or by itself
+		s.run.Set(i, Succeeded)
 	case stale, reading && s.rng.IntN(2) == 0:
 		s.run.Set(i, Retrying)
 	case reading && s.rng.IntN(3) == 0:

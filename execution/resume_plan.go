@@ -104,6 +104,8 @@ func (p *passage) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why st
 		return why
 	case dag.Downstream:
 		return fmt.Sprintf("It depends on %s, which runs.", g.Operators[v.Cause].Name)
+	case dag.Serving:
+		return fmt.Sprintf("It serves %s, which runs.", g.Operators[v.Cause].Name)
 	case dag.AtTheEnd:
 		return "It runs at the end of every execution."
 	case dag.Unfinished:

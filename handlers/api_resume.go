@@ -102,7 +102,7 @@ type inputChangeBody struct {
 type resumeNodeBody struct {
 	Node   string `json:"node"`
 	Runs   bool   `json:"runs"`
-	Ground string `json:"ground" enum:"taken,changed,unfinished,downstream,at_the_end"`
+	Ground string `json:"ground" enum:"taken,changed,unfinished,downstream,at_the_end,serving"`
 	Why    string `json:"why"`
 	Before string `json:"before,omitempty" doc:"State that it had"`
 	Inside int    `json:"inside,omitempty" doc:"How many nodes it became"`
@@ -196,6 +196,8 @@ func groundName(g dag.Ground) string {
 		return "downstream"
 	case dag.AtTheEnd:
 		return "at_the_end"
+	case dag.Serving:
+		return "serving"
 	}
 	return ""
 }
