@@ -86,6 +86,7 @@ func (a *App) sources(p *parts) observability.Sources {
 		Quotas:  func(context.Context) ([]observability.Quota, error) { return quotaUse(p), nil },
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
 		Cluster: a.clusterState(p),
+		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
 		Spool: func() observability.Spool {
 			s := p.telemetry.Status()
 			return observability.Spool{
@@ -115,6 +116,26 @@ func liveWork(ctx context.Context, p *parts) ([]observability.Work, error) {
 		}}
 	}
 	return work, nil
+}
+
+// workflowSeries are the series of the metrics that workflows define.
+func workflowSeries(ctx context.Context, p *parts) ([]observability.Series, error) {
+	rows, err := db.New(p.pool).ListSeries(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the series of workflows: %w", err)
+	}
+	series := make([]observability.Series, len(rows))
+	for i, r := range rows {
+		var labels map[string]string
+		if err := json.Unmarshal(r.Labels, &labels); err != nil {
+			return nil, fmt.Errorf("labels of %s: %w", r.Name, err)
+		}
+		series[i] = observability.Series{
+			Tenant: r.Tenant, Project: r.Project, Name: r.Name, Labels: labels, Kind: r.Kind, Help: r.Help,
+			Value: r.Value, Bounds: r.Bounds, Counts: r.Counts, LiveSince: r.LiveSince,
+		}
+	}
+	return series, nil
 }
 
 func jobCounts(ctx context.Context, p *parts) ([]observability.Jobs, error) {

@@ -53,7 +53,7 @@ func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Def
 func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
 	t := &translator{
 		problems: &problems{}, types: in.Types, templates: map[string]*source{}, libraries: map[string]*library{},
-		graphs: map[string]workflow.Graph{}, begun: map[string]bool{},
+		graphs: map[string]workflow.Graph{}, begun: map[string]bool{}, metrics: map[string][]workflow.Metric{}, told: map[string]workflow.Metric{},
 	}
 	t.read(doc, in)
 	if len(t.list) > 0 {

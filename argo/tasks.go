@@ -252,6 +252,7 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 		op.Tags = &workflow.Tags{}
 	}
 	op.Tags.Template = s.Name
+	op.Metrics = t.metricsOf(s)
 	op.Inputs = t.given(run, s, in, path)
 	op.AllowFailure = run.ContinueOn != nil && (run.ContinueOn.Failed || run.ContinueOn.Error)
 	op.Foreach = t.foreach(run, in, path)

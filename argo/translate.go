@@ -48,6 +48,8 @@ type translator struct {
 	results   bool               // somebody reads outputs.result
 	graphs    map[string]workflow.Graph
 	begun     map[string]bool
+	metrics   map[string][]workflow.Metric // of templates, by where they stand
+	told      map[string]workflow.Metric   // the first metric of each name
 	def       *workflow.Definition
 }
 
@@ -72,10 +74,15 @@ func (t *translator) translate() {
 	t.def.Timeout = seconds(t.spec.ActiveDeadline)
 	t.def.Locks = t.locks(t.spec.Synchronization, "spec.synchronization")
 	t.def.TTL = t.ttl()
+	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
 	t.def.Inputs = t.launchForm()
 	t.root()
 	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // those that nothing runs are checked as well
-		if s := t.templates[key]; s.isGraph() {
+		s := t.templates[key]
+		if s.library == "" {
+			t.metricsOf(s)
+		}
+		if s.isGraph() {
 			t.graph(s)
 		} else if s.library == "" {
 			t.leaf(&task{Name: s.Name}, s, scope{own: s, unused: true}, s.path)
@@ -224,7 +231,7 @@ func (t *translator) root() {
 // opens reports whether the graph of the entry point can be that of the workflow:
 // nothing is said about it as a whole.
 func (t *translator) opens(s *source) bool {
-	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil
+	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil
 }
 
 // entryArguments are what the entry point gets: the workflow's parameters and files of the same names.

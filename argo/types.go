@@ -78,7 +78,7 @@ type spec struct {
 	PodResources         raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
 	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
 	Synchronization      *synchronization `json:"synchronization"`
-	Metrics              raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	Metrics              *metrics         `json:"metrics"`
 	ArtifactGC           *artifactGC      `json:"artifactGC"`
 }
 
@@ -267,6 +267,41 @@ type configMapKey struct {
 	Name     string `json:"name"`
 	Key      string `json:"key"`
 	Optional bool   `json:"optional"`
+}
+
+// metrics are what a template or the workflow tells Prometheus.
+type metrics struct {
+	Prometheus []prometheus `json:"prometheus"`
+}
+
+type prometheus struct {
+	Name      string        `json:"name"`
+	Help      string        `json:"help"`
+	Labels    []metricLabel `json:"labels"`
+	When      string        `json:"when"`
+	Counter   *counter      `json:"counter"`
+	Gauge     *gauge        `json:"gauge"`
+	Histogram *histogram    `json:"histogram"`
+}
+
+type metricLabel struct {
+	Key   string `json:"key"`
+	Value Text   `json:"value"`
+}
+
+type counter struct {
+	Value Text `json:"value"`
+}
+
+type gauge struct {
+	Value     Text   `json:"value"`
+	Realtime  bool   `json:"realtime"`
+	Operation string `json:"operation"`
+}
+
+type histogram struct {
+	Value   Text   `json:"value"`
+	Buckets []Text `json:"buckets"`
 }
 
 type memoize struct {

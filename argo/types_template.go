@@ -34,7 +34,7 @@ type template struct {
 	PodResources    raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
 	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
 	Priority        raw              `json:"priority" argo:"Kubernetes takes a priority by its class alone: name one with priorityClassName."`
-	Metrics         raw              `json:"metrics" argo:"Leave it out: /metrics has counters and durations of every workflow."`
+	Metrics         *metrics         `json:"metrics"`
 	Synchronization *synchronization `json:"synchronization"`
 	Memoize         *memoize         `json:"memoize"`
 }

@@ -687,6 +687,23 @@ type Workflow struct {
 	UpdatedAt       time.Time
 }
 
+type WorkflowSeries struct {
+	ProjectID     uuid.UUID
+	Key           string
+	Name          string
+	Labels        json.RawMessage
+	Kind          string
+	Help          string
+	Value         float64
+	Bounds        []float64
+	Counts        []int64
+	LiveSince     *time.Time
+	LiveExecution *uuid.UUID
+	LiveNode      *int32
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+}
+
 type WorkflowVersion struct {
 	ID          uuid.UUID
 	WorkflowID  uuid.UUID

@@ -19,6 +19,8 @@ type argoCase struct {
 	result  map[string]any       // of the whole execution; nil: not looked at
 
 	messages map[string]string // what the failures of nodes say, by name
+	series   map[string]string // of metrics, by name and labels
+	events   []string          // about metrics that could not be told
 }
 
 // echo is a template that writes its parameter text, and tests' other workers.
@@ -39,7 +41,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoMetrics())
 }
 
 func argoFlow() []argoCase {

@@ -34,6 +34,8 @@ type batch struct {
 	reopened  []int32       // nodes that failed and run again after all
 	offers    bool          // capacity may have been set aside for this execution
 
+	refusedSeries int // of metrics, because the project has as many as it may
+
 	starts   []int // attempts to start after the commit
 	stops    []int // attempts to stop after the commit
 	preempts []int // attempts that are to make room after the commit

@@ -19,6 +19,7 @@ import (
 	"connectrpc.com/connect"
 	"go.uber.org/goleak"
 
+	"github.com/flowforge/flowforge/argo"
 	"github.com/flowforge/flowforge/artifact"
 	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db"
@@ -84,13 +85,15 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	workflows := workflow.NewService(pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now)
+	workflows.ReadWith(argo.Format{})
 	engine, err := execution.New(execution.Config{
 		Pool: pool, Artifacts: artifact.NewService(pool, store, time.Now), Signer: signer, Logger: log, Instance: "child",
-		Workflows: workflow.NewService(pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now),
-		Launcher:  remoteLauncher{flowforgev1connect.NewRunnerServiceClient(socketClient(dir+"/runner.sock"), "http://runner")},
-		Capacity:  quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 16},
-		Crash:     crasher(os.Getenv(envCrash)),
-		Timing:    execution.Timing{Reconcile: 50 * time.Millisecond, Linger: 50 * time.Millisecond, Lease: 2 * time.Second, StopGrace: time.Second},
+		Workflows: workflows, HostImages: true,
+		Launcher: remoteLauncher{flowforgev1connect.NewRunnerServiceClient(socketClient(dir+"/runner.sock"), "http://runner")},
+		Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 16},
+		Crash:    crasher(os.Getenv(envCrash)),
+		Timing:   execution.Timing{Reconcile: 50 * time.Millisecond, Linger: 50 * time.Millisecond, Lease: 2 * time.Second, StopGrace: time.Second},
 	})
 	if err != nil {
 		return err

@@ -24,6 +24,9 @@ func (l *loop) flush(ctx context.Context) error {
 	crash("flush.begin")
 	began := time.Now()
 	l.readLimits(ctx)
+	if err := l.gatherMetrics(ctx); err != nil {
+		return err
+	}
 	// A flush that has begun ends even when the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
@@ -59,6 +62,7 @@ func (l *loop) flush(ctx context.Context) error {
 	crash("flush.committed")
 	l.service.config.Meter.Took(MeterTransition, time.Since(began))
 	l.service.countNodes(b.nodes)
+	l.service.countRefused(b.refusedSeries)
 	l.endedResults(b.nodes)
 	starts, stops, preempts := b.starts, b.stops, b.preempts
 	b.answer(true)
@@ -85,6 +89,7 @@ const flushTimeout = 30 * time.Second
 func (l *loop) write(ctx context.Context, q *db.Queries) error {
 	for _, step := range []func(context.Context, *db.Queries) error{
 		l.publishArtifacts, l.deleteReports, l.forgetStreams, l.writeLetters, l.writeUses,
+		l.writeMetrics, // its events are part of the transition
 		l.writeTransition,
 		l.writeOrigins, l.writeHours, l.writeOrders, l.writeCommands, l.writeYielding, l.writeExpiry, l.writeBegun,
 	} {

@@ -111,7 +111,16 @@ func (b *killBundle) child(env ...string) *exec.Cmd {
 
 func (b *killBundle) register(doc string) {
 	b.t.Helper()
+	b.registerAs(doc)
+}
+
+// registerAs registers a document that may be of other formats.
+func (b *killBundle) registerAs(doc string, formats ...workflow.Format) {
+	b.t.Helper()
 	workflows := workflow.NewService(b.pool, builtinTypes{typeregistry.Builtin()}, nil, time.Now)
+	for _, f := range formats {
+		workflows.ReadWith(f)
+	}
 	_, _, err := workflows.Register(b.ctx, []byte(doc))
 	require.NoError(b.t, err)
 }

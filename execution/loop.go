@@ -50,6 +50,7 @@ type loop struct {
 	obeying
 	resuming
 	starting
+	telling
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}

@@ -24,6 +24,7 @@ const (
 	MeterRetryDelayed  = "retry_delayed"  // a retry waits because a budget is used up
 	MeterBreaker       = "breaker"        // a breaker opened or closed
 	MeterLauncherError = "launcher_error" // a call failed and is repeated
+	MeterSeriesRefused = "series_refused" // of a workflow's metrics, because its project has as many as it may
 )
 
 // noMeter tells nobody.
@@ -45,5 +46,12 @@ func (s *Service) countNodes(nodes map[int]*nodeRow) {
 	}
 	if n := states[dag.Retrying]; n > 0 {
 		s.config.Meter.Count(MeterRetry, "", n)
+	}
+}
+
+// countRefused tells how many series of metrics were refused.
+func (s *Service) countRefused(n int) {
+	if n > 0 {
+		s.config.Meter.Count(MeterSeriesRefused, "", n)
 	}
 }

@@ -30,8 +30,9 @@ type place struct {
 	inputs map[string]any // of the graph, or with own those of the node itself
 	own    bool           // the tags are in the node's own texts, which its attempt reads
 	tags   *workflow.Tags
-	nested bool  // what a name stands for is being replaced
-	broken error // outputs could not be read
+	ended  map[string]string // what metrics know beside: how something ended
+	nested bool              // what a name stands for is being replaced
+	broken error             // outputs could not be read
 }
 
 // at is the place of what is given to node i, and decided about it.
@@ -139,6 +140,9 @@ func textOf(v any) string {
 
 // find is what a simple tag stands for; false when nobody knows it here.
 func (p *place) find(name string) (any, bool) {
+	if v, ok := p.ended[name]; ok {
+		return v, true
+	}
 	if p.tags != nil {
 		if v, ok := p.tags.Names[name]; ok {
 			return p.inside(v), true

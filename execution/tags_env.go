@@ -39,6 +39,7 @@ func (p *place) env(expressions []*expression.Expression) (map[string]any, error
 	if p.tags != nil {
 		overlay(p.tags.Names)
 	}
+	overlay(p.ended)
 	return env, p.broken
 }
 

@@ -40,6 +40,7 @@ func eventWords() map[string]eventWord {
 		"breaker.opened":             {"FAILED", "opened a circuit breaker"},
 		"breaker.trial":              {"RETRYING", "is let through a circuit breaker"},
 		"breaker.closed":             {"SUCCEEDED", "closed a circuit breaker"},
+		"metric.failed":              {"FAILED", "could not tell a metric"},
 		"node.retrying":              {"RETRYING", "is tried again"},
 		"node.recalled":              {"PENDING", "waits for what it reads to begin again"},
 		"node.stopping":              {"CANCELLED", "is told to stop"},

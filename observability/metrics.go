@@ -27,6 +27,7 @@ type Metrics struct {
 	breakers     *prometheus.CounterVec
 	swept        *prometheus.CounterVec
 	finished     *prometheus.CounterVec
+	refused      prometheus.Counter // series of workflows
 	tenants      *tenants
 
 	requests *prometheus.CounterVec
@@ -53,6 +54,7 @@ func NewMetrics(version string, maxTenants int) *Metrics {
 	m.delayed = m.counter("retries_delayed_total", "Retries that had to wait because a budget was used up.").WithLabelValues()
 	m.swept = m.counter("swept_total", "What sweeps removed: executions, artifacts, blobs and their bytes.", "what")
 	m.breakers = m.counter("breaker_changes_total", "Circuit breakers that opened or closed.", "to")
+	m.refused = m.counter("workflow_series_refused_total", "Series of workflows' metrics that were refused because their project has as many as it may.").WithLabelValues()
 	m.launchErrors = m.counter("launcher_errors_total", "Calls to the launcher that failed and are repeated.", "call")
 	m.finished = m.counter("executions_finished_total", "Executions that have ended, counted by the server that told it on.", "state", "tenant")
 	m.httpMetrics()
@@ -71,6 +73,7 @@ const (
 	Breaker       = "breaker"
 	Swept         = "swept"
 	LauncherError = "launcher_error"
+	SeriesRefused = "series_refused"
 )
 
 // Took notes how long something took.
@@ -97,6 +100,8 @@ func (m *Metrics) Count(what, label string, n int) {
 		m.breakers.WithLabelValues(label).Add(float64(n))
 	case LauncherError:
 		m.launchErrors.WithLabelValues(label).Add(float64(n))
+	case SeriesRefused:
+		m.refused.Add(float64(n))
 	}
 }
 

@@ -50,7 +50,7 @@ func used(t *testing.T) *Metrics {
 	for _, what := range []string{Transition, Admission} {
 		m.Took(what, time.Millisecond)
 	}
-	for _, what := range []string{NodeState, Refusal, Retry, RetryDelayed, Breaker, Swept, LauncherError} {
+	for _, what := range []string{NodeState, Refusal, Retry, RetryDelayed, Breaker, Swept, LauncherError, SeriesRefused} {
 		m.Count(what, "label", 2)
 	}
 	m.Finished("SUCCEEDED", "acme")

@@ -19,6 +19,7 @@ type Sources struct {
 	Quotas  func(context.Context) ([]Quota, error)   // the same
 	Leases  func(context.Context) ([]Lease, error)
 	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
+	Series  func(context.Context) ([]Series, error) // of workflows, the oldest first
 	Spool   func() Spool
 	Pool    func() Pool
 	Failed  func(source string, err error)
@@ -84,7 +85,7 @@ const scrapeWithin = 10 * time.Second
 // Watch adds what sources say to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Parts of a scrape that could not be told.", "source")
-	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster"} {
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows"} {
 		failures.WithLabelValues(source)
 	}
 	failed := s.Failed
@@ -135,6 +136,11 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 		emit(ours)
 	})
 	ask(ctx, s, "cluster", s.sources.Cluster, func(c *Cluster) { cluster(c, emit) })
+	ask(ctx, s, "workflows", s.sources.Series, func(series []Series) {
+		if err := workflowSeries(series, time.Now(), out); err != nil {
+			s.sources.Failed("workflows", err)
+		}
+	})
 	s.local(emit)
 }
 

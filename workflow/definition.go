@@ -43,6 +43,8 @@ type Definition struct {
 
 	TTL TTL // how long an ended execution is kept
 
+	Metrics []Metric // that an execution tells at its end
+
 	// FromConfigMaps are inputs whose values ConfigMaps have when a launch gives none.
 	FromConfigMaps map[string]ConfigMapKey
 	// Constants are tags that stand for the same text in every operator (see Tags).
@@ -114,6 +116,8 @@ type Operator struct {
 	Tags    *Tags  // nil: its texts mean what they say
 	Watches bool   // its depends takes up no failure
 	At      string // where it stands in a document that is not native
+
+	Metrics []Metric // that each node tells at its end
 
 	// Members are several containers of one attempt that depend on each other. The one
 	// called MainMember has the operator's inputs and outputs.

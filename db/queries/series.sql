@@ -1,0 +1,53 @@
+-- name: KnownSeries :many
+-- Which of the series of a project are there.
+SELECT s.key FROM workflow_series s WHERE s.project_id = @project_id AND s.key = ANY (@keys::text[]);
+
+-- name: HoldSeries :exec
+-- Lets one transaction at a time add series to a project.
+SELECT pg_advisory_xact_lock(hashtextextended(@project_id::text, 7166661003));
+
+-- name: CountSeries :one
+SELECT count(*) FROM workflow_series s WHERE s.project_id = @project_id;
+
+-- name: SeriesFamilies :many
+-- What the oldest series of each name is.
+SELECT DISTINCT ON (s.name) s.name, s.kind, s.bounds
+FROM workflow_series s
+WHERE s.project_id = @project_id AND s.name = ANY (@names::text[])
+ORDER BY s.name, s.created_at, s.key;
+
+-- name: InsertSeries :exec
+INSERT INTO workflow_series (project_id, key, name, labels, kind, help, bounds, counts, created_at, updated_at)
+SELECT @project_id, n.key, n.name, n.labels, n.kind, n.help, coalesce(n.bounds, '{}'), coalesce(n.counts, '{}'), @now, @now
+FROM jsonb_to_recordset(@series::jsonb) AS n(key text, name text, labels jsonb, kind text, help text, bounds float8[], counts bigint[])
+ON CONFLICT DO NOTHING;
+
+-- name: LockSeries :many
+-- Locks series in the order of their keys, which is that of everybody.
+SELECT s.key, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since, s.live_execution, s.live_node
+FROM workflow_series s
+WHERE s.project_id = @project_id AND s.key = ANY (@keys::text[])
+ORDER BY s.key
+FOR UPDATE;
+
+-- name: WriteSeries :exec
+-- What locked series have become.
+UPDATE workflow_series s
+SET help = n.help, value = n.value, counts = coalesce(n.counts, '{}'), updated_at = @now,
+    live_since = n.live_since, live_execution = n.live_execution, live_node = n.live_node
+FROM jsonb_to_recordset(@series::jsonb) AS n(
+    key text, help text, value float8, counts bigint[], live_since timestamptz, live_execution uuid, live_node int)
+WHERE s.project_id = @project_id AND s.key = n.key;
+
+-- name: ListSeries :many
+-- The series of all projects in places that are not archived, the oldest first; project
+-- is the path of the project below its tenant.
+SELECT t.name AS tenant, coalesce((
+        SELECT string_agg(a.name, '/' ORDER BY u.place) FROM unnest(p.path) WITH ORDINALITY AS u(id, place)
+        JOIN tenancy_nodes a ON a.id = u.id WHERE a.kind NOT IN ('installation', 'tenant')), '')::text AS project,
+    s.name, s.labels, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since
+FROM workflow_series s
+JOIN tenancy_nodes p ON p.id = s.project_id
+JOIN tenancy_nodes t ON t.id = p.tenant_id
+WHERE NOT EXISTS (SELECT 1 FROM tenancy_nodes a WHERE a.id = ANY (p.path) AND a.archived_at IS NOT NULL)
+ORDER BY s.created_at, s.project_id, s.key;
