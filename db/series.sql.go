@@ -129,6 +129,31 @@ func (q *Queries) ListSeries(ctx context.Context) ([]ListSeriesRow, error) {
 	return items, nil
 }
 
+const liveSeries = `-- name: LiveSeries :many
+SELECT s.key FROM workflow_series s WHERE s.project_id = $1 AND s.live_execution = $2::uuid
+`
+
+// The series that are told in real time for an execution.
+func (q *Queries) LiveSeries(ctx context.Context, projectID uuid.UUID, executionID uuid.UUID) ([]string, error) {
+	rows, err := q.db.Query(ctx, liveSeries, projectID, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockSeries = `-- name: LockSeries :many
 SELECT s.key, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since, s.live_execution, s.live_node
 FROM workflow_series s

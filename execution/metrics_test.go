@@ -85,6 +85,27 @@ spec:
 	require.Equal(t, want, b.seriesWith(""))
 }
 
+// TestMetricsInRealTimeEnd: whatever became of the node, nothing of an ended execution is
+// told as if it ran on.
+func TestMetricsInRealTimeEnd(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	id := b.launch(fmt.Sprintf(argoHead, "left")+`
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    metrics: {prometheus: [{name: main, help: h, gauge: {realtime: true, value: "{{duration}}"}}]}
+    steps: [[{name: wait, template: wait}]]
+  - {name: wait, suspend: {duration: "1"}}
+`, nil)
+	b.until(id, "the begin", func(execution.Execution) bool { return len(b.live()) == 1 })
+	_, err := b.pool.Exec(b.ctx, "UPDATE workflow_series SET live_node = 77") // of a node that will tell no end
+	require.NoError(t, err)
+	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Empty(t, b.live())
+}
+
 // TestMetricsOfCancelled: what was stopped has ended, what never began tells nothing.
 func TestMetricsOfCancelled(t *testing.T) {
 	t.Parallel()
@@ -105,6 +126,37 @@ spec:
 	require.NoError(t, b.engine.Cancel(b.ctx, id, "the test asks"))
 	require.Equal(t, execution.Cancelled, b.finish(id).Status)
 	require.Equal(t, map[string]string{`runs{status="Failed"}`: "counter 1", `work{n="a",status="Failed"}`: "counter 1"}, b.seriesWith(""))
+}
+
+// TestMetricsOfResumed: what a resumed execution takes over was told by the one that ran
+// it; what runs again is told again.
+func TestMetricsOfResumed(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	folder := t.TempDir()
+	first := b.launch(fmt.Sprintf(argoHead, "resumed")+strings.ReplaceAll(`
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - {name: good, template: work, arguments: {parameters: [{name: n, value: good}]}}
+    - - {name: each, template: work, withItems: [one, two], arguments: {parameters: [{name: n, value: "{{item}}"}]}}
+  - name: work
+    inputs: {parameters: [{name: n}]}
+    metrics: {prometheus: [{name: work, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
+    container: {image: busybox, command: [sh, -c, "test {{inputs.parameters.n}} != two || test -e $DIR/mended"]}
+`, "$DIR", folder), nil)
+	require.Equal(t, execution.Failed, b.finish(first).Status)
+	touch(t, folder+"/mended")
+	e, _, err := b.engine.Resume(b.ctx, execution.ResumeRequest{Of: first})
+	require.NoError(t, err)
+	e = b.finish(e.ID)
+	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, map[string]string{
+		`work{n="good",status="Succeeded"}`: "counter 1", `work{n="one",status="Succeeded"}`: "counter 1",
+		`work{n="two",status="Failed"}`: "counter 1", `work{n="two",status="Succeeded"}`: "counter 1",
+	}, b.seriesWith(""))
 }
 
 // counting is a workflow that counts its items, by what they are.

@@ -46,10 +46,11 @@ type changedSeries struct {
 // locks any row, and all lock rows in the order of their keys. For the same reason the
 // bound is exact: series are added, and never removed, under that lock.
 func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
-	if len(l.emissions) == 0 {
-		return nil
-	}
 	keys := keysOf(l.emissions)
+	left, err := l.leftLive(ctx, q)
+	if err != nil || len(keys)+len(left) == 0 {
+		return err
+	}
 	known, err := q.KnownSeries(ctx, l.row.ProjectID, keys)
 	if err != nil {
 		return fmt.Errorf("look for series: %w", err)
@@ -59,7 +60,7 @@ func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
 			return err
 		}
 	}
-	rows, err := q.LockSeries(ctx, l.row.ProjectID, keys)
+	rows, err := q.LockSeries(ctx, l.row.ProjectID, slices.Concat(keys, left))
 	if err != nil {
 		return fmt.Errorf("lock series: %w", err)
 	}
@@ -78,12 +79,28 @@ func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
 	}
 	changed := make([]changedSeries, len(rows))
 	for i, s := range rows {
+		if l.batch.finished && s.LiveExecution != nil && *s.LiveExecution == l.id {
+			s.LiveSince, s.LiveExecution, s.LiveNode = nil, nil, nil
+		}
 		changed[i] = changedSeries{s.Key, s.Help, s.Value, s.Counts, s.LiveSince, s.LiveExecution, s.LiveNode}
 	}
 	if err := q.WriteSeries(ctx, l.service.now(), l.row.ProjectID, mustJSON(changed)); err != nil {
 		return fmt.Errorf("write series: %w", err)
 	}
 	return nil
+}
+
+// leftLive are the series that nothing of the execution, which ends with the batch,
+// keeps on telling: a node that began and was left out after all has no end to tell.
+func (l *loop) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
+	if !l.batch.finished || !l.version.Definition.TellsLive() {
+		return nil, nil
+	}
+	keys, err := q.LiveSeries(ctx, l.row.ProjectID, l.id)
+	if err != nil {
+		return nil, fmt.Errorf("look for series in real time: %w", err)
+	}
+	return keys, nil
 }
 
 func keysOf(emissions []emission) []string {

@@ -121,3 +121,17 @@ func (m *Metric) Agrees(other *Metric) string {
 	}
 	return ""
 }
+
+// TellsLive reports whether anything of d is told while it runs.
+func (d *Definition) TellsLive() bool {
+	live := func(m Metric) bool { return m.Live }
+	if slices.ContainsFunc(d.Metrics, live) {
+		return true
+	}
+	for _, op := range d.EveryOperator() {
+		if slices.ContainsFunc(op.Metrics, live) {
+			return true
+		}
+	}
+	return false
+}

@@ -51,3 +51,7 @@ JOIN tenancy_nodes p ON p.id = s.project_id
 JOIN tenancy_nodes t ON t.id = p.tenant_id
 WHERE NOT EXISTS (SELECT 1 FROM tenancy_nodes a WHERE a.id = ANY (p.path) AND a.archived_at IS NOT NULL)
 ORDER BY s.created_at, s.project_id, s.key;
+
+-- name: LiveSeries :many
+-- The series that are told in real time for an execution.
+SELECT s.key FROM workflow_series s WHERE s.project_id = @project_id AND s.live_execution = @execution_id::uuid;
