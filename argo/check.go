@@ -178,9 +178,13 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 	case !ok:
 		t.add(at, "There is no task %q beside.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
 	case !taskFields.MatchString(field):
-		t.add(at, "Of a task there are status, id, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
-	case field == "ip" || field == "hostNodeName":
-		t.add(at, "%s is of tasks that serve others (daemon), which FlowForge does not run.", field)
+		t.add(at, "Of a task there are status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
+	case field == "hostNodeName":
+		t.add(at, "FlowForge does not tell the machine of a task.")
+	case s != nil && field == "ip" && !s.serves():
+		t.add(at, "Only a task with daemon has an address.")
+	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):
+		t.add(at, "The task %q serves others (daemon) and has no outputs; there is its ip.", name)
 	case s != nil:
 		t.checkOutput(s, field, at)
 	}

@@ -34,6 +34,7 @@ func (t *translator) checkTemplate(s *source) {
 		}
 	}
 	t.refuse(kinds != 1, s.path, "A template is one of container, script, containerSet, steps, dag, suspend and http; this is %s.", numberOf(kinds))
+	t.checkDaemon(s)
 	names := map[string]bool{}
 	for i, p := range s.Inputs.Parameters {
 		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input needs a name of its own.")
@@ -56,6 +57,7 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	op.Timeout = t.deadline(s)
 	op.Locks = t.locks(s.Synchronization, s.path+".synchronization")
 	op.Cache = t.memo(s)
+	op.Serves = s.serves()
 	for _, a := range s.Inputs.Artifacts {
 		op.Tags.Names["inputs.artifacts."+a.Name+".path"] = a.Path
 	}
@@ -140,6 +142,9 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 	var outputs []workflow.OperatorOutput
 	if s.Suspend != nil {
 		return t.answers(s)
+	}
+	if s.serves() {
+		return nil // see daemon
 	}
 	for i, p := range s.Outputs.Parameters {
 		at := fmt.Sprintf("%s.outputs.parameters[%d]", s.path, i)

@@ -42,8 +42,12 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 		t.refuse(fields["podSpecPatch"] != nil, at+".env", "Values from elsewhere and podSpecPatch exclude each other here; write them in the patch.")
 		fields["podSpecPatch"] = patch
 	}
-	t.refuse(c.RestartPolicy != nil || c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
-		"restartPolicy, probes and lifecycle are for sidecars and init containers; leave them out.")
+	t.refuse(c.RestartPolicy != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
+		"restartPolicy, lifecycle and the probes of life and start are for sidecars and init containers; leave them out.")
+	t.refuse(c.ReadinessProbe != nil && !s.serves(), at+".readinessProbe", "Only a task with daemon is waited for to be ready; leave it out.")
+	if c.ReadinessProbe != nil {
+		fields["readinessProbe"] = c.ReadinessProbe
+	}
 	t.refuse(c.MirrorVolumeMounts, at+".mirrorVolumeMounts", "This is for sidecars and init containers; leave it out.")
 	t.checkValue(fields, own, s.path)
 	if len(fields) == 0 {

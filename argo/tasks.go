@@ -240,6 +240,7 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 		}
 	}
 	in.item = run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil
+	t.checkServes(run, s, path)
 	var op workflow.Operator
 	if s.isGraph() {
 		t.graph(s)

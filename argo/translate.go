@@ -328,6 +328,7 @@ func (t *translator) exits() []workflow.Operator {
 func (t *translator) final(run *task, in scope, path string) []workflow.Operator {
 	ops := t.operators(run, in, path)
 	for i := range ops {
+		t.refuse(ops[i].Serves, path, "A handler at the end has nobody to serve: take daemon away.")
 		ops[i].Final = true
 	}
 	return ops

@@ -26,7 +26,6 @@ type template struct {
 	podSettings `json:",inline"`
 
 	Annotations     map[string]Text  `json:"annotations"` // of the template, for people
-	Daemon          raw              `json:"daemon" argo:"Run the service as a sidecar of the task that needs it."`
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
@@ -37,6 +36,7 @@ type template struct {
 	Metrics         *metrics         `json:"metrics"`
 	Synchronization *synchronization `json:"synchronization"`
 	Memoize         *memoize         `json:"memoize"`
+	Daemon          *bool            `json:"daemon"`
 }
 
 // podSettings are what a workflow says of all its pods and a template of its own,

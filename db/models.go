@@ -76,6 +76,7 @@ type Attempt struct {
 	Gpus         int32
 	GpuType      string
 	Inputs       json.RawMessage
+	Address      string
 }
 
 type AuditLog struct {

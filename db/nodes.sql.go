@@ -80,7 +80,7 @@ func (q *Queries) AttemptOutputs(ctx context.Context, executionID uuid.UUID, nod
 }
 
 const attemptsOfNodes = `-- name: AttemptsOfNodes :many
-SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type, inputs FROM attempts
+SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type, inputs, address FROM attempts
 WHERE execution_id = $1 AND (cardinality($2::int[]) = 0 OR node_index = ANY ($2::int[]))
 ORDER BY node_index, attempt
 LIMIT $3
@@ -119,6 +119,7 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 			&i.Gpus,
 			&i.GpuType,
 			&i.Inputs,
+			&i.Address,
 		); err != nil {
 			return nil, err
 		}
@@ -345,7 +346,7 @@ func (q *Queries) ListActiveNodes(ctx context.Context, executionID uuid.UUID, ma
 }
 
 const listAttempts = `-- name: ListAttempts :many
-SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type, inputs FROM attempts
+SELECT execution_id, node_index, attempt, launcher, queued_at, started_at, finished_at, outcome, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes, outputs, class, namespace, pod, machine, memory_mib, gpus, gpu_type, inputs, address FROM attempts
 WHERE execution_id = $1 AND node_index = $2
 ORDER BY attempt
 `
@@ -383,6 +384,7 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 			&i.Gpus,
 			&i.GpuType,
 			&i.Inputs,
+			&i.Address,
 		); err != nil {
 			return nil, err
 		}

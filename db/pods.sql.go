@@ -287,6 +287,18 @@ func (q *Queries) ListWaitingInCluster(ctx context.Context, arg ListWaitingInClu
 	return items, nil
 }
 
+const markServing = `-- name: MarkServing :exec
+UPDATE attempts a SET address = s.address
+FROM jsonb_to_recordset($1::jsonb) AS s(execution_id uuid, i int, attempt int, address text)
+WHERE a.execution_id = s.execution_id AND a.node_index = s.i AND a.attempt = s.attempt AND a.finished_at IS NULL AND a.address = ''
+`
+
+// Where attempts serve. The first address of one stays.
+func (q *Queries) MarkServing(ctx context.Context, serving json.RawMessage) error {
+	_, err := q.db.Exec(ctx, markServing, serving)
+	return err
+}
+
 const outOfMemory = `-- name: OutOfMemory :many
 SELECT node_index, max(memory_mib)::int AS memory_mib FROM attempts
 WHERE execution_id = $1
@@ -387,6 +399,40 @@ func (q *Queries) PodEvents(ctx context.Context, executionID uuid.UUID, nodeInde
 			&i.Message,
 			&i.Count,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const servingAttempts = `-- name: ServingAttempts :many
+SELECT a.node_index, a.attempt, a.address
+FROM nodes n
+JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
+WHERE n.execution_id = $1 AND n.node_index = ANY ($2::int[]) AND a.address <> ''
+`
+
+type ServingAttemptsRow struct {
+	NodeIndex int32
+	Attempt   int32
+	Address   string
+}
+
+// Where the present attempts of some nodes serve.
+func (q *Queries) ServingAttempts(ctx context.Context, executionID uuid.UUID, nodes []int32) ([]ServingAttemptsRow, error) {
+	rows, err := q.db.Query(ctx, servingAttempts, executionID, nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ServingAttemptsRow
+	for rows.Next() {
+		var i ServingAttemptsRow
+		if err := rows.Scan(&i.NodeIndex, &i.Attempt, &i.Address); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

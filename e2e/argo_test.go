@@ -3,6 +3,7 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,13 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/freeport"
 	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 )
 
 var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")
 
 // argoStory is a document of Argo's that a whole server runs: as local processes, and as
-// pods of a real node. $DIR is a folder, $IMAGE an image with Python, $URL a server.
+// pods of a real node. $DIR is a folder, $IMAGE an image with Python, $URL a server,
+// $PORT free, and $TRIES how often something may be tried again that nobody says is ready.
 type argoStory struct {
 	group   string
 	feature string
@@ -29,7 +32,7 @@ type argoStory struct {
 }
 
 func argoStories() []argoStory {
-	return slices.Concat(argoFileStories(), argoFetchedStories(), argoPodStories())
+	return slices.Concat(argoFileStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
 }
 
 func argoFileStories() []argoStory {
@@ -146,6 +149,33 @@ templates:
 	}
 }
 
+func argoDaemonStories() []argoStory {
+	return []argoStory{
+		{group: "M5", feature: "daemon: a web server that the next steps ask by its ip, once its readinessProbe is content", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.ask.outputs.result}}"}}]}
+  steps:
+  - - {name: web, template: web}
+  - - {name: ask, template: ask, arguments: {parameters: [{name: address, value: "{{steps.web.ip}}:$PORT"}]}}
+- name: web
+  daemon: true
+  container:
+    image: $IMAGE
+    command: [sh, -c]
+    args: ["sleep 1; mkdir -p $DIR/www && cd $DIR/www && echo served > page && exec python3 -m http.server $PORT"]
+    readinessProbe: {httpGet: {path: /page, port: $PORT}, periodSeconds: 1}
+- name: ask
+  inputs: {parameters: [{name: address}]}
+  retryStrategy: {limit: $TRIES, backoff: {duration: "1"}}
+  container:
+    image: $IMAGE
+    command: [python3, -c]
+    args: ["import urllib.request; print(urllib.request.urlopen('http://{{inputs.parameters.address}}/page', timeout=10).read().decode().strip())"]`, outputs: map[string]any{"all": "served"}},
+	}
+}
+
 func argoPodStories() []argoStory {
 	return []argoStory{
 		{group: "M5", feature: "containerSet: containers after others, the result of main, retries inside, and what a failure skips", spec: `
@@ -250,6 +280,14 @@ func news(t *testing.T, host string) string {
 	return web.URL
 }
 
+// port is one of this machine where nobody listens.
+func port(t *testing.T) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(freeport.Address(t))
+	require.NoError(t, err)
+	return port
+}
+
 // runArgo registers and launches a document, and returns how it ended.
 func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...string) executionView {
 	t.Helper()
@@ -274,7 +312,7 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // one afte
 			dir, err := os.MkdirTemp("", "argo")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url)
+			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20")
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 			for name, want := range story.outputs {
 				require.Equal(t, want, e.Outputs[name], name)
@@ -296,7 +334,7 @@ func TestArgoStoriesInPods(t *testing.T) { //nolint:tparallel // one after the o
 			continue
 		}
 		t.Run(story.feature, func(t *testing.T) {
-			e := runArgo(t, s, i, story, "$DIR", "/tmp/argo", "$IMAGE", kubetest.TaskImage, "$URL", url)
+			e := runArgo(t, s, i, story, "$DIR", "/tmp/argo", "$IMAGE", kubetest.TaskImage, "$URL", url, "$PORT", "8000", "$TRIES", "0")
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 			for name, want := range story.outputs {
 				require.Equal(t, want, e.Outputs[name], name)

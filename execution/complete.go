@@ -37,6 +37,7 @@ func (l *loop) applyBegun(m message) {
 	}
 	l.batch.begun[row.attemptKey] = row
 	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
+	l.serve(m.node, m.begun.At)
 }
 
 // current reports whether m is about the attempt that the node is at.
@@ -59,7 +60,10 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	}
 	l.endsStream(i, &e)
 	var values map[string]any
-	if e.Outcome == succeeded {
+	switch {
+	case l.endsServing(i, &e):
+		values = map[string]any{AddressPort: l.nodes[i].address}
+	case e.Outcome == succeeded:
 		values = l.takeOutputs(ctx, i, &e)
 	}
 	room := l.madeRoom(i, e)
@@ -138,7 +142,7 @@ func (l *loop) endAttempt(i int, e ending) {
 	}
 	l.batch.ended = append(l.batch.ended, row)
 	l.batch.release[i] = n.held
-	n.held, n.machine, n.devices = fair.Amount{}, "", nil
+	n.held, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
 	n.startedAt = e.StartedAt
 }
 

@@ -114,7 +114,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 		}
 		scope := scopes[i]
 		posted := s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row})
-		if posted && !started.GetRead() {
+		if posted && !started.GetAwaited() {
 			continue
 		}
 		var pid *int32

@@ -151,6 +151,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		l.remember(i, l.progress.State(i))
 		l.rememberRecall(i)
 	}
+	if err := l.rememberServing(ctx); err != nil {
+		return nil, err
+	}
 	return l, l.loadAttempts(ctx)
 }
 
@@ -270,6 +273,9 @@ func (l *loop) loadReports(ctx context.Context) error {
 		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
 	}
 	if err := l.loadBegun(ctx); err != nil {
+		return err
+	}
+	if err := l.loadServing(ctx); err != nil {
 		return err
 	}
 	if err := l.loadOrders(ctx); err != nil {

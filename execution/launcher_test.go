@@ -133,7 +133,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 			p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
 				Started: &flowforgev1.Started{
 					Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test",
-					Read: slices.ContainsFunc(a.GetOutputs(), func(o *flowforgev1.OutputSpec) bool { return o.GetStorage() == "streaming" }),
+					Awaited: a.GetServes() || slices.ContainsFunc(a.GetOutputs(), func(o *flowforgev1.OutputSpec) bool { return o.GetStorage() == "streaming" }),
 				},
 			}})
 		})

@@ -81,6 +81,7 @@ type nodeState struct {
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
 	preempted  *Reason // who needed the room, once its attempt was asked to make it
+	address    string  // where its attempt serves others, once that is known
 	recalled   *Reason // what became of what it reads, once its attempt was stopped because of that
 	reason     *Reason
 	failure    *Failure
@@ -100,6 +101,7 @@ type message struct {
 	node    int
 	attempt int
 	begun   *begunRow
+	address string // where it serves
 	end     *ending
 	cancel  *string
 	reports bool  // stored reports wait
@@ -285,6 +287,8 @@ func (l *loop) takeMessages(ctx context.Context) error {
 			}
 		case m.begun != nil:
 			l.applyBegun(m)
+		case m.address != "":
+			l.applyAddress(m)
 		case len(m.retry) > 0:
 			l.notStarted(m.retry, m.away)
 		case m.cancel != nil:

@@ -166,7 +166,7 @@ func (l *loop) reopen(i int) bool {
 	}
 	base, size := l.progress.Members(l.progress.ScopeOf(i))
 	for k := base; k < base+size; k++ {
-		if k == i || l.progress.State(k).Ended() && l.progress.State(k) != dag.Succeeded {
+		if state := l.progress.State(k); k == i || state.Ended() && (state != dag.Succeeded || l.operator(k).Serves) {
 			l.touch(k) // before its state changes; what does not change is written as it was
 		}
 	}
@@ -179,6 +179,7 @@ func (l *loop) reopen(i int) bool {
 		l.batch.reopened = append(l.batch.reopened, int32(k)) //nolint:gosec // at most maxNodes
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
+		delete(l.outputs, k)
 	}
 	l.changed = append(l.changed, again...)
 	l.failure = l.firstFailure(l.progress.Unhandled)

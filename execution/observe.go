@@ -58,6 +58,7 @@ type observed struct {
 	events []eventOfPod
 	waits  map[uuid.UUID][]waitRow
 	ends   []observedEnd
+	serves []servesRow
 }
 
 // observedEnd is the end of an attempt that a launcher saw, and when it is applied
@@ -87,6 +88,7 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 	if len(o.events) > 0 {
 		errs = append(errs, s.queries.KeepPodEvents(ctx, mustJSON(o.events)))
 	}
+	errs = append(errs, s.takeServing(ctx, o.serves))
 	for id, rows := range o.waits {
 		errs = append(errs, s.setWaiting(ctx, id, waitCodes(), rows))
 	}
@@ -117,6 +119,9 @@ func (s *Service) sortOut(seen []launcher.Observation) observed {
 		}
 		if w := see.Waiting; w != nil && see.End == nil {
 			o.waits[id.execution] = append(o.waits[id.execution], waitRow{id.attemptKey, &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}})
+		}
+		if a := see.Serving; a != nil && see.End == nil {
+			o.serves = append(o.serves, servesRow{id.execution, id.attemptKey, clean(a.Address, maxNameLength)})
 		}
 		o.events = append(o.events, eventsOf(id, see.Events)...)
 		if see.End != nil {

@@ -84,6 +84,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Pods:             int32(op.Resources.Pods), //nolint:gosec // at most a thousand
 		PodJson:          podJSON(op),
 		Resident:         op.Resident,
+		Serves:           op.Serves,
 		WorkflowId:       l.row.WorkflowID.String(),
 		Resources:        l.resources(i),
 	}

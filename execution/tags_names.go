@@ -60,6 +60,13 @@ func (p *place) taskTag(name, of string) (any, bool) {
 		return timeTag(n.startedAt)
 	case "finishedAt":
 		return timeTag(n.finishedAt)
+	case "ip":
+		if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+			p.broken = err
+			return nil, false
+		}
+		address, ok := l.outputs[i][AddressPort]
+		return address, ok && n.op.Serves
 	case "exitCode", "outputs.exitCode":
 		if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
 			return "0", true

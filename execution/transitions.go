@@ -98,6 +98,8 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
 	case dag.StopNode:
 		l.stop(a.Node, now)
+	case dag.DismissNode:
+		l.dismiss(a.Node, now)
 	case dag.RecallNode:
 		l.recall(a, now)
 	case dag.HaltScope, dag.DrainScope:

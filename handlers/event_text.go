@@ -43,6 +43,7 @@ func eventWords() map[string]eventWord {
 		"metric.failed":              {"FAILED", "could not tell a metric"},
 		"node.retrying":              {"RETRYING", "is tried again"},
 		"node.recalled":              {"PENDING", "waits for what it reads to begin again"},
+		"node.serving":               {"RUNNING", "serves others"},
 		"node.stopping":              {"CANCELLED", "is told to stop"},
 		"node.succeeded":             {"SUCCEEDED", "succeeded"},
 		"node.failed":                {"FAILED", "failed"},

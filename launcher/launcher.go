@@ -37,6 +37,7 @@ type Observation struct {
 	TaskID  string
 	Place   *Place
 	Waiting *Waiting // why it has not begun
+	Serving *Serving // others may begin to use it
 	End     *End     // it is over, and its runner cannot say so
 	Events  []Event
 }
@@ -46,6 +47,11 @@ type Place struct {
 	Namespace string
 	Pod       string
 	Machine   string // the cluster's node; empty while it is not placed
+}
+
+// Serving says that the pod of an attempt that serves others is ready.
+type Serving struct {
+	Address string // of the pod
 }
 
 // Waiting says why an attempt has not begun: a code for programs and a sentence

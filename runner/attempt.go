@@ -248,7 +248,7 @@ func (a *attempt) begun(pid int) {
 	a.s.courier.update(a.box, func() {
 		a.box.startedDue = a.begin.Add(startedHold)
 		a.box.started = &flowforgev1.Started{
-			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, Read: a.isRead(), //nolint:gosec // the kernel's ids fit
+			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, Awaited: a.isRead() || a.spec.GetServes(), //nolint:gosec // the kernel's ids fit
 		}
 	})
 }

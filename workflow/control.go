@@ -138,6 +138,7 @@ func (o *Operator) traits(item bool) dag.Traits {
 	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item)
 	t.Expands = fanned || o.runsGraph()
 	t.Waits = !fanned && o.Type == TypeApproval
+	t.Serves = o.Serves && !fanned
 	if item && o.Foreach.Partial {
 		t.OnFailure = dag.Continue
 	}

@@ -115,6 +115,7 @@ type Operator struct {
 	Drain   bool   // when it fails for good, nothing more begins in its graph
 	Tags    *Tags  // nil: its texts mean what they say
 	Watches bool   // its depends takes up no failure
+	Serves  bool   // others need not wait for its end once it is ready; it runs until they have ended
 	At      string // where it stands in a document that is not native
 
 	Metrics []Metric // that each node tells at its end

@@ -129,3 +129,16 @@ CROSS JOIN LATERAL (
 ) n
 ORDER BY r.created_at, r.execution_id, r.node_index
 LIMIT @max_rows;
+
+-- name: MarkServing :exec
+-- Where attempts serve. The first address of one stays.
+UPDATE attempts a SET address = s.address
+FROM jsonb_to_recordset(@serving::jsonb) AS s(execution_id uuid, i int, attempt int, address text)
+WHERE a.execution_id = s.execution_id AND a.node_index = s.i AND a.attempt = s.attempt AND a.finished_at IS NULL AND a.address = '';
+
+-- name: ServingAttempts :many
+-- Where the present attempts of some nodes serve.
+SELECT a.node_index, a.attempt, a.address
+FROM nodes n
+JOIN attempts a ON a.execution_id = n.execution_id AND a.node_index = n.node_index AND a.attempt = n.attempt
+WHERE n.execution_id = @execution_id AND n.node_index = ANY (@nodes::int[]) AND a.address <> '';

@@ -16,6 +16,7 @@ const (
 	kindQuota   = "ResourceQuota"
 	kindLimits  = "LimitRange"
 	kindPolicy  = "NetworkPolicy"
+	kindServers = "NetworkPolicy of servers"
 )
 
 // state is what of an object is compared.
@@ -89,8 +90,11 @@ func (c *Controller) actual(ctx context.Context) (map[string]string, error) {
 		return nil, fmt.Errorf("list network policies: %w", err)
 	}
 	for i := range policies.Items {
-		if o := &policies.Items[i]; o.Name == objectName {
-			found[kindPolicy+"/"+o.Namespace] = state(o.Spec)
+		o := &policies.Items[i]
+		for kind, name := range policyNames() {
+			if o.Name == name {
+				found[kind+"/"+o.Namespace] = state(o.Spec)
+			}
 		}
 	}
 	return found, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -82,6 +83,13 @@ func (t *transport) note(r *http.Request, resp *http.Response) {
 	if resp != nil && resp.StatusCode == http.StatusCreated {
 		t.made[resource]++
 	}
+}
+
+// all are the requests so far; more come while the caller reads them.
+func (t *transport) all() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.count)
 }
 
 // ofPods counts the requests that there are because of pods; what a controller asks
@@ -194,7 +202,7 @@ func TestRequestsPerPod(t *testing.T) {
 		return err == nil && len(list.Items) == 0
 	})
 	requests := seen.ofPods() - before
-	t.Logf("%.2f requests for each pod: %v", float64(requests)/n, seen.count)
+	t.Logf("%.2f requests for each pod: %v", float64(requests)/n, seen.all())
 	require.LessOrEqual(t, float64(requests)/n, 6.0)
 }
 

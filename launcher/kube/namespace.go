@@ -113,7 +113,7 @@ func (c *Controller) Keep(ctx context.Context, p Project) error {
 // limits call for. It does nothing when they are as they were applied last.
 func (c *Controller) keep(ctx context.Context, p Project) error {
 	objects := objectsOf(c.config, p)
-	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policy})
+	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policies})
 	if err != nil {
 		return fmt.Errorf("objects of the project %s: %w", p.ID, err)
 	}
@@ -185,19 +185,26 @@ func applyAll(ctx context.Context, config ControllerConfig, p Project, o spaceOb
 		return nil, err //nolint:wrapcheck // the caller names the namespace
 	}
 	results[kindLimits] = state(limits.Spec)
-	if o.policy == nil {
-		err := config.API.NetworkingV1().NetworkPolicies(p.Namespace).Delete(ctx, objectName, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, err //nolint:wrapcheck // the caller names the namespace
+	return results, applyPolicies(ctx, config, p, o, results)
+}
+
+// applyPolicies applies the network policies of a project, or removes them.
+func applyPolicies(ctx context.Context, config ControllerConfig, p Project, o spaceObjects, results map[string]string) error {
+	policies := config.API.NetworkingV1().NetworkPolicies(p.Namespace)
+	for kind, name := range policyNames() {
+		if o.policies == nil {
+			if err := policies.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err //nolint:wrapcheck // the caller names the namespace
+			}
+			continue
 		}
-		return results, nil
+		policy, err := policies.Apply(ctx, o.policies[kind], force())
+		if err != nil {
+			return err //nolint:wrapcheck // the caller names the namespace
+		}
+		results[kind] = state(policy.Spec)
 	}
-	policy, err := config.API.NetworkingV1().NetworkPolicies(p.Namespace).Apply(ctx, o.policy, force())
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller names the namespace
-	}
-	results[kindPolicy] = state(policy.Spec)
-	return results, nil
+	return nil
 }
 
 // retire removes the namespace of an archived project when nothing is left in it:

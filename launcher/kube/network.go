@@ -17,7 +17,8 @@ import (
 )
 
 // Network says what the pods of attempts may reach beside the cluster's DNS, the
-// server and the other pods of their gang. Nothing reaches them.
+// server, the other pods of their gang, and pods of their project that serve others.
+// Nothing else reaches them.
 type Network struct {
 	Egress          []string          // CIDRs, such as those of an object store
 	ServerNamespace string            // where the server's pods run; "": any namespace
@@ -34,15 +35,34 @@ const (
 	nameOfSpace = "kubernetes.io/metadata.name"
 )
 
-// networkPolicy is the one policy of a project's namespace.
+// policyNames are the names of a namespace's policies, by their kinds in drift.
+func policyNames() map[string]string {
+	return map[string]string{kindPolicy: objectName, kindServers: serversName}
+}
+
+// serversPolicy lets all pods of a project's namespace reach those that serve others.
+func serversPolicy(namespace string) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	anyPod := networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector())
+	return networkingv1ac.NetworkPolicy(serversName, namespace).WithSpec(networkingv1ac.NetworkPolicySpec().
+		WithPodSelector(labelled(pod.LabelServes)).
+		WithPolicyTypes(networkingv1.PolicyTypeIngress).
+		WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithFrom(anyPod)))
+}
+
+func labelled(label string) *metav1ac.LabelSelectorApplyConfiguration {
+	return metav1ac.LabelSelector().WithMatchLabels(map[string]string{label: "true"})
+}
+
+// networkPolicy is the policy of all pods of a project's namespace.
 func networkPolicy(config ControllerConfig, namespace string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	spec := networkingv1ac.NetworkPolicySpec().
 		WithPodSelector(metav1ac.LabelSelector()).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)
-	gang := networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{pod.LabelGang: "true"}))
+	gang := networkingv1ac.NetworkPolicyPeer().WithPodSelector(labelled(pod.LabelGang))
+	servers := networkingv1ac.NetworkPolicyPeer().WithPodSelector(labelled(pod.LabelServes))
 	spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().WithFrom(gang))
 	spec.WithEgress(
-		networkingv1ac.NetworkPolicyEgressRule().WithTo(gang),
+		networkingv1ac.NetworkPolicyEgressRule().WithTo(gang, servers),
 		networkingv1ac.NetworkPolicyEgressRule().
 			WithTo(networkingv1ac.NetworkPolicyPeer().
 				WithNamespaceSelector(metav1ac.LabelSelector()).

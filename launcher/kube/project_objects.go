@@ -11,8 +11,12 @@ import (
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
-// objectName is that of the objects in a project's namespace.
-const objectName = "flowforge"
+// objectName is that of the objects in a project's namespace; the second of a kind has
+// another.
+const (
+	objectName  = "flowforge"
+	serversName = "flowforge-servers"
+)
 
 // spaceObjects are all objects of a project's namespace, and the namespace. They
 // hold what is wanted and nothing else, so that applying them again mends them.
@@ -21,7 +25,7 @@ type spaceObjects struct {
 	account   *corev1ac.ServiceAccountApplyConfiguration
 	quota     *corev1ac.ResourceQuotaApplyConfiguration
 	limits    *corev1ac.LimitRangeApplyConfiguration
-	policy    *networkingv1ac.NetworkPolicyApplyConfiguration // nil: none
+	policies  map[string]*networkingv1ac.NetworkPolicyApplyConfiguration // by their kinds in drift; nil: none
 }
 
 // objectsOf returns the objects of a project.
@@ -42,7 +46,9 @@ func objectsOf(config ControllerConfig, p Project) spaceObjects {
 		limits:    corev1ac.LimitRange(objectName, p.Namespace).WithLabels(labels).WithSpec(corev1ac.LimitRangeSpec().WithLimits(containerDefaults())),
 	}
 	if !config.Network.Open {
-		o.policy = networkPolicy(config, p.Namespace).WithLabels(labels)
+		o.policies = map[string]*networkingv1ac.NetworkPolicyApplyConfiguration{
+			kindPolicy: networkPolicy(config, p.Namespace).WithLabels(labels), kindServers: serversPolicy(p.Namespace).WithLabels(labels),
+		}
 	}
 	return o
 }

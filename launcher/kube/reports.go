@@ -61,6 +61,9 @@ func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 		o.Place = v.Place
 	}
 	o.Waiting = v.Waiting
+	if v.Serving != nil {
+		o.Serving = v.Serving
+	}
 	if o.End == nil {
 		o.End = v.End
 	}
@@ -101,7 +104,10 @@ func (r *reports) forget(uid types.UID) {
 func fingerprint(v outcome.Verdict) string {
 	var place launcher.Place
 	var waiting launcher.Waiting
-	class, message := launcher.Class(""), ""
+	class, message, address := launcher.Class(""), "", ""
+	if v.Serving != nil {
+		address = v.Serving.Address
+	}
 	if v.Place != nil {
 		place = *v.Place
 	}
@@ -111,7 +117,7 @@ func fingerprint(v outcome.Verdict) string {
 	if v.End != nil {
 		class, message = v.End.Class, v.End.Message
 	}
-	return fmt.Sprintf("%q", []string{place.Namespace, place.Pod, place.Machine, waiting.Code, waiting.Message, string(class), message})
+	return fmt.Sprintf("%q", []string{place.Namespace, place.Pod, place.Machine, waiting.Code, waiting.Message, string(class), message, address})
 }
 
 // flush hands what is pending to observe until ctx ends: at once when idle, in
@@ -191,6 +197,9 @@ func (r *reports) putBack(batch []launcher.Observation) {
 		o := r.of(old.TaskID)
 		if o.Place == nil {
 			o.Place = old.Place
+		}
+		if o.Serving == nil {
+			o.Serving = old.Serving
 		}
 		if !newer {
 			o.Waiting = old.Waiting

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
 // Config says how patient verdicts are. A time of 0 means for ever.
@@ -41,6 +42,7 @@ type Pod struct {
 type Verdict struct {
 	Place   *launcher.Place
 	Waiting *launcher.Waiting
+	Serving *launcher.Serving
 	End     *launcher.End
 	Again   time.Time // when to judge anew although nothing changes; zero: never
 	Log     string    // the container whose log tells more of the End; "": none
@@ -61,6 +63,9 @@ func Of(p Pod, c Config, now time.Time) Verdict {
 		if look(&v) {
 			break
 		}
+	}
+	if v.End == nil {
+		v.Serving = j.serving()
 	}
 	if v.End != nil {
 		v.Waiting = nil
@@ -94,6 +99,17 @@ type judge struct {
 	now    time.Time
 	task   *corev1.ContainerStatus // of the task's container; nil before there is one
 	said   *launcher.Termination   // what its runner left; nil: nothing
+}
+
+// serving says where an attempt that serves others does so; nil for any other, and while
+// its pod is not ready.
+func (j *judge) serving() *launcher.Serving {
+	p := j.pod.Object
+	ready := condition(p, corev1.PodReady)
+	if p.Labels[pod.LabelServes] == "" || ready == nil || ready.Status != corev1.ConditionTrue || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
+		return nil
+	}
+	return &launcher.Serving{Address: p.Status.PodIP}
 }
 
 func placeOf(pod *corev1.Pod) *launcher.Place {

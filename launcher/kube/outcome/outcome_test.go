@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/launcher"
 	"github.com/flowforge/flowforge/launcher/kube/outcome"
+	kubepod "github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
 // The pods of these tests were created at noon and are looked at a minute later.
@@ -256,5 +257,30 @@ func TestMemberThatCannotBegin(t *testing.T) {
 	v = outcome.Of(outcome.Pod{Object: p}, config(), noon.Add(time.Hour))
 	if v.End == nil || v.End.Class != launcher.ClassImage {
 		t.Fatalf("%+v", v)
+	}
+}
+
+// TestServing: a pod that serves others does so while the cluster says that it is ready.
+func TestServing(t *testing.T) {
+	t.Parallel()
+	serves := func(p *corev1.Pod) { p.Labels = map[string]string{kubepod.LabelServes: "true"} }
+	address := func(p *corev1.Pod) { p.Status.PodIP = "10.1.2.3" }
+	ready := condition(corev1.PodReady, corev1.ConditionTrue, "", "")
+	running := phase(corev1.PodRunning, "", "")
+	for name, row := range map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"ready":              {pod(serves, address, running, runs("task"), ready), true},
+		"not ready yet":      {pod(serves, address, running, runs("task"), condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "")), false},
+		"without an address": {pod(serves, running, runs("task"), ready), false},
+		"no server":          {pod(address, running, runs("task"), ready), false},
+		"over":               {pod(serves, address, phase(corev1.PodFailed, "", ""), ends("task", 1, "Error", ""), ready), false},
+		"being deleted":      {pod(serves, address, running, runs("task"), ready, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }), false},
+	} {
+		v := outcome.Of(outcome.Pod{Object: row.pod}, config(), then)
+		if got := v.Serving != nil && v.Serving.Address == "10.1.2.3"; got != row.want {
+			t.Errorf("%s: %+v", name, v)
+		}
 	}
 }

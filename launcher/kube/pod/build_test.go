@@ -80,6 +80,10 @@ func shapes() []shape {
 			o.GPULabel, o.GPUResource = "accelerator", "example.com/gpu"
 			o.GPUTypes = pod.GPUTypes{"A100": {"a100-40", "a100-80"}}
 		}},
+		{name: "serves", change: func(s *flowforgev1.AttemptSpec) {
+			s.Serves = true
+			s.PodJson = `{"ports":[{"containerPort":8080}],"readinessProbe":{"httpGet":{"path":"/","port":8080}},"annotations":{"note":"of the operator"}}`
+		}},
 		{name: "gang", change: gang},
 		{name: "jobset", change: gang, options: func(o *pod.Options) { o.JobSet = true }},
 		{name: "sidecars", change: fields(`{

@@ -18,7 +18,8 @@ const (
 	LabelExecution    = "flowforge.io/execution-id"
 	LabelTask         = "flowforge.io/task-id"
 	LabelNode         = "flowforge.io/node"
-	LabelGang         = "flowforge.io/gang" // "true" on the pods of a gang
+	LabelGang         = "flowforge.io/gang"   // "true" on the pods of a gang
+	LabelServes       = "flowforge.io/serves" // "true" on pods that others use once they are ready
 	LabelRank         = "flowforge.io/rank"
 	LabelResident     = "flowforge.io/resident" // "true" on pods that are kept warm
 	LabelClaimGC      = "flowforge.io/claim-gc" // on claims of executions: one of the GC constants
@@ -103,6 +104,9 @@ func labels(spec *flowforgev1.AttemptSpec, o Options) map[string]string {
 	}
 	if Gang(spec) > 1 {
 		all[LabelGang] = "true"
+	}
+	if spec.GetServes() {
+		all[LabelServes] = "true"
 	}
 	return all
 }

@@ -25,7 +25,7 @@ func ClaimName(execution, template string) string { return ExecutionName(executi
 // sharedLabels are those of what all pods of an execution share.
 func (b *builder) sharedLabels() map[string]string {
 	all := labels(b.spec, b.o)
-	for _, own := range []string{LabelTask, LabelNode, LabelGang} {
+	for _, own := range []string{LabelTask, LabelNode, LabelGang, LabelServes} {
 		delete(all, own)
 	}
 	return all

@@ -1481,7 +1481,7 @@ type Started struct {
 	Pid           int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
 	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	Inputs        []*PlacedInput         `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`
-	Read          bool                   `protobuf:"varint,5,opt,name=read,proto3" json:"read,omitempty"` // others read what it writes: they begin once this is known, and it is kept before it is answered
+	Awaited       bool                   `protobuf:"varint,5,opt,name=awaited,proto3" json:"awaited,omitempty"` // others begin once this is known, to read what it writes or to be served: it is kept before it is answered
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1544,9 +1544,9 @@ func (x *Started) GetInputs() []*PlacedInput {
 	return nil
 }
 
-func (x *Started) GetRead() bool {
+func (x *Started) GetAwaited() bool {
 	if x != nil {
-		return x.Read
+		return x.Awaited
 	}
 	return false
 }
@@ -2872,13 +2872,13 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\theartbeat\x18\x04 \x01(\v2\x17.flowforge.v1.HeartbeatH\x00R\theartbeat\x124\n" +
 	"\bfinished\x18\x05 \x01(\v2\x16.flowforge.v1.FinishedH\x00R\bfinished\x127\n" +
 	"\ttelemetry\x18\x06 \x01(\v2\x17.flowforge.v1.TelemetryH\x00R\ttelemetryB\b\n" +
-	"\x06report\"\x94\x01\n" +
+	"\x06report\"\x9a\x01\n" +
 	"\aStarted\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x121\n" +
-	"\x06inputs\x18\x04 \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\x12\x12\n" +
-	"\x04read\x18\x05 \x01(\bR\x04read\"\xe7\x01\n" +
+	"\x06inputs\x18\x04 \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\x12\x18\n" +
+	"\aawaited\x18\x05 \x01(\bR\aawaited\"\xe7\x01\n" +
 	"\vPlacedInput\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x18\n" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x12\x18\n" +
