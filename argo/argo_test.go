@@ -167,6 +167,7 @@ spec:
 // FuzzParse: no document makes the format fail, and what it takes reads as itself.
 func FuzzParse(f *testing.F) {
 	f.Add(hello)
+	f.Add(measured)
 	f.Add(strings.ReplaceAll(dagSpec, "%s", ""))
 	f.Fuzz(func(t *testing.T, doc string) {
 		data, err := yaml.YAMLToJSON([]byte(doc))

@@ -24,6 +24,47 @@ func (q *Queries) CountSeries(ctx context.Context, projectID uuid.UUID) (int64, 
 	return count, err
 }
 
+const firstBegins = `-- name: FirstBegins :many
+WITH reopened AS (
+    SELECT e.node_index, max(e.at) AS at FROM events e WHERE e.execution_id = $1 AND e.kind = 'node.reopened' GROUP BY e.node_index
+), begun AS (
+    SELECT a.node_index, a.started_at AS at FROM attempts a WHERE a.execution_id = $1 AND a.started_at IS NOT NULL
+    UNION ALL
+    SELECT e.node_index, e.at FROM events e WHERE e.execution_id = $1 AND e.kind = 'node.expanded'
+)
+SELECT b.node_index::int AS node_index, min(b.at)::timestamptz AS at
+FROM begun b LEFT JOIN reopened r ON r.node_index = b.node_index
+WHERE r.at IS NULL OR b.at >= r.at
+GROUP BY b.node_index
+`
+
+type FirstBeginsRow struct {
+	NodeIndex int32
+	At        time.Time
+}
+
+// When the nodes of an execution began that ran at all: their first attempt, or the first
+// time that they became other nodes, since somebody let them run again last.
+func (q *Queries) FirstBegins(ctx context.Context, executionID uuid.UUID) ([]FirstBeginsRow, error) {
+	rows, err := q.db.Query(ctx, firstBegins, executionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FirstBeginsRow
+	for rows.Next() {
+		var i FirstBeginsRow
+		if err := rows.Scan(&i.NodeIndex, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const holdSeries = `-- name: HoldSeries :exec
 SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7166661003))
 `

@@ -22,6 +22,10 @@ import (
 type telling struct {
 	begunTold bool       // the metrics in real time of the execution itself have begun
 	emissions []emission // of the present batch, in the order in which things ended
+
+	begins      map[int]time.Time // of nodes, when they began first
+	anew        map[int]struct{}  // nodes that somebody let run again, until they have begun
+	begunBefore bool              // begins has what began before this loop
 }
 
 // emission is what one metric tells of a node, or of the execution itself.
@@ -42,15 +46,23 @@ type emission struct {
 // an event and changes nothing else; only what cannot be read just now is an error.
 func (l *loop) gatherMetrics(ctx context.Context) error {
 	l.emissions = nil
+	l.noteBegins()
 	for _, i := range l.tellingNodes() {
 		row, state, n := l.batch.nodes[i], l.progress.State(i), &l.nodes[i]
+		var began time.Time
+		if n.startedAt != nil {
+			var err error
+			if began, err = l.firstBegin(ctx, i); err != nil {
+				return err
+			}
+		}
 		var err error
 		switch {
 		case state.Ended():
-			err = l.tell(l.atEnd(ctx, i), n.op.Metrics, i, *n.finishedAt, nil)
-		case state == dag.Running && row.FromState != dag.Running && n.startedAt != nil:
-			since := l.firstBegin(ctx, i)
-			err = l.tell(l.within(ctx, i, l.ownInputs(ctx, i)), n.op.Metrics, i, since, &since)
+			err = l.tell(l.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
+			delete(l.begins, i)
+		case row.FromState != dag.Running && n.startedAt != nil:
+			err = l.tell(l.within(ctx, i, l.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
 		}
 		if err != nil {
 			return err
@@ -109,34 +121,62 @@ func (l *loop) ownInputs(ctx context.Context, i int) map[string]any {
 	return l.inputValues(ctx, i)
 }
 
-// firstBegin is when the first attempt of node i began. Nobody knows more than the begin
-// of the present one when it cannot be read.
-func (l *loop) firstBegin(ctx context.Context, i int) time.Time {
-	n := &l.nodes[i]
-	first := *n.startedAt
-	if n.attempt < 2 {
-		return first
+// noteBegins remembers when nodes with metrics began first: a node that is tried again has
+// run since then, one that somebody lets run again since that.
+func (l *loop) noteBegins() {
+	if l.begins == nil {
+		l.begins, l.anew = map[int]time.Time{}, map[int]struct{}{}
 	}
-	attempts, err := l.service.queries.ListAttempts(ctx, l.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
-	if err != nil {
-		return first
+	for _, i := range l.batch.reopened {
+		delete(l.begins, int(i))
+		l.anew[int(i)] = struct{}{}
 	}
-	for _, a := range attempts {
-		if a.StartedAt != nil && a.StartedAt.Before(first) {
-			first = *a.StartedAt
+	for i := range l.batch.nodes {
+		n := &l.nodes[i]
+		if len(n.op.Metrics) == 0 || n.startedAt == nil {
+			continue
+		}
+		_, known := l.begins[i]
+		if _, anew := l.anew[i]; !known && (anew || n.attempt == 1) {
+			l.begins[i] = *n.startedAt
+			delete(l.anew, i)
 		}
 	}
-	return first
+}
+
+// firstBegin is when node i, which has begun, began first. What began while another
+// process drove is read once.
+func (l *loop) firstBegin(ctx context.Context, i int) (time.Time, error) {
+	if at, ok := l.begins[i]; ok {
+		return at, nil
+	}
+	if !l.begunBefore {
+		rows, err := l.service.queries.FirstBegins(ctx, l.id)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("look when nodes began: %w", err)
+		}
+		for _, r := range rows {
+			node := int(r.NodeIndex)
+			if _, known := l.begins[node]; !known {
+				l.begins[node] = r.At
+			}
+		}
+		l.begunBefore = true
+	}
+	if at, ok := l.begins[i]; ok {
+		return at, nil
+	}
+	return *l.nodes[i].startedAt, nil
 }
 
 // atEnd is the place of the metrics of node i, which has ended: beside what its texts
-// see anyway, how it ended.
-func (l *loop) atEnd(ctx context.Context, i int) *place {
+// see anyway, how it ended. It began then, or never, when that is the zero time.
+func (l *loop) atEnd(ctx context.Context, i int, began time.Time) *place {
 	n := &l.nodes[i]
 	p := l.within(ctx, i, l.ownInputs(ctx, i))
 	var ran time.Duration
-	if n.startedAt != nil {
-		ran = n.finishedAt.Sub(l.firstBegin(ctx, i))
+	if !began.IsZero() {
+		ran = n.finishedAt.Sub(began)
 	}
 	p.ended = map[string]string{"status": l.phase(i), "duration": secondsText(ran)}
 	if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/argo"
+	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/execution"
 )
@@ -83,6 +84,60 @@ spec:
 	main := b.node(id, "main")
 	want[`graph{of="main"}`] = fmt.Sprintf("gauge %v", main.FinishedAt.Sub(*main.StartedAt).Seconds())
 	require.Equal(t, want, b.seriesWith(""))
+}
+
+// TestMetricDurations: a node that is tried again has run since its first try, also when
+// that is a template of steps; one that somebody lets run again since that.
+func TestMetricDurations(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	folder := t.TempDir()
+	id := b.launch(fmt.Sprintf(argoHead, "durations")+strings.ReplaceAll(`
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    dag: {failFast: false, tasks: [{name: inner, template: inner}, {name: moody, template: moody}, {name: wait, template: wait}]}
+  - name: inner
+    retryStrategy: {limit: 1}
+    metrics: {prometheus: [{name: inner, help: h, gauge: {value: "{{duration}}"}}]}
+    steps: [[{name: work, template: work}]]
+  - name: work
+    container: {image: busybox, command: [sh, -c, "mkdir $DIR/once || exit 0; sleep 0.2; exit 1"]}
+  - name: moody
+    metrics: {prometheus: [{name: moody, help: h, labels: [{key: status, value: "{{status}}"}], gauge: {value: "{{duration}}"}}]}
+    container: {image: busybox, command: [test, -e, $DIR/mended]}
+  - {name: wait, suspend: {}}
+`, "$DIR", folder), nil)
+	b.until(id, "two ends", func(execution.Execution) bool {
+		return b.node(id, "inner").State == dag.Succeeded && b.node(id, "moody").State == dag.Failed
+	})
+	took := func(n execution.NodeDetail, since time.Time) string {
+		return fmt.Sprintf("gauge %v", n.FinishedAt.Sub(since).Seconds())
+	}
+	inner, failed := b.node(id, "inner"), b.node(id, "moody")
+	begins := map[int]time.Time{}
+	rows, err := db.New(b.pool).FirstBegins(b.ctx, id)
+	require.NoError(t, err)
+	for _, r := range rows {
+		begins[int(r.NodeIndex)] = r.At
+	}
+	require.Greater(t, inner.StartedAt.Sub(begins[0]), 200*time.Millisecond, "the first try took longer than that")
+	want := map[string]string{"inner{}": took(inner, begins[0]), `moody{status="Failed"}`: took(failed, *failed.StartedAt)}
+	require.Equal(t, want, b.seriesWith(""))
+	touch(t, folder+"/mended")
+	require.NoError(t, b.tell(id, "moody", execution.NodeCommand{Command: execution.CommandRetry}))
+	require.NoError(t, b.tell(id, "wait", execution.NodeCommand{Command: execution.CommandApprove}))
+	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	mended := b.node(id, "moody")
+	want[`moody{status="Succeeded"}`] = took(mended, *mended.StartedAt)
+	require.Equal(t, want, b.seriesWith(""))
+	rows, err = db.New(b.pool).FirstBegins(b.ctx, id)
+	require.NoError(t, err)
+	for _, r := range rows {
+		begins[int(r.NodeIndex)] = r.At
+	}
+	require.Equal(t, mended.StartedAt.UTC(), begins[1].UTC(), "another process finds the same")
 }
 
 // TestMetricsInRealTimeEnd: whatever became of the node, nothing of an ended execution is

@@ -55,3 +55,18 @@ ORDER BY s.created_at, s.project_id, s.key;
 -- name: LiveSeries :many
 -- The series that are told in real time for an execution.
 SELECT s.key FROM workflow_series s WHERE s.project_id = @project_id AND s.live_execution = @execution_id::uuid;
+
+-- name: FirstBegins :many
+-- When the nodes of an execution began that ran at all: their first attempt, or the first
+-- time that they became other nodes, since somebody let them run again last.
+WITH reopened AS (
+    SELECT e.node_index, max(e.at) AS at FROM events e WHERE e.execution_id = @execution_id AND e.kind = 'node.reopened' GROUP BY e.node_index
+), begun AS (
+    SELECT a.node_index, a.started_at AS at FROM attempts a WHERE a.execution_id = @execution_id AND a.started_at IS NOT NULL
+    UNION ALL
+    SELECT e.node_index, e.at FROM events e WHERE e.execution_id = @execution_id AND e.kind = 'node.expanded'
+)
+SELECT b.node_index::int AS node_index, min(b.at)::timestamptz AS at
+FROM begun b LEFT JOIN reopened r ON r.node_index = b.node_index
+WHERE r.at IS NULL OR b.at >= r.at
+GROUP BY b.node_index;
