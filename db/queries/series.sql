@@ -42,14 +42,15 @@ WHERE s.project_id = @project_id AND s.key = n.key;
 -- name: ListSeries :many
 -- The series of all projects in places that are not archived, the oldest first; project
 -- is the path of the project below its tenant.
-SELECT t.name AS tenant, coalesce((
+WITH places AS MATERIALIZED (
+    SELECT p.id, t.name AS tenant, (
         SELECT string_agg(a.name, '/' ORDER BY u.place) FROM unnest(p.path) WITH ORDINALITY AS u(id, place)
-        JOIN tenancy_nodes a ON a.id = u.id WHERE a.kind NOT IN ('installation', 'tenant')), '')::text AS project,
-    s.name, s.labels, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since
-FROM workflow_series s
-JOIN tenancy_nodes p ON p.id = s.project_id
-JOIN tenancy_nodes t ON t.id = p.tenant_id
-WHERE NOT EXISTS (SELECT 1 FROM tenancy_nodes a WHERE a.id = ANY (p.path) AND a.archived_at IS NOT NULL)
+        JOIN tenancy_nodes a ON a.id = u.id WHERE a.kind NOT IN ('installation', 'tenant')) AS project
+    FROM tenancy_nodes p JOIN tenancy_nodes t ON t.id = p.tenant_id
+    WHERE p.kind = 'project' AND NOT EXISTS (SELECT 1 FROM tenancy_nodes a WHERE a.id = ANY (p.path) AND a.archived_at IS NOT NULL)
+)
+SELECT p.tenant, coalesce(p.project, '')::text AS project, s.name, s.labels, s.kind, s.help, s.value, s.bounds, s.counts, s.live_since
+FROM workflow_series s JOIN places p ON p.id = s.project_id
 ORDER BY s.created_at, s.project_id, s.key;
 
 -- name: LiveSeries :many
