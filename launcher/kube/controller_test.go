@@ -69,6 +69,24 @@ func TestWaiting(t *testing.T) {
 	w.untilWaiting(image, launcher.WaitImage)
 }
 
+// TestReadyPods: of those that serve others it is told where, once they are ready.
+func TestReadyPods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).run()
+	server, other := w.pod(map[string]string{"hold": "true"}), w.pod(map[string]string{"hold": "true"})
+	server.Labels[pod.LabelServes] = "true"
+	plain, task := w.start(other), w.start(server)
+	w.untilRunning(plain)
+	o := w.until(task, "that it serves", func(o launcher.Observation) bool { return o.Serving != nil })
+	live, err := w.api.CoreV1().Pods(w.namespace).Get(t.Context(), pod.Name(task), metav1.GetOptions{})
+	if err != nil || o.Serving.Address == "" || o.Serving.Address != live.Status.PodIP {
+		t.Errorf("%+v %s %v", o.Serving, live.Status.PodIP, err)
+	}
+	if o := w.last(plain); o.Serving != nil {
+		t.Errorf("nobody is to use it: %+v", o.Serving)
+	}
+}
+
 func TestDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -227,6 +245,10 @@ func TestNamespace(t *testing.T) {
 		_, err := w.api.NetworkingV1().NetworkPolicies(w.namespace).Get(ctx, "flowforge", metav1.GetOptions{})
 		return err == nil
 	})
+	servers, err := w.api.NetworkingV1().NetworkPolicies(w.namespace).Get(t.Context(), "flowforge-servers", metav1.GetOptions{})
+	if err != nil || servers.Spec.PodSelector.MatchLabels[pod.LabelServes] != "true" || len(servers.Spec.Ingress) != 1 {
+		t.Errorf("the policy of pods that serve others: %+v %v", servers.Spec, err)
+	}
 	w.archive()
 }
 

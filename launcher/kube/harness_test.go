@@ -115,6 +115,9 @@ func (w *world) observe(_ context.Context, all []launcher.Observation) error {
 		} else {
 			o.Waiting = was.Waiting
 		}
+		if o.Serving == nil {
+			o.Serving = was.Serving
+		}
 		if o.End != nil {
 			w.history[o.TaskID] = append(w.history[o.TaskID], string(o.End.Class))
 			w.dead[o.TaskID] = true

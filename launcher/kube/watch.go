@@ -119,10 +119,14 @@ func slimPod(obj any) (any, error) {
 			ContainerStatuses:     slimStatuses(p.Status.ContainerStatuses),
 		},
 	}
+	serves := p.Labels[pod.LabelServes] != ""
 	for _, cond := range p.Status.Conditions {
-		if cond.Type == corev1.PodScheduled || cond.Type == corev1.DisruptionTarget {
+		if cond.Type == corev1.PodScheduled || cond.Type == corev1.DisruptionTarget || serves && cond.Type == corev1.PodReady {
 			slim.Status.Conditions = append(slim.Status.Conditions, cond)
 		}
+	}
+	if serves {
+		slim.Status.PodIP = p.Status.PodIP
 	}
 	return slim, nil
 }
