@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -19,21 +18,6 @@ import (
 
 func listenOn(host string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
-}
-
-// apply registers a document as it is.
-func (s *server) apply(t *testing.T, document string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/v1/workflows", strings.NewReader(document))
-	require.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	req.Header.Set("Content-Type", "application/yaml")
-	res, err := s.client.Do(req)
-	require.NoError(t, err)
-	defer res.Body.Close()
-	body := make([]byte, 10_000)
-	n, _ := res.Body.Read(body)
-	require.Less(t, res.StatusCode, 300, "%s", body[:n])
 }
 
 // namespaceOf waits for the namespace of the server's project.

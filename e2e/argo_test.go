@@ -294,7 +294,7 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 	spec := strings.NewReplacer(replace...).Replace(story.spec)
 	name := fmt.Sprintf("argo-story-%d", number)
 	document := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\nspec:%s", name, strings.ReplaceAll(spec, "\n", "\n  "))
-	s.apply(t, document)
+	s.register(t, document)
 	e := s.wait(t, s.launch(t, name, nil), ended)
 	return e
 }

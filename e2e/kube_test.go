@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flowforge/flowforge/freeport"
 	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 )
 
@@ -18,10 +18,7 @@ import (
 func onCluster(t *testing.T) (*server, *kubetest.Cluster) {
 	t.Helper()
 	c := kubetest.WithNode(t)
-	free, err := net.Listen("tcp", net.JoinHostPort(kubetest.Host, "0"))
-	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
+	address := freeport.AddressOn(t, kubetest.Host)
 	return ownServer(t,
 		"FLOWFORGE_LAUNCHER=kube", "FLOWFORGE_KUBE_CONFIG="+c.Kubeconfig, "FLOWFORGE_KUBE_NAMESPACE_PREFIX="+c.Prefix,
 		"FLOWFORGE_KUBE_IMAGE="+kubetest.Image, "FLOWFORGE_KUBE_TASK_IMAGE="+kubetest.TaskImage, "FLOWFORGE_KUBE_IMAGE_TIMEOUT=5s",

@@ -18,8 +18,14 @@ const first, last = 20000, 29999
 // Address is host:port of this machine, where nobody listens.
 func Address(t testing.TB) string {
 	t.Helper()
+	return AddressOn(t, "127.0.0.1")
+}
+
+// AddressOn is Address on another address of this machine.
+func AddressOn(t testing.TB, host string) string {
+	t.Helper()
 	for range 1000 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first+1))) //nolint:gosec // a port is no secret
+		address := net.JoinHostPort(host, strconv.Itoa(first+rand.IntN(last-first+1))) //nolint:gosec // a port is no secret
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 		if err != nil {
 			continue
