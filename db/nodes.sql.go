@@ -131,51 +131,6 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 	return items, nil
 }
 
-const findNode = `-- name: FindNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes WHERE execution_id = $1 AND name = $2 ORDER BY node_index DESC LIMIT 1
-`
-
-// The latest node of a name: a retry of what it is in makes new ones.
-func (q *Queries) FindNode(ctx context.Context, executionID uuid.UUID, name string) (Node, error) {
-	row := q.db.QueryRow(ctx, findNode, executionID, name)
-	var i Node
-	err := row.Scan(
-		&i.ExecutionID,
-		&i.NodeIndex,
-		&i.Name,
-		&i.Level,
-		&i.State,
-		&i.PendingDependencies,
-		&i.Attempt,
-		&i.Retries,
-		&i.Reason,
-		&i.Error,
-		&i.Outputs,
-		&i.ReadyAt,
-		&i.StartedAt,
-		&i.FinishedAt,
-		&i.RetryAt,
-		&i.Progress,
-		&i.ProgressMessage,
-		&i.ProgressStatus,
-		&i.ChangedSeq,
-		&i.ParentIndex,
-		&i.Expansion,
-		&i.Graph,
-		&i.OperatorIndex,
-		&i.ItemIndex,
-		&i.Item,
-		&i.Inputs,
-		&i.FirstChild,
-		&i.ChildCount,
-		&i.OriginExecution,
-		&i.OriginIndex,
-		&i.OriginUse,
-		&i.Cache,
-	)
-	return i, err
-}
-
 const getCheckpoint = `-- name: GetCheckpoint :one
 SELECT data, saved_at FROM checkpoints WHERE execution_id = $1 AND node_index = $2
 `

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
 )
@@ -140,6 +141,11 @@ graphs:
 `, strings.ReplaceAll(number, "}, outputs", "}\n        outputs")), nil)
 	e := b.finish(id)
 	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, map[string]any{"v": json.Number("12")}, b.node(id, "outer[1]/cell[1]").Outputs)
+	for _, name := range []string{"", "/", "outer[2]", "outer[01]", "outer[-1]", "outer[", "outer[1]x", "outer/cell", "outer[1]/none", "outer[1]//cell", "outer[1]/cell[1]/cell", "outer[1][1]"} {
+		_, err := b.engine.Node(b.ctx, id, name)
+		require.True(t, apperr.Is(err, apperr.NotFound), "%q: %v", name, err)
+	}
 	got, err := json.Marshal(e.Outputs["all"])
 	require.NoError(t, err)
 	require.JSONEq(t, "[[1,11],[2,12]]", string(got))

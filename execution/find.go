@@ -3,6 +3,8 @@ package execution
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -20,19 +22,52 @@ func (s *Service) findNode(ctx context.Context, row db.Execution, name string) (
 	if err != nil {
 		return db.Node{}, version, err
 	}
-	var node db.Node
-	if index, ok := version.Plan.Lookup(name); ok {
-		node, err = s.queries.GetNode(ctx, row.ID, int32(index)) //nolint:gosec // at most workflow.MaxOperators
-	} else {
-		node, err = s.queries.FindNode(ctx, row.ID, name)
-	}
-	if db.IsNoRows(err) {
-		return node, version, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
-	}
+	node, ok, err := s.walk(ctx, row.ID, version, name)
 	if err != nil {
 		return node, version, fmt.Errorf("get node %s of %s: %w", name, row.ID, err)
 	}
+	if !ok {
+		return node, version, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
+	}
 	return node, version, nil
+}
+
+// walk goes from the plan to the node called name, such as "sweep[3]/train", by what
+// each node on the way became last. So an item of ten thousand costs two rows.
+func (s *Service) walk(ctx context.Context, execution uuid.UUID, version workflow.Version, name string) (node db.Node, ok bool, err error) {
+	plan, base := version.Plan, 0
+	get := func(index int) (err error) {
+		node, err = s.queries.GetNode(ctx, execution, int32(index)) //nolint:gosec // at most maxNodes
+		return err
+	}
+	for k, step := range strings.Split(name, "/") {
+		if k > 0 {
+			op, known := operatorOf(version, node)
+			if !known || node.FirstChild == nil || version.Plans[op.Graph] == nil {
+				return node, false, nil
+			}
+			plan, base = version.Plans[op.Graph], int(*node.FirstChild)
+		}
+		operator, rest, item := strings.Cut(step, "[")
+		position, known := plan.Lookup(operator)
+		if !known {
+			return node, false, nil
+		}
+		if err = get(base + position); err == nil && item {
+			at, bad := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+			if bad != nil || node.FirstChild == nil || at < 0 || at >= int(node.ChildCount) {
+				return node, false, nil
+			}
+			err = get(int(*node.FirstChild) + at)
+		}
+		if db.IsNoRows(err) {
+			return node, false, nil
+		}
+		if err != nil {
+			return node, false, err
+		}
+	}
+	return node, node.Name == name, nil
 }
 
 // operatorOf is the operator of a node; false when the version has it no more.

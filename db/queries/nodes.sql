@@ -51,10 +51,6 @@ SELECT state FROM nodes WHERE execution_id = @execution_id AND node_index < @bey
 -- name: NodeNames :many
 SELECT node_index, name FROM nodes WHERE execution_id = @execution_id AND node_index = ANY (@indexes::int[]);
 
--- name: FindNode :one
--- The latest node of a name: a retry of what it is in makes new ones.
-SELECT * FROM nodes WHERE execution_id = @execution_id AND name = @name ORDER BY node_index DESC LIMIT 1;
-
 -- name: AttemptsOfNodes :many
 SELECT * FROM attempts
 WHERE execution_id = @execution_id AND (cardinality(@indexes::int[]) = 0 OR node_index = ANY (@indexes::int[]))
