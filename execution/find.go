@@ -36,10 +36,6 @@ func (s *Service) findNode(ctx context.Context, row db.Execution, name string) (
 // each node on the way became last. So an item of ten thousand costs two rows.
 func (s *Service) walk(ctx context.Context, execution uuid.UUID, version workflow.Version, name string) (node db.Node, ok bool, err error) {
 	plan, base := version.Plan, 0
-	get := func(index int) (err error) {
-		node, err = s.queries.GetNode(ctx, execution, int32(index)) //nolint:gosec // at most maxNodes
-		return err
-	}
 	for k, step := range strings.Split(name, "/") {
 		if k > 0 {
 			op, known := operatorOf(version, node)
@@ -48,17 +44,17 @@ func (s *Service) walk(ctx context.Context, execution uuid.UUID, version workflo
 			}
 			plan, base = version.Plans[op.Graph], int(*node.FirstChild)
 		}
-		operator, rest, item := strings.Cut(step, "[")
+		operator, item := splitItem(step)
 		position, known := plan.Lookup(operator)
 		if !known {
 			return node, false, nil
 		}
-		if err = get(base + position); err == nil && item {
-			at, bad := strconv.Atoi(strings.TrimSuffix(rest, "]"))
-			if bad != nil || node.FirstChild == nil || at < 0 || at >= int(node.ChildCount) {
+		node, err = s.queries.GetNode(ctx, execution, int32(base+position)) //nolint:gosec // at most maxNodes
+		if err == nil && item >= 0 {
+			if node.FirstChild == nil || item >= int(node.ChildCount) {
 				return node, false, nil
 			}
-			err = get(int(*node.FirstChild) + at)
+			node, err = s.queries.GetNode(ctx, execution, *node.FirstChild+int32(item)) //nolint:gosec // less than maxNodes
 		}
 		if db.IsNoRows(err) {
 			return node, false, nil
@@ -68,6 +64,20 @@ func (s *Service) walk(ctx context.Context, execution uuid.UUID, version workflo
 		}
 	}
 	return node, node.Name == name, nil
+}
+
+// splitItem splits "name[3]" into its parts; the second is -1 without brackets, and
+// where they hold no number the name is none.
+func splitItem(step string) (string, int) {
+	operator, rest, found := strings.Cut(step, "[")
+	if !found {
+		return operator, -1
+	}
+	at, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+	if err != nil || at < 0 || at >= maxNodes {
+		return "", -1
+	}
+	return operator, at
 }
 
 // operatorOf is the operator of a node; false when the version has it no more.
