@@ -75,7 +75,7 @@ func (l *loop) serve(i int, at time.Time) {
 	l.outputs[i] = map[string]any{AddressPort: n.address}
 	row.Outputs = l.outputs[i]
 	n.reason = &Reason{Code: ReasonServing, Message: fmt.Sprintf("It serves others at %s until they have ended.", n.address)}
-	l.nodeEvent(i, at, "node.serving", n.reason.Message, map[string]any{"address": n.address})
+	l.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until they have ended.", n.address), map[string]any{"address": n.address})
 }
 
 // rememberServing takes up which nodes serve, from their rows.

@@ -131,10 +131,7 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 	case dag.Ready, dag.Queued:
 		return firstOf(why, "It may start now.")
 	case dag.Running:
-		if d.Reason != nil && d.Reason.Code == execution.ReasonApproval {
-			return why
-		}
-		return "In attempt " + x.attemptOf(d.Node) + "."
+		return firstOf(why, "In attempt "+x.attemptOf(d.Node)+".")
 	case dag.Retrying:
 		return firstOf(why, "It is tried again shortly.")
 	case dag.Succeeded:
