@@ -156,6 +156,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		case p.ValueFrom != nil && p.ValueFrom.Path != "":
 			if o.Path = p.ValueFrom.Path; p.ValueFrom.Default != nil {
 				text := string(*p.ValueFrom.Default)
+				t.checkText(text, own, at+".valueFrom.default")
 				o.Else, o.Type = &text, t.optional(t.text)
 			}
 		case p.ValueFrom != nil && p.ValueFrom.Supplied != nil:

@@ -34,12 +34,13 @@ templates:
   - - {name: one, template: write}
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{steps.one.outputs.parameters.there}} {{steps.one.outputs.parameters.absent}}"}]}}
 - name: write
+  inputs: {parameters: [{name: who, value: you}]}
   outputs:
     parameters:
     - {name: there, valueFrom: {path: $DIR/there}}
-    - {name: absent, valueFrom: {path: $DIR/absent, default: nothing}}
+    - {name: absent, valueFrom: {path: $DIR/absent, default: "nothing for {{inputs.parameters.who}}"}}
   container: {image: busybox, command: [sh, -c], args: ["echo hello > $DIR/there"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "hello nothing"}, result: map[string]any{"made": "hello"}},
+			status: execution.Succeeded, outputs: map[string]string{"use" + result: "hello nothing for you"}, result: map[string]any{"made": "hello"}},
 		{group: "M1", feature: "an output parameter whose file is missing fails the task", spec: `
 entrypoint: main
 templates:

@@ -166,25 +166,31 @@ func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []st
 	op := l.operator(i)
 	var p *place
 	for _, o := range op.Outputs {
-		if _, ok := values[o.Name]; ok {
+		_, known := values[o.Name]
+		if known || o.Source.Kind != workflow.SourceTags && o.Else == nil {
 			continue
 		}
-		if o.Source.Kind == workflow.SourceTags {
-			if p == nil {
-				p = l.within(ctx, i, l.inputValues(ctx, i))
-			}
-			v, ok, err := p.tagged(o.Source.Tagged)
-			if err != nil {
-				problems = append(problems, fmt.Sprintf("Output %s: %s", o.Name, sentence(err)))
-			}
-			if ok {
-				values[o.Name] = v
-			}
-		} else if o.Else != nil {
-			values[o.Name] = *o.Else
+		if p == nil {
+			p = l.within(ctx, i, l.inputValues(ctx, i))
+		}
+		v, ok, err := p.unwritten(o)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("Output %s: %s", o.Name, sentence(err)))
+		} else if ok {
+			values[o.Name] = v
 		}
 	}
 	return problems
+}
+
+// unwritten is the value of an output that its node does not write: of its tags, or what it has
+// when nothing was written.
+func (p *place) unwritten(o workflow.OperatorOutput) (any, bool, error) {
+	if o.Source.Kind == workflow.SourceTags {
+		return p.tagged(o.Source.Tagged)
+	}
+	text, err := p.text(*o.Else, true)
+	return text, err == nil, err
 }
 
 // inputValues are the inputs of node i as far as they can be worked out.
