@@ -64,3 +64,19 @@ func TestArgoHello(t *testing.T) {
 	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"outputs.result": "hi again"}, b.node(id, "b").Outputs)
 }
+
+// TestArgoNeedsImages: without a cluster each operator is refused once, with what to do.
+func TestArgoNeedsImages(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t, func(c *execution.Config) { c.HostImages = false })
+	version := b.register(argoHello)
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	var failed *apperr.Error
+	require.ErrorAs(t, err, &failed)
+	paths := make([]string, len(failed.Fields))
+	for k, f := range failed.Fields {
+		paths[k] = f.Path
+		require.Contains(t, f.Message, "FLOWFORGE_LOCAL_IMAGES=host")
+	}
+	require.Equal(t, []string{"operators.a.code.image", "operators.b.code.image"}, paths)
+}

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -53,8 +54,13 @@ func (s *Service) Fits(ctx context.Context, versionID uuid.UUID) (Fit, error) {
 // of its levels and on this machine.
 func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field {
 	var fields []apperr.Field
+	add := func(f apperr.Field) {
+		if !slices.Contains(fields, f) { // the graph that a document of Argo's begins with may run itself, too
+			fields = append(fields, f)
+		}
+	}
 	refuse := func(op *workflow.Operator, what, format string, args ...any) {
-		fields = append(fields, apperr.Field{
+		add(apperr.Field{
 			Path:    fmt.Sprintf("operators.%s.%s", op.Name, what),
 			Message: fmt.Sprintf("Operator %s ", op.Name) + fmt.Sprintf(format, args...),
 		})
@@ -65,7 +71,7 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field
 		}
 		if r := s.quota.NeverFits(requestOf(op, project)); r != nil {
 			field, _, _ := strings.Cut(string(r.Resource), ":")
-			fields = append(fields, apperr.Field{
+			add(apperr.Field{
 				Path: fmt.Sprintf("operators.%s.resources.%s", op.Name, field), Message: fmt.Sprintf("Operator %s: %s", op.Name, r.Message),
 			})
 		}

@@ -119,15 +119,8 @@ func (l *loop) loadServing(ctx context.Context) error {
 
 // dismiss ends the attempt of node i, which serves nobody any more.
 func (l *loop) dismiss(i int, now time.Time) {
-	n := &l.nodes[i]
-	if n.stopSent {
-		return
-	}
-	l.touch(i)
-	n.stopSent = true
-	n.reason = &Reason{Code: ReasonServing, Message: "Nobody needs it any more: it was asked to stop."}
-	l.batch.stops = append(l.batch.stops, i)
-	l.nodeEvent(i, now, "node.stopping", n.reason.Message, nil)
+	reason := &Reason{Code: ReasonServing, Message: "Nobody needs it any more: it was asked to stop."}
+	l.stopAs(i, now, reason, reason.Message)
 }
 
 // endsServing turns the end of an attempt that served others into a good one, however it

@@ -230,15 +230,19 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason)
 
 // stop asks for the end of the attempt of node i, once.
 func (l *loop) stop(i int, now time.Time) {
+	l.stopAs(i, now, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, l.stopReason(i).Message)
+}
+
+// stopAs is stop, with what the node and its event say meanwhile.
+func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
 	n := &l.nodes[i]
 	if n.stopSent {
 		return
 	}
 	l.touch(i)
-	n.stopSent = true
-	n.reason = &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}
+	n.stopSent, n.reason = true, reason
 	l.batch.stops = append(l.batch.stops, i)
-	l.nodeEvent(i, now, "node.stopping", l.stopReason(i).Message, nil)
+	l.nodeEvent(i, now, "node.stopping", told, nil)
 }
 
 // finish ends the execution: every node has ended.
