@@ -1,56 +1,85 @@
 package e2e
 
 import (
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/freeport"
+	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 )
 
-// A reader in one pod has the first row before its writer, in another, has ended.
+// gate answers pods at /wait as soon as one of them has called /seen, and not before.
+func gate(t *testing.T) (url string) {
+	t.Helper()
+	seen := make(chan struct{})
+	var once sync.Once
+	mux := http.NewServeMux()
+	mux.HandleFunc("/seen", func(http.ResponseWriter, *http.Request) { once.Do(func() { close(seen) }) })
+	mux.HandleFunc("/wait", func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-seen:
+		case <-r.Context().Done():
+		}
+	})
+	l, err := net.Listen("tcp", freeport.AddressOn(t, kubetest.Host)) //nolint:noctx // a test's own server
+	require.NoError(t, err)
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}} //nolint:gosec // pods of this test alone
+	server.Start()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// The writer in one pod ends only after its reader, in another, has seen the first row:
+// both come to their end, because rows pass while the writer runs.
 func TestStreamBetweenPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
-	s.register(t, `
+	s.register(t, strings.ReplaceAll(`
 name: streams.pods
 version: 1.0.0
 outputs:
-  - {name: first, type: Float, from: read.first}
-  - {name: last, type: Float, from: make.last}
   - {name: total, type: Integer, from: read.total}
 operators:
   - name: make
     type: python
-    outputs: [{name: rows, type: File, storage: streaming}, {name: last, type: Float}]
+    outputs: [{name: rows, type: File, storage: streaming}]
     code:
       script: |
-        import time
+        from urllib.request import urlopen
         from flowforge import client
         with client.writer("rows") as rows:
             for n in range(40):
                 rows.write({"n": n})
-                time.sleep(0.25)
-        client.output("last", time.time())
+                if n == 0:
+                    urlopen("GATE/wait").close()
   - name: read
     type: python
     inputs: [{name: rows, from: make.rows}]
-    outputs: [{name: first, type: Float}, {name: total, type: Integer}]
+    outputs: [{name: total, type: Integer}]
     code:
       script: |
-        import time
+        from urllib.request import urlopen
         from flowforge import client
-        first, total = None, 0
+        total = 0
         for row in client.items("rows"):
-            first = first or time.time()
+            if row["n"] == 0:
+                urlopen("GATE/seen").close()
             total += row["n"]
-        client.output("first", first)
         client.output("total", total)
-`)
+`, "GATE", gate(t)))
 	id := s.launch(t, "streams.pods", nil)
 	e := s.wait(t, id, ended)
 	require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 	require.Equal(t, 780.0, e.Outputs["total"])
-	require.Less(t, e.Outputs["first"], e.Outputs["last"], "seconds: both pods are on one machine")
 	require.Contains(t, s.came(t, id), "from make.rows, STREAMING: it is read while it is written")
 	withoutPods(t, c, id)
 }

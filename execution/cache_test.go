@@ -199,12 +199,10 @@ operators:
 		return r != nil && r.Code == execution.ReasonCache
 	})
 	require.Contains(t, b.node(e.ID, "a").Reason.Message, "a of execution "+first.String())
-	began := time.Now()
 	touch(t, gate)
 	require.Equal(t, execution.Failed, b.finish(first).Status)
 	second := b.finish(e.ID)
 	require.Equal(t, execution.Succeeded, second.Status, "%+v", second.Error)
-	require.Less(t, time.Since(began), 10*time.Second, "it was woken, and did not look by itself")
 	require.Equal(t, 2, lines(t, ran))
 	require.Equal(t, "The node that worked it out before did not succeed.", b.node(e.ID, "a").Cache.Why)
 }

