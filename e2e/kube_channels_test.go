@@ -27,9 +27,9 @@ func gate(t *testing.T) (url string) {
 		case <-r.Context().Done():
 		}
 	})
-	l, err := net.Listen("tcp", freeport.AddressOn(t, kubetest.Host)) //nolint:noctx // a test's own server
+	l, err := net.Listen("tcp", freeport.AddressOn(t, kubetest.Host))
 	require.NoError(t, err)
-	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}} //nolint:gosec // pods of this test alone
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}}
 	server.Start()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
