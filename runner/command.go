@@ -18,9 +18,9 @@ type command struct {
 	argv []string
 }
 
-// resolveCommand finds the program of a process attempt; a script is written
-// into the working directory first.
-func resolveCommand(work *flowforgev1.Process, env environ, dir, python, self string) (command, error) {
+// resolveCommand finds the program of a process attempt that runs in folder; a script
+// is written into dir first.
+func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python, self string) (command, error) {
 	argv := work.Command
 	if work.Script != "" {
 		var err error
@@ -40,14 +40,14 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, python, self st
 	switch name {
 	case "python", "python3":
 		// The interpreter finds its environment by the name that it is called by.
-		path, err := findPython(env, dir, python)
+		path, err := findPython(env, folder, python)
 		return command{path: path, argv: append([]string{path}, argv[1:]...)}, err
 	case "flowforge":
 		if self != "" {
 			return command{path: self, argv: argv}, nil
 		}
 	}
-	path, ok := env.lookPath(name, dir)
+	path, ok := env.lookPath(name, folder)
 	if !ok {
 		if strings.Contains(name, "/") {
 			return command{}, fmt.Errorf("the command %q does not exist", name)

@@ -27,6 +27,7 @@ type Member struct {
 	Name    string            `json:"name"`
 	After   []string          `json:"after,omitempty"` // members that have to succeed before
 	Command []string          `json:"command"`
+	Image   bool              `json:"image,omitempty"` // Command are the arguments of what the image runs by itself
 	Env     map[string]string `json:"env,omitempty"` // beside that of the process
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
@@ -66,7 +67,11 @@ func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr
 		defer os.RemoveAll(dir)
 		m.Dir = dir
 	}
-	c := &crew{Members: m, environ: environ, stdout: stdout, stderr: &lockedWriter{to: stderr}}
+	c := &crew{Members: m, stdout: stdout, stderr: &lockedWriter{to: stderr}}
+	var err error
+	if c.environ, c.image, err = takeImage(environ); err != nil {
+		return 0, err
+	}
 	if m.Lead {
 		if err := os.WriteFile(filepath.Join(m.Dir, memberBegin), nil, 0o644); err != nil {
 			return 0, err
@@ -91,6 +96,7 @@ func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr
 type crew struct {
 	Members
 	environ []string
+	image   *ImageCommand
 	stdout  io.Writer
 	stderr  *lockedWriter
 }
@@ -188,6 +194,14 @@ func (c *crew) result(ctx context.Context, name string) (int, bool) {
 
 // run runs the command of a member once.
 func (c *crew) run(ctx context.Context, m Member) int {
+	if m.Image {
+		argv, err := c.image.with(m.Command)
+		if err != nil {
+			c.say(m.Name, err.Error())
+			return failedMember
+		}
+		m.Command = argv
+	}
 	if len(m.Command) == 0 {
 		return 0
 	}

@@ -29,6 +29,15 @@ type Pod struct {
 	Scratch     string        // folder for the homes and temporary files of tasks
 	OwnHome     bool          // homes and temporary files are always there, because attempts follow one another
 	Private     string        // folder in memory for what holds secrets; "": among the others
+	Folder      string        // where the image says that commands run; "": not known
+	Image       *ImageCommand // what the image runs by itself; nil: not known
+}
+
+// runsIn reports whether a command that leaves it to the image runs in its folder. An
+// image without one says / by that: a command that is named has a folder that it can
+// write then.
+func (p *Pod) runsIn(imageCommand bool) bool {
+	return p.Folder != "" && (imageCommand || p.Folder != "/" || writable("/"))
 }
 
 // commandGrace is how long a command may take from SIGTERM on, when it asks for grace.

@@ -78,14 +78,24 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 		env["VIRTUAL_ENV"] = venv
 		env["PATH"] = filepath.Join(venv, "bin") + string(os.PathListSeparator) + env["PATH"]
 	}
-	c, err := resolveCommand(work, env, a.paths.work, s.config.Python, s.config.Executable)
+	if err := a.tellImage(work, env); err != nil {
+		return nil, command{}, err
+	}
+	if work, err = a.imageCommand(work); err != nil {
+		return nil, command{}, err
+	}
+	c, err := resolveCommand(work, env, a.paths.work, a.workFolder(), s.config.Python, s.config.Executable)
 	return env, c, err
 }
 
 // workFolder is the folder that the command runs in.
 func (a *attempt) workFolder() string {
-	if p := a.spec.GetProcess(); p != nil && p.Folder != "" {
-		return p.Folder
+	p := a.spec.GetProcess()
+	if p.GetFolder() != "" {
+		return p.GetFolder()
+	}
+	if pod := a.s.config.Pod; pod != nil && p.GetImageFolder() && pod.runsIn(p.GetImageCommand()) {
+		return pod.Folder
 	}
 	return a.paths.work
 }

@@ -117,6 +117,13 @@ func podConfig(dir string) (runner.Config, error) {
 		Rank: rank, Address: os.Getenv("FLOWFORGE_POD_IP"), Scratch: filepath.Join(config.Dir, "scratch"),
 		Private: os.Getenv("FLOWFORGE_PRIVATE_DIR"),
 	}
+	if config.Pod.Image, err = runner.ParseImageCommand(os.Getenv(runner.ImageVariable)); err != nil {
+		return config, err
+	}
+	// The container begins where its image says.
+	if config.Pod.Folder, err = os.Getwd(); err != nil {
+		config.Pod.Folder = ""
+	}
 	if config.Pod.Grace, err = seconds("FLOWFORGE_TERMINATION_GRACE"); err != nil {
 		return config, err
 	}

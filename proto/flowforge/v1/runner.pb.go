@@ -990,11 +990,15 @@ func (x *Resources) GetStorageMib() int64 {
 }
 
 type Process struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Command       []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
-	Script        string                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`           // inline script, written to a file
-	Interpreter   string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" when script is set; empty: command reads it, its path comes last
-	Folder        string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the folder that the command runs in; empty: one of its own
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Command     []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
+	Script      string                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`           // inline script, written to a file
+	Interpreter string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" when script is set; empty: command reads it, its path comes last
+	Folder      string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the folder that the command runs in; empty: one of its own
+	// The image says what runs (ENTRYPOINT, and CMD when command is empty); command is its arguments. In a
+	// pod FLOWFORGE_IMAGE_COMMAND tells the runner; elsewhere nobody knows.
+	ImageCommand  bool `protobuf:"varint,5,opt,name=image_command,json=imageCommand,proto3" json:"image_command,omitempty"`
+	ImageFolder   bool `protobuf:"varint,6,opt,name=image_folder,json=imageFolder,proto3" json:"image_folder,omitempty"` // without folder: it runs where the image says (WORKDIR)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1055,6 +1059,20 @@ func (x *Process) GetFolder() string {
 		return x.Folder
 	}
 	return ""
+}
+
+func (x *Process) GetImageCommand() bool {
+	if x != nil {
+		return x.ImageCommand
+	}
+	return false
+}
+
+func (x *Process) GetImageFolder() bool {
+	if x != nil {
+		return x.ImageFolder
+	}
+	return false
 }
 
 type Http struct {
@@ -1820,12 +1838,14 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04gpus\x18\x03 \x01(\x05R\x04gpus\x12\x19\n" +
 	"\bgpu_type\x18\x04 \x01(\tR\agpuType\x12\x1f\n" +
 	"\vstorage_mib\x18\x05 \x01(\x03R\n" +
-	"storageMib\"u\n" +
+	"storageMib\"\xbd\x01\n" +
 	"\aProcess\x12\x18\n" +
 	"\acommand\x18\x01 \x03(\tR\acommand\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\tR\x06script\x12 \n" +
 	"\vinterpreter\x18\x03 \x01(\tR\vinterpreter\x12\x16\n" +
-	"\x06folder\x18\x04 \x01(\tR\x06folder\"\xe0\x01\n" +
+	"\x06folder\x18\x04 \x01(\tR\x06folder\x12#\n" +
+	"\rimage_command\x18\x05 \x01(\bR\fimageCommand\x12!\n" +
+	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\"\xe0\x01\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
