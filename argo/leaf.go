@@ -52,10 +52,9 @@ func numberOf(kinds int) string {
 // leaf makes the operator of a template that runs something itself.
 func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Operator {
 	own := scope{own: s, leaf: true}
-	op := workflow.Operator{Retry: t.retry(s), Tags: &workflow.Tags{Names: map[string]string{}}, Outputs: t.ownOutputs(s, own)}
+	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}}, Outputs: t.ownOutputs(s, own)}
 	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
-	op.Timeout = t.deadline(s)
-	op.Locks = t.locks(s.Synchronization, s.path+".synchronization")
+	t.set(&op, s)
 	op.Cache = t.memo(s)
 	op.Serves = s.serves()
 	for _, a := range s.Inputs.Artifacts {
@@ -101,8 +100,8 @@ func (t *translator) process(op *workflow.Operator, s *source, c *container, at 
 	op.Type = workflow.TypeCommand
 	op.Code = workflow.Code{Image: c.Image, Command: texts(c.Command), Args: texts(c.Args), Folder: c.WorkingDir}
 	t.refuse(c.Image == "", at+".image", "Say in which image it runs.")
-	t.refuse(len(c.Command) == 0, at+".command", "Say which program runs; what an image runs by itself is not looked up.")
 	if s.Script != nil {
+		t.refuse(len(c.Command) == 0, at+".command", "Say which program reads the script.")
 		op.Code.Script = c.Source
 		t.refuse(c.Source == "", at+".source", "A script needs a source.")
 	} else {
@@ -247,10 +246,8 @@ func (t *translator) approval(op *workflow.Operator, s *source) {
 	if s.Suspend.Duration == "" {
 		return
 	}
-	d, ok := duration(string(s.Suspend.Duration))
-	t.refuse(!ok, s.path+".suspend.duration", "A duration is a number of seconds, or such as 2h or 30m.")
 	t.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default that holds when the time is over.")
-	op.Timeout, op.Approval.Default = d, defaults
+	op.Approval.Default = defaults
 }
 
 // request makes a template of type http the work of op.
@@ -266,9 +263,6 @@ func (t *translator) request(op *workflow.Operator, s *source, own scope) {
 		t.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
 		op.HTTP.Headers[header.Name] = header.Value
 	}
-	if h.TimeoutSeconds != nil {
-		op.Timeout = seconds(h.TimeoutSeconds)
-	}
 	if h.SuccessCondition == "" {
 		return
 	}
@@ -281,17 +275,18 @@ func (t *translator) request(op *workflow.Operator, s *source, own scope) {
 	op.HTTP.Success = []int{code}
 }
 
-// deadline is how long an attempt of a template may run.
-func (t *translator) deadline(s *source) time.Duration {
-	var limit time.Duration
-	if s.Timeout != "" {
-		d, ok := duration(string(s.Timeout))
-		t.refuse(!ok, s.path+".timeout", "A timeout is a number of seconds, or such as 2h or 30m, without tags.")
-		limit = d
+// timeout is how long an attempt of a template may run, or a person may take to answer.
+func (t *translator) timeout(s *source) time.Duration {
+	switch {
+	case s.Suspend != nil && s.Suspend.Duration != "":
+		return t.pause(s.Suspend.Duration, s.path+".suspend.duration")
+	case s.HTTP != nil && s.HTTP.TimeoutSeconds != nil:
+		return seconds(s.HTTP.TimeoutSeconds)
 	}
-	if s.ActiveDeadline != nil {
+	limit := t.pause(s.Timeout, s.path+".timeout")
+	if s.ActiveDeadline != nil && !t.late(string(*s.ActiveDeadline)) {
 		n, err := strconv.ParseInt(string(*s.ActiveDeadline), 10, 32)
-		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This has to be a number of seconds, without tags.")
+		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This has to be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
 		if d := time.Duration(n) * time.Second; limit == 0 || d < limit {
 			limit = d
 		}

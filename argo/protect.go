@@ -21,7 +21,7 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 	}
 	var locks []workflow.Lock
 	add := func(name string, limit workflow.ConfigMapKey) {
-		t.refuse(name == "" || strings.Contains(name, "{{"), path, "A lock needs a name without tags.")
+		t.refuse(name == "", path, "A lock needs a name.")
 		locks = append(locks, workflow.Lock{Name: name, Permits: 1, Limit: limit})
 	}
 	mutexes, semaphores := s.Mutexes, s.Semaphores

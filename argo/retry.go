@@ -10,21 +10,29 @@ import (
 	"github.com/flowforge/flowforge/workflow"
 )
 
-// retry makes the retry strategy of a template, or that of the workflow, which holds
-// for templates that run something themselves.
+// retryStrategy is that of a template, or of the workflow, which holds for templates
+// that run something themselves.
+func (t *translator) retryStrategy(s *source) *retryStrategy {
+	if s.RetryStrategy == nil && !s.isGraph() && s.library == "" {
+		return t.spec.RetryStrategy
+	}
+	return s.RetryStrategy
+}
+
+// retry makes the retry policy of a template.
 func (t *translator) retry(s *source) workflow.Retry {
-	r, path := s.RetryStrategy, s.path+".retryStrategy"
-	if r == nil && !s.isGraph() && s.library == "" {
-		r, path = t.spec.RetryStrategy, "spec.retryStrategy"
+	r, path := t.retryStrategy(s), s.path+".retryStrategy"
+	if r != nil && s.RetryStrategy == nil {
+		path = "spec.retryStrategy"
 	}
 	var out workflow.Retry
 	if r == nil {
 		return out
 	}
 	out.Limit, out.Factor = math.MaxInt32, 1
-	if r.Limit != nil {
+	if r.Limit != nil && !t.late(string(*r.Limit)) {
 		n, err := strconv.ParseUint(string(*r.Limit), 10, 31)
-		t.refuse(err != nil, path+".limit", "This has to be a whole number, without tags.")
+		t.refuse(err != nil, path+".limit", "This has to be a whole number, not %q.", shorten(string(*r.Limit)))
 		out.Limit = int(n)
 	}
 	t.policy(&out, r, path)
@@ -35,7 +43,7 @@ func (t *translator) retry(s *source) workflow.Retry {
 			condition = "(" + r.Expression + ") && " + condition
 		}
 	}
-	if condition != "" {
+	if condition != "" && !t.late(condition) {
 		e, err := expression.ParseArgo(condition)
 		if err != nil {
 			t.add(path+".expression", "%s", err)
@@ -48,9 +56,9 @@ func (t *translator) retry(s *source) workflow.Retry {
 	b, path := r.Backoff, path+".backoff"
 	out.InitialDelay = t.pause(b.Duration, path+".duration")
 	out.MaxDelay = t.pause(b.Cap, path+".cap")
-	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil {
+	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !t.late(string(*b.Factor)) {
 		n, err := strconv.ParseFloat(string(*b.Factor), 64)
-		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This has to be a number, without tags.")
+		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This has to be a number, not %q.", shorten(string(*b.Factor)))
 		out.Factor = max(n, 1)
 	}
 	return out
@@ -77,10 +85,10 @@ func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) 
 }
 
 func (t *translator) pause(text Text, path string) time.Duration {
-	if text == "" {
+	if text == "" || t.late(string(text)) {
 		return 0
 	}
 	d, ok := duration(string(text))
-	t.refuse(!ok, path, "A duration is a number of seconds, or such as 2h or 30m, without tags.")
+	t.refuse(!ok, path, "A duration is a number of seconds, or such as 2h or 30m, not %q.", shorten(string(text)))
 	return d
 }

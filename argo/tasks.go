@@ -244,14 +244,12 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 	var op workflow.Operator
 	if s.isGraph() {
 		t.graph(s)
-		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Retry: t.retry(s), Outputs: t.outputs(s), Locks: t.locks(s.Synchronization, s.path+".synchronization")}
+		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{}}
+		t.set(&op, s)
 	} else {
 		op = t.leaf(run, s, in, path)
 	}
 	op.Name, op.At = run.Name, path
-	if op.Tags == nil {
-		op.Tags = &workflow.Tags{}
-	}
 	op.Tags.Template = s.Name
 	op.Metrics = t.metricsOf(s)
 	op.Inputs = t.given(run, s, in, path)

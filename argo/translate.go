@@ -50,6 +50,7 @@ type translator struct {
 	begun     map[string]bool
 	metrics   map[string][]workflow.Metric // of templates, by where they stand
 	told      map[string]workflow.Metric   // the first metric of each name
+	settled   bool                         // settings are read whose tags are replaced
 	def       *workflow.Definition
 }
 
@@ -73,6 +74,9 @@ func (t *translator) translate() {
 	}
 	t.def.Timeout = seconds(t.spec.ActiveDeadline)
 	t.def.Locks = t.locks(t.spec.Synchronization, "spec.synchronization")
+	for _, l := range t.def.Locks {
+		t.refuse(strings.Contains(l.Name, "{{"), "spec.synchronization", "A lock of the workflow as a whole needs a name without tags; those of templates may have them.")
+	}
 	t.def.TTL = t.ttl()
 	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
 	t.def.Inputs = t.launchForm()

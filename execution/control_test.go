@@ -119,6 +119,25 @@ operators:
 	require.Equal(t, execution.ReasonUpstream, b.node(id, "after-low").Reason.Code)
 }
 
+// TestConditionThatFails: a condition that nobody can evaluate fails its node, and says why.
+func TestConditionThatFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(`
+name: odd
+version: 1.0.0
+inputs: [{name: text, type: String}]
+operators:
+  - {name: a, type: noop, when: 'int(inputs.text) > 1'}
+  - {name: b, type: noop, depends_on: [a.Completed]}
+`, map[string]any{"text": "many"})
+	require.Equal(t, execution.Succeeded, b.finish(id).Status, "b handles the failure")
+	a := b.node(id, "a")
+	require.Equal(t, dag.Failed, a.State)
+	require.Contains(t, a.Error.Message, "The condition could not be evaluated: ")
+	require.Equal(t, dag.Succeeded, b.node(id, "b").State)
+}
+
 func TestGraphsInGraphs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -147,6 +147,9 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err := l.loadMemory(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.settleOperators(ctx); err != nil {
+		return nil, err
+	}
 	for i := range l.nodes {
 		l.remember(i, l.progress.State(i))
 		l.rememberRecall(i)

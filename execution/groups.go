@@ -141,11 +141,17 @@ func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]
 	holds, text, err := l.condition(ctx, i)
+	code, problem := "condition", "The condition could not be evaluated: "
+	if err == nil && holds {
+		code, problem = "settings", "A setting could not be worked out: "
+		err = l.settleOperator(ctx, i)
+	}
 	switch {
 	case l.cannotRead(err):
 	case err != nil:
+		l.touch(i)
 		n.attempt++
-		l.failNode(i, now, &Failure{Code: "condition", Message: "The condition could not be evaluated: " + sentence(err), Node: n.name, Attempt: n.attempt})
+		l.failNode(i, now, &Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
 	case holds:
 		l.progress.Pass(i)
 		l.changed = append(l.changed, i)

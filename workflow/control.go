@@ -135,7 +135,8 @@ func (o *Operator) traits(item bool) dag.Traits {
 		t.OnFailure = dag.Drain
 	}
 	fanned := o.Foreach != nil && !item
-	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item)
+	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item) ||
+		o.Tags.Settles(o.Foreach != nil, item)
 	t.Expands = fanned || o.runsGraph()
 	t.Waits = !fanned && o.Type == TypeApproval
 	t.Serves = o.Serves && !fanned

@@ -1,6 +1,9 @@
 package workflow
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Tags are what an operator has whose texts hold tags, {{…}}, as those of Argo's
 // files do: they are replaced when the operator needs them. A definition of a
@@ -16,9 +19,23 @@ type Tags struct {
 	For    []string
 	// Template is the name of the template that the operator runs.
 	Template string
+	// Settle works out the settings that hang on the operator's inputs; nil when none does. render
+	// replaces the tags in all texts of a value.
+	Settle func(render func(any) (any, error)) (Settings, error)
 	// Names are tags that stand for the same text everywhere in the operator, and win over others.
 	Names map[string]string
 }
+
+// Settings are what of an operator Tags.Settle works out, in place of its own.
+type Settings struct {
+	Timeout time.Duration
+	Retry   Retry
+	Locks   []Lock
+}
+
+// Settles reports whether settings are to be worked out before the operator begins, or of
+// one that fans out before an item of it.
+func (t *Tags) Settles(fans, item bool) bool { return t != nil && t.Settle != nil && fans == item }
 
 // TemplateName is the name of the template that o runs; "" when it runs none.
 func (o *Operator) TemplateName() string {
