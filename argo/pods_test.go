@@ -52,7 +52,7 @@ func TestPodRefusals(t *testing.T) {
 		set(`{name: a, image: i, command: [c], dependencies: [z]}`):                                                       {"spec.templates[0].containerSet.containers[0].dependencies[0]", `no container "z"`},
 		set(`{name: task, image: i, command: [c]}`):                                                                       {"spec.templates[0].containerSet.containers[0].name", "neither task nor"},
 		set(`{name: a, image: i, command: [c]}, {name: a, image: i, command: [c]}`):                                       {"spec.templates[0].containerSet.containers[1].name", "taken"},
-		set(`{name: a, image: i}`): {"spec.templates[0].containerSet.containers[0].command", "which program"},
+		set(`{name: a}`): {"spec.templates[0].containerSet.containers[0].image", "which image"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, containerSet: {containers: [{name: a, image: i, command: [c]}]}, outputs: {parameters: [{name: o, valueFrom: {path: /o}}]}}": {"spec.templates[0].containerSet.containers", "called main"},
 		"\nentrypoint: main\nartifactGC: {strategy: Later}\ntemplates:\n- {name: main, container: {image: i, command: [c]}, outputs: {artifacts: [{name: o, path: /o}]}}":            {"spec.artifactGC.strategy", "OnWorkflowCompletion"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, inputs: {artifacts: [{name: f, path: /f, git: {repo: r, singleBranch: true}}]}, container: {image: i, command: [c]}}":        {"spec.templates[0].inputs.artifacts[0].git.branch", "say which"},

@@ -88,7 +88,28 @@ func (s *Service) tooLarge(v workflow.Version, project uuid.UUID) []apperr.Field
 		}
 		if (op.Code.Image != "" || len(op.Members) > 0) && !s.config.HostImages {
 			refuse(op, "code.image", "runs in the image %s, but this server runs tasks as local processes. With FLOWFORGE_LOCAL_IMAGES=host their commands run on this machine.", op.Code.Image)
+		} else if len(imageCommands(op)) > 0 {
+			refuse(op, "code.command", "%s", withoutCommand(op))
 		}
 	}
 	return fields
+}
+
+// withoutCommand says that nobody knows here which program an operator runs, and where to
+// write it.
+func withoutCommand(op *workflow.Operator) string {
+	where, who := "its code", "no command"
+	if op.Tags != nil {
+		where = "the template " + op.Tags.Template
+	}
+	var silent []string
+	for _, m := range op.Members {
+		if m.Code.OfImage() {
+			silent = append(silent, m.Name)
+		}
+	}
+	if len(silent) > 0 {
+		who += " in the container " + strings.Join(silent, ", ")
+	}
+	return fmt.Sprintf("names %s; what an image runs by itself is looked up in a cluster alone. Write command in %s.", who, where)
 }

@@ -16,6 +16,7 @@ type memberWire struct {
 	Name    string            `json:"name"`
 	After   []string          `json:"after,omitempty"`
 	Command []string          `json:"command"`
+	Image   bool              `json:"image,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
@@ -49,11 +50,36 @@ func membersCommand(op *workflow.Operator, cluster bool) []string {
 // wireMember is a member as its process reads it. In a pod its container has the
 // environment and the folder already.
 func wireMember(m workflow.Member, process bool) memberWire {
-	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Retries: m.Retries, Pause: m.Pause}
+	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Image: m.Code.OfImage(), Retries: m.Retries, Pause: m.Pause}
 	if process || m.Name == workflow.MainMember {
 		wire.Env, wire.Folder = m.Environment, m.Code.Folder
 	}
 	return wire
+}
+
+// taskContainer runs the attempt in its pod, and the main member of several; see Container
+// of package launcher/kube/pod.
+const taskContainer = "task"
+
+// imageCommands are the containers of an attempt that leave it to their image which
+// program runs, and whether they give it arguments.
+func imageCommands(op *workflow.Operator) map[string]bool {
+	silent := map[string]bool{}
+	note := func(name string, code workflow.Code) {
+		if code.OfImage() {
+			silent[name] = len(code.Args) > 0
+		}
+	}
+	if len(op.Members) == 0 {
+		note(taskContainer, op.Code)
+	}
+	for _, m := range op.Members {
+		if m.Name == workflow.MainMember {
+			m.Name = taskContainer
+		}
+		note(m.Name, m.Code)
+	}
+	return silent
 }
 
 // podMembers are the containers beside that of the main member.

@@ -82,7 +82,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Requirements:     op.Code.Requirements,
 		Image:            op.Code.Image,
 		Pods:             int32(op.Resources.Pods), //nolint:gosec // at most a thousand
-		PodJson:          podJSON(op),
+		PodJson:          podJSON(op, config.Cluster),
 		Resident:         op.Resident,
 		Serves:           op.Serves,
 		WorkflowId:       l.row.WorkflowID.String(),
@@ -129,9 +129,14 @@ func (l *loop) resources(i int) *flowforgev1.Resources {
 	}
 }
 
-// podJSON is the pod fields of op, with the size of its shared memory among them.
-func podJSON(op *workflow.Operator) string {
-	if op.Resources.ShmMiB == 0 && len(op.Members) == 0 {
+// podJSON is the pod fields of op, with the size of its shared memory among them, and in
+// a cluster the containers that name no command.
+func podJSON(op *workflow.Operator, cluster bool) string {
+	silent := imageCommands(op)
+	if !cluster {
+		silent = nil
+	}
+	if op.Resources.ShmMiB == 0 && len(op.Members) == 0 && len(silent) == 0 {
 		return string(op.Pod)
 	}
 	fields := decodeObject(op.Pod)
@@ -140,6 +145,9 @@ func podJSON(op *workflow.Operator) string {
 	}
 	if len(op.Members) > 0 {
 		fields["members"] = podMembers(op)
+	}
+	if len(silent) > 0 {
+		fields["imageCommands"] = silent
 	}
 	if _, own := fields["shmSize"]; !own && op.Resources.ShmMiB > 0 {
 		fields["shmSize"] = strconv.Itoa(op.Resources.ShmMiB) + "Mi"
@@ -150,7 +158,7 @@ func podJSON(op *workflow.Operator) string {
 // setWork says what is run: a process, several, or a request.
 func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if len(op.Members) > 0 {
-		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster)}}
+		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
 		return
 	}
 	if op.HTTP != nil {
@@ -166,6 +174,8 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if p.Script != "" {
 		process.Command = p.Args
 	}
+	process.ImageCommand = op.Code.OfImage()
+	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // as Argo has it
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
 }
 

@@ -52,7 +52,7 @@ func TestImageCommandInPod(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	script := "#!/bin/sh\npwd\necho \"$@\"\nenv | grep -c ^FLOWFORGE_IMAGE_COMMAND\ntrue\n"
-	if err := os.WriteFile(filepath.Join(folder, "app"), []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(folder, "app"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

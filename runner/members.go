@@ -28,7 +28,7 @@ type Member struct {
 	After   []string          `json:"after,omitempty"` // members that have to succeed before
 	Command []string          `json:"command"`
 	Image   bool              `json:"image,omitempty"` // Command are the arguments of what the image runs by itself
-	Env     map[string]string `json:"env,omitempty"` // beside that of the process
+	Env     map[string]string `json:"env,omitempty"`   // beside that of the process
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
 	Pause   time.Duration     `json:"pause,omitempty"` // before each of them

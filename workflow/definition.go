@@ -255,6 +255,11 @@ func (c Code) IsZero() bool {
 		c.Package == "" && c.Image == "" && len(c.Requirements) == 0 && c.Folder == ""
 }
 
+// OfImage reports whether the image says which program runs, and Args are its arguments.
+func (c Code) OfImage() bool {
+	return c.Image != "" && len(c.Command) == 0 && c.Script == "" && c.File == ""
+}
+
 // HTTP is the request of an http operator.
 type HTTP struct {
 	Method  string

@@ -148,8 +148,12 @@ func (c *sectionCheck) refuseCode() {
 func checkCommand(c *sectionCheck) {
 	c.refuseHTTP()
 	code := c.op.Code
-	if len(code.Command) == 0 || code.Command[0] == "" {
-		c.add(c.codePath+".command", "Say which program to run, as a list: [program, argument].")
+	switch {
+	case code.OfImage() && code.Package != "":
+		c.add(c.codePath+".command", "Say which program of the package to run: what the image runs by itself does not know of it.")
+	case code.OfImage(): // what it runs by itself
+	case len(code.Command) == 0 || code.Command[0] == "":
+		c.add(c.codePath+".command", "Say which program to run, as a list: [program, argument]; or an image that runs one by itself.")
 	}
 	c.refuse(code.Script != "", "script")
 	c.refuse(code.File != "", "file")
