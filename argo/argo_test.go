@@ -2,6 +2,7 @@ package argo_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,6 +77,64 @@ func refusedFields(t *testing.T, spec string) map[string]string {
 	return found
 }
 
+// TestEntryAsks: the launch gives what the entry point needs and the document does not have.
+func TestEntryAsks(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{"container: {image: a, command: [echo, '{{inputs.parameters.who}}', '{{workflow.scheduledTime}}']}", "steps: [[{name: a, template: w}]]"} {
+		d, problems := parse(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: x}
+spec:
+  entrypoint: main
+  workflowMetadata: {labels: {team: blue}}
+  templates:
+  - {name: main, inputs: {parameters: [{name: who, description: whom to greet}, {name: how, default: gently}]}, `+entry+`}
+  - {name: w, container: {image: a, command: [b]}}`)
+		require.Empty(t, problems)
+		require.Equal(t, "who", d.Inputs.Fields[0].Name)
+		require.Equal(t, "whom to greet", d.Inputs.Fields[0].Description)
+		require.Nil(t, d.Inputs.Fields[0].Default)
+		require.Equal(t, "blue", d.Constants["workflow.labels.team"])
+	}
+}
+
+// TestSuccessCondition: a condition is the status codes with which it holds.
+func TestSuccessCondition(t *testing.T) {
+	t.Parallel()
+	codes := func(condition string) []int {
+		d, problems := parse(t, fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:\n  entrypoint: main\n  templates: [{name: main, http: {url: 'http://x', successCondition: %q}}]", condition))
+		require.Empty(t, problems)
+		return d.Operators[0].HTTP.Success
+	}
+	require.Equal(t, []int{201}, codes("response.statusCode == 201"))
+	require.Len(t, codes("response.statusCode >= 200 && response.statusCode < 400"), 200)
+	require.Len(t, codes("true == true"), 500, "as Metaflow writes it")
+	for condition, says := range map[string]string{`response.body contains "x"`: "not response.body", "response.statusCode == 99": "No status code", "1 +": "1 +"} {
+		found := refusedFields(t, fmt.Sprintf("\nentrypoint: main\ntemplates: [{name: main, http: {url: 'http://x', successCondition: %q}}]", condition))
+		require.Contains(t, found["spec.templates[0].http.successCondition"], says)
+	}
+}
+
+// TestEachProblemOnce: a template that several tasks run has its problems once, and an object
+// of another kind is none of FlowForge's own form.
+func TestEachProblemOnce(t *testing.T) {
+	t.Parallel()
+	_, problems := parse(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: x}
+spec:
+  entrypoint: main
+  templates:
+  - {name: main, steps: [[{name: a, template: w}, {name: b, template: w}]]}
+  - {name: w, resource: {action: create}}`)
+	require.Len(t, problems, 1)
+	_, problems = parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}")
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].Message, `not the text "ConfigMap"`)
+}
+
 // TestRefusals: each fault is named with its place and what to do.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -88,7 +147,6 @@ func TestRefusals(t *testing.T) {
 		"\nentrypoint: main\nonExit: main\ntemplates:\n- {name: main, daemon: true, container: {image: a, command: [b]}}":                                                                                                                 {"spec.onExit", "nobody to serve"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w, withItems: [1]}]]}\n- {name: w, daemon: true, container: {image: a, command: [b]}}":                                                               {"spec.templates[0].steps[0][0]", "runs once"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}], [{name: b, template: w, when: '{{steps.a.ip}} == x'}]]}\n- {name: w, container: {image: a, command: [b]}}":                                      {"spec.templates[0].steps[1][0].when", "Only a task with daemon"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], readinessProbe: {tcpSocket: {port: 1}}}}":                                                                                                     {"spec.templates[0].container.readinessProbe", "Only a task with daemon"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, resource: {action: create}}":                                                                                                                                                      {"spec.templates[0].resource", "does not honour"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{inputs.parameters.x}}']}}":                                                                                                          {"spec.templates[0].container.args[0]", "no input parameters.x"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{workflow.parameters.x}}']}}":                                                                                                        {"spec.templates[0].container.args[0]", "no parameter"},

@@ -210,7 +210,7 @@ func hasOutputPath(s *source, name string) bool {
 		slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return name == "outputs.artifacts."+a.Name+".path" })
 }
 
-var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
+var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|scheduledTime|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
 
 func (t *translator) checkWorkflow(name, rest, at string) {
 	if parameterName, ok := strings.CutPrefix(rest, "parameters."); ok {

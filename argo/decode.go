@@ -28,9 +28,11 @@ type problems struct{ list []apperr.Field }
 // maxProblems bounds one report.
 const maxProblems = 100
 
+// add reports a problem, once: a template is read for each task that runs it.
 func (p *problems) add(path, format string, args ...any) {
-	if len(p.list) < maxProblems {
-		p.list = append(p.list, apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)})
+	found := apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)}
+	if len(p.list) < maxProblems && !slices.Contains(p.list, found) {
+		p.list = append(p.list, found)
 	}
 }
 
@@ -141,7 +143,6 @@ func (d decoder) object(v any, to reflect.Value, path string) {
 			if fields[k] != nil {
 				d.add(at, "FlowForge does not honour this. %s", why)
 			}
-			continue
 		}
 		d.value(fields[k], to.FieldByIndex(index), at)
 	}

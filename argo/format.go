@@ -27,13 +27,15 @@ const group = "argoproj.io/"
 // Format reads Argo's documents; see workflow.Format.
 type Format struct{}
 
-// Reads reports whether doc says that it is Argo's, or has a dag_spec.
+// Reads reports whether doc is an object of Kubernetes, of which Argo's are some, or has a
+// dag_spec.
 func (Format) Reads(doc map[string]any) bool {
 	if _, ok := doc[dagSpecField]; ok {
 		return true
 	}
-	version, _ := doc["apiVersion"].(string)
-	return strings.HasPrefix(version, group)
+	_, versioned := doc["apiVersion"]
+	_, named := doc["kind"]
+	return versioned && named
 }
 
 // Parse makes a definition of a document. What it refers to is looked for once, and
@@ -77,12 +79,12 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 
 // read decodes the document and everything that it refers to.
 func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
-	d := decoder{t.problems}
-	d.decode(doc, &t.doc, "")
-	if !slices.Contains(kinds(), t.doc.Kind) {
-		t.add("kind", "FlowForge runs %s, not %q.", strings.Join(kinds(), ", "), shorten(t.doc.Kind))
+	if kind, ok := doc["kind"].(string); !ok || !slices.Contains(kinds(), kind) {
+		t.add("kind", "FlowForge runs %s, not %s.", strings.Join(kinds(), ", "), describe(doc["kind"]))
 		return
 	}
+	d := decoder{t.problems}
+	d.decode(doc, &t.doc, "")
 	if t.doc.APIVersion != group+"v1alpha1" {
 		t.add("apiVersion", "This has to be %sv1alpha1.", group)
 		return
@@ -94,6 +96,7 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 		var cron cronSpec
 		d.decode(rawSpec, &cron, "spec")
 		rawSpec = cron.WorkflowSpec
+		t.scheduled = ownMetadata{Labels: cron.WorkflowMetadata.Labels, Annotations: cron.WorkflowMetadata.Annotations}
 		t.refuse(cron.Schedule == "" && len(cron.Schedules) == 0, "spec.schedule", "Say when it runs: schedule, or schedules.")
 		if rawSpec == nil {
 			t.add("spec.workflowSpec", "Say what runs.")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/expression"
 	"github.com/flowforge/flowforge/workflow"
 )
 
@@ -22,13 +23,12 @@ var (
 	taskName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 	ruleTerm       = regexp.MustCompile(`[A-Za-z0-9_-]+(\.[A-Za-z]+)?`)
 	sequenceFormat = regexp.MustCompile(`^[^%]*%[0-9 +#-]*[dxXob][^%]*$`)
-	statusOnly     = regexp.MustCompile(`^\s*response\.statusCode\s*==\s*([1-5][0-9][0-9])\s*$`)
 )
 
 // checkTemplate holds what a template says against what it is.
 func (t *translator) checkTemplate(s *source) {
 	kinds := 0
-	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil} {
+	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil, s.Resource != nil, s.Data != nil, s.Plugin != nil} {
 		if is {
 			kinds++
 		}
@@ -263,16 +263,37 @@ func (t *translator) request(op *workflow.Operator, s *source, own scope) {
 		t.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
 		op.HTTP.Headers[header.Name] = header.Value
 	}
-	if h.SuccessCondition == "" {
-		return
+	if h.SuccessCondition != "" {
+		op.HTTP.Success = t.successCodes(h.SuccessCondition, at+".successCondition")
 	}
-	found := statusOnly.FindStringSubmatch(h.SuccessCondition)
-	if found == nil {
-		t.add(at+".successCondition", "Only response.statusCode == <number> is honoured; check the body in the next task.")
-		return
+}
+
+// successCodes are the status codes with which a condition holds.
+func (t *translator) successCodes(condition, at string) []int {
+	e, err := expression.ParseArgo(condition)
+	if err != nil {
+		t.add(at, "%s", err)
+		return nil
 	}
-	code, _ := strconv.Atoi(found[1])
-	op.HTTP.Success = []int{code}
+	for _, r := range e.References() {
+		if name := strings.Join(r.Path, "."); name != "response.statusCode" {
+			t.add(at, "A condition reads response.statusCode, not %s; look at the answer in the next task.", name)
+			return nil
+		}
+	}
+	var codes []int
+	for code := 100; code < 600; code++ {
+		ok, err := e.Bool(map[string]any{"response": map[string]any{"statusCode": code}})
+		if err != nil {
+			t.add(at, "%s", err)
+			return nil
+		}
+		if ok {
+			codes = append(codes, code)
+		}
+	}
+	t.refuse(len(codes) == 0, at, "No status code meets this.")
+	return codes
 }
 
 // timeout is how long an attempt of a template may run, or a person may take to answer.

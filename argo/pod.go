@@ -44,7 +44,6 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 	}
 	t.refuse(c.RestartPolicy != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil, at,
 		"restartPolicy, lifecycle and the probes of life and start are for sidecars and init containers; leave them out.")
-	t.refuse(c.ReadinessProbe != nil && !s.serves(), at+".readinessProbe", "Only a task with daemon is waited for to be ready; leave it out.")
 	if c.ReadinessProbe != nil {
 		fields["readinessProbe"] = c.ReadinessProbe
 	}

@@ -41,6 +41,7 @@ type translator struct {
 	types     *typeregistry.Registry
 	doc       document
 	spec      spec
+	scheduled ownMetadata        // what a CronWorkflow says of its workflows
 	templates map[string]*source // by key
 	libraries map[string]*library
 	text      *typeregistry.Type // of parameters
@@ -79,6 +80,7 @@ func (t *translator) translate() {
 	}
 	t.def.TTL = t.ttl()
 	t.def.Metrics = t.metricList(t.spec.Metrics, nil, "spec.metrics.prometheus")
+	t.askForEntry()
 	t.def.Inputs = t.launchForm()
 	t.root()
 	for _, key := range slices.Sorted(maps.Keys(t.templates)) { // those that nothing runs are checked as well
@@ -116,13 +118,30 @@ func (t *translator) constants() map[string]string {
 	if t.doc.Metadata.Namespace != "" {
 		c["workflow.namespace"] = t.doc.Metadata.Namespace
 	}
-	for k, v := range t.doc.Metadata.Labels {
-		c["workflow.labels."+k] = string(v)
-	}
-	for k, v := range t.doc.Metadata.Annotations {
-		c["workflow.annotations."+k] = string(v)
+	for _, m := range []ownMetadata{{Labels: t.doc.Metadata.Labels, Annotations: t.doc.Metadata.Annotations}, t.spec.WorkflowMetadata, t.scheduled} {
+		for k, v := range m.Labels {
+			c["workflow.labels."+k] = string(v)
+		}
+		for k, v := range m.Annotations {
+			c["workflow.annotations."+k] = string(v)
+		}
 	}
 	return c
+}
+
+// askForEntry lets the launch give what the entry point needs and spec.arguments does not
+// have, as a template does that is launched by itself.
+func (t *translator) askForEntry() {
+	entry := t.templates[t.spec.Entrypoint]
+	if entry == nil {
+		return
+	}
+	for _, p := range entry.Inputs.Parameters {
+		given := slices.ContainsFunc(t.spec.Arguments.Parameters, func(a parameter) bool { return a.Name == p.Name })
+		if p.Name != "" && !given && p.Value == nil && p.Default == nil && p.ValueFrom == nil {
+			t.spec.Arguments.Parameters = append(t.spec.Arguments.Parameters, parameter{Name: p.Name, Enum: p.Enum, Description: p.Description})
+		}
+	}
 }
 
 // launchForm are the parameters and files that a launch gives.
@@ -271,9 +290,6 @@ func (t *translator) addMissingInputs(entry *source) {
 			continue
 		}
 		value := cmp.Or(p.Value, p.Default)
-		if value == nil {
-			t.add(fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i), "The entry point needs the parameter %q, which spec.arguments does not have.", p.Name)
-		}
 		if value != nil && strings.Contains(string(*value), "{{") {
 			t.add(fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i), "A default with tags has no place at the entry point; give the parameter in spec.arguments.")
 		}

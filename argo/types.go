@@ -57,7 +57,7 @@ type spec struct {
 	WorkflowTemplateRef *workflowRef     `json:"workflowTemplateRef"`
 	RetryStrategy       *retryStrategy   `json:"retryStrategy"`
 	Hooks               map[string]*hook `json:"hooks"`
-	WorkflowMetadata    raw              `json:"workflowMetadata" argo:"Write the labels and annotations under metadata."`
+	WorkflowMetadata    ownMetadata      `json:"workflowMetadata"`
 
 	podSettings `json:",inline"`
 
@@ -80,6 +80,13 @@ type spec struct {
 	Synchronization      *synchronization `json:"synchronization"`
 	Metrics              *metrics         `json:"metrics"`
 	ArtifactGC           *artifactGC      `json:"artifactGC"`
+}
+
+// ownMetadata is what executions have beside what their document has.
+type ownMetadata struct {
+	Labels      map[string]Text `json:"labels"`
+	Annotations map[string]Text `json:"annotations"`
+	LabelsFrom  raw             `json:"labelsFrom" argo:"Write those that do not change as labels."`
 }
 
 // claimGC says when claims that were made for an execution are removed.

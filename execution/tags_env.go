@@ -134,7 +134,7 @@ func (p *place) taskEnv(i int, name string) map[string]any {
 
 func (p *place) workflowEnv(expressions []*expression.Expression) map[string]any {
 	env := map[string]any{}
-	for _, of := range []string{"name", "namespace", "uid", "status", "priority", "duration", "creationTimestamp"} {
+	for _, of := range []string{"name", "namespace", "uid", "status", "priority", "duration", "creationTimestamp", "scheduledTime"} {
 		env[of], _ = p.workflowTag(of)
 	}
 	asked := func(e *expression.Expression) bool {

@@ -177,7 +177,7 @@ func (p *place) workflowTag(of string) (any, bool) {
 		return strconv.Itoa(int(l.row.Priority)), true
 	case "duration":
 		return l.durationTag()
-	case "creationTimestamp", "creationTimestamp.RFC3339":
+	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // who launches a CronWorkflow schedules it for now
 		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
 	case "parameters":
 		return parametersTag(l.inputs, of)

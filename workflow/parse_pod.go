@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // maxPodBytes bounds the pod fields of one operator.
@@ -25,6 +27,47 @@ func (o *object) pod() json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// podWithoutTags are the fields of the pod with something that fits nearly everywhere in
+// place of texts with tags, so that the rest can be checked. A patch is read when its tags
+// are replaced.
+func (o *Operator) podWithoutTags() json.RawMessage {
+	if o.Tags == nil || !bytes.Contains(o.Pod, []byte("{{")) {
+		return o.Pod
+	}
+	var fields map[string]any
+	d := json.NewDecoder(bytes.NewReader(o.Pod))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return o.Pod
+	}
+	if patch, _ := fields["podSpecPatch"].(string); strings.Contains(patch, "{{") {
+		delete(fields, "podSpecPatch")
+	}
+	plain, err := json.Marshal(withoutTags(fields))
+	if err != nil {
+		return o.Pod
+	}
+	return plain
+}
+
+func withoutTags(v any) any {
+	switch v := v.(type) {
+	case string:
+		if strings.Contains(v, "{{") {
+			return "1"
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = withoutTags(e)
+		}
+	case map[string]any:
+		for k, e := range v {
+			v[k] = withoutTags(e)
+		}
+	}
+	return v
 }
 
 // checkPods holds what an operator says of its pods against each other.

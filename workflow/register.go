@@ -93,7 +93,7 @@ func (s *Service) checkPods(d *Definition) []apperr.Field {
 		if s.checkPod == nil || len(op.Pod) == 0 {
 			continue
 		}
-		err := s.checkPod(op.Pod)
+		err := s.checkPod(op.podWithoutTags())
 		if err == nil {
 			continue
 		}
