@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/flowforge/flowforge/launcher/kube/image"
 )
 
 // userAgent names this program in the cluster's audit log.
@@ -23,6 +25,7 @@ type Client struct {
 	projects *projects
 	recent   *recent
 	jobSets  jobSets
+	images   *image.Lookup
 	prepare  func(context.Context, Project) error
 }
 
@@ -54,6 +57,7 @@ func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Cli
 	return &Client{
 		config: config, api: api, dynamic: dyn, places: make(chan struct{}, config.Concurrency),
 		projects: &projects{load: config.Projects, now: config.Now}, recent: &recent{now: config.Now},
+		images: config.imageLookup(),
 	}
 }
 

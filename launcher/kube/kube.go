@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowforge/flowforge/launcher/kube/image"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
@@ -37,6 +38,11 @@ type Config struct {
 	GPUResource string // "": nvidia.com/gpu
 	GPULabel    string // "": nvidia.com/gpu.product
 	GPUTypes    pod.GPUTypes
+
+	// What images run by themselves, for containers that name no command.
+	ImageCommands      map[string]image.Command // of images that no registry is asked about
+	RegistryConfig     string                   // path of a Docker config.json with credentials; "": none
+	InsecureRegistries []string                 // hosts that may be spoken to by plain http, and may be this machine
 
 	ImageTimeout   time.Duration // from the first failure to pull an image to the attempt's end; 0: 5 minutes
 	StartTimeout   time.Duration // for containers that cannot be made; 0: 5 minutes

@@ -35,7 +35,8 @@ func NewWarm(client *Client, queue ResidentQueue, observe func(context.Context, 
 func (w *Warm) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	var own, warm []launcher.Attempt
 	for _, a := range attempts {
-		if a.GetResident() && a.GetPods() <= 1 {
+		// What an image runs by itself is told to a pod of its own.
+		if a.GetResident() && a.GetPods() <= 1 && !a.GetProcess().GetImageCommand() {
 			warm = append(warm, a)
 		} else {
 			own = append(own, a)

@@ -32,8 +32,35 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	verdicts := make([]verdict, len(attempts))
 	var away, answered atomic.Bool // when nobody answers, the others need not be tried
 	var group sync.WaitGroup
+	begin := func(i int, commands map[string]pod.ImageCommand) {
+		defer c.release()
+		v := c.startOne(ctx, attempts[i], commands)
+		if v.started() {
+			c.recent.add(attempts[i].GetTaskId())
+		}
+		if v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
+			away.Store(true)
+		} else {
+			answered.Store(true)
+		}
+		verdicts[i] = v
+	}
 	for i, attempt := range attempts {
 		if c.recent.has(attempt.GetTaskId()) {
+			continue
+		}
+		if containers, architecture := c.unnamed(attempt); len(containers) > 0 {
+			// It takes a place once its registry has answered: the others go on meanwhile.
+			group.Go(func() {
+				commands, unknown := c.imageCommands(ctx, containers, architecture)
+				if unknown != nil {
+					verdicts[i] = c.unlessStarted(ctx, attempt, *unknown)
+				} else if err := c.acquire(ctx); err != nil {
+					verdicts[i] = verdict{err: err}
+				} else {
+					begin(i, commands)
+				}
+			})
 			continue
 		}
 		if err := c.acquire(ctx); err != nil {
@@ -45,19 +72,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			verdicts[i] = verdict{err: errSkipped}
 			continue
 		}
-		group.Go(func() {
-			defer c.release()
-			v := c.startOne(ctx, attempt)
-			if v.started() {
-				c.recent.add(attempt.GetTaskId())
-			}
-			if v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
-				away.Store(true)
-			} else {
-				answered.Store(true)
-			}
-			verdicts[i] = v
-		})
+		group.Go(func() { begin(i, nil) })
 	}
 	group.Wait()
 	return c.sum(attempts, verdicts)
@@ -94,7 +109,7 @@ func silent(err error) bool {
 	return !errors.As(err, &answer)
 }
 
-func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt) verdict {
+func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt, commands map[string]pod.ImageCommand) verdict {
 	project, err := c.projects.find(ctx, attempt.GetProjectId())
 	if apperr.Is(err, apperr.NotFound) {
 		return refused(launcher.ClassNamespace, "The project of the attempt is not there any more.")
@@ -103,6 +118,7 @@ func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt) verdict
 		return verdict{err: err}
 	}
 	options := c.config.PodOptions(project)
+	options.ImageCommands = commands
 	if pod.Gang(attempt) > 1 {
 		if options.JobSet, err = c.hasJobSets(); err != nil {
 			return c.judge(err)

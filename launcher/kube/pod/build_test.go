@@ -57,6 +57,11 @@ type shape struct {
 	options func(*pod.Options)
 }
 
+// imageCommands knows what one image runs.
+func imageCommands(o *pod.Options) {
+	o.ImageCommands = map[string]pod.ImageCommand{"tool:1": {Entrypoint: []string{"/tool", "--at=$(HOME)"}, Cmd: []string{"<all>"}}}
+}
+
 func shapes() []shape {
 	gang := func(s *flowforgev1.AttemptSpec) {
 		s.Pods, s.Resources.Gpus, s.Resources.GpuType = 4, 8, "H100"
@@ -84,6 +89,16 @@ func shapes() []shape {
 			s.Serves = true
 			s.PodJson = `{"ports":[{"containerPort":8080}],"readinessProbe":{"httpGet":{"path":"/","port":8080}},"annotations":{"note":"of the operator"}}`
 		}},
+		{name: "image_command", change: func(s *flowforgev1.AttemptSpec) {
+			s.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: []string{"hi"}, ImageCommand: true, ImageFolder: true}}
+			s.Image, s.PodJson = "tool:1", `{"imageCommands":{"task":true}}`
+		}, options: imageCommands},
+		{name: "image_command_of_members", change: func(s *flowforgev1.AttemptSpec) {
+			s.Image = "named:1"
+			s.PodJson = `{"imageCommands":{"a":false},"members":[
+				{"name":"a","image":"tool:1","command":["/flowforge-set/flowforge","members","{}"],"env":[{"name":"E","value":"f"}]},
+				{"name":"b","image":"tool:1","command":["/flowforge-set/flowforge","members","{}"]}]}`
+		}, options: imageCommands},
 		{name: "gang", change: gang},
 		{name: "jobset", change: gang, options: func(o *pod.Options) { o.JobSet = true }},
 		{name: "sidecars", change: fields(`{

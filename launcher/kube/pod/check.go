@@ -36,6 +36,7 @@ func check(f *Fields) []apperr.Field {
 	c.containers("members", f.Members)
 	c.volumes()
 	c.shared()
+	c.imageCommands()
 	c.mounts("volumeMounts", f.VolumeMounts)
 	c.positive("activeDeadlineSeconds", f.ActiveDeadlineSeconds, 1)
 	c.positive("terminationGracePeriodSeconds", f.TerminationGracePeriodSeconds, 0)

@@ -66,7 +66,7 @@ func (b *builder) env() []corev1.EnvVar {
 		// Images of CUDA ask for all GPUs by this variable; without any it has to say so.
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
 	}
-	return env
+	return append(env, b.imageEnv(Container, b.image())...)
 }
 
 func fromField(name, field string) corev1.EnvVar {
@@ -224,6 +224,7 @@ func (b *builder) members() []corev1.Container {
 	for _, c := range b.fields.Members {
 		c.SecurityContext = containerSecurity(c.SecurityContext)
 		c.VolumeMounts = slices.Concat([]corev1.VolumeMount{setMount()}, c.VolumeMounts)
+		c.Env = slices.Concat(c.Env, b.imageEnv(c.Name, c.Image))
 		all = append(all, c)
 	}
 	return all

@@ -41,6 +41,7 @@ type Fields struct {
 	ReadinessProbe                *corev1.Probe                     `json:"readinessProbe,omitempty"` // of the task's container
 	ResourceClaims                []corev1.PodResourceClaim         `json:"resourceClaims,omitempty"`
 	ContainerClaims               []corev1.ResourceClaim            `json:"containerClaims,omitempty"` // of ResourceClaims, those of the task's container
+	ImageCommands                 map[string]bool                   `json:"imageCommands,omitempty"`   // containers that name no command, and whether they have arguments
 
 	// What all pods of an execution share, and what goes with it.
 

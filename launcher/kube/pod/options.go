@@ -44,6 +44,9 @@ type Options struct {
 	Defaults    Fields // of every pod, below the operator's own
 	JobSet      bool   // gangs are made as JobSets
 
+	// ImageCommands are what images run by themselves, of those that SilentContainers names.
+	ImageCommands map[string]ImageCommand
+
 	// TaskFiles stand beside the spec in TaskDir, such as certificates.
 	TaskFiles map[string][]byte
 }

@@ -126,3 +126,20 @@ func FuzzParseFields(f *testing.F) {
 		_, _ = pod.Build(attempt(func(s *flowforgev1.AttemptSpec) { s.PodJson = text }), options())
 	})
 }
+
+// TestSilentContainers: those that name no command are found with their images and what the
+// installation's defaults say of machines; one that is not there is a mistake.
+func TestSilentContainers(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Defaults = pod.Fields{NodeSelector: map[string]string{"kubernetes.io/arch": "arm64"}}
+	found, architecture, err := pod.SilentContainers(attempt(fields(`{"imageCommands": {"task": true, "a": false}, "members": [{"name": "a", "image": "busybox"}]}`)), o)
+	require.NoError(t, err)
+	require.Equal(t, "arm64", architecture)
+	require.Equal(t, []pod.Silent{{Container: "a", Image: "busybox"}, {Container: "task", Image: "python:3.13", Args: true}}, found)
+	found, _, err = pod.SilentContainers(attempt(nil), o)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	_, err = pod.ParseFields([]byte(`{"imageCommands": {"b": true}}`))
+	require.Equal(t, []apperr.Field{{Path: "imageCommands[b]", Message: "There is no container of this name."}}, apperr.FieldsOf(err))
+}
