@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/launcher/kube/image"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
@@ -48,6 +50,10 @@ func kubeSettings() map[string]kubeSetting {
 		"EGRESS":           kubeEgress,
 		"SERVER_NAMESPACE": text(func(c *kube.ControllerConfig) *string { return &c.Network.ServerNamespace }),
 		"SERVER_LABELS":    kubeServerLabels,
+
+		"IMAGE_COMMANDS":      kubeImageCommands,
+		"REGISTRY_CONFIG":     kubeRegistryConfig,
+		"INSECURE_REGISTRIES": kubeInsecureRegistries,
 	}
 }
 
@@ -190,6 +196,34 @@ func kubeServerLabels(c *kube.ControllerConfig, value string) error {
 			return fmt.Errorf("%q is not name=value", part)
 		}
 		c.Network.ServerLabels[name] = label
+	}
+	return nil
+}
+
+// kubeImageCommands reads the file with what images run by themselves.
+func kubeImageCommands(c *kube.ControllerConfig, value string) error {
+	data, err := os.ReadFile(value)
+	if err != nil {
+		return err
+	}
+	c.ImageCommands, err = image.ParseTable(data)
+	return err
+}
+
+// kubeRegistryConfig checks the file with the credentials of registries, which is read for
+// each look-up.
+func kubeRegistryConfig(c *kube.ControllerConfig, value string) error {
+	c.RegistryConfig = value
+	return image.CheckCredentials(value)
+}
+
+func kubeInsecureRegistries(c *kube.ControllerConfig, value string) error {
+	for part := range strings.SplitSeq(value, ",") {
+		host := strings.TrimSpace(part)
+		if u, err := url.Parse("//" + host); err != nil || host == "" || u.Host != host {
+			return fmt.Errorf("%q is not a host such as registry.example.com:5000", host)
+		}
+		c.InsecureRegistries = append(c.InsecureRegistries, host)
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/launcher/kube/image"
 	"github.com/flowforge/flowforge/launcher/kube/pod"
 )
 
@@ -43,10 +46,37 @@ func TestKubeSettingsThatAreWrong(t *testing.T) {
 		{"FLOWFORGE_KUBE_NETWORK_POLICY=perhaps", "on or off"},
 		{"FLOWFORGE_KUBE_NAMESPACE_PREFIX=Lab", "hyphen last"},
 		{"FLOWFORGE_KUBE_SERVER_LABELS=app", "name=value"},
+		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=http://registry:5000", "not a host"},
+		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=a:5000,", "not a host"},
+		{"FLOWFORGE_KUBE_IMAGE_COMMANDS=/not/there.yaml", "no such file"},
+		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/not/there.json", "no such file"},
+		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/dev/null", "no Docker config.json"},
 	} {
 		_, err := kubeSettingsOf([]string{"FLOWFORGE_KUBE_IMAGE=flowforge:1", c.entry})
 		require.ErrorContains(t, err, c.words)
 	}
 	_, err := kubeSettingsOf(nil)
 	require.ErrorContains(t, err, "FLOWFORGE_KUBE_IMAGE is not set")
+}
+
+// TestKubeImageSettings: the files are read when the server begins, so that a mistake in
+// them is said then.
+func TestKubeImageSettings(t *testing.T) {
+	t.Parallel()
+	table, config := filepath.Join(t.TempDir(), "commands.yaml"), filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(table, []byte("busybox:1: {entrypoint: [sh], cmd: [-c, ls]}\n"), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte(`{"auths": {"registry.example.com": {"username": "a", "password": "b"}}}`), 0o600))
+	entries := []string{
+		"FLOWFORGE_KUBE_IMAGE=flowforge:1", "FLOWFORGE_KUBE_IMAGE_COMMANDS=" + table, "FLOWFORGE_KUBE_REGISTRY_CONFIG=" + config,
+		"FLOWFORGE_KUBE_INSECURE_REGISTRIES=10.0.0.1:5000, registry.local",
+	}
+	c, err := kubeSettingsOf(entries)
+	require.NoError(t, err)
+	require.Equal(t, map[string]image.Command{"busybox:1": {Entrypoint: []string{"sh"}, Cmd: []string{"-c", "ls"}}}, c.ImageCommands)
+	require.Equal(t, config, c.RegistryConfig)
+	require.Equal(t, []string{"10.0.0.1:5000", "registry.local"}, c.InsecureRegistries)
+	require.NoError(t, os.WriteFile(table, []byte("busybox:1: {}\n"), 0o600))
+	_, err = kubeSettingsOf(entries)
+	require.ErrorContains(t, err, "FLOWFORGE_KUBE_IMAGE_COMMANDS")
+	require.ErrorContains(t, err, "neither entrypoint nor cmd")
 }
