@@ -205,3 +205,35 @@ func TestValuesAreUsed(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistriesAreAskedByThoseThatStartPods: they alone have the credentials, and what
+// images run by themselves.
+func TestRegistriesAreAskedByThoseThatStartPods(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, o := range render(t, "forge-system", "--values", filepath.Join(chart, "ci", "external.yaml")) {
+		p := podOf(t, o)
+		if p == nil {
+			continue
+		}
+		starts := p.Spec.AutomountServiceAccountToken != nil && *p.Spec.AutomountServiceAccountToken
+		volume := func(v corev1.Volume) bool {
+			return v.Secret != nil && v.Secret.SecretName == "pull" || v.ConfigMap != nil && v.ConfigMap.Name == "forge-flowforge-images"
+		}
+		told := 0
+		for _, e := range p.Spec.Containers[0].Env {
+			if slices.Contains([]string{"FLOWFORGE_KUBE_REGISTRY_CONFIG", "FLOWFORGE_KUBE_INSECURE_REGISTRIES", "FLOWFORGE_KUBE_IMAGE_COMMANDS"}, e.Name) {
+				told++
+			}
+		}
+		if slices.ContainsFunc(p.Spec.Volumes, volume) != starts || told == 3 != starts {
+			t.Errorf("%s starts pods: %v; of the settings for images it has %d", o.GetName(), starts, told)
+		}
+		if starts {
+			seen++
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d servers start pods, not scheduler and launcher", seen)
+	}
+}

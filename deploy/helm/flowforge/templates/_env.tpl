@@ -34,6 +34,7 @@
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "clickhouse") }}, key: url}}
 {{ include "flowforge.env.people" .root }}
 {{ include "flowforge.env.tasks" .root }}
+{{- include "flowforge.env.images" . }}
 {{- include "flowforge.env.tls" . }}
 {{- with $v.tracing.endpoint }}
 - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
@@ -140,6 +141,22 @@
 - {name: AWS_ACCESS_KEY_ID, valueFrom: {secretKeyRef: {name: {{ . }}, key: access-key-id}}}
 - {name: AWS_SECRET_ACCESS_KEY, valueFrom: {secretKeyRef: {name: {{ . }}, key: secret-access-key}}}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What images run by themselves: of those that start pods. */}}
+{{- define "flowforge.env.images" -}}
+{{- $v := .root.Values -}}
+{{- if and $v.kube.enabled (or (contains "scheduler" .roles) (contains "launcher" .roles)) }}
+{{- if $v.kube.registrySecret }}
+- {name: FLOWFORGE_KUBE_REGISTRY_CONFIG, value: /etc/flowforge/registries/config.json}
+{{- end }}
+{{- with $v.kube.insecureRegistries }}
+- {name: FLOWFORGE_KUBE_INSECURE_REGISTRIES, value: {{ join "," . | quote }}}
+{{- end }}
+{{- if $v.kube.imageCommands }}
+- {name: FLOWFORGE_KUBE_IMAGE_COMMANDS, value: /etc/flowforge/images/commands.yaml}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -15,6 +15,9 @@ metadata:
   annotations:
     # A change of what is read at the start alone begins new pods.
     checksum/secrets: {{ list $v.postgres.url $v.postgres.password $v.clickhouse.url $v.clickhouse.password $v.oidc.clientSecret | toJson | sha256sum }}
+    {{- if and $starts $v.kube.imageCommands }}
+    checksum/images: {{ toJson $v.kube.imageCommands | sha256sum }}
+    {{- end }}
     {{- with $role.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -84,6 +87,12 @@ spec:
         {{- if and $v.task.tls.enabled $starts }}
         - {name: pod-tls, mountPath: /etc/flowforge/pod-tls, readOnly: true}
         {{- end }}
+        {{- if and $v.kube.registrySecret $starts }}
+        - {name: registries, mountPath: /etc/flowforge/registries, readOnly: true}
+        {{- end }}
+        {{- if and $v.kube.imageCommands $starts }}
+        - {name: images, mountPath: /etc/flowforge/images, readOnly: true}
+        {{- end }}
         {{- if include "flowforge.internalTLS" .root }}
         - {name: internal-tls, mountPath: /etc/flowforge/internal-tls, readOnly: true}
         {{- end }}
@@ -112,6 +121,13 @@ spec:
           {{- with $v.task.tls.clientSecret }}
           - secret: {name: {{ . }}, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
           {{- end }}
+    {{- end }}
+    {{- if and $v.kube.registrySecret $starts }}
+    - name: registries
+      secret: {secretName: {{ $v.kube.registrySecret }}, defaultMode: 0440, items: [{key: .dockerconfigjson, path: config.json}]}
+    {{- end }}
+    {{- if and $v.kube.imageCommands $starts }}
+    - {name: images, configMap: {name: {{ include "flowforge.fullname" .root }}-images}}
     {{- end }}
     {{- if include "flowforge.internalTLS" .root }}
     - {name: internal-tls, secret: {secretName: {{ $v.internalTLS.existingSecret }}, defaultMode: 0440}}
