@@ -99,6 +99,25 @@ spec:
 	}
 }
 
+// TestTemplateAsks: a template may read parameters that whoever runs it gives.
+func TestTemplateAsks(t *testing.T) {
+	t.Parallel()
+	doc := `
+apiVersion: argoproj.io/v1alpha1
+kind: %s
+metadata: {name: x}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: salutation, value: hello}]}
+  templates: [{name: main, container: {image: a, command: [echo, "{{workflow.parameters.salutation}} {{workflow.parameters.who}}"], args: ["{{workflow.parameters.who}}"]}}]`
+	d, problems := parse(t, fmt.Sprintf(doc, "WorkflowTemplate"))
+	require.Empty(t, problems)
+	require.Len(t, d.Inputs.Fields, 2)
+	require.Equal(t, "who", d.Inputs.Fields[1].Name)
+	_, problems = parse(t, fmt.Sprintf(doc, "Workflow"))
+	require.NotEmpty(t, problems)
+}
+
 // TestSuccessCondition: a condition is the status codes with which it holds.
 func TestSuccessCondition(t *testing.T) {
 	t.Parallel()
@@ -132,7 +151,7 @@ spec:
 	require.Len(t, problems, 1)
 	_, problems = parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}")
 	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].Message, `not the text "ConfigMap"`)
+	require.Contains(t, problems[0].Message, `not "ConfigMap"`)
 }
 
 // TestRefusals: each fault is named with its place and what to do.

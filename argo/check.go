@@ -218,6 +218,9 @@ func (t *translator) checkWorkflow(name, rest, at string) {
 		for _, p := range t.spec.Arguments.Parameters {
 			known = append(known, p.Name)
 		}
+		if !slices.Contains(known, parameterName) && t.isTemplate() && t.asks(parameterName) {
+			return
+		}
 		if !slices.Contains(known, parameterName) && t.spec.Entrypoint != "" {
 			t.add(at, "spec.arguments has no parameter %q.%s", parameterName, suggestion(parameterName, known))
 		}

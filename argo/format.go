@@ -79,8 +79,8 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 
 // read decodes the document and everything that it refers to.
 func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
-	if kind, ok := doc["kind"].(string); !ok || !slices.Contains(kinds(), kind) {
-		t.add("kind", "FlowForge runs %s, not %s.", strings.Join(kinds(), ", "), describe(doc["kind"]))
+	if kind, _ := doc["kind"].(string); !slices.Contains(kinds(), kind) {
+		t.add("kind", "FlowForge runs %s, not %q.", strings.Join(kinds(), ", "), shorten(kind))
 		return
 	}
 	d := decoder{t.problems}

@@ -144,6 +144,23 @@ func (t *translator) askForEntry() {
 	}
 }
 
+// isTemplate reports whether the document is a template for workflows, which give it
+// their arguments.
+func (t *translator) isTemplate() bool {
+	return t.doc.Kind == kindTemplate || t.doc.Kind == kindClusterTemplate
+}
+
+// asks lets the launch give a parameter that a template reads and does not declare.
+func (t *translator) asks(name string) bool {
+	schema, found := t.types.ParseSchema([]any{formField(parameter{Name: name}, nil)}, "spec.arguments.parameters")
+	if len(found) > 0 {
+		return false
+	}
+	t.spec.Arguments.Parameters = append(t.spec.Arguments.Parameters, parameter{Name: name})
+	t.def.Inputs.Fields = append(t.def.Inputs.Fields, schema.Fields...)
+	return true
+}
+
 // launchForm are the parameters and files that a launch gives.
 func (t *translator) launchForm() typeregistry.Schema {
 	fields := []any{}

@@ -12,6 +12,7 @@ PLAYWRIGHT_VERSION=1.52.0 # exactly what playwright-go v0.5200.1 drives
 AXE_VERSION=4.14.1
 OIDC_PROVIDER_VERSION=9.13.3
 BUF_VERSION=1.75.0
+ARGO_VERSION=v3.7.3 # whose examples the tests read
 PYTEST_VERSION=9.2.0
 MYPY_VERSION=2.4.1
 
