@@ -134,6 +134,9 @@ func (d decoder) object(v any, to reflect.Value, path string) {
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		at := strings.TrimPrefix(path+"."+k, ".")
 		index, ok := known[k]
+		if !ok && fields[k] == nil { // it says nothing
+			continue
+		}
 		if !ok {
 			d.add(at, "There is no field %q here.%s", k, suggestion(k, slices.Sorted(maps.Keys(known))))
 			continue

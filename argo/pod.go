@@ -52,11 +52,33 @@ func (t *translator) pod(s *source, c *container, at string, own scope) json.Raw
 	if len(fields) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(fields)
+	data, err := json.Marshal(withoutNulls(fields))
 	if err != nil {
 		t.add(at, "The fields of the pod cannot be written as JSON.")
 	}
 	return data
+}
+
+// withoutNulls drops the fields that say nothing, which clients write for all that they
+// know of.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = withoutNulls(e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if e != nil {
+				out[k] = withoutNulls(e)
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // shared writes what all pods of an execution have together.

@@ -98,3 +98,32 @@ templates:
 	require.Equal(t, "k", op.Outputs[0].Key)
 	require.Equal(t, workflow.TypeCommand, op.Type)
 }
+
+// TestNothingSaid: clients write null for all that they know of, also for what is newer than
+// this server.
+func TestNothingSaid(t *testing.T) {
+	t.Parallel()
+	d, problems := parse(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: x}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    serviceAccountName: null
+    tolerations: null
+    volumes: [{name: out, emptyDir: {medium: null}}]
+    container:
+      image: a
+      command: [b]
+      args: null
+      restartPolicyRules: null
+      somethingNew: null
+      terminationMessagePolicy: FallbackToLogsOnError
+      env: [{name: A, value: "1", valueFrom: null}]
+      volumeMounts: [{name: out, mountPath: /mnt/out, bindMountOptions: null}]`)
+	require.Empty(t, problems)
+	require.JSONEq(t, `{"volumes": [{"name": "out", "emptyDir": {}}], "volumeMounts": [{"name": "out", "mountPath": "/mnt/out"}]}`, string(d.Operators[0].Pod))
+	require.Equal(t, map[string]string{"A": "1"}, d.Operators[0].Environment)
+}

@@ -108,6 +108,12 @@ type container struct {
 	TTY           raw `json:"tty" argo:"A task has no terminal; leave it out."`
 	VolumeDevices raw `json:"volumeDevices" argo:"Use volumeMounts, or podSpecPatch."`
 	ResizePolicy  raw `json:"resizePolicy" argo:"Leave it out."`
+
+	RestartPolicyRules raw `json:"restartPolicyRules" argo:"Say in retryStrategy when a task is tried again."`
+
+	// The end of the log is the message of a failure.
+	TerminationMessagePath   raw `json:"terminationMessagePath"`
+	TerminationMessagePolicy raw `json:"terminationMessagePolicy"`
 }
 
 // containerSet is several containers of one pod.
