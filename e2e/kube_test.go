@@ -14,15 +14,16 @@ import (
 	"github.com/flowforge/flowforge/launcher/kube/kubetest"
 )
 
-// onCluster is a server of a story's own whose attempts are pods of a real node.
-func onCluster(t *testing.T) (*server, *kubetest.Cluster) {
+// onCluster is a server of a story's own, with settings of its own, whose attempts are pods
+// of a real node.
+func onCluster(t *testing.T, environ ...string) (*server, *kubetest.Cluster) {
 	t.Helper()
 	c := kubetest.WithNode(t)
 	address := freeport.AddressOn(t, kubetest.Host)
-	return ownServer(t,
+	return ownServer(t, append(environ,
 		"FLOWFORGE_LAUNCHER=kube", "FLOWFORGE_KUBE_CONFIG="+c.Kubeconfig, "FLOWFORGE_KUBE_NAMESPACE_PREFIX="+c.Prefix,
 		"FLOWFORGE_KUBE_IMAGE="+kubetest.Image, "FLOWFORGE_KUBE_TASK_IMAGE="+kubetest.TaskImage, "FLOWFORGE_KUBE_IMAGE_TIMEOUT=5s",
-		"FLOWFORGE_TASK_ADDR="+address, "FLOWFORGE_TASK_URL=http://"+address), c
+		"FLOWFORGE_TASK_ADDR="+address, "FLOWFORGE_TASK_URL=http://"+address)...), c
 }
 
 // podsOf are the pods of an execution that are there still.
