@@ -118,6 +118,19 @@ spec:
 	require.NotEmpty(t, problems)
 }
 
+// TestForeignBraces: what has the braces of another language stays as it is.
+func TestForeignBraces(t *testing.T) {
+	t.Parallel()
+	const doc = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:\n  entrypoint: main\n  templates: [{name: main, container: {image: a, command: [b], args: [%q]}}]"
+	for _, text := range []string{"docker ps --format '{{.Names}}'", "{{ jinja }}", "${{ github.ref }}", "{{% raw %}}", "{{ user.name | upper }}"} {
+		d, problems := parse(t, fmt.Sprintf(doc, text))
+		require.Empty(t, problems, text)
+		require.Equal(t, []string{text}, d.Operators[0].Code.Args)
+	}
+	_, problems := parse(t, fmt.Sprintf(doc, "{{input.parameters.x}}"))
+	require.Contains(t, problems[0].Message, `Did you mean "inputs"?`)
+}
+
 // TestSuccessCondition: a condition is the status codes with which it holds.
 func TestSuccessCondition(t *testing.T) {
 	t.Parallel()
@@ -170,7 +183,6 @@ func TestRefusals(t *testing.T) {
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{inputs.parameters.x}}']}}":                                                                                                          {"spec.templates[0].container.args[0]", "no input parameters.x"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{workflow.parameters.x}}']}}":                                                                                                        {"spec.templates[0].container.args[0]", "no parameter"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{= 1 + }}']}}":                                                                                                                       {"spec.templates[0].container.args[0]", "1 +"},
-		"\nentrypoint: main\ntemplates:\n- {name: main, container: {image: a, command: [b], args: ['{{ jinja }}']}}":                                                                                                                      {"spec.templates[0].container.args[0]", "none of Argo's"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w, depends: b}]}}\n- {name: w, container: {image: a, command: [b]}}":                                                                            {"spec.templates[0].dag.tasks[0].depends", `no task "b"`},
 		"\nentrypoint: main\ntemplates:\n- {name: main, dag: {tasks: [{name: a, template: w, dependencies: [b]}, {name: b, template: w, dependencies: [a]}]}}\n- {name: w, container: {image: a, command: [b]}}":                          {"spec.templates[0].dag.tasks[0]", "wait for each other"},
 		"\nentrypoint: main\ntemplates:\n- {name: main, steps: [[{name: a, template: w}]]}\n- {name: w, inputs: {parameters: [{name: p}]}, container: {image: a, command: [b]}}":                                                          {"spec.templates[0].steps[0][0].arguments.parameters", `needs the parameter "p"`},

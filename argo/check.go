@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/expression"
 )
 
@@ -129,8 +130,11 @@ func (t *translator) checkName(name string, in scope, at string) {
 		t.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
 	case "pod", "node", "retries", "lastRetry":
 		t.refuse(!in.leaf, at, "%s is known in a container or script alone.", name)
-	default:
-		t.add(at, "The tag {{%s}} is none of Argo's; a text with braces of its own needs {{='{{'}} in their place.", shorten(name))
+		t.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is known in the expression of retryStrategy alone.")
+	default: // braces of another language, such as Go's or Jinja's, stay as they are, as in Argo
+		near := apperr.Nearest(first, []string{"inputs", "outputs", "tasks", "steps", "workflow", "item", "pod", "node", "retries"})
+		t.refuse(near != "" && rest != "", at, "There is no {{%s}}. Did you mean %q?", shorten(name), near)
+		t.refuse(in.number, at, "The tag {{%s}} is none of Argo's.", shorten(name))
 	}
 }
 

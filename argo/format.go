@@ -1,6 +1,7 @@
 package argo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -54,7 +55,7 @@ func (Format) Parse(doc map[string]any, in workflow.Surroundings) (*workflow.Def
 
 func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, []apperr.Field) {
 	t := &translator{
-		problems: &problems{}, types: in.Types, templates: map[string]*source{}, libraries: map[string]*library{},
+		problems: &problems{}, types: in.Types, find: in.Find, templates: map[string]*source{}, libraries: map[string]*library{},
 		graphs: map[string]workflow.Graph{}, begun: map[string]bool{}, metrics: map[string][]workflow.Metric{}, told: map[string]workflow.Metric{},
 	}
 	t.read(doc, in)
@@ -212,6 +213,10 @@ func (t *translator) canonical(doc map[string]any) (json.RawMessage, error) {
 		if v := given[name]; v != nil {
 			meta[name] = v
 		}
+	}
+	if shown := strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-."); shown != t.def.Name { // see name
+		delete(meta, "generateName")
+		meta["name"] = t.def.Name
 	}
 	kept["metadata"] = meta
 	if len(t.libraries) > 0 {

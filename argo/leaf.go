@@ -54,6 +54,7 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	own := scope{own: s, leaf: true}
 	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}}, Outputs: t.ownOutputs(s, own)}
 	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
+	t.refuse(s.failsFast(), s.path+".failFast", "Only a template of steps or tasks fails fast; leave it out.")
 	t.set(&op, s)
 	op.Cache = t.memo(s)
 	op.Serves = s.serves()
@@ -300,7 +301,7 @@ func (t *translator) successCodes(condition, at string) []int {
 func (t *translator) timeout(s *source) time.Duration {
 	switch {
 	case s.Suspend != nil && s.Suspend.Duration != "":
-		return t.pause(s.Suspend.Duration, s.path+".suspend.duration")
+		return max(t.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 is at once
 	case s.HTTP != nil && s.HTTP.TimeoutSeconds != nil:
 		return seconds(s.HTTP.TimeoutSeconds)
 	}

@@ -201,13 +201,13 @@ func (c metricCheck) text(text, at string) {
 		case tag.Expression != nil:
 			for _, r := range tag.Expression.References() {
 				if !c.ofTheEnd(r.Path, at) {
-					c.checkReference(r.Path, scope{own: c.own, leaf: true}, at)
+					c.checkReference(r.Path, scope{own: c.own, leaf: true, number: true}, at)
 				}
 			}
 		case strings.Contains(tag.Name, "{{"):
 			// a tag inside of a tag is known when it is replaced
 		case !c.ofTheEnd(strings.Split(tag.Name, "."), at):
-			c.checkName(tag.Name, scope{own: c.own, leaf: true}, at)
+			c.checkName(tag.Name, scope{own: c.own, leaf: true, number: true}, at)
 		}
 	}
 }

@@ -23,6 +23,33 @@ spec:
   - {name: say, inputs: {parameters: [{name: text}]}, container: {image: a, command: [echo, "{{inputs.parameters.text}}"]}}
 `
 
+// TestNamesOfKinds: a template keeps its name, which others refer to.
+func TestNamesOfKinds(t *testing.T) {
+	t.Parallel()
+	base, problems := parse(t, library)
+	require.Empty(t, problems)
+	with := workflow.Surroundings{Types: typeregistry.Builtin(), Find: func(name string) (json.RawMessage, bool) { return base.Document(), name == "library" }}
+	const spec = "\nspec: {workflowTemplateRef: {name: library}}"
+	for doc, name := range map[string]string{
+		"kind: Workflow\nmetadata: {generateName: library-}" + spec:                                                                          "library-run",
+		"kind: CronWorkflow\nmetadata: {name: library}\nspec: {schedule: '* * * * *', workflowSpec: {workflowTemplateRef: {name: library}}}": "library-cron",
+		"kind: Workflow\nmetadata: {name: other}" + spec:                                                                                     "other",
+	} {
+		d, problems := argo.Format{}.Parse(decode(t, "apiVersion: argoproj.io/v1alpha1\n"+doc), with)
+		require.Empty(t, problems)
+		require.Equal(t, name, d.Name)
+		again, problems := argo.Format{}.Parse(decode(t, string(d.Document())), workflow.Surroundings{Types: typeregistry.Builtin()})
+		require.Empty(t, problems)
+		require.Equal(t, name, again.Name)
+		require.Equal(t, string(d.Document()), string(again.Document()))
+	}
+	cron, problems := parse(t, "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nmetadata: {name: nightly}\nspec: {schedule: '* * * * *', workflowSpec: {entrypoint: main, templates: [{name: main, container: {image: a, command: [b]}}]}}")
+	require.Empty(t, problems)
+	with.Find = func(name string) (json.RawMessage, bool) { return cron.Document(), name == "nightly" }
+	_, problems = argo.Format{}.Parse(decode(t, "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: nightly}\nspec: {templates: []}"), with)
+	require.Contains(t, problems[0].Message, `A CronWorkflow has the name "nightly"`)
+}
+
 // TestReferences: what a document refers to is found once and kept with it.
 func TestReferences(t *testing.T) {
 	t.Parallel()

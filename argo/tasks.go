@@ -20,6 +20,7 @@ type scope struct {
 	item   bool // of a fan-out
 	unused bool // nothing calls the template that is checked
 	leaf   bool // texts of the template itself
+	number bool // texts that become a number
 }
 
 // graph makes the graph of a template once.
@@ -61,7 +62,7 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	for i := range s.DAG.Tasks {
 		t.meet(&s.DAG.Tasks[i], s, &in, fmt.Sprintf("%s[%d]", path, i))
 	}
-	failFast := s.DAG.FailFast == nil || *s.DAG.FailFast
+	failFast := s.DAG.FailFast == nil || *s.DAG.FailFast || s.failsFast()
 	var operators []workflow.Operator
 	for i := range s.DAG.Tasks {
 		run, at := &s.DAG.Tasks[i], fmt.Sprintf("%s[%d]", path, i)
@@ -72,6 +73,7 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 				ops[k].Depends = rule
 			}
 			ops[k].Drain = failFast && ops[k].Name == run.Name
+			ops[k].Tags.ItemErrs = workflow.ErrsLast
 		}
 		operators = append(operators, ops...)
 	}
@@ -102,6 +104,8 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 				if ops[k].Name == run.Name || ops[k].Depends == "" {
 					ops[k].Depends = rule
 				}
+				ops[k].Drain = s.failsFast() && ops[k].Name == run.Name
+				ops[k].Tags.ItemErrs = workflow.ErrsAll
 			}
 			operators = append(operators, ops...)
 			now = append(now, wellEnded(run))
@@ -116,6 +120,23 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 	return operators
 }
 
+// failsFast reports whether nothing more of a template begins once something in it has
+// failed, whatever is to go on after that.
+func (s *source) failsFast() bool { return s != nil && s.FailFast != nil && *s.FailFast }
+
+// errs says when the failure of a template of tasks is an error: it ends as the first of
+// its last tasks that went wrong, or as the last where all branches run. One of steps
+// has just failed.
+func (s *source) errs() workflow.Errs {
+	switch {
+	case s.DAG == nil:
+		return workflow.ErrsNever
+	case s.DAG.FailFast == nil || *s.DAG.FailFast:
+		return workflow.ErrsFirst
+	}
+	return workflow.ErrsLast
+}
+
 // meet notes what a task runs, and under which name.
 func (t *translator) meet(run *task, s *source, in *scope, path string) {
 	if !taskName.MatchString(run.Name) {
@@ -123,6 +144,9 @@ func (t *translator) meet(run *task, s *source, in *scope, path string) {
 	}
 	if _, taken := in.tasks[run.Name]; taken {
 		t.add(path+".name", "The name %q is taken.", run.Name)
+	}
+	if s.failsFast() {
+		run.ContinueOn = nil // as in Argo, whatever is to go on after a failure
 	}
 	in.tasks[run.Name] = t.resolve(run, s, path)
 	in.list = append(in.list, run)
@@ -214,6 +238,7 @@ func (t *translator) rule(run *task, in scope, path string) string {
 			return ""
 		}
 	}
+	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With failFast of its template nothing begins after a failure; take one of them away.")
 	return spellOut(depends)
 }
 
@@ -239,12 +264,12 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 			return nil
 		}
 	}
-	in.item = run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil
+	in.item = run.loops()
 	t.checkServes(run, s, path)
 	var op workflow.Operator
 	if s.isGraph() {
 		t.graph(s)
-		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{}}
+		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{Errs: s.errs()}}
 		t.set(&op, s)
 	} else {
 		op = t.leaf(run, s, in, path)

@@ -51,7 +51,8 @@ type translator struct {
 	begun     map[string]bool
 	metrics   map[string][]workflow.Metric // of templates, by where they stand
 	told      map[string]workflow.Metric   // the first metric of each name
-	settled   bool                         // settings are read whose tags are replaced
+	find      func(name string) (json.RawMessage, bool)
+	settled   bool // settings are read whose tags are replaced
 	def       *workflow.Definition
 }
 
@@ -99,17 +100,6 @@ func (t *translator) translate() {
 	}
 }
 
-// name is the name of the workflow.
-func (t *translator) name() string {
-	name := strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-.")
-	if name == "" {
-		t.add("metadata.name", "The workflow needs a name: metadata.name, or metadata.generateName.")
-	} else if !workflow.ValidName(name) {
-		t.add("metadata.name", "A name has lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit.")
-	}
-	return name
-}
-
 // constants are the tags that stand for the same text everywhere.
 func (t *translator) constants() map[string]string {
 	c := map[string]string{
@@ -142,12 +132,6 @@ func (t *translator) askForEntry() {
 			t.spec.Arguments.Parameters = append(t.spec.Arguments.Parameters, parameter{Name: p.Name, Enum: p.Enum, Description: p.Description})
 		}
 	}
-}
-
-// isTemplate reports whether the document is a template for workflows, which give it
-// their arguments.
-func (t *translator) isTemplate() bool {
-	return t.doc.Kind == kindTemplate || t.doc.Kind == kindClusterTemplate
 }
 
 // asks lets the launch give a parameter that a template reads and does not declare.
@@ -259,11 +243,11 @@ func (t *translator) root() {
 	var operators []workflow.Operator
 	if t.opens(entry) {
 		g := t.body(entry, scope{own: entry, root: true})
-		operators, t.def.Outputs = g.Operators, g.Outputs
+		operators, t.def.Outputs, t.def.Errs = g.Operators, g.Outputs, entry.errs()
 		t.addMissingInputs(entry)
 	} else {
 		operators = t.operators(main, scope{tasks: map[string]*source{main.Name: entry}, list: []*task{main}, root: true}, "spec.entrypoint")
-		t.def.Outputs = t.rootOutputs(entry)
+		t.def.Outputs, t.def.Errs = t.rootOutputs(entry), workflow.ErrsFirst
 	}
 	t.def.Operators = slices.Concat(operators, t.exits())
 }

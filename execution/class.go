@@ -40,7 +40,7 @@ func outcomeOfClass(c launcher.Class) outcome {
 
 // errored reports whether not the task itself failed but something around it.
 func (f *Failure) errored() bool {
-	return f != nil && !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)
+	return f != nil && (f.Errored || !slices.Contains([]string{"exit", "timeout", "start_failed", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code))
 }
 
 // classText says what a class means where nobody said more.

@@ -61,6 +61,9 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 	}
 	if err != nil {
 		s.release(ctx, id, row.OwnerEpoch, s.now())
+		if ctx.Err() == nil {
+			s.config.Logger.Error("An execution could not be driven; it is tried again.", "execution", id, "error", err)
+		}
 		return fmt.Errorf("drive %s: %w", id, err)
 	}
 	return nil

@@ -60,7 +60,7 @@ func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
 	}
 	return map[string]any{
 		workflow.RetryLast: map[string]any{
-			"exitCode": code, "status": status, "message": failure.Message, "duration": strconv.FormatFloat(took.Seconds(), 'f', -1, 64),
+			"exitCode": code, "status": status, "message": failure.Message, "duration": strconv.Itoa(int(took.Round(time.Second) / time.Second)),
 		},
 		workflow.RetryCount: int64(retries), workflow.RetryAttempt: int64(attempt), workflow.RetryClass: string(classify(e)),
 		workflow.RetryExitCode: number, workflow.RetryMessage: failure.Message,

@@ -227,13 +227,16 @@ func (p *place) attemptTag(name string) (any, bool) {
 	case "retries":
 		return strconv.Itoa(n.retries), true
 	}
-	if n.failure == nil {
-		return nil, false
+	if n.failure == nil { // the first attempt
+		v, ok := map[string]string{"lastRetry.exitCode": "0", "lastRetry.status": "", "lastRetry.message": ""}[name]
+		return v, ok
 	}
 	switch name {
 	case "lastRetry.exitCode":
-		code, ok := exitCodeOf(n.failure)
-		return code, ok
+		if code, ok := exitCodeOf(n.failure); ok {
+			return code, true
+		}
+		return "-1", true
 	case "lastRetry.message":
 		return n.failure.Message, true
 	case "lastRetry.status":
@@ -328,6 +331,11 @@ func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error)
 		wanted := func(name string) bool { return slices.Contains(n.op.Tags.For, name) }
 		if words := strings.Fields(text); len(words) > 0 && !slices.ContainsFunc(words, wanted) {
 			return false, "the target is " + text, nil
+		}
+	}
+	if of, ok := l.beside(i); ok && item {
+		if of = l.itemBeside(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed {
+			return false, l.nodes[of].name + " did not run", nil
 		}
 	}
 	when := n.op.Tags.Condition(fans, item)

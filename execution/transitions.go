@@ -267,10 +267,14 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	if l.status == Succeeded {
 		l.failure = nil
 		outputs, err := l.workflowOutputs(ctx)
-		if err != nil {
+		switch {
+		case unread(err):
 			return err
+		case err != nil:
+			l.status, l.failure = Failed, &Failure{Code: "outputs", Message: "An output of the workflow could not be worked out: " + sentence(err)}
+		default:
+			l.row.Outputs = outputs
 		}
-		l.row.Outputs = outputs
 	}
 	l.row.FinishedAt = &now
 	l.batch.finished = true

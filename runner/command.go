@@ -80,12 +80,10 @@ func findPython(env environ, dir, python string) (string, error) {
 // scriptCommand writes the script to a file that is new in dir. A script that
 // begins with "#!" is executed itself.
 func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
-	extension, mode := ".py", os.FileMode(0o644)
+	const mode = 0o755 // a script may be run by what its command says, or by itself
+	extension := ".py"
 	if work.Interpreter != "python" {
 		extension = ".sh"
-	}
-	if strings.HasPrefix(work.Script, "#!") {
-		mode = 0o755
 	}
 	path := filepath.Join(dir, "script"+extension)
 	for i := 1; ; i++ {

@@ -1,0 +1,76 @@
+package execution_test
+
+import (
+	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/execution"
+)
+
+// argoEdges are rows that Argo's own test files asked for.
+func argoEdges() []argoCase {
+	return []argoCase{
+		{group: "M1", feature: "braces of another language stay as they are", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: echo, arguments: {parameters: [{name: text, value: "{{.Names}} {{ jinja }}"}]}}]]`,
+			status: execution.Succeeded, outputs: map[string]string{"a" + result: "{{.Names}} {{ jinja }}"}},
+		{group: "M1", feature: "{{lastRetry…}} of the first attempt and of later ones; asInt(lastRetry.duration)", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: again}]]
+- name: again
+  retryStrategy: {limit: "2", expression: "asInt(lastRetry.duration) >= 0 && asInt(lastRetry.exitCode) == 3"}
+  container: {image: busybox, command: [sh, -c], args: ["echo {{retries}} {{lastRetry.exitCode}}/{{lastRetry.status}}/{{lastRetry.message}} >> $DIR/seen; test {{retries}} = 1 || exit 3; cut -c1-12 $DIR/seen | tr '\n' ';'"]}`,
+			status: execution.Succeeded, outputs: map[string]string{"a" + result: "0 0//;1 3/Failed/T;"}},
+		{group: "M1", feature: "script: a command that runs the file itself", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: itself}]]
+- name: itself
+  script: {image: busybox, command: [sh, -c], source: "echo ran"}`,
+			status: execution.Succeeded, outputs: map[string]string{"a" + result: "ran"}},
+		{group: "M1", feature: "continueOn.failed of a program that is not there", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: missing, continueOn: {failed: true}}], [{name: b, template: "true"}]]
+- name: missing
+  container: {image: busybox, command: [no-such-program-anywhere]}`,
+			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed, "b": dag.Succeeded}},
+		{group: "M1", feature: "suspend for no time at all", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: wait, template: wait}], [{name: after, template: "true"}]]
+- {name: wait, suspend: {duration: "0"}}`,
+			status: execution.Succeeded, states: map[string]dag.State{"after": dag.Succeeded}},
+		{group: "M1", feature: "outputs of the workflow that cannot be worked out fail it", spec: `
+entrypoint: main
+arguments: {parameters: [{name: s, value: two words}]}
+templates:
+- name: main
+  outputs: {parameters: [{name: o, valueFrom: {expression: "asInt(workflow.parameters.s)"}}]}
+  steps: [[{name: a, template: "true"}]]`,
+			status: execution.Failed, states: map[string]dag.State{"a": dag.Succeeded}},
+		{group: "M1", feature: "when that cannot be evaluated fails its node, at the root, later and inside", spec: `
+entrypoint: main
+arguments: {parameters: [{name: t, value: two words}]}
+templates:
+- name: main
+  dag:
+    failFast: false
+    tasks:
+    - {name: first, template: "true", when: "{{workflow.parameters.t}} == x"}
+    - {name: empty, template: quiet}
+    - {name: later, template: "true", depends: empty, when: "{{tasks.empty.outputs.result}} == yes"}
+    - {name: nested, template: nested}
+- name: quiet
+  container: {image: busybox, command: ["true"]}
+- name: nested
+  steps: [[{name: in, template: quiet}], [{name: next, template: "true", when: "{{steps.in.outputs.result}} == yes"}]]`,
+			status: execution.Failed, states: map[string]dag.State{"first": dag.Failed, "later": dag.Failed, "nested": dag.Failed, "nested/next": dag.Failed},
+			messages: map[string]string{"later": "The condition could not be evaluated"}},
+	}
+}
