@@ -101,6 +101,14 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		if h.Expression != "" {
 			of.When = "{{=" + h.Expression + "}}"
 		}
+		ended := name == "exit" || !strings.Contains(h.Expression, "Running")
+		ofItem := name == "exit" && run.loops()
+		switch {
+		case ofItem:
+			of.WithItems, of.WithParam, of.WithSequence = run.WithItems, run.WithParam, run.WithSequence
+		case !ended && run.When != "" && !(run.loops() && readsItem(run.When)):
+			of.When = "(" + run.When + ") && " + of.When // it begins with its task, or not at all
+		}
 		t.refuse(h.Expression == "" && name != "exit", at+".expression", "Say when the hook runs.")
 		s := t.resolve(of, in.own, at)
 		if s == nil {
@@ -110,7 +118,10 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		inner.tasks = maps.Clone(in.tasks)
 		inner.tasks[of.Name], inner.item = s, false
 		for _, op := range t.operators(of, inner, at) {
-			t.follow(&op, run, name == "exit" || !strings.Contains(h.Expression, "Running"))
+			t.follow(&op, run, ended)
+			if ofItem {
+				op.Tags.ItemOf, op.Tags.WhenOfItem = run.Name, of.When != ""
+			}
 			operators = append(operators, op)
 		}
 	}
@@ -120,8 +131,9 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 // follow lets the operator of a hook begin when its task has ended, or else when it
 // begins, which it then sees as running.
 func (t *translator) follow(op *workflow.Operator, run *task, ended bool) {
-	op.Watches = true
+	op.Watches, op.AllowFailure = true, true
 	if ended {
+		op.Late = true
 		op.Depends = fmt.Sprintf("(%s.Succeeded || %s.Failed || %s.Errored)", run.Name, run.Name, run.Name)
 		return
 	}
@@ -146,9 +158,15 @@ func (t *translator) aim(s *source, operators []workflow.Operator) {
 			t.refuse(!names[word], s.path+".dag.target", "There is no task %q.", word)
 		}
 	}
+	var of string // what hooks follow stands before them
 	for i := range operators {
 		op := &operators[i]
-		op.Tags.Target, op.Tags.For = target, append(neededBy(op.Name, operators), op.Name)
+		if !op.Watches {
+			of = op.Name
+		}
+		if !op.Late { // what begins when that has ended says by itself whether it did
+			op.Tags.Target, op.Tags.For = target, append(neededBy(of, operators), of)
+		}
 	}
 }
 

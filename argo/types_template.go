@@ -191,6 +191,9 @@ type task struct {
 	Hooks        map[string]*hook `json:"hooks"`
 }
 
+// loops reports whether the task becomes one for each item of a list.
+func (t *task) loops() bool { return t.WithItems != nil || t.WithParam != "" || t.WithSequence != nil }
+
 type continueOn struct {
 	Error  bool `json:"error"`
 	Failed bool `json:"failed"`

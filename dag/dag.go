@@ -35,7 +35,8 @@ type Traits struct {
 	Final       bool // it begins when all others of its plan have ended, however that was
 	MayFail     bool // its failure counts as handled
 	Serves      bool // once it runs it may serve others, which need not wait for its end (see Serve)
-	Watches     bool // its rule takes up no failure: what it looks at counts as if it was not there
+	Watches     bool // it looks at others and changes nothing for them: its rule takes up no failure, and how it ends counts for nothing
+	Undrained   bool // it may begin while its scope drains: what it depends on alone says whether it does
 	OnFailure   Policy
 }
 
@@ -90,7 +91,7 @@ type Plan struct {
 	Exit   []int
 
 	byName map[string]int
-	ends   []int // nodes on which nothing depends but what watches them
+	ends   []int // nodes that do not watch, and on which nothing depends but what watches them
 }
 
 // Lookup returns the index of the node called name.

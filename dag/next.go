@@ -213,7 +213,7 @@ func (w *wave) pending(i int) (Action, bool) {
 		switch {
 		case w.halted(i):
 			return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
-		case s.draining || w.stopping[n.scope] == DrainScope:
+		case (s.draining || w.stopping[n.scope] == DrainScope) && !t.Undrained:
 			return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
 		}
 	}

@@ -17,15 +17,18 @@ var (
 // failures, retries, cancels, pauses and crashes to their end.
 func TestNextAlwaysEnds(t *testing.T) {
 	t.Parallel()
-	overlaps, recalls, serves := 0, 0, 0
+	overlaps, recalls, serves, undrained, watched := 0, 0, 0, 0, 0
 	for n := *seed; n < *seed+*runs && !t.Failed(); n++ {
 		s := playRun(t, n)
 		overlaps, recalls, serves = overlaps+s.overlaps, recalls+s.recalls, serves+s.serves
+		undrained, watched = undrained+s.undrained, watched+s.watched
 	}
 	if *runs >= 1000 {
 		require.Greater(t, overlaps, int(*runs)/10, "hardly anything was read while it was written: the test does not look")
 		require.Greater(t, recalls, int(*runs)/50, "hardly anything was recalled: the test does not look")
 		require.Greater(t, serves, int(*runs)/10, "hardly anything served: the test does not look")
+		require.Greater(t, undrained, int(*runs)/200, "hardly anything began while its scope drained: the test does not look")
+		require.Greater(t, watched, int(*runs)/10, "hardly anything watched: the test does not look")
 	}
 }
 
@@ -62,6 +65,7 @@ func playRun(t *testing.T, seed uint64) *simulation {
 	for i := range s.run.nodes {
 		checkEnd(t, s, i)
 	}
+	s.watchersCountNothing()
 	return s
 }
 
@@ -81,7 +85,7 @@ func checkEnd(t *testing.T, s *simulation, i int) {
 		inner := r.Inner(i) != NoNode && r.Outcome(r.Inner(i)) == Cancelled
 		require.True(t, cancelled || inner, "node %d was cancelled for nothing", i)
 	case state == Skipped && !r.Omitted(i):
-		require.True(t, traits.Conditional && !s.conditions[i])
+		require.True(t, traits.Conditional && !s.conditions[i] || s.empty[i])
 	case state == Skipped:
 		if node != nil && node.rule == nil && !scope.draining && !scope.halted {
 			bad := 0

@@ -1,6 +1,9 @@
 package dag
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Depends returns the rule of node i in words; "" for the usual one, or none.
 func (r *Run) Depends(i int) string {
@@ -13,8 +16,8 @@ func (r *Run) Depends(i int) string {
 // Unhandled reports whether the failure of node i counts as long as nothing else is
 // known: nothing allows it, and no rule takes it up.
 func (r *Run) Unhandled(i int) bool {
-	node := r.planned(i)
-	return !r.traits(i).MayFail && !r.scopes[r.nodes[i].scope].partial && (node == nil || !node.handled)
+	node, t := r.planned(i), r.traits(i)
+	return !t.MayFail && !t.Watches && !r.scopes[r.nodes[i].scope].partial && (node == nil || !node.handled)
 }
 
 // Size returns how many nodes the run has.
@@ -119,31 +122,73 @@ func (r *Run) Outcome(s int) State {
 }
 
 func (r *Run) failedScope(in *scope) bool {
+	for range r.failures(in, false) {
+		return true
+	}
+	return false
+}
+
+// Culprit is the node of the scope s whose failure came out at the first of its ends at
+// which one did, or at the last; of a fan-out the first or last item that failed. It is
+// NoNode when the scope does not count as failed.
+func (r *Run) Culprit(s int, last bool) int {
+	in := &r.scopes[s]
+	for k := range r.failures(in, last) {
+		return in.base + k
+	}
+	return NoNode
+}
+
+// failures are the positions of the nodes whose failures came out at the ends of a
+// scope, in the order of these or, with backwards, the other way round.
+func (r *Run) failures(in *scope, backwards bool) iter.Seq[int] {
 	switch {
-	case in.failed == 0:
-		return false
-	case in.partial:
-		return in.succeeded == 0
+	case in.failed == 0, in.partial && in.succeeded > 0, !in.partial && in.plan == nil && in.item.MayFail:
+		return func(func(int) bool) {}
 	case in.plan == nil:
-		return !in.item.MayFail
+		return r.failedItems(in, backwards)
 	}
-	seen := make([]bool, in.size)
-	var failed func(k int) bool
-	failed = func(k int) bool {
-		if seen[k] {
-			return false
+	return func(yield func(int) bool) {
+		seen := make([]bool, in.size)
+		var goOn func(k int) bool
+		goOn = func(k int) bool {
+			if seen[k] {
+				return true
+			}
+			seen[k] = true
+			n, node := &r.nodes[in.base+k], &in.plan.Nodes[k]
+			switch {
+			case node.Watches:
+				return true
+			case n.state == Failed:
+				return node.MayFail || yield(k)
+			case n.state != Skipped || !n.omitted:
+				return true
+			}
+			return !slices.ContainsFunc(node.Dependencies, func(d int) bool { return !goOn(d) })
 		}
-		seen[k] = true
-		n := &r.nodes[in.base+k]
-		if n.state == Failed {
-			return !in.plan.Nodes[k].MayFail
+		for e := range in.plan.ends {
+			if backwards {
+				e = len(in.plan.ends) - 1 - e
+			}
+			if !goOn(in.plan.ends[e]) {
+				return
+			}
 		}
-		if n.state != Skipped || !n.omitted {
-			return false
-		}
-		return slices.ContainsFunc(in.plan.Nodes[k].Dependencies, failed)
 	}
-	return slices.ContainsFunc(in.plan.ends, failed)
+}
+
+func (r *Run) failedItems(in *scope, backwards bool) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k := range in.size {
+			if backwards {
+				k = in.size - 1 - k
+			}
+			if r.nodes[in.base+k].state == Failed && !yield(k) {
+				return
+			}
+		}
+	}
 }
 
 // is reports whether status holds of node i, which has ended.

@@ -90,7 +90,7 @@ func settled(run *Run, node *Node, p Past, k int) bool {
 	case Succeeded:
 		return true
 	case Failed:
-		return (node.MayFail || node.handled) && !node.Expands
+		return (node.MayFail || node.Watches || node.handled) && !node.Expands
 	case Skipped:
 		if !p.Omitted {
 			return true

@@ -82,6 +82,13 @@ func ParseRule(text string, bare ...Status) (*Rule, error) {
 // Names lists the nodes that the rule asks about, in the order of the text.
 func (r *Rule) Names() []string { return r.names }
 
+// OfFailure reports whether the rule takes up a failure anywhere.
+func (r *Rule) OfFailure() bool {
+	asks := false
+	r.root.each(func(t *term) { asks = asks || t.status.ofFailure() })
+	return asks
+}
+
 // String returns the rule as it was written.
 func (r *Rule) String() string { return r.text }
 

@@ -44,6 +44,8 @@ func randomTraits(rng *rand.Rand, deep int) Traits {
 		t.Serves = true
 	}
 	t.Conditional = rng.IntN(6) == 0
+	t.Watches = rng.IntN(8) == 0
+	t.Undrained = rng.IntN(3) == 0 && (t.Watches || rng.IntN(8) == 0)
 	return t
 }
 

@@ -17,6 +17,7 @@ type simulation struct {
 	limit      int
 	expansions []expanded
 	conditions map[int]bool
+	empty      map[int]bool // nodes that became nothing and were skipped
 	attempts   map[int]int  // begun of a node
 	alive      map[int]bool // nodes of which an attempt is
 	stopped    map[int]bool
@@ -25,6 +26,8 @@ type simulation struct {
 	overlaps   int                 // attempts that began while what they read ran
 	recalls    int
 	serves     int
+	undrained  int // nodes that began while their scope drained
+	watched    int // ends that were looked at without those that watch
 	dismissed  map[int]bool
 	cancelled  bool
 	done       bool
@@ -40,7 +43,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &simulation{
 		t: t, rng: rng, plan: randomPlan(t, rng, 1+rng.IntN(12), 2), limit: rng.IntN(6),
-		conditions: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{}, dismissed: map[int]bool{},
+		conditions: map[int]bool{}, empty: map[int]bool{}, attempts: map[int]int{}, alive: map[int]bool{}, stopped: map[int]bool{}, recalled: map[int]bool{}, read: map[int]map[int]int{}, dismissed: map[int]bool{},
 	}
 	s.run = NewRun(s.plan, s.limit)
 	return s
@@ -123,6 +126,7 @@ func (s *simulation) carryOut(a Action) []int {
 		return nil
 	case OmitNode:
 		require.Equal(s.t, Pending, r.State(a.Node))
+		s.mayOmit(a.Node)
 		r.Omit(a.Node)
 	case CancelNode:
 		require.False(s.t, s.alive[a.Node], "no attempt may be alive")
@@ -170,6 +174,10 @@ func (s *simulation) begin(i int) {
 		require.Zero(s.t, scope.open, "a final node begins last")
 	} else {
 		require.False(s.t, r.Halted(i))
+		require.True(s.t, !scope.draining || r.traits(i).Undrained, "nothing else begins while its scope drains")
+	}
+	if scope.draining && r.traits(i).Undrained {
+		s.undrained++
 	}
 	if node != nil && node.rule == nil {
 		for _, d := range r.DependenciesOf(i) {
@@ -210,6 +218,11 @@ func (s *simulation) expand(i int) []int {
 		e.Items, e.Item, e.Partial = s.rng.IntN(6), randomTraits(s.rng, 2-depth), s.rng.IntN(3) == 0
 	} else {
 		e.Plan = randomPlan(s.t, s.rng, 1+s.rng.IntN(5), 2-depth)
+	}
+	if e.Plan == nil && e.Items == 0 && s.rng.IntN(2) == 0 {
+		s.empty[i] = true
+		s.run.Set(i, Skipped) // who carries out may skip what becomes nothing
+		return nil
 	}
 	s.expansions = append(s.expansions, expanded{i, e})
 	first := s.run.Expand(i, e)

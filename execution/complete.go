@@ -177,7 +177,7 @@ func (l *loop) failNode(i int, at time.Time, failure *Failure) {
 	l.changed = append(l.changed, i)
 	n := &l.nodes[i]
 	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil
-	if l.failure == nil && l.progress.Unhandled(i) {
+	if l.failure == nil && l.counts(i) {
 		l.failure, l.failedAt = failure, at
 	}
 	l.nodeEvent(i, at, "node.failed", failure.Message, failure)

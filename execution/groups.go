@@ -52,6 +52,10 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 		l.failNode(i, now, &Failure{Code: "expand", Message: sentence(err), Node: l.nodes[i].name, Attempt: l.nodes[i].attempt})
 		return
 	}
+	if len(nodes) == 0 && l.fansOut(i) && l.nodes[i].op.Tags != nil {
+		l.skipEmpty(i, now)
+		return
+	}
 	first := l.progress.Expand(i, expansion)
 	level := l.nodes[i].level
 	for k := range nodes {
@@ -119,6 +123,9 @@ func (l *loop) depth(i int) int {
 // itemsOf are the items over which node i fans out.
 func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
 	f := l.nodes[i].op.Foreach
+	if of, ok := l.beside(i); ok && l.nodes[of].children.count > 0 {
+		return l.itemsBeside(of), nil
+	}
 	value, ok, err := l.value(ctx, i, f.Items)
 	if err != nil {
 		return nil, err
@@ -307,6 +314,7 @@ func (l *loop) groupFailure(i int) *Failure {
 		}
 	}
 	f := &Failure{Code: "children", Message: "What it became failed.", Node: n.name, Attempt: n.attempt}
+	f.Errored = l.errs(i)
 	if first == nil || first.failure == nil {
 		return f
 	}

@@ -203,7 +203,7 @@ func (l *loop) atRunEnd(ctx context.Context) *place {
 	switch {
 	case l.status == Succeeded:
 		phase = "Succeeded"
-	case l.status == Failed && l.failure.errored():
+	case l.status == Failed && l.rootErrs():
 		phase = "Error"
 	}
 	var ran time.Duration

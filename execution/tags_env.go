@@ -94,7 +94,7 @@ func (p *place) tasksEnv(kind string, expressions []*expression.Expression) map[
 	}
 	env := map[string]any{}
 	for name := range wanted {
-		if i, ok := p.loop.progress.Sibling(p.scope, name); ok {
+		if i, ok := p.task(name); ok {
 			env[name] = p.taskEnv(i, name)
 		}
 	}

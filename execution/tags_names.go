@@ -44,7 +44,7 @@ func failurePhase(errored bool) string {
 // taskTag reads what is known of a node beside: tasks.<name>.<of>.
 func (p *place) taskTag(name, of string) (any, bool) {
 	l := p.loop
-	i, ok := l.progress.Sibling(p.scope, name)
+	i, ok := p.task(name)
 	if !ok {
 		return nil, false
 	}
@@ -103,7 +103,7 @@ func (l *loop) outputTag(i int, of string) (any, bool) {
 		return parametersTag(outputs, of)
 	}
 	if of == "parameters" {
-		return itemsOfOutputs(outputs), l.progress.State(i) == dag.Succeeded
+		return itemsOfOutputs(outputs), l.progress.State(i) == dag.Succeeded || len(outputs) > 0
 	}
 	port, isParameter := strings.CutPrefix(of, "parameters.")
 	if of == "result" {
@@ -209,10 +209,8 @@ func (l *loop) workflowPhase() string {
 		return "Failed"
 	case l.progress.Outcome(dag.Root) == dag.Succeeded:
 		return "Succeeded"
-	case l.failure.errored() && l.failure != nil:
-		return "Error"
 	}
-	return "Failed"
+	return failurePhase(l.rootErrs())
 }
 
 func (l *loop) allButFinal(base, size int) bool {

@@ -121,6 +121,9 @@ type Failure struct {
 	Class   protect.Class    `json:"class,omitempty"`
 	Earlier []EarlierFailure `json:"earlier,omitempty"`
 	Omitted int              `json:"omitted,omitempty"`
+	// Errored says of what became other nodes that not its tasks failed but something
+	// around them.
+	Errored bool `json:"errored,omitempty"`
 }
 
 // Execution is one launch of a workflow version.

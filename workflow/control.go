@@ -128,7 +128,7 @@ const (
 // traits are what the plan has to know of o; item is about one item of a fan-out
 // rather than about the operator as a whole.
 func (o *Operator) traits(item bool) dag.Traits {
-	t := dag.Traits{Final: o.Final && !item, MayFail: o.AllowFailure, OnFailure: dag.Continue, Watches: o.Watches && !item}
+	t := dag.Traits{Final: o.Final && !item, MayFail: o.AllowFailure, OnFailure: dag.Continue, Watches: o.Watches && !item, Undrained: o.Late && !item}
 	if o.Retry.FailFast && !o.Final {
 		t.OnFailure = dag.Stop
 	} else if o.Drain {

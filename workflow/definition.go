@@ -39,6 +39,7 @@ type Definition struct {
 	Locks       []Lock             // that an execution holds from its begin to its end
 	MaxRunning  int                // executions of the workflow at once; 0: any number
 	MaxDepth    int                // of graphs in graphs; 0: DefaultDepth
+	Errs        Errs               // when the failure of the whole is an error
 	RetryBudget protect.WindowRule // of all executions of the workflow together; the zero rule is no limit
 
 	TTL TTL // how long an ended execution is kept
@@ -114,7 +115,8 @@ type Operator struct {
 	Breaker protect.BreakerRule
 	Drain   bool   // when it fails for good, nothing more begins in its graph
 	Tags    *Tags  // nil: its texts mean what they say
-	Watches bool   // its depends takes up no failure
+	Watches bool   // its depends takes up no failure, and how it ends counts for nothing
+	Late    bool   // it may begin when nothing else does any more because something failed (see Drain)
 	Serves  bool   // others need not wait for its end once it is ready; it runs until they have ended
 	At      string // where it stands in a document that is not native
 

@@ -22,9 +22,27 @@ type Tags struct {
 	// Settle works out the settings that hang on the operator's inputs; nil when none does. render
 	// replaces the tags in all texts of a value.
 	Settle func(render func(any) (any, error)) (Settings, error)
+	// ItemOf names the fan-out beside whose items the operator's own are: each runs for the
+	// one with its index, and does not run when that did not.
+	ItemOf string
+	// Errs and ItemErrs say when the failure of the graph that the operator becomes, and of
+	// its fan-out, is an error: one around a task rather than of it.
+	Errs, ItemErrs Errs
 	// Names are tags that stand for the same text everywhere in the operator, and win over others.
 	Names map[string]string
 }
+
+// Errs says by which of the failures that came out at the ends of a graph or fan-out its
+// own failure is an error.
+type Errs string
+
+// The ways to tell.
+const (
+	ErrsNever Errs = ""      // it is none
+	ErrsFirst Errs = "first" // by the first one
+	ErrsLast  Errs = "last"  // by the last one
+	ErrsAll   Errs = "all"   // when all failures of the fan-out are errors
+)
 
 // Settings are what of an operator Tags.Settle works out, in place of its own.
 type Settings struct {
@@ -51,7 +69,7 @@ func (t *Tags) conditional(fans, item bool) bool {
 	if t == nil {
 		return false
 	}
-	return t.When != "" && (!fans || t.WhenOfItem == item) || t.Target != "" && !item
+	return t.When != "" && (!fans || t.WhenOfItem == item) || t.Target != "" && !item || t.ItemOf != "" && item
 }
 
 // Condition returns what has to hold before the operator, or with item an item of it,
