@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -51,6 +52,7 @@ const (
 	most = 16
 	// maxCommand bounds a command, in bytes: it becomes one variable of an environment.
 	maxCommand = 64 << 10
+	maxLogged  = 500
 )
 
 // ErrPending says that the answer is not there yet; it is looked up further.
@@ -178,7 +180,7 @@ func (l *Lookup) fly(ctx context.Context, f *flight, key string, q query) {
 	var failed *Error
 	if err != nil {
 		failed = l.judge(ctx, q, err)
-		l.config.Logger.Warn("An image could not be looked up.", "image", q.image, "error", err)
+		l.config.Logger.Warn("An image could not be looked up.", "image", q.image, "error", cut(err.Error()))
 	} else if size := sizeOf(command); size > maxCommand {
 		failed = &Error{Image: q.image, Reason: fmt.Sprintf("it runs a command of %d bytes by itself, more than the %d that fit", size, maxCommand)}
 	}
@@ -211,6 +213,14 @@ func (l *Lookup) remembered(digest string) (Command, bool) {
 	defer l.mu.Unlock()
 	found, ok := l.cache.get(digest, l.config.Now())
 	return found.command, ok && found.failed == nil
+}
+
+// cut bounds what others' servers put into the log.
+func cut(text string) string {
+	if len(text) > maxLogged {
+		return strings.ToValidUTF8(text[:maxLogged], "") + "…"
+	}
+	return text
 }
 
 func sizeOf(c Command) int {

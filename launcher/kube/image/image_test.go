@@ -1,8 +1,10 @@
 package image_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -118,15 +120,18 @@ func TestSlowRegistry(t *testing.T) {
 	_, err = l.Find(ended, ref, "", patience)
 	require.ErrorIs(t, err, context.Canceled)
 
-	// One registry has so many look-ups under way, and no more.
-	for i := range 40 {
-		_, err = l.Find(t.Context(), slow.host+"/tools/other:"+string(rune('a'+i%26))+string(rune('a'+i/26)), "", 0)
+	// One registry has so many look-ups under way, and no more: there is nothing to wait for.
+	for _, tag := range strings.FieldsSeq("a b c d e f g h i j k l m n o") {
+		_, err = l.Find(t.Context(), slow.host+"/tools/other:"+tag, "", 0)
 		require.ErrorIs(t, err, image.ErrPending)
 	}
+	_, err = l.Find(t.Context(), slow.host+"/tools/other:last", "", patience)
+	require.ErrorIs(t, err, image.ErrPending)
+	require.Equal(t, []string{"two"}, found(t, l, quick).Entrypoint)
 	close(release)
 	require.Equal(t, []string{"one"}, found(t, l, ref).Entrypoint)
 	require.EqualValues(t, 1, slow.blobs.Load())
-	require.Less(t, slow.manifests.Load(), int64(20))
+	require.Contains(t, failed(t, l, slow.host+"/tools/other:last").Reason, "does not have it", "its turn has come")
 }
 
 // TestSilentRegistry: a look-up ends, and how long it has been failing is known.
@@ -154,14 +159,17 @@ func TestBusyRegistry(t *testing.T) {
 	h := newHub(t)
 	h.before = func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "the password is swordfish")
+		_, _ = io.WriteString(w, "the password is swordfish "+strings.Repeat("x", 5000))
 		return true
 	}
-	l, _ := h.lookup()
+	var written bytes.Buffer
+	l, _ := h.lookup(func(c *image.Config) { c.Logger = slog.New(slog.NewTextHandler(&written, nil)) })
 	e := failed(t, l, h.host+"/tools/say:1")
 	require.True(t, e.Passing)
 	require.Contains(t, e.Reason, "cannot answer just now (status 503)")
 	require.NotContains(t, e.Error(), "swordfish")
+	require.Contains(t, written.String(), "swordfish")
+	require.Less(t, written.Len(), 1000)
 
 	odd := newHub(t)
 	odd.before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -299,13 +307,22 @@ func TestMostIsRemembered(t *testing.T) {
 	require.Equal(t, asked+2, h.manifests.Load(), "it was not asked for the longest")
 }
 
-// TestLongCommand: it has to fit into one variable of an environment.
-func TestLongCommand(t *testing.T) {
+// TestLargeImages: neither what a registry says nor a command may become as large as it
+// likes; that has to fit into one variable of an environment.
+func TestLargeImages(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	l, _ := h.lookup()
 	e := failed(t, l, h.push("tools/say:1", built(t, []string{strings.Repeat("a", 70_000)}, nil)))
 	require.Contains(t, e.Reason, "70001 bytes")
+	plain := built(t, []string{"one"}, nil)
+	large := strings.Repeat("a", 5<<20)
+	require.Contains(t, failed(t, l, h.push("tools/manifest:1", mutate.Annotations(plain, map[string]string{"note": large}).(v1.Image))).Reason, "no image that could be read")
+	labelled, err := mutate.Config(plain, v1.Config{Labels: map[string]string{"note": large}})
+	require.NoError(t, err)
+	blobs := h.blobs.Load()
+	require.Contains(t, failed(t, l, h.push("tools/labels:1", labelled)).Reason, "no image that could be read")
+	require.Equal(t, blobs, h.blobs.Load(), "its configuration is not fetched")
 }
 
 // TestTable: for images that it names no registry is asked, however the name is written.
