@@ -121,7 +121,7 @@ func TestSlowRegistry(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	// One registry has so many look-ups under way, and no more: there is nothing to wait for.
-	for _, tag := range strings.FieldsSeq("a b c d e f g h i j k l m n o") {
+	for tag := range strings.FieldsSeq("a b c d e f g h i j k l m n o") {
 		_, err = l.Find(t.Context(), slow.host+"/tools/other:"+tag, "", 0)
 		require.ErrorIs(t, err, image.ErrPending)
 	}
