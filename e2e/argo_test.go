@@ -53,6 +53,20 @@ templates:
   inputs: {artifacts: [{name: got, path: $DIR/got}]}
   container: {image: $IMAGE, command: [cat, $DIR/got]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/got}}]}`, outputs: map[string]any{"all": "made here"}},
+		{group: "M2", feature: "artifacts and parameters of a task that failed, for what goes on after it", spec: `
+entrypoint: main
+templates:
+- name: main
+  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{steps.check.status}}: {{steps.read.outputs.result}}, {{steps.check.outputs.parameters.sum}}"}}]}
+  steps:
+  - - {name: check, template: check, continueOn: {failed: true}}
+  - - {name: read, template: read, arguments: {artifacts: [{name: report, from: "{{steps.check.outputs.artifacts.report}}"}]}}
+- name: check
+  outputs: {artifacts: [{name: report, path: $DIR/report}, {name: never, path: $DIR/never}], parameters: [{name: sum, valueFrom: {path: $DIR/sum}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR; echo two of nine failed > $DIR/report; echo 2 of 9 > $DIR/sum; exit 1"]}
+- name: read
+  inputs: {artifacts: [{name: report, path: $DIR/got}]}
+  container: {image: $IMAGE, command: [cat, $DIR/got]}`, outputs: map[string]any{"all": "Failed: two of nine failed, 2 of 9"}},
 		{group: "M2", feature: "artifacts: s3 with a key alone names a file of the execution in FlowForge's store", spec: `
 entrypoint: main
 templates:

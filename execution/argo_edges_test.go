@@ -39,6 +39,23 @@ templates:
 - name: missing
   container: {image: busybox, command: [no-such-program-anywhere]}`,
 			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed, "b": dag.Succeeded}},
+		{group: "M1", feature: "outputs of a task that failed: its result and parameters, of each item of a loop", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: a, template: report, continueOn: {failed: true}, arguments: {parameters: [{name: code, value: "3"}]}}
+  - - {name: said, template: echo, arguments: {parameters: [{name: text, value: "{{steps.a.outputs.result}} {{steps.a.outputs.parameters.p}} {{steps.a.outputs.parameters.q}} {{steps.a.exitCode}}"}]}}
+    - {name: each, template: report, continueOn: {failed: true}, withItems: ["0", "4"], arguments: {parameters: [{name: code, value: "{{item}}"}]}}
+  - - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{steps.each.outputs.result}} {{steps.each.outputs.parameters.p}}"}]}}
+- name: report
+  inputs: {parameters: [{name: code}]}
+  retryStrategy: {limit: 1}
+  outputs: {parameters: [{name: p, valueFrom: {path: $DIR/p}}, {name: q, valueFrom: {path: $DIR/nothing, default: none}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo try {{retries}}; echo code {{inputs.parameters.code}} > $DIR/p; exit {{inputs.parameters.code}}"]}`,
+			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed}, outputs: map[string]string{
+				"a" + result: "try 1", "said" + result: "try 1 code 3 none 3", "all" + result: `["try 0","try 1"] ["code 0","code 4"]`,
+			}},
 		{group: "M1", feature: "suspend for no time at all", spec: `
 entrypoint: main
 templates:

@@ -111,6 +111,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 		})
 	default:
 		l.fail(i, e, failure.conclude(why))
+		l.salvage(ctx, i, &e)
 	}
 	return true
 }

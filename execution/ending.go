@@ -63,7 +63,7 @@ func endingOf(f *flowforgev1.Finished, now time.Time) ending {
 		CPUSeconds:   f.GetCpuSeconds(),
 		PeakRSSBytes: f.GetPeakRssBytes(),
 	}
-	if code := int(f.GetExitCode()); code >= 0 && e.Outcome != startFailed {
+	if code := int(f.GetExitCode()); code >= 0 && (e.Outcome != startFailed || code > 0) { // 126 and 127: the command could not be executed
 		e.ExitCode = &code
 	}
 	if ms := f.GetFinishedAt(); ms > 0 {

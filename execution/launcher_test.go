@@ -162,9 +162,9 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	case errors.As(err, &exit):
 		finished.Outcome, finished.ExitCode = flowforgev1.Outcome_OUTCOME_FAILED, int32(exit.ExitCode())
 	case err != nil:
-		finished.Outcome, finished.Message = flowforgev1.Outcome_OUTCOME_START_FAILED, err.Error()
+		finished.Outcome, finished.Message, finished.ExitCode = flowforgev1.Outcome_OUTCOME_START_FAILED, err.Error(), 127
 	}
-	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	if finished.Outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.GetSalvage() && finished.Outcome == flowforgev1.Outcome_OUTCOME_FAILED {
 		for _, o := range a.GetOutputs() {
 			switch value := bytes.TrimSpace(out.Bytes()); {
 			case o.GetStdout() || o.GetPath() != "":

@@ -18,14 +18,37 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 	if len(op.Outputs) == 0 && len(e.Outputs) == 0 {
 		return nil
 	}
-	reported, err := l.reportedOutputs(ctx, i, e.Outputs)
-	if err != nil {
-		l.refuseOutputs(e, err.Error())
+	values, artifacts, problems := l.readOutputs(ctx, i, e)
+	if len(problems) > 0 {
+		l.refuseOutputs(e, strings.Join(problems, " "))
 		return nil
 	}
-	values := map[string]any{}
-	var artifacts []artifact.New
-	var problems []string
+	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
+	return values
+}
+
+// salvage keeps what is there of the outputs of an attempt that failed, for those that
+// go on after it all the same: so do Argo's files, whose operators have tags.
+func (l *loop) salvage(ctx context.Context, i int, e *ending) {
+	op := l.operator(i)
+	if e.Outcome != failed || op.Tags == nil || len(op.Outputs) == 0 {
+		return
+	}
+	values, artifacts, _ := l.readOutputs(ctx, i, e)
+	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
+	l.outputs[i] = values
+	l.touch(i).Outputs = values
+}
+
+// readOutputs makes values, and artifacts, of what an attempt reported; problems says what
+// is missing or wrong.
+func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
+	op := l.operator(i)
+	values = map[string]any{}
+	reported, err := l.reportedOutputs(ctx, i, e.Outputs)
+	if err != nil {
+		return values, nil, []string{err.Error()}
+	}
 	for _, declared := range op.Outputs {
 		out, ok := reported[declared.Name]
 		if !ok {
@@ -44,13 +67,7 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 			artifacts = append(artifacts, *published)
 		}
 	}
-	problems = append(problems, l.ownValues(ctx, i, values)...)
-	if len(problems) > 0 {
-		l.refuseOutputs(e, strings.Join(problems, " "))
-		return nil
-	}
-	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
-	return values
+	return values, artifacts, append(problems, l.ownValues(ctx, i, values)...)
 }
 
 func (l *loop) refuseOutputs(e *ending, message string) {

@@ -71,6 +71,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Secrets:          inputs.secrets,
 		Outputs:          l.outputsOf(i, op),
 		TimeoutMs:        op.Timeout.Milliseconds(),
+		Salvage:          op.Tags != nil,
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
 		PreemptGraceMs:   op.Grace().Milliseconds(),
 		ApiEndpoint:      config.Endpoint,

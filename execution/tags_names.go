@@ -74,7 +74,7 @@ func (p *place) taskTag(name, of string) (any, bool) {
 		code, ok := exitCodeOf(n.failure)
 		return code, ok
 	}
-	if of, ok = strings.CutPrefix(of, "outputs."); !ok {
+	if of, ok = strings.CutPrefix(of, "outputs."); !ok || !l.progress.State(i).Ended() {
 		return nil, false
 	}
 	if err := l.loadOutputs(p.ctx, []int{i}); err != nil {

@@ -214,7 +214,7 @@ func (a *attempt) run() {
 		a.system(levelError, sentence)
 	}
 	e = a.gang.settle(a, e)
-	if e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED && a.gang.reports() {
+	if (e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.salvages(e.outcome)) && a.gang.reports() {
 		a.collect(&e)
 	}
 	a.leavePaths()
@@ -222,7 +222,7 @@ func (a *attempt) run() {
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
-	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED && !a.salvages(e.outcome) {
 		e.found = collection{}
 	}
 	if lost := a.box.log.lost(); lost > 0 {
@@ -302,11 +302,21 @@ func (a *attempt) unwanted() bool {
 	return cancel || preempt
 }
 
+// salvages reports whether the outputs of an attempt that ended so are wanted although
+// it did not succeed.
+func (a *attempt) salvages(o flowforgev1.Outcome) bool {
+	return a.spec.GetSalvage() && o == flowforgev1.Outcome_OUTCOME_FAILED
+}
+
 func (a *attempt) collect(e *ending) {
 	var elsewhere, found collection
 	rest, err := a.fromElsewhere(&elsewhere)
 	if err == nil {
 		found, err = collectOutputs(a.paths.outputs, a.paths.base, rest)
+	}
+	if err != nil && a.salvages(e.outcome) {
+		a.system(levelWarn, "The outputs could not be read: "+err.Error()+".")
+		return
 	}
 	if err != nil {
 		e.outcome = flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED

@@ -50,12 +50,24 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python,
 	path, ok := env.lookPath(name, folder)
 	if !ok {
 		if strings.Contains(name, "/") {
-			return command{}, fmt.Errorf("the command %q does not exist", name)
+			return command{}, notFound(fmt.Sprintf("the command %q does not exist", name))
 		}
-		return command{}, fmt.Errorf("the command %q was not found on PATH (%s)", name, env["PATH"])
+		return command{}, notFound(fmt.Sprintf("the command %q was not found on PATH (%s)", name, env["PATH"]))
 	}
 	return command{path: path, argv: argv}, nil
 }
+
+// The exit codes that a shell has for a command that is not there, and for one that cannot
+// be executed.
+const (
+	exitNotFound      = 127
+	exitNotExecutable = 126
+)
+
+// notFound says that the command is not there.
+type notFound string
+
+func (e notFound) Error() string { return string(e) }
 
 // findPython returns the interpreter of the attempt's virtual environment, the
 // configured one, or the first on PATH.
@@ -104,7 +116,7 @@ func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
 	switch {
 	case work.Interpreter == "":
 		return append(slices.Clone(work.Command), path), nil
-	case mode == 0o755:
+	case strings.HasPrefix(work.Script, "#!"):
 		return append([]string{path}, work.Command...), nil
 	case work.Interpreter == "python":
 		return append([]string{"python3", path}, work.Command...), nil

@@ -100,8 +100,13 @@ func (a *attempt) uploadAll() bool {
 			a.replaceResult(flowforgev1.Outcome_OUTCOME_CANCELLED, cause.Error())
 			return true
 		}
-		a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED,
-			fmt.Sprintf("The server did not take the file %s of an output: %v.", filepath.Base(blob.Path), err))
+		refused := fmt.Sprintf("The server did not take the file %s of an output: %v.", filepath.Base(blob.Path), err)
+		if finished := a.result.Report.GetFinished(); a.salvages(finished.Outcome) {
+			a.system(levelWarn, refused)
+			a.replaceResult(finished.Outcome, finished.Message)
+		} else {
+			a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, refused)
+		}
 		return true
 	}
 	return true

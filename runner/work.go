@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 		e := startFailed("The attempt could not be prepared: " + err.Error() + ".")
 		if tokenRefused(err) {
 			e.class = classToken
+		}
+		if _, is := errors.AsType[notFound](err); is {
+			e.code = exitNotFound
 		}
 		return e
 	}
@@ -117,7 +121,9 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.kills = a.s.cgroup.kills()
 	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, a.tee(stdout.take), stderr.take)
 	if err != nil {
-		return startFailed(startFailure(c, err))
+		e := startFailed(startFailure(c, err))
+		e.code = exitNotExecutable
+		return e
 	}
 	a.mu.Lock()
 	a.child = child

@@ -559,7 +559,8 @@ type AttemptSpec struct {
 	// Names of folders that the node of earlier executions left, which this one goes on from; the
 	// nearest first. One is copied when there is none under checkpoint_key.
 	CheckpointFrom []string `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
-	Serves         bool     `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"` // others use it once its pod is ready
+	Serves         bool     `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // others use it once its pod is ready
+	Salvage        bool     `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // outputs are wanted of a command that failed as well, as far as they are there
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -839,6 +840,13 @@ func (x *AttemptSpec) GetCheckpointFrom() []string {
 func (x *AttemptSpec) GetServes() bool {
 	if x != nil {
 		return x.Serves
+	}
+	return false
+}
+
+func (x *AttemptSpec) GetSalvage() bool {
+	if x != nil {
+		return x.Salvage
 	}
 	return false
 }
@@ -1782,7 +1790,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xf2\t\n" +
+	"\x10ShutdownResponse\"\x8c\n" +
+	"\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1822,7 +1831,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\asecrets\x18\x1e \x03(\v2\x19.flowforge.v1.InputSecretR\asecrets\x12\x1b\n" +
 	"\tstore_dir\x18  \x01(\tR\bstoreDir\x12'\n" +
 	"\x0fcheckpoint_from\x18! \x03(\tR\x0echeckpointFrom\x12\x16\n" +
-	"\x06serves\x18\" \x01(\bR\x06serves\x1a6\n" +
+	"\x06serves\x18\" \x01(\bR\x06serves\x12\x18\n" +
+	"\asalvage\x18# \x01(\bR\asalvage\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
