@@ -214,13 +214,16 @@ func hasOutputPath(s *source, name string) bool {
 		slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return name == "outputs.artifacts."+a.Name+".path" })
 }
 
-var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|scheduledTime|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
+var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|labels|annotations|scheduledTime|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
 
 func (t *translator) checkWorkflow(name, rest, at string) {
 	if parameterName, ok := strings.CutPrefix(rest, "parameters."); ok {
 		var known []string
 		for _, p := range t.spec.Arguments.Parameters {
 			known = append(known, p.Name)
+		}
+		if parameterName == "json" && !slices.Contains(known, parameterName) { // all of them
+			return
 		}
 		if !slices.Contains(known, parameterName) && t.isTemplate() && t.asks(parameterName) {
 			return

@@ -102,9 +102,8 @@ func (t *translator) process(op *workflow.Operator, s *source, c *container, at 
 	op.Code = workflow.Code{Image: c.Image, Command: texts(c.Command), Args: texts(c.Args), Folder: c.WorkingDir}
 	t.refuse(c.Image == "", at+".image", "Say in which image it runs.")
 	if s.Script != nil {
-		t.refuse(len(c.Command) == 0, at+".command", "Say which program reads the script.")
-		op.Code.Script = c.Source
-		t.refuse(c.Source == "", at+".source", "A script needs a source.")
+		t.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Say which program reads the script.")
+		op.Code.Script = c.Source // without one it is a container
 	} else {
 		t.refuse(c.Source != "", at+".source", "A container has no source; make it a script.")
 	}

@@ -116,6 +116,16 @@ func (t *translator) constants() map[string]string {
 			c["workflow.annotations."+k] = string(v)
 		}
 	}
+	for _, all := range []string{"workflow.labels", "workflow.annotations"} {
+		values := map[string]string{}
+		for k, v := range c {
+			if name, ok := strings.CutPrefix(k, all+"."); ok {
+				values[name] = v
+			}
+		}
+		text, _ := json.Marshal(values) //nolint:errchkjson // texts have no fault
+		c[all], c[all+".json"] = string(text), cmp.Or(c[all+".json"], string(text))
+	}
 	return c
 }
 
@@ -255,7 +265,8 @@ func (t *translator) root() {
 // opens reports whether the graph of the entry point can be that of the workflow:
 // nothing is said about it as a whole.
 func (t *translator) opens(s *source) bool {
-	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil
+	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil &&
+		!slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { v := cmp.Or(p.Value, p.Default); return v != nil && strings.Contains(string(*v), "{{") })
 }
 
 // entryArguments are what the entry point gets: the workflow's parameters and files of the same names.
@@ -291,9 +302,6 @@ func (t *translator) addMissingInputs(entry *source) {
 			continue
 		}
 		value := cmp.Or(p.Value, p.Default)
-		if value != nil && strings.Contains(string(*value), "{{") {
-			t.add(fmt.Sprintf("%s.inputs.parameters[%d]", entry.path, i), "A default with tags has no place at the entry point; give the parameter in spec.arguments.")
-		}
 		fields = append(fields, formField(p, value))
 	}
 	schema, found := t.types.ParseSchema(fields, entry.path+".inputs.parameters")
@@ -319,7 +327,9 @@ func (t *translator) exits() []workflow.Operator {
 	var operators []workflow.Operator
 	in := scope{root: true, exit: true}
 	if t.spec.OnExit != "" {
-		operators = append(operators, t.final(&task{Name: "onExit", Template: t.spec.OnExit}, in, "spec.onExit")...)
+		t.refuse(t.spec.Hooks["exit"] != nil, "spec.onExit", onlyOneExit)
+		run := &task{Name: "onExit", Template: t.spec.OnExit, Arguments: t.exitArguments(arguments{}, t.templates[t.spec.OnExit])}
+		operators = append(operators, t.final(run, in, "spec.onExit")...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.spec.Hooks)) {
 		h, path := t.spec.Hooks[name], "spec.hooks."+name
@@ -331,16 +341,23 @@ func (t *translator) exits() []workflow.Operator {
 			run.When = "{{=" + h.Expression + "}}"
 		}
 		switch {
-		case name == "exit", !strings.Contains(h.Expression, "Running"):
-			t.refuse(name != "exit" && h.Expression == "", path+".expression", "Say when the hook runs.")
+		case name == "exit":
+			run.Arguments = t.exitArguments(run.Arguments, t.templates[h.key()])
 			operators = append(operators, t.final(run, in, path)...)
+		case !strings.Contains(h.Expression, "Running"):
+			t.refuse(h.Expression == "", path+".expression", "Say when the hook runs.")
+			operators = append(operators, mayFail(t.final(run, in, path))...)
 		default:
-			ops := t.operators(run, in, path)
-			for i := range ops {
-				ops[i].AllowFailure = true
-			}
-			operators = append(ops, operators...)
+			operators = append(mayFail(t.operators(run, in, path)), operators...)
 		}
+	}
+	return operators
+}
+
+// mayFail lets operators fail: of the workflow's hooks the exit handler alone counts.
+func mayFail(operators []workflow.Operator) []workflow.Operator {
+	for i := range operators {
+		operators[i].AllowFailure = true
 	}
 	return operators
 }

@@ -56,6 +56,21 @@ templates:
 			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed}, outputs: map[string]string{
 				"a" + result: "try 1", "said" + result: "try 1 code 3 none 3", "all" + result: `["try 0","try 1"] ["code 0","code 4"]`,
 			}},
+		{group: "M1", feature: "workflow.parameters.json and workflow.labels.json, as tags and in expressions; an entry point whose input has tags in its default", spec: `
+entrypoint: main
+arguments: {parameters: [{name: a, value: x}, {name: b, value: "2"}]}
+templates:
+- name: main
+  inputs: {parameters: [{name: both, default: "{{workflow.parameters.a}}-{{workflow.parameters.b}}"}]}
+  steps:
+  - - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.json}} {{workflow.labels.json}} {{workflow.annotations}}"}]}}
+    - {name: some, template: echo, when: "{{=jsonpath(workflow.parameters.json, '$[1].value') == '2'}}", arguments: {parameters: [{name: text, value: "{{=jsonpath(workflow.labels.json, '$.team')}} {{inputs.parameters.both}}"}]}}
+    - {name: plain, template: plain}
+- name: plain
+  script: {image: busybox, command: [echo], args: [no source]}`,
+			status: execution.Succeeded, outputs: map[string]string{
+				"main/all" + result: `[{"name":"a","value":"x"},{"name":"b","value":"2"}] {"team":"blue"} {}`, "main/some" + result: "blue x-2", "main/plain" + result: "no source",
+			}},
 		{group: "M1", feature: "suspend for no time at all", spec: `
 entrypoint: main
 templates:

@@ -147,6 +147,10 @@ func (p *place) workflowEnv(expressions []*expression.Expression) map[string]any
 	}
 	ports := portsEnv(p.loop.inputs)
 	env["parameters"] = ports["parameters"]
+	if all, ok := ports["parameters"].(map[string]any); ok && all["json"] == nil {
+		list, _ := p.workflowTag("parameters")
+		all["json"] = textOf(list)
+	}
 	env["outputs"] = p.globalsEnv(expressions)
 	return env
 }

@@ -181,6 +181,10 @@ func (p *place) workflowTag(of string) (any, bool) {
 		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
 	case "parameters":
 		return parametersTag(l.inputs, of)
+	case "parameters.json":
+		if _, own := l.inputs["json"]; !own {
+			return parametersTag(l.inputs, "parameters")
+		}
 	}
 	switch first, rest, _ := strings.Cut(of, "."); first {
 	case "parameters":

@@ -50,9 +50,9 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python,
 	path, ok := env.lookPath(name, folder)
 	if !ok {
 		if strings.Contains(name, "/") {
-			return command{}, notFound(fmt.Sprintf("the command %q does not exist", name))
+			return command{}, notFoundError(fmt.Sprintf("the command %q does not exist", name))
 		}
-		return command{}, notFound(fmt.Sprintf("the command %q was not found on PATH (%s)", name, env["PATH"]))
+		return command{}, notFoundError(fmt.Sprintf("the command %q was not found on PATH (%s)", name, env["PATH"]))
 	}
 	return command{path: path, argv: argv}, nil
 }
@@ -64,10 +64,10 @@ const (
 	exitNotExecutable = 126
 )
 
-// notFound says that the command is not there.
-type notFound string
+// notFoundError says that the command is not there.
+type notFoundError string
 
-func (e notFound) Error() string { return string(e) }
+func (e notFoundError) Error() string { return string(e) }
 
 // findPython returns the interpreter of the attempt's virtual environment, the
 // configured one, or the first on PATH.
