@@ -86,6 +86,7 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		hooks = map[string]*hook{}
 	}
 	if run.OnExit != "" {
+		t.refuse(hooks["exit"] != nil, path+".onExit", onlyOneExit)
 		hooks["exit"] = &hook{Template: run.OnExit}
 	}
 	var operators []workflow.Operator
@@ -114,6 +115,9 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		if s == nil {
 			continue
 		}
+		if name == "exit" {
+			of.Arguments = t.exitArguments(of.Arguments, s)
+		}
 		inner := in
 		inner.tasks = maps.Clone(in.tasks)
 		inner.tasks[of.Name], inner.item = s, false
@@ -126,6 +130,25 @@ func (t *translator) hooks(run *task, in scope, path string) []workflow.Operator
 		}
 	}
 	return operators
+}
+
+// key finds the template of a hook of the workflow.
+func (h *hook) key() string {
+	if h.TemplateRef != nil {
+		return h.TemplateRef.Name + "/" + h.TemplateRef.Template
+	}
+	return h.Template
+}
+
+const onlyOneExit = "Give either onExit or hooks.exit; Argo runs onExit alone."
+
+// exitArguments are those of an exit handler that runs s: its own, or else the
+// parameters of the workflow.
+func (t *translator) exitArguments(given arguments, s *source) arguments {
+	if s == nil || len(given.Parameters) > 0 || len(given.Artifacts) > 0 {
+		return given
+	}
+	return arguments{Parameters: t.entryArguments(s).Parameters}
 }
 
 // follow lets the operator of a hook begin when its task has ended, or else when it

@@ -202,7 +202,7 @@ func (p *Plan) level() bool {
 		if len(p.Nodes[i].Dependents) == 0 {
 			p.Exit = append(p.Exit, i)
 		}
-		if !p.Nodes[i].Watches && !slices.ContainsFunc(p.Nodes[i].Dependents, func(d int) bool { return !p.Nodes[d].Watches }) {
+		if !slices.ContainsFunc(p.Nodes[i].Dependents, func(d int) bool { return !p.Nodes[d].Watches }) {
 			p.ends = append(p.ends, i)
 		}
 	}

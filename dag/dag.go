@@ -91,7 +91,7 @@ type Plan struct {
 	Exit   []int
 
 	byName map[string]int
-	ends   []int // nodes that do not watch, and on which nothing depends but what watches them
+	ends   []int // nodes on which nothing depends but what watches them
 }
 
 // Lookup returns the index of the node called name.

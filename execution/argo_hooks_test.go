@@ -1,6 +1,14 @@
 package execution_test
 
 import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/argo"
 	"github.com/flowforge/flowforge/dag"
 	"github.com/flowforge/flowforge/execution"
 )
@@ -88,12 +96,28 @@ templates:
 			status: execution.Succeeded, outputs: map[string]string{
 				"each-exit[0]" + result: "a Succeeded 0", "each-exit[1]" + result: "b Failed 4", "some-exit[1]" + result: "y gave <y>",
 			}, states: map[string]dag.State{"each-exit[2]": dag.Skipped, "some-exit[0]": dag.Skipped}},
-		{group: "M1", feature: "onExit: its failure fails a workflow that had succeeded", spec: `
+	}
+}
+
+func argoExitHandlers() []argoCase {
+	return []argoCase{
+		{group: "M1", feature: "onExit: its failure fails a workflow that had succeeded; that of other hooks does not", spec: `
 entrypoint: main
 onExit: fail
+hooks: {fine: {template: fail, expression: workflow.status == "Succeeded"}, running: {template: fail, expression: workflow.status == "Running"}}
 templates:
 - {name: main, steps: [[{name: good, template: "true"}]]}`,
 			status: execution.Failed, states: map[string]dag.State{"good": dag.Succeeded, "onExit": dag.Failed}},
+		{group: "M1", feature: "exit handlers without arguments get those of the workflow", spec: `
+entrypoint: main
+arguments: {parameters: [{name: text, value: hello}, {name: other, value: x}]}
+hooks: {exit: {template: echo}, failed: {template: fail, expression: workflow.status == "Succeeded"}}
+templates:
+- name: main
+  dag: {tasks: [{name: a, template: "true", onExit: echo}, {name: b, template: "true", hooks: {exit: {template: echo}}}, {name: c, template: "true", hooks: {exit: {template: echo, arguments: {parameters: [{name: text, value: own}]}}}}]}`,
+			status: execution.Succeeded, outputs: map[string]string{
+				"a-exit" + result: "hello", "b-exit" + result: "hello", "c-exit" + result: "own", "hooks-exit" + result: "hello",
+			}, states: map[string]dag.State{"hooks-failed": dag.Failed}},
 	}
 }
 
@@ -232,5 +256,53 @@ templates:
 			states: map[string]dag.State{
 				"a": dag.Skipped, "a-exit": dag.Skipped, "succeeded": dag.Skipped, "skipped": dag.Succeeded, "bare": dag.Succeeded, "inner/none": dag.Skipped,
 			}},
+	}
+}
+
+// TestKillPointsOfHooks crashes the server around hooks in a graph that drains, hooks of
+// items, a loop over nothing, and a graph that ends as an error: who takes the execution
+// over goes on alike.
+func TestKillPointsOfHooks(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{
+		"flush.written:2", "flush.written:3", "flush.written:4", "flush.written:5", "flush.committed:2", "flush.committed:3", "flush.committed:4",
+		"flush.committed:5", "flush.committed:6", "flush.effects:3", "start.begin:2", "start.done:3", "deliver.posted:3", "deliver.answer:4",
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := setupKill(t)
+			b.registerAs(fmt.Sprintf(argoHead, "kill")+strings.ReplaceAll(`
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: none, template: work, withParam: "[]", onExit: work}
+      - {name: each, template: work, depends: none.Skipped, withItems: [a, b], hooks: {exit: {template: look, arguments: {parameters: [{name: text, value: "{{item}} {{tasks.each.status}}"}]}}}}
+      - {name: lost, template: lost}
+      - {name: told, template: work, depends: lost.Errored && each}
+      - {name: bad, template: bad, depends: told, onExit: work}
+      - {name: after, template: work, depends: bad}
+  - name: lost
+    dag: {tasks: [{name: file, template: missing, onExit: work}]}
+  - name: work
+    container: {image: busybox, command: [sh, -c, "echo $TASK $NODE >>$DIR/runs"]}
+  - name: bad
+    container: {image: busybox, command: [sh, -c, "echo $TASK $NODE >>$DIR/runs; exit 1"]}
+  - name: look
+    inputs: {parameters: [{name: text}]}
+    container: {image: busybox, command: [sh, -c, "echo $TASK $NODE >>$DIR/runs; echo {{inputs.parameters.text}} >>$DIR/texts"]}
+  - name: missing
+    outputs: {parameters: [{name: out, valueFrom: {path: "$DIR/nowhere"}}]}
+    container: {image: busybox, command: ["true"]}
+`, "$DIR", b.dir), argo.Format{})
+			b.crashAt(point)
+			b.waitAll(1, time.Minute)
+			b.checkAll("FAILED", map[string]int{
+				"none-exit": 0, "each[0]": 1, "each[1]": 1, "each-exit[0]": 1, "each-exit[1]": 1, "lost/file-exit": 1, "told": 1, "bad": 1, "bad-exit": 1, "after": 0,
+			})
+			require.ElementsMatch(t, []string{"a Succeeded", "b Succeeded"}, readLines(t, b.dir+"/texts"))
+		})
 	}
 }
