@@ -101,6 +101,7 @@ func (t *translator) checkReference(path []string, in scope, at string) {
 			}
 			return
 		}
+		in.before = nil // an expression may look whether there is anything
 		t.checkName(strings.Join(path, "."), in, at)
 	case "workflow":
 		if len(path) > 2 && path[1] == "parameters" {
@@ -181,6 +182,8 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 		t.add(at, "A template reads its own inputs alone; pass %s on as an argument.", tag)
 	case !ok:
 		t.add(at, "There is no task %q beside.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+	case in.before != nil && !in.before[name]:
+		t.add(at, "The task %q need not have ended by then: this one does not wait for it.", name)
 	case !taskFields.MatchString(field):
 		t.add(at, "Of a task there are status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
 	case field == "hostNodeName":

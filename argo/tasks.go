@@ -21,6 +21,8 @@ type scope struct {
 	unused bool // nothing calls the template that is checked
 	leaf   bool // texts of the template itself
 	number bool // texts that become a number
+
+	before map[string]bool // the tasks that have ended when this one begins; nil: all
 }
 
 // graph makes the graph of a template once.
@@ -64,9 +66,17 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	}
 	failFast := s.DAG.FailFast == nil || *s.DAG.FailFast || s.failsFast()
 	var operators []workflow.Operator
+	rules := make([]string, len(s.DAG.Tasks))
+	waits := map[string][]string{}
 	for i := range s.DAG.Tasks {
-		run, at := &s.DAG.Tasks[i], fmt.Sprintf("%s[%d]", path, i)
-		rule := t.rule(run, in, at)
+		run := &s.DAG.Tasks[i]
+		rules[i] = t.rule(run, in, fmt.Sprintf("%s[%d]", path, i))
+		waits[run.Name] = namesIn(rules[i])
+	}
+	for i := range s.DAG.Tasks {
+		run, at, rule := &s.DAG.Tasks[i], fmt.Sprintf("%s[%d]", path, i), rules[i]
+		in.before = map[string]bool{}
+		gather(run.Name, waits, in.before)
 		ops := t.operators(run, in, at)
 		for k := range ops {
 			if ops[k].Name == run.Name || ops[k].Depends == "" {
@@ -79,6 +89,25 @@ func (t *translator) dag(s *source, in scope) []workflow.Operator {
 	}
 	t.aim(s, operators)
 	return operators
+}
+
+// namesIn are the tasks that a rule waits for; one that cannot be read was reported.
+func namesIn(rule string) []string {
+	parsed, err := dag.ParseRule(rule, dag.HasSucceeded)
+	if rule == "" || err != nil {
+		return nil
+	}
+	return parsed.Names()
+}
+
+// gather finds all that a task waits for, directly or not.
+func gather(name string, waits map[string][]string, found map[string]bool) {
+	for _, other := range waits[name] {
+		if !found[other] {
+			found[other] = true
+			gather(other, waits, found)
+		}
+	}
 }
 
 // steps makes the operators of a template's groups of steps, each of which waits for
@@ -94,6 +123,7 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 	}
 	var operators []workflow.Operator
 	var before []string
+	in.before = map[string]bool{}
 	for g, group := range s.Steps {
 		rule := strings.Join(before, " && ")
 		var now []string
@@ -112,6 +142,10 @@ func (t *translator) steps(s *source, in scope) []workflow.Operator {
 		}
 		if len(now) > 0 {
 			before = now
+		}
+		in.before = maps.Clone(in.before)
+		for i := range group {
+			in.before[group[i].Name] = true
 		}
 	}
 	if len(operators) == 0 {
@@ -284,5 +318,6 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 		t.checkCondition(run.When, in, path+".when")
 		op.Tags.When, op.Tags.WhenOfItem = run.When, in.item && readsItem(run.When)
 	}
+	in.before = nil // hooks see their task as well
 	return append([]workflow.Operator{op}, t.hooks(run, in, path)...)
 }
