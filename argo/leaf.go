@@ -121,7 +121,7 @@ func (t *translator) process(op *workflow.Operator, s *source, c *container, at 
 			op.Environment[e.Name] = string(e.Value)
 		}
 	}
-	op.Resources = t.amounts(c.Resources, at+".resources")
+	op.Resources = t.resources(s, c, at)
 	op.Pod = t.pod(s, c, at, own)
 }
 

@@ -246,6 +246,24 @@ func (t *translator) environmentPatch(c *container, at string) string {
 	return string(patch)
 }
 
+// resources are what a container asks for. What its pod asks for as a whole is asked for by
+// the container, which is the only one that quotas count.
+func (t *translator) resources(s *source, c *container, at string) workflow.Resources {
+	out := t.amounts(c.Resources, at+".resources")
+	whole, path := s.PodResources, s.path+".podResources"
+	if whole == nil && s.library == "" {
+		whole, path = t.spec.PodResources, "spec.podResources"
+	}
+	if whole == nil {
+		return out
+	}
+	t.refuse(len(whole.Claims) > 0, path+".claims", "Write the claims at the container.")
+	of := t.amounts(*whole, path)
+	out.CPUMillis, out.MemoryMiB = max(out.CPUMillis, of.CPUMillis), max(out.MemoryMiB, of.MemoryMiB)
+	out.StorageMiB, out.GPUs = max(out.StorageMiB, of.StorageMiB), max(out.GPUs, of.GPUs)
+	return out
+}
+
 // amounts are the resources of a container: what it asks for, or else its limit; of
 // memory the larger, because FlowForge's pods may use what they ask for.
 func (t *translator) amounts(r resources, at string) workflow.Resources {

@@ -127,3 +127,22 @@ spec:
 	require.JSONEq(t, `{"volumes": [{"name": "out", "emptyDir": {}}], "volumeMounts": [{"name": "out", "mountPath": "/mnt/out"}]}`, string(d.Operators[0].Pod))
 	require.Equal(t, map[string]string{"A": "1"}, d.Operators[0].Environment)
 }
+
+// TestPodResources: what a pod asks for as a whole is what its task asks for.
+func TestPodResources(t *testing.T) {
+	t.Parallel()
+	d, problems := parse(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: x}
+spec:
+  entrypoint: main
+  podResources: {requests: {cpu: 500m, memory: 1Gi}}
+  templates:
+  - {name: main, steps: [[{name: a, template: all}, {name: b, template: own}]]}
+  - {name: all, container: {image: i, command: [c], resources: {requests: {cpu: "1"}}}}
+  - {name: own, podResources: {limits: {memory: 2Gi}}, container: {image: i, command: [c]}}`)
+	require.Empty(t, problems)
+	require.Equal(t, workflow.Resources{CPUMillis: 1000, MemoryMiB: 1024}, d.Operators[0].Resources)
+	require.Equal(t, workflow.Resources{MemoryMiB: 2048}, d.Operators[1].Resources)
+}

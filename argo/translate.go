@@ -266,7 +266,10 @@ func (t *translator) root() {
 // nothing is said about it as a whole.
 func (t *translator) opens(s *source) bool {
 	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil &&
-		!slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { v := cmp.Or(p.Value, p.Default); return v != nil && strings.Contains(string(*v), "{{") })
+		!slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool {
+			v := cmp.Or(p.Value, p.Default)
+			return v != nil && strings.Contains(string(*v), "{{")
+		})
 }
 
 // entryArguments are what the entry point gets: the workflow's parameters and files of the same names.

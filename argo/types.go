@@ -75,7 +75,7 @@ type spec struct {
 	VolumeClaimTemplates []raw            `json:"volumeClaimTemplates"`
 	VolumeClaimGC        *claimGC         `json:"volumeClaimGC"`
 	PodDisruptionBudget  raw              `json:"podDisruptionBudget"`
-	PodResources         raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
+	PodResources         *resources       `json:"podResources"`
 	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
 	Synchronization      *synchronization `json:"synchronization"`
 	Metrics              *metrics         `json:"metrics"`

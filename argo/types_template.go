@@ -30,7 +30,7 @@ type template struct {
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
 	ArchiveLocation raw              `json:"archiveLocation"` // of logs and files, which stand in FlowForge's store
-	PodResources    raw              `json:"podResources" argo:"Quotas count the resources of containers; write those."`
+	PodResources    *resources       `json:"podResources"`
 	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
 	Priority        raw              `json:"priority" argo:"Kubernetes takes a priority by its class alone: name one with priorityClassName."`
 	Metrics         *metrics         `json:"metrics"`
