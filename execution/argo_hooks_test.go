@@ -306,3 +306,26 @@ spec:
 		})
 	}
 }
+
+// TestResumeOfHooks: hooks that run again in another execution see the items of the one
+// before, which did not run again.
+func TestResumeOfHooks(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	id := b.launch(argoDocument(argoCase{spec: `
+entrypoint: main
+templates:
+- name: main
+  dag:
+    tasks:
+    - name: each
+      template: echo
+      withItems: [a, b]
+      arguments: {parameters: [{name: text, value: "<{{item}}>"}]}
+      hooks: {exit: {template: echo, expression: 'tasks.each.outputs.result != "<a>"', arguments: {parameters: [{name: text, value: "{{item}} {{tasks.each.status}} {{tasks.each.outputs.result}}"}]}}}`}, 0, ""), nil)
+	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	again := b.resume(execution.ResumeRequest{Of: id, From: "each-exit"})
+	require.Equal(t, execution.Succeeded, again.Status)
+	require.Equal(t, []string{"each-exit[1]"}, b.ran(again.ID))
+	require.Equal(t, "b Succeeded <b>", b.node(again.ID, "each-exit[1]").Outputs[execution.ResultPort])
+}

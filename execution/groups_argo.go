@@ -62,6 +62,27 @@ func (p *place) task(name string) (int, bool) {
 	return l.itemBeside(i, l.nodes[p.node].index), true
 }
 
+// outputsOf are the outputs of node i, which are loaded, and whether they are lists of
+// what items gave. What belongs to an item of a fan-out whose items are in another
+// execution reads its own element of each.
+func (p *place) outputsOf(i int) (outputs map[string]any, fans bool) {
+	l := p.loop
+	outputs = l.outputs[i]
+	switch {
+	case !l.fansOut(i):
+		return outputs, false
+	case p.tags == nil || p.tags.ItemOf != l.nodes[i].op.Name || p.node == dag.NoNode || l.nodes[p.node].index < 0:
+		return outputs, true
+	}
+	own := map[string]any{}
+	for port, v := range outputs {
+		if list, ok := v.([]any); ok && l.nodes[p.node].index < len(list) {
+			own[port] = list[l.nodes[p.node].index]
+		}
+	}
+	return own, false
+}
+
 // errs reports whether the failure of node i is an error, by what failed among what it
 // became.
 func (l *loop) errs(i int) bool {

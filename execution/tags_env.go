@@ -112,10 +112,11 @@ func (p *place) taskEnv(i int, name string) map[string]any {
 		p.broken = err
 		return env
 	}
-	values := p.loop.outputs[i]
-	if p.loop.fansOut(i) {
+	values, fans := p.outputsOf(i)
+	if fans {
+		lists := values
 		values = map[string]any{}
-		for port, v := range p.loop.outputs[i] {
+		for port, v := range lists {
 			if list, ok := v.([]any); ok && !strings.HasPrefix(port, ArtifactPort) {
 				values[port] = textOf(plainItems(list))
 			}

@@ -81,7 +81,7 @@ func (p *place) taskTag(name, of string) (any, bool) {
 		p.broken = err
 		return nil, false
 	}
-	return l.outputTag(i, of)
+	return p.outputTag(i, of)
 }
 
 func timeTag(t *time.Time) (any, bool) {
@@ -93,9 +93,9 @@ func timeTag(t *time.Time) (any, bool) {
 
 // outputTag reads "result", "parameters", "parameters.<name>" or "artifacts.<name>" of
 // node i, whose outputs are loaded. Of a fan-out it is the list of what its items gave.
-func (l *loop) outputTag(i int, of string) (any, bool) {
-	outputs := l.outputs[i]
-	if !l.fansOut(i) {
+func (p *place) outputTag(i int, of string) (any, bool) {
+	outputs, fans := p.outputsOf(i)
+	if !fans {
 		if of == "result" {
 			v, ok := outputs[ResultPort]
 			return v, ok && v != nil
@@ -103,7 +103,7 @@ func (l *loop) outputTag(i int, of string) (any, bool) {
 		return parametersTag(outputs, of)
 	}
 	if of == "parameters" {
-		return itemsOfOutputs(outputs), l.progress.State(i) == dag.Succeeded || len(outputs) > 0
+		return itemsOfOutputs(outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
 	}
 	port, isParameter := strings.CutPrefix(of, "parameters.")
 	if of == "result" {
