@@ -37,6 +37,7 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 		t.add(s.path, "The settings cannot be written as JSON.")
 		return
 	}
+	op.Tags.Timeout, op.Tags.Retries = t.shown(s)
 	t.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
 	op.Tags.Settle = func(render func(any) (any, error)) (workflow.Settings, error) {
 		v, err := render(fields)
@@ -45,6 +46,22 @@ func (t *translator) set(op *workflow.Operator, s *source) {
 		}
 		return settle(v, s)
 	}
+}
+
+// shown are the time-out and the number of retries of a template where they have tags.
+func (t *translator) shown(s *source) (timeout, retries string) {
+	for _, text := range []*Text{&s.Timeout, s.ActiveDeadline} {
+		if text != nil && t.late(string(*text)) {
+			timeout = string(*text)
+		}
+	}
+	if s.Suspend != nil && t.late(string(s.Suspend.Duration)) {
+		timeout = string(s.Suspend.Duration)
+	}
+	if r := t.retryStrategy(s); r != nil && r.Limit != nil && t.late(string(*r.Limit)) {
+		retries = string(*r.Limit)
+	}
+	return timeout, retries
 }
 
 // settle reads settings whose tags are replaced.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -195,15 +196,34 @@ func resourceFacts(r workflow.Resources) []ui.Fact {
 	return facts
 }
 
-func policyFacts(op *workflow.Operator) []ui.Fact {
-	timeout := "none"
-	if op.Timeout > 0 {
-		timeout = ui.Duration(op.Timeout)
+// timeoutText is how long an attempt of an operator may run.
+func timeoutText(op *workflow.Operator) string {
+	switch {
+	case op.Tags != nil && op.Tags.Timeout != "":
+		return op.Tags.Timeout
+	case op.Timeout > 0:
+		return ui.Duration(op.Timeout)
 	}
-	facts := []ui.Fact{{Name: "Timeout", Value: timeout}}
-	retry := ui.Fact{Name: "Retries", Value: "none"}
+	return "none"
+}
+
+// retriesText is how often an operator is tried again.
+func retriesText(op *workflow.Operator) string {
+	switch {
+	case op.Tags != nil && op.Tags.Retries != "":
+		return op.Tags.Retries
+	case op.Retry.Limit == math.MaxInt32:
+		return "without end"
+	case op.Retry.Limit > 0:
+		return ui.Plural(op.Retry.Limit, "time", "times")
+	}
+	return "none"
+}
+
+func policyFacts(op *workflow.Operator) []ui.Fact {
+	facts := []ui.Fact{{Name: "Timeout", Value: timeoutText(op)}}
+	retry := ui.Fact{Name: "Retries", Value: retriesText(op)}
 	if r := op.Retry; r.Limit > 0 {
-		retry.Value = fmt.Sprint(r.Limit)
 		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", ui.Duration(r.InitialDelay), r.Factor, ui.Duration(r.MaxDelay))
 	}
 	facts = append(facts, retry)

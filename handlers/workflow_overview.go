@@ -76,7 +76,7 @@ func operatorGist(o *workflow.Operator) string {
 
 func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow {
 	row := views.OperatorRow{
-		Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Place: podText(o), Control: controlText(o), Retry: "none", Timeout: "none",
+		Name: o.Name, Kind: string(o.Type), Resources: resourceText(o.Resources), Place: podText(o), Control: controlText(o), Retry: retriesText(o), Timeout: timeoutText(o),
 	}
 	if !o.Type.Runs() {
 		row.Resources = ""
@@ -92,12 +92,6 @@ func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow 
 	row.After = strings.Join(after, ", ")
 	if o.Final {
 		row.After = "all others, at the exit"
-	}
-	if o.Retry.Limit > 0 {
-		row.Retry = ui.Plural(o.Retry.Limit, "time", "times")
-	}
-	if o.Timeout > 0 {
-		row.Timeout = ui.Duration(o.Timeout)
 	}
 	return row
 }

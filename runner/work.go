@@ -29,7 +29,7 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 		if tokenRefused(err) {
 			e.class = classToken
 		}
-		if _, is := errors.AsType[notFound](err); is {
+		if _, is := errors.AsType[notFoundError](err); is {
 			e.code = exitNotFound
 		}
 		return e

@@ -22,6 +22,9 @@ type Tags struct {
 	// Settle works out the settings that hang on the operator's inputs; nil when none does. render
 	// replaces the tags in all texts of a value.
 	Settle func(render func(any) (any, error)) (Settings, error)
+	// Timeout and Retries are the texts with tags of which Settle makes these settings, for
+	// people; "" for none.
+	Timeout, Retries string
 	// ItemOf names the fan-out beside whose items the operator's own are: each runs for the
 	// one with its index, and does not run when that did not.
 	ItemOf string

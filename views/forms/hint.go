@@ -15,7 +15,7 @@ func (c Control) hint() string {
 	case typeregistry.KindInteger, typeregistry.KindFloat:
 		return between(p.Min.String(), p.Max.String(), "")
 	case typeregistry.KindString:
-		return between(count(p.MinLength), count(p.MaxLength), " characters")
+		return between(least(p.MinLength), count(p.MaxLength), " characters")
 	case typeregistry.KindList, typeregistry.KindMap:
 		low := count(p.MinItems)
 		if low == "" && p.MaxItems != nil {
@@ -59,6 +59,14 @@ func count(n *int) string {
 		return ""
 	}
 	return fmt.Sprint(*n)
+}
+
+// least is a lower bound; that there is nothing below 0 goes without saying.
+func least(n *int) string {
+	if n == nil || *n == 0 {
+		return ""
+	}
+	return count(n)
 }
 
 func between(low, high, unit string) string {
