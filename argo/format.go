@@ -59,10 +59,13 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 		graphs: map[string]workflow.Graph{}, begun: map[string]bool{}, metrics: map[string][]workflow.Metric{}, told: map[string]workflow.Metric{},
 	}
 	t.read(doc, in)
-	if len(t.list) > 0 {
+	if len(t.list) > 0 && (in.Find != nil || len(t.spec.Templates) == 0) {
 		return nil, t.list
 	}
 	t.translate()
+	if in.Find == nil { // it was checked when it was registered, maybe by fewer rules
+		t.list = nil
+	}
 	if len(t.list) == 0 {
 		_, found := t.def.Compile()
 		t.append(found)

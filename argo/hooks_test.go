@@ -24,7 +24,6 @@ templates:
   container: {image: a, command: [b]}`)
 	require.Equal(t, map[string]string{
 		"spec.templates[0].dag.tasks[1].depends": "With failFast of its template nothing begins after a failure; take one of them away.",
-		"spec.templates[1].failFast":             "Only a template of steps or tasks fails fast; leave it out.",
 	}, found)
 
 	d, problems := parse(t, `

@@ -54,7 +54,6 @@ func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Op
 	own := scope{own: s, leaf: true}
 	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}}, Outputs: t.ownOutputs(s, own)}
 	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
-	t.refuse(s.failsFast(), s.path+".failFast", "Only a template of steps or tasks fails fast; leave it out.")
 	t.set(&op, s)
 	op.Cache = t.memo(s)
 	op.Serves = s.serves()

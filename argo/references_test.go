@@ -78,3 +78,23 @@ spec:
 		require.Equal(t, d.Operators[0].Code, again.Operators[0].Code, kind)
 	}
 }
+
+// TestKeptDocumentsLoad: a document that was registered by fewer rules is read all the same.
+func TestKeptDocumentsLoad(t *testing.T) {
+	t.Parallel()
+	doc := decode(t, `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: x}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps: [[{name: a, template: w}, {name: b, template: w, when: "{{steps.a.status}} == Succeeded"}]]
+  - {name: w, container: {image: i, command: [c], stdin: true}}`)
+	_, problems := argo.Format{}.Parse(doc, workflow.Surroundings{Types: typeregistry.Builtin(), Find: func(string) (json.RawMessage, bool) { return nil, false }})
+	require.NotEmpty(t, problems)
+	d, problems := argo.Format{}.Parse(doc, workflow.Surroundings{Types: typeregistry.Builtin()})
+	require.Empty(t, problems)
+	require.Len(t, d.Operators, 2)
+}
