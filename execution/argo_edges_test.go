@@ -51,8 +51,8 @@ templates:
 - name: report
   inputs: {parameters: [{name: code}]}
   retryStrategy: {limit: 1}
-  outputs: {parameters: [{name: p, valueFrom: {path: $DIR/p}}, {name: q, valueFrom: {path: $DIR/nothing, default: none}}]}
-  container: {image: busybox, command: [sh, -c], args: ["echo try {{retries}}; echo code {{inputs.parameters.code}} > $DIR/p; exit {{inputs.parameters.code}}"]}`,
+  outputs: {parameters: [{name: p, valueFrom: {path: "$DIR/p{{inputs.parameters.code}}"}}, {name: q, valueFrom: {path: $DIR/nothing, default: none}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo try {{retries}}; echo code {{inputs.parameters.code}} > $DIR/p{{inputs.parameters.code}}; exit {{inputs.parameters.code}}"]}`,
 			status: execution.Succeeded, states: map[string]dag.State{"a": dag.Failed}, outputs: map[string]string{
 				"a" + result: "try 1", "said" + result: "try 1 code 3 none 3", "all" + result: `["try 0","try 1"] ["code 0","code 4"]`,
 			}},

@@ -128,6 +128,9 @@ func (p *processLauncher) run(a launcher.Attempt) {
 	if err == nil {
 		p.mu.Lock()
 		p.running[a.TaskId] = cmd
+		if p.stopped[a.TaskId] { // before it could be found
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
 		p.mu.Unlock()
 		p.tasks.Go(func() {
 			p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{

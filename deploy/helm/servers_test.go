@@ -84,6 +84,7 @@ func install(t *testing.T) *installation {
 	require.NoError(t, err)
 	in.certificates(t)
 	in.impersonate(t)
+	in.images(t)
 	for _, o := range render(t, in.namespace, "--values", filepath.Join(chart, "ci", "external.yaml"), "--set-string", "tracing.samplerRatio=1", "--set", strings.Join([]string{
 		"kube.namespacePrefix=" + in.prefix, "kube.defaults.schedulerName=nobody", "tracing.endpoint=" + in.collector.URL,
 		"artifacts.s3.endpoint=" + in.s3.Endpoint, "artifacts.s3.region=us-east-1", "artifacts.s3.bucket=" + bucket,
@@ -124,6 +125,17 @@ func (in *installation) certificates(t *testing.T) {
 		require.NoError(t, os.Mkdir(in.path(folder), 0o700))
 		authority.Issue(t, in.path(folder), name, time.Now().Add(time.Hour))
 		require.NoError(t, os.WriteFile(filepath.Join(in.path(folder), "ca.crt"), ca, 0o600))
+	}
+}
+
+// images are what the values name of registries, and what images run by themselves.
+func (in *installation) images(t *testing.T) {
+	t.Helper()
+	for name, content := range map[string]string{
+		"registries/config.json": `{"auths": {}}`, "images/commands.yaml": "registry.example.com/ml/tool:1: {entrypoint: [/tool], cmd: [help]}",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(in.path(name)), 0o700))
+		require.NoError(t, os.WriteFile(in.path(name), []byte(content), 0o600))
 	}
 }
 
