@@ -60,6 +60,10 @@ func TestDisruptions(t *testing.T) {
 	})
 	important := w.there("1500m")
 	important.Spec.PriorityClassName = class.Name
+	w.poll("the API server's admission knows the class", func(ctx context.Context) bool {
+		_, err := w.api.CoreV1().Pods(w.namespace).Create(ctx, important.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil
+	})
 	evicted := w.start(important)
 	if end := w.untilEnd(preempted, launcher.ClassPreempted); !strings.Contains(end.Message, "preempt") {
 		t.Errorf("the scheduler's words are missing: %q", end.Message)
