@@ -1,7 +1,6 @@
 package argo
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -217,7 +216,7 @@ func (t *translator) canonical(doc map[string]any) (json.RawMessage, error) {
 			meta[name] = v
 		}
 	}
-	if shown := strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-."); shown != t.def.Name { // see name
+	if t.writtenName() != t.def.Name { // it stepped aside: see name
 		delete(meta, "generateName")
 		meta["name"] = t.def.Name
 	}

@@ -11,7 +11,7 @@ import (
 // name is the name of the workflow. In Argo objects of different kinds may have the same
 // one: who refers to a template finds it by its name, so others step aside.
 func (t *translator) name() string {
-	name := strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-.")
+	name := t.writtenName()
 	if name == "" {
 		t.add("metadata.name", "The workflow needs a name: metadata.name, or metadata.generateName.")
 		return ""
@@ -29,6 +29,11 @@ func (t *translator) name() string {
 		t.add("metadata.name", "A name has lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit.")
 	}
 	return name
+}
+
+// writtenName is the name that the document says.
+func (t *translator) writtenName() string {
+	return strings.TrimRight(cmp.Or(t.doc.Metadata.Name, t.doc.Metadata.GenerateName), "-.")
 }
 
 // kindOf is the kind of the document that has a name in the project; "" for none.

@@ -41,7 +41,7 @@ const argoWorkers = `
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoDaemons(), argoMetrics())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoOddEnds(), argoDaemons(), argoMetrics())
 }
 
 func argoFlow() []argoCase {

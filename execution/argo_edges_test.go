@@ -71,6 +71,12 @@ templates:
 			status: execution.Succeeded, outputs: map[string]string{
 				"main/all" + result: `[{"name":"a","value":"x"},{"name":"b","value":"2"}] {"team":"blue"} {}`, "main/some" + result: "blue x-2", "main/plain" + result: "no source",
 			}},
+	}
+}
+
+// argoOddEnds are rows about ends that are no success.
+func argoOddEnds() []argoCase {
+	return []argoCase{
 		{group: "M1", feature: "suspend for no time at all", spec: `
 entrypoint: main
 templates:

@@ -336,6 +336,8 @@ func (b *killBundle) crashes(done <-chan struct{}) bool {
 			return false
 		}
 	}
+	b.dump()
+	b.t.Fatal("the server neither crashed nor came to an end")
 	return false
 }
 
