@@ -3,7 +3,7 @@ GO ?= go
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test check generate e2e bench bench-kube chaos quota-soak services cluster cluster-node cluster-stop clean
+.PHONY: help setup run dev build test check test-all fresh generate e2e bench bench-kube chaos quota-soak services cluster cluster-node cluster-stop clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,15 +12,25 @@ setup: ## fetch the engines that are missing (PostgreSQL, ClickHouse) into .cach
 	@scripts/setup engines
 
 build: ## build bin/flowforge
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/flowforge ./cmd/flowforge
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/flowforge ./cmd/flowforge
 
 run: setup build ## start FlowForge on http://127.0.0.1:8080
 	@exec scripts/environment bin/flowforge serve $(ARGS)
 
-test: ## everything that CI runs: generated code, lint, Go, Python and browser tests
+dev: ## start FlowForge, and build and restart it when a source file is saved
+	@exec scripts/dev $(ARGS)
+
+check: ## the checks of every few minutes: generated code, lint, quick tests without the race detector
+	@scripts/test check
+
+test: ## the checks of every change: generated code, lint, Go, Python and browser tests
 	@scripts/test $(ARGS)
 
-check: test ## the same as test
+test-all: ## every check: the race detector everywhere, kill loops, long simulations, several servers, real pods
+	@scripts/test all
+
+fresh: ## make run and make test from a clean clone in a minimal Debian, as root and as a user (root; takes an hour)
+	@scripts/fresh $(ARGS)
 
 generate: ## write the generated code anew (templates, queries, protocol)
 	@scripts/generate
@@ -36,10 +46,10 @@ bench-kube: ## measure the launcher of pods on the cluster of `make cluster` and
 	@FLOWFORGE_TEST_KUBECONFIG="$${FLOWFORGE_CLUSTER_DIR:-$(CURDIR)/.cache/cluster/run}/kubeconfig" $(GO) run ./bench/kube $(ARGS)
 
 chaos: setup ## 200 kills of the server over 1,000 executions
-	@scripts/environment env FLOWFORGE_CHAOS=200/1000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run TestKillLoop ./execution $(ARGS)
+	@scripts/environment env FLOWFORGE_CHAOS=200/1000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 60m -run TestKillLoop ./engine/execution $(ARGS)
 
 quota-soak: setup ## a million reservations, releases and resizes of 64 schedulers, with crashes and limit changes
-	@scripts/environment env FLOWFORGE_SOAK=1000000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 120m -v -run TestSoak ./quota $(ARGS)
+	@scripts/environment env FLOWFORGE_SOAK=1000000 $(GO) run ./cmd/testenv $(GO) test -count=1 -timeout 120m -v -run TestSoak ./engine/quota $(ARGS)
 
 services: setup ## a throw-away PostgreSQL and ClickHouse for tests; prints the exports for your shell
 	@exec scripts/environment $(GO) run ./cmd/testenv

