@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"testing"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/examples"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // load parses an example as an installation registers it: with its code packed.

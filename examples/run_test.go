@@ -16,9 +16,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/examples"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // run is one execution of an example by the files of the task contract alone,

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
 )
 
 var serviceMonitors = schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"}

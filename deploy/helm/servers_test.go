@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/artifact/s3test"
-	"github.com/flowforge/flowforge/certificate/certtest"
+	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/db/dbtest"
-	"github.com/flowforge/flowforge/freeport"
+	"github.com/flowforge/flowforge/platform/certificate/certtest"
+	"github.com/flowforge/flowforge/platform/freeport"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/flowforge/flowforge/unixsocket"
+	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
 // collector takes traces as OpenTelemetry's does, by OTLP over HTTP.

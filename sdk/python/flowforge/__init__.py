@@ -11,12 +11,14 @@ Outside FlowForge the same program runs as it is: messages are printed, outputs
 and checkpoints are not kept.
 """
 
-from ._client import Client
+from . import types
 from ._types import LogLevel, MetricType, TaskStatus
+from .client import Client, FlowForgeClient
 from .exceptions import FlowForgeError, InputError, OutputError
 
 __all__ = [
     "Client",
+    "FlowForgeClient",
     "FlowForgeError",
     "InputError",
     "LogLevel",
@@ -24,6 +26,9 @@ __all__ = [
     "OutputError",
     "TaskStatus",
     "client",
+    "types",
 ]
 
-client = Client.from_env()
+# The client of this process takes the place of the module of that name, which stays
+# importable: from flowforge.client import FlowForgeClient.
+client: Client = Client.from_env()

@@ -103,11 +103,19 @@ class Client:
     def status(
         self,
         status: Union[str, TaskStatus] = TaskStatus.RUNNING,
+        message: Optional[str] = None,
         progress: Optional[float] = None,
-        message: str = "",
-        **details: Any,
+        details: Optional[Mapping[str, Any]] = None,
+        **more: Any,
     ) -> None:
-        """Say how far the task is: progress in percent, and a few words."""
+        """Say how far the task is: a few words, and progress in percent.
+
+        details, and whatever else is given by name, is kept beside the message.
+        """
+        if isinstance(message, (int, float)):  # status("RUNNING", 50), as it once was
+            message, progress = (progress if isinstance(progress, str) else None), message
+        message = message or ""
+        more = {**(details or {}), **more}
         name = status.value if isinstance(status, TaskStatus) else str(status)
         percent = None if progress is None else max(0, min(100, int(progress)))
         if not self.inside:
@@ -117,19 +125,31 @@ class Client:
         update = {**self._task(), "status": name, "message": message, "timestamp": _now()}
         if percent is not None:
             update["progress"] = percent
-        if details:
-            update["details"] = json.dumps(details, default=str)
+        if more:
+            update["details"] = json.dumps(more, default=str)
         self._sending().replace("UpdateStatus", update)
 
-    def output(self, name: str, value: Any) -> None:
+    def output(
+        self,
+        key: str = "",
+        value: Any = None,
+        *,
+        name: str = "",
+        metadata: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         """Give an output: a value that JSON can hold, or a Path to a file or folder.
 
-        Raises OutputError when it cannot be written.
+        name is another word for key. metadata, such as {"accuracy": 0.92, "framework":
+        "pytorch"}, is shown with the artifact that a file becomes. Raises OutputError when
+        the output cannot be written.
         """
+        key = key or name
         if not self.inside:
-            print(f"OUTPUT {name}={value}", flush=True)
+            print(f"OUTPUT {key}={value}", flush=True)
             return
-        _files.write_output(self._config, name, value)
+        _files.write_output(self._config, key, value)
+        if metadata is not None:
+            _files.write_metadata(self._config, key, metadata)
 
     def save(self, name: str, value: Any, format: Optional[str] = None) -> Path:
         """Give a value as the file of an output, in the format that suits it.

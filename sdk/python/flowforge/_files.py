@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from ._config import Config
 from .exceptions import InputError, OutputError
@@ -73,6 +73,12 @@ def write_output(config: Config, name: str, value: Any) -> None:
             raise OutputError(f"output {name!r}: {err}") from err
         return
     write_json(target, value, f"output {name!r}")
+
+
+def write_metadata(config: Config, name: str, metadata: Mapping[str, Any]) -> None:
+    """Keep what is to be shown with an output, beside the outputs."""
+    target = output_path(config, name).with_name(f".{name}.metadata")
+    write_json(target, dict(metadata), f"metadata of output {name!r}")
 
 
 def save_checkpoint(config: Config, data: Any) -> str:

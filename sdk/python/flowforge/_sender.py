@@ -59,9 +59,13 @@ class Sender:
             self._spool(overflow)
 
     def replace(self, method: str, message: Dict[str, Any]) -> None:
-        """Queue a message that makes an earlier one of its method needless."""
+        """Queue a message in the place of a waiting one of its method.
+
+        Fields that it does not set keep their waiting value, as they would on the
+        server if both were sent.
+        """
         with self._wake:
-            self._latest[method] = message
+            self._latest[method] = {**self._latest.get(method, {}), **message}
             self._start()
             self._wake.notify()
 

@@ -55,6 +55,19 @@ def test_latest_status_counts(server: Server, config: Config) -> None:
     assert updates[-1]["message"] == "half way"
 
 
+def test_a_status_keeps_the_progress_that_still_waits(server: Server, config: Config) -> None:
+    client = Client(config)
+    with client._sending()._wake:  # nothing is sent between the two
+        client.status("RUNNING", progress=100, message="trained", epochs=3)
+        client.status("SUCCEEDED", message="saved")
+    assert client.flush(10)
+    client.close()
+    updates = [body for method, body in server.calls if method == "UpdateStatus"]
+    assert [(u["status"], u["message"], u["progress"], u["details"]) for u in updates[-1:]] == [
+        ("SUCCEEDED", "saved", 100, '{"epochs": 3}')
+    ]
+
+
 def test_server_away_for_a_while_loses_and_doubles_nothing(server: Server, config: Config) -> None:
     server.stop()
     client = Client(config)
@@ -329,3 +342,29 @@ def test_import_is_quick() -> None:
     )
     print("import takes", min(times), "s; heavy modules:", heavy.stdout)
     assert "http.client" not in heavy.stdout and "asyncio" not in heavy.stdout
+
+
+def test_names_of_the_design_document(server: Server, config: Config) -> None:
+    from flowforge import FlowForgeClient, client, types
+    from flowforge.client import FlowForgeClient as same
+
+    assert FlowForgeClient is same is Client
+    assert isinstance(client, FlowForgeClient)
+    assert types.TaskStatus is flowforge.TaskStatus
+    mine = FlowForgeClient(config)
+    mine.status("RUNNING", "msg", 50, {"batch": 5})
+    mine.output(key="count", value=3)
+    mine.output("model", "weights", metadata={"accuracy": 0.923, "framework": "pytorch"})
+    mine.close()
+    update = [body for method, body in server.calls if method == "UpdateStatus"][-1]
+    assert (update["message"], update["progress"], json.loads(update["details"])) == ("msg", 50, {"batch": 5})
+    assert config.outputs is not None
+    assert json.loads((config.outputs / "count").read_text()) == 3
+    assert json.loads((config.outputs / ".model.metadata").read_text())["framework"] == "pytorch"
+
+
+def test_status_takes_the_progress_second_as_before(server: Server, config: Config) -> None:
+    mine = Client(config)
+    mine.status("RUNNING", 50)  # type: ignore[arg-type]
+    mine.close()
+    assert [body for method, body in server.calls if method == "UpdateStatus"][-1]["progress"] == 50
