@@ -24,43 +24,43 @@ type rule struct {
 	not      string // packages of anybody
 }
 
-const services = "auth/... audit identity tenancy secret quota/... artifact/... telemetry/... notify catalogue workflow execution resident schedule metaflow retention"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution compute/resident engine/retention"
 
 func table() []rule {
 	return []rule{
 		// 0: they know nothing of ours
-		{packages: "apperr memo migrations static proto/... sdk examples unixsocket masking protect channel/... freeport"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/release"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
-		{packages: "typeregistry expression embedded/...", may: "apperr"},
+		{packages: "typeregistry engine/expression platform/embedded/...", may: "apperr"},
 		// 2
-		{packages: "dag", may: "typeregistry expression apperr"},
-		{packages: "launcher launcher/local", may: "apperr proto/... sdk unixsocket launcher"},
-		{packages: "launcher/kube/...", may: "apperr proto/... sdk launcher"},
-		{packages: "runner/...", may: "proto/... sdk unixsocket masking channel/..."},
-		{packages: "observability/..."},
-		{packages: "certificate certificate/certtest"},
+		{packages: "engine/dag", may: "typeregistry engine/expression apperr"},
+		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixsocket compute/launcher"},
+		{packages: "compute/launcher/kube/...", may: "apperr proto/... sdk compute/launcher"},
+		{packages: "compute/runner/...", may: "proto/... sdk platform/unixsocket access/masking data/channel/..."},
+		{packages: "platform/observability/..."},
+		{packages: "platform/certificate platform/certificate/certtest"},
 		// 3
-		{packages: "auth/...", may: "db apperr auth"},
-		{packages: "audit", may: "db apperr auth"},
-		{packages: "election/...", may: "db apperr"},
-		{packages: "identity", may: "db apperr auth/... audit"},
-		{packages: "quota/fair", may: "apperr"},
-		{packages: "tenancy secret quota artifact/... notify", may: "db apperr auth audit quota/fair channel/mark freeport"},
-		{packages: "resident", may: "db apperr auth proto/... launcher"},
-		{packages: "telemetry/...", may: "migrations unixsocket db apperr auth"},
-		{packages: "catalogue", may: "db typeregistry apperr auth audit"},
-		{packages: "workflow", may: "dag protect typeregistry expression auth audit db apperr"},
-		{packages: "argo", may: "workflow dag protect typeregistry expression apperr"},
+		{packages: "access/auth/...", may: "db apperr access/auth"},
+		{packages: "access/audit", may: "db apperr access/auth"},
+		{packages: "platform/election/...", may: "db apperr"},
+		{packages: "access/identity", may: "db apperr access/auth/... access/audit"},
+		{packages: "engine/quota/fair", may: "apperr"},
+		{packages: "access/tenancy access/secret engine/quota data/artifact/...", may: "db apperr access/auth access/audit engine/quota/fair data/channel/mark platform/freeport"},
+		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},
+		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},
+		{packages: "data/catalogue", may: "db typeregistry apperr access/auth access/audit"},
+		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr"},
+		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr"},
 		// 4
-		{packages: "execution schedule metaflow", may: "apperr memo masking proto/... db typeregistry expression dag protect channel launcher auth audit quota quota/fair secret artifact telemetry notify catalogue workflow"},
-		{packages: "retention", may: "db apperr auth audit artifact workflow"},
+		{packages: "engine/execution", may: "apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/telemetry data/catalogue engine/workflow"},
+		{packages: "engine/retention", may: "db apperr access/auth access/audit data/artifact engine/workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
-		{packages: "web", may: "auth apperr views/... static"},
+		{packages: "web", may: "access/auth apperr views/... static"},
 		// 6
-		{packages: "handlers", may: "web views/... static typeregistry dag protect channel/... proto/... masking apperr " + services},
+		{packages: "handlers/...", may: "platform/release web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services},
 		{packages: "jobs", may: "apperr " + services},
 		// 7
 		{packages: "app cmd/... e2e/... bench/... deploy/...", may: "*"},
@@ -69,7 +69,7 @@ func table() []rule {
 
 // onClusters are the packages that may talk to Kubernetes; the runner and the
 // engine never do.
-const onClusters = "launcher/kube/... election/kubernetes observability app cmd/... e2e/... bench/..."
+const onClusters = "compute/launcher/kube/... platform/election/kubernetes platform/observability app cmd/... e2e/... bench/..."
 
 // listed is what `go list` says of a package.
 type listed struct {
@@ -130,21 +130,37 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages := 0
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; packages++ {
+	var names []string
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
+		names = append(names, strings.TrimPrefix(p.ImportPath, module+"/"))
 		for _, v := range violations(p) {
 			t.Error(v)
 		}
 	}
-	if packages < 20 {
-		t.Errorf("go list names %d packages only: this test does not look", packages)
+	if len(names) < 20 {
+		t.Errorf("go list names %d packages only: this test does not look", len(names))
 	}
+	for _, pattern := range unmatched(names) {
+		t.Errorf("the import table names %s, which does not exist", pattern)
+	}
+}
+
+// unmatched returns the patterns of the import table that match none of the packages.
+func unmatched(packages []string) (patterns []string) {
+	for _, r := range table() {
+		for pattern := range strings.FieldsSeq(r.packages + " " + r.may) {
+			if pattern != "*" && !slices.ContainsFunc(packages, func(name string) bool { return matches(name, pattern) }) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
+	return patterns
 }
 
 // TestImportsBite shows that the table refuses what it is there to refuse.
@@ -154,29 +170,32 @@ func TestImportsBite(t *testing.T) {
 		from, to string
 		allowed  bool
 	}{
-		{"handlers", module + "/execution", true},
+		{"handlers", module + "/engine/execution", true},
 		{"handlers", module + "/db", false},
 		{"handlers", module + "/jobs", false},
 		{"jobs", module + "/views", false},
-		{"jobs", module + "/execution", true},
-		{"views", module + "/execution", false},
+		{"jobs", module + "/engine/execution", true},
+		{"views", module + "/engine/execution", false},
 		{"views/ui", module + "/views", true},
 		{"views/forms", "net/http", false},
 		{"apperr", module + "/db", false},
-		{"dag", module + "/db", false},
-		{"embedded/postgres", module + "/embedded/child", true},
-		{"embedded/postgres", module + "/db", false},
-		{"runner", module + "/apperr", false},
-		{"workflow", module + "/execution", false},
+		{"engine/dag", module + "/db", false},
+		{"platform/embedded/postgres", module + "/platform/embedded/child", true},
+		{"platform/embedded/postgres", module + "/db", false},
+		{"compute/runner", module + "/apperr", false},
+		{"engine/workflow", module + "/engine/execution", false},
 		{"app", module + "/db", true},
-		{"launcher/kube", "k8s.io/api/core/v1", true},
-		{"execution", "k8s.io/api/core/v1", false},
-		{"launcher/local", module + "/launcher/kube", false},
+		{"compute/launcher/kube", "k8s.io/api/core/v1", true},
+		{"engine/execution", "k8s.io/api/core/v1", false},
+		{"compute/launcher/local", module + "/compute/launcher/kube", false},
 		{"util", "strings", false},
 	} {
 		got := violations(listed{ImportPath: module + "/" + c.from, Imports: []string{c.to}})
 		if (len(got) == 0) != c.allowed {
 			t.Errorf("%s → %s: %q, want allowed %v", c.from, c.to, got, c.allowed)
 		}
+	}
+	if got := unmatched([]string{"apperr"}); !slices.Contains(got, "db") || slices.Contains(got, "apperr") {
+		t.Errorf("rows without a package: %q", got)
 	}
 }

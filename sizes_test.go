@@ -149,7 +149,7 @@ func TestPackages(t *testing.T) {
 // mayReadEnvironment allows commands, and the packages by which tests find
 // their engines.
 func mayReadEnvironment(s source) bool {
-	return s.main() || slices.Contains([]string{"db/dbtest", "launcher/kube/kubetest", "artifact/s3test"}, s.dir())
+	return s.main() || slices.Contains([]string{"db/dbtest", "compute/launcher/kube/kubetest", "data/artifact/s3test"}, s.dir())
 }
 
 func environmentReads(s source) (uses []string) {

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/certificate"
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/observability"
+	"github.com/flowforge/flowforge/platform/certificate"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 // App is a server that has its data directory and its address, and runs once.
@@ -31,7 +31,8 @@ type App struct {
 	podFiles         *certificate.Pair
 	metrics          *observability.Metrics
 	traces           *observability.Traces // nil when they are off
-	stopping         atomic.Bool           // /readyz fails: send nobody here any more
+	started          atomic.Bool           // the examples are registered: /readyz may succeed
+	stopping         atomic.Bool           // /readyz fails: load balancers send no more requests
 	links            *auth.LoginLinks
 	failed           chan error // takes the first error that ends the serving
 	stops            []func()
@@ -137,6 +138,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err := a.registerExamples(ctx, parts); err != nil {
 		a.cfg.Log.Error("the examples are not registered", "error", err)
 	}
+	a.started.Store(true)
 	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: %s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
 		a.Addr(), time.Since(begin).Seconds(), a.signInHint(), a.cfg.DataDir)
 	select {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/access/auth/oidc"
 )
 
 // valid is a configuration that New takes.
@@ -93,6 +93,20 @@ func TestSecondServerIsRefused(t *testing.T) {
 	again, err := New(c)
 	require.NoError(t, err, "the directory is free again")
 	again.Close()
+}
+
+// TestServingBeginsAfterTheStart: /readyz, which asks serving, succeeds between the end
+// of the start and the beginning of the stop.
+func TestServingBeginsAfterTheStart(t *testing.T) {
+	t.Parallel()
+	a, err := New(valid(t))
+	require.NoError(t, err)
+	defer a.Close()
+	require.ErrorContains(t, a.serving(t.Context()), "registers the examples")
+	a.started.Store(true)
+	require.NoError(t, a.serving(t.Context()))
+	a.stopping.Store(true)
+	require.ErrorContains(t, a.serving(t.Context()), "stopping")
 }
 
 func TestTakenPortIsNamed(t *testing.T) {

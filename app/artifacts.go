@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/handlers"
 )
 

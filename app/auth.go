@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/auth/oidc"
+	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/handlers"
-	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/web"
 )
 

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/auth/oidc"
-	"github.com/flowforge/flowforge/election"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher/kube"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/auth/oidc"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -49,7 +49,11 @@ type Config struct {
 
 	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
 	MemoryMiB int
-	Slots     int // processes at a time; 0 takes a default from the cores
+
+	// DefaultCPUMillis and DefaultMemoryMiB are what each pod of a task requests that names
+	// no CPU or no memory, unless a level of the tree says otherwise; 0: nothing.
+	DefaultCPUMillis, DefaultMemoryMiB int
+	Slots                              int // processes at a time; 0 takes a default from the cores
 	// GPUs says which there are ("A100:4,H100:2", or "none"); "" asks nvidia-smi.
 	GPUs string
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/embedded/clickhouse"
-	"github.com/flowforge/flowforge/embedded/postgres"
+	"github.com/flowforge/flowforge/platform/embedded/clickhouse"
+	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 // engines are the addresses of the two databases.

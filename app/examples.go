@@ -11,12 +11,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/examples"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // registerExamples gives a new installation something to launch. It runs once for

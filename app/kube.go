@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/election"
-	"github.com/flowforge/flowforge/launcher/kube"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/platform/election"
 )
 
 // cluster is how this server reaches the cluster that runs attempts as pods. Any
@@ -131,7 +131,7 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.tellCapacity(ctx, p.quotas, latest)
+		a.reportCapacity(ctx, p.quotas, latest)
 	}()
 	scaled := make(chan error, 1)
 	controller := kube.NewController(config)
@@ -145,8 +145,8 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 // capacityRetry is the pause after the capacity of the cluster could not be written.
 const capacityRetry = time.Second
 
-// tellCapacity keeps the quotas up to date with what the cluster has.
-func (a *App) tellCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity) {
+// reportCapacity keeps the quotas up to date with what the cluster has.
+func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity) {
 	for {
 		var c kube.Capacity
 		select {

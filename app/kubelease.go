@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/flowforge/flowforge/election"
-	leaseapi "github.com/flowforge/flowforge/election/kubernetes"
+	"github.com/flowforge/flowforge/platform/election"
+	leaseapi "github.com/flowforge/flowforge/platform/election/kubernetes"
 )
 
 // namespaceFile is where a pod finds its own namespace.

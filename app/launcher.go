@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/launcher/local"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/local"
+	"github.com/flowforge/flowforge/engine/execution"
 )
 
 // openLauncher returns what starts attempts: the cluster, when there is one.

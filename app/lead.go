@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flowforge/flowforge/election"
 	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/platform/election"
 )
 
 const (

@@ -30,7 +30,7 @@ func (a *App) handler(p *parts, onSocket bool) http.Handler {
 	if !a.cfg.Roles.Have(Web) {
 		site = a.inside(site)
 	}
-	return p.hops.received(site)
+	return p.hopSigner.received(site)
 }
 
 // inside is the site of a server that only others and probes talk to.
@@ -58,12 +58,17 @@ func (a *App) checks(p *parts) []handlers.Check {
 	}, storeChecks(p)...)
 }
 
-// serving fails as soon as the server is asked to stop.
+// serving fails until a new installation has its examples, and again as soon as the
+// server is asked to stop.
 func (a *App) serving(context.Context) error {
-	if a.stopping.Load() {
+	switch {
+	case a.stopping.Load():
 		return apperr.New(apperr.Unavailable, "The server is stopping.")
+	case !a.started.Load():
+		return apperr.New(apperr.Unavailable, "The server is starting: it registers the examples.")
+	default:
+		return nil
 	}
-	return nil
 }
 
 // internalURL is where other servers reach this one.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/observability"
-	"github.com/flowforge/flowforge/quota/fair"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 // Observability says who may look at this server from outside.
@@ -246,13 +246,13 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 		if err != nil || e.FinishedAt == nil {
 			return err
 		}
-		a.tellEnd(ctx, p, e)
+		a.reportEnd(ctx, p, e)
 		return nil
 	}
 }
 
-// tellEnd counts an execution that has ended, and tells its trace.
-func (a *App) tellEnd(ctx context.Context, p *parts, e execution.Execution) {
+// reportEnd counts an execution that has ended, and tells its trace.
+func (a *App) reportEnd(ctx context.Context, p *parts, e execution.Execution) {
 	tenant, err := db.New(p.pool).TenantName(ctx, e.TenantID)
 	if err != nil {
 		tenant = ""
@@ -270,5 +270,5 @@ func (a *App) tellEnd(ctx context.Context, p *parts, e execution.Execution) {
 	for i, s := range spans {
 		told[i] = observability.Span(s)
 	}
-	a.traces.Tell(e.Traceparent, told)
+	a.traces.SendSpans(e.Traceparent, told)
 }

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/election"
+	"github.com/flowforge/flowforge/platform/election"
 )
 
 // hopHeader says that another server of the installation has sent a request on, and
@@ -30,28 +30,28 @@ const (
 	hopSilence = 2 * time.Second // of a leader before it is asked for a sign of life, and for its answer
 )
 
-// hops signs and checks what servers send on to one another.
-type hops struct{ key []byte }
+// hopSigner signs and checks what servers send on to one another.
+type hopSigner struct{ key []byte }
 
-func newHops(secret []byte) hops {
+func newHops(secret []byte) hopSigner {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("flowforge requests between servers"))
-	return hops{mac.Sum(nil)}
+	return hopSigner{mac.Sum(nil)}
 }
 
-func (h hops) signature(text, method, uri string) string {
+func (h hopSigner) signature(text, method, uri string) string {
 	mac := hmac.New(sha256.New, h.key)
 	fmt.Fprintf(mac, "%s\n%s\n%s", text, method, uri)
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func (h hops) sign(r *http.Request, address string, now time.Time) string {
+func (h hopSigner) sign(r *http.Request, address string, now time.Time) string {
 	text := address + " " + strconv.FormatInt(now.Unix(), 10)
 	return text + " " + h.signature(text, r.Method, r.URL.RequestURI())
 }
 
 // verify returns the client of a request that was sent on.
-func (h hops) verify(r *http.Request, now time.Time) (address string, ok bool) {
+func (h hopSigner) verify(r *http.Request, now time.Time) (address string, ok bool) {
 	parts := strings.Fields(r.Header.Get(hopHeader))
 	if len(parts) != 3 {
 		return "", false
@@ -65,7 +65,7 @@ func (h hops) verify(r *http.Request, now time.Time) (address string, ok bool) {
 }
 
 // received makes a request that was sent on look as it did to the first server.
-func (h hops) received(next http.Handler) http.Handler {
+func (h hopSigner) received(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(hopHeader) == "" {
 			next.ServeHTTP(w, r)
@@ -86,18 +86,18 @@ func (h hops) received(next http.Handler) http.Handler {
 
 // leaderProxy sends requests on to the process that leads the scheduler.
 type leaderProxy struct {
-	hops      hops
+	hopSigner hopSigner
 	parts     *parts
 	transport *http.Transport
 }
 
 // newLeaderProxy returns a proxy; its connections to a leader that dies or freezes end
 // within seconds.
-func newLeaderProxy(h hops, p *parts) *leaderProxy {
+func newLeaderProxy(h hopSigner, p *parts) *leaderProxy {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true) // one connection for pages, streams and gRPC
 	protocols.SetHTTP2(true)
-	return &leaderProxy{hops: h, parts: p, transport: &http.Transport{
+	return &leaderProxy{hopSigner: h, parts: p, transport: &http.Transport{
 		Protocols:   protocols,
 		DialContext: (&net.Dialer{Timeout: hopDial}).DialContext,
 		HTTP2:       &http.HTTP2Config{SendPingTimeout: hopSilence, PingTimeout: hopSilence}, IdleConnTimeout: time.Minute,
@@ -110,8 +110,8 @@ func (a *App) startProxy(p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.hops = newHops(key)
-	p.proxy = newLeaderProxy(p.hops, p)
+	p.hopSigner = newHops(key)
+	p.proxy = newLeaderProxy(p.hopSigner, p)
 	if a.internalTLS != nil {
 		p.proxy.secure(a.internalTLS, a.cfg.TLS.InternalName)
 	}
@@ -156,7 +156,7 @@ func (l *leaderProxy) forward(w http.ResponseWriter, r *http.Request, target *ur
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
 			p.Out.Host = p.In.Host
-			p.Out.Header.Set(hopHeader, l.hops.sign(p.Out, clientOf(p.In.Context()), time.Now()))
+			p.Out.Header.Set(hopHeader, l.hopSigner.sign(p.Out, clientOf(p.In.Context()), time.Now()))
 		},
 		ModifyResponse: func(answer *http.Response) error {
 			for name := range answer.Header {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
 // openQuotas loads the limits of the tenancy tree and what is used of them, and
@@ -15,7 +16,7 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
+	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Requests: a.requests(), Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
 	if err != nil {
 		return err
 	}
@@ -28,6 +29,11 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	p.artifacts.CountWith(p.quotas.AddStorage)
 	a.background("the quotas", p.quotas.Run)
 	return nil
+}
+
+// requests are what each pod of a task requests that names no resources.
+func (a *App) requests() fair.Vector {
+	return fair.Vector{fair.CPU: int64(a.cfg.DefaultCPUMillis), fair.Memory: int64(a.cfg.DefaultMemoryMiB)}
 }
 
 // capacity is what tasks may use of this machine.

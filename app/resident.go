@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/launcher/kube"
-	"github.com/flowforge/flowforge/resident"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/compute/resident"
 )
 
 // openResident lets warm pods run small attempts, where the platform's operator

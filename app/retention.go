@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/observability"
-	"github.com/flowforge/flowforge/retention"
-	"github.com/flowforge/flowforge/workflow"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 // Retention says what is removed when.

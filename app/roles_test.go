@@ -74,7 +74,7 @@ func TestHopsAreSigned(t *testing.T) {
 	h, now := newHops([]byte("a key")), time.Now()
 	sent := httptest.NewRequest(http.MethodGet, "/waiting?page=2", nil)
 	header := h.sign(sent, "192.0.2.7", now)
-	serve := func(h hops, target, header string) (status int, from string) {
+	serve := func(h hopSigner, target, header string) (status int, from string) {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
 		r.Header.Set(hopHeader, header)
 		r.Header.Set("X-Forwarded-For", "198.51.100.1")

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/secret"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secret"
 )
 
 // secretStoreKey is the file below secrets/ whose key seals the secrets of

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/db/dbtest"
-	"github.com/flowforge/flowforge/observability"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 // TestWorkflowSeries: what the engine keeps of a metric is what a scrape tells.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/flowforge/flowforge/unixsocket"
+	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
 // maxHeader bounds the header of a request in bytes; net/http adds 4 KiB.

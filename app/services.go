@@ -12,26 +12,26 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flowforge/flowforge/argo"
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/audit"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/resident"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/election"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
-	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/resident"
-	"github.com/flowforge/flowforge/retention"
-	"github.com/flowforge/flowforge/secret"
-	"github.com/flowforge/flowforge/telemetry"
-	"github.com/flowforge/flowforge/tenancy"
+	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // parts are the services of a running server.
@@ -60,7 +60,7 @@ type parts struct {
 	instance    string            // names this server among all on the database
 	holder      string            // names this process
 	leads       atomic.Bool       // this process drives executions
-	hops        hops
+	hopSigner   hopSigner
 	proxy       *leaderProxy
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/flowforge/flowforge/certificate"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+	"github.com/flowforge/flowforge/platform/certificate"
 )
 
 // internalName is what the certificates of servers have to be for, by default: they

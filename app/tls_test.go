@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/certificate"
-	"github.com/flowforge/flowforge/certificate/certtest"
-	"github.com/flowforge/flowforge/launcher/kube"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+	"github.com/flowforge/flowforge/platform/certificate"
+	"github.com/flowforge/flowforge/platform/certificate/certtest"
 )
 
 // withTLS asks tasks for certificates, and gives pods one.

@@ -17,17 +17,17 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher/local"
+	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
-	"github.com/flowforge/flowforge/launcher/local"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	"github.com/flowforge/flowforge/quota"
 	"github.com/flowforge/flowforge/typeregistry"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // engine is a server without pages.

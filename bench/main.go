@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/flowforge/flowforge/embedded/postgres"
+	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 )
 
 // result is the middle one of several runs of a case.

@@ -105,6 +105,33 @@ func (q *Queries) AnswersOwed(ctx context.Context, projectID uuid.UUID, maxRows 
 	return items, nil
 }
 
+const askingExecutions = `-- name: AskingExecutions :many
+SELECT e.id FROM executions e
+WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
+    AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
+`
+
+// Those of ids in which every running node waits for a person.
+func (q *Queries) AskingExecutions(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, askingExecutions, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const commandsOf = `-- name: CommandsOf :many
 SELECT execution_id, seq, node_index, command, data, reason, ordered_by, ordered_at, taken FROM node_commands WHERE execution_id = $1 ORDER BY seq
 `
@@ -137,6 +164,21 @@ func (q *Queries) CommandsOf(ctx context.Context, executionID uuid.UUID) ([]Node
 		return nil, err
 	}
 	return items, nil
+}
+
+const countAnswersOwed = `-- name: CountAnswersOwed :one
+SELECT count(*)::integer AS asked
+FROM executions e
+JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
+WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
+`
+
+// How many nodes of a project wait for a person.
+func (q *Queries) CountAnswersOwed(ctx context.Context, projectID uuid.UUID) (int32, error) {
+	row := q.db.QueryRow(ctx, countAnswersOwed, projectID)
+	var asked int32
+	err := row.Scan(&asked)
+	return asked, err
 }
 
 const deleteCommands = `-- name: DeleteCommands :exec

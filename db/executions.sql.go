@@ -127,6 +127,61 @@ func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyK
 	return i, err
 }
 
+const countExecutions = `-- name: CountExecutions :one
+SELECT count(*)::int FROM executions e
+WHERE e.project_id = $1
+    AND ($2::uuid IS NULL OR e.workflow_id = $2)
+    AND (cardinality($3::text[]) = 0 OR e.status = ANY ($3::text[]))
+    AND (cardinality($4::uuid[]) = 0 OR e.submitted_by = ANY ($4::uuid[]))
+    AND ($5::text IS NULL
+        OR (e.name <> '' AND e.name ILIKE $5)
+        OR e.workflow_id = ANY ($6::uuid[])
+        OR e.id = ANY ($7::uuid[])
+        OR (e.id >= $8::uuid AND e.id <= $9::uuid))
+    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($12::uuid IS NULL OR e.id >= $12)
+    AND ($13::uuid IS NULL OR e.id < $13)
+`
+
+type CountExecutionsParams struct {
+	ProjectID      uuid.UUID
+	WorkflowID     *uuid.UUID
+	Statuses       []string
+	Submitters     []uuid.UUID
+	NamePattern    *string
+	NamedWorkflows []uuid.UUID
+	ShortIds       []uuid.UUID
+	IDLeast        uuid.UUID
+	IDMost         uuid.UUID
+	Waiting        bool
+	Asking         bool
+	Least          *uuid.UUID
+	Beyond         *uuid.UUID
+}
+
+func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams) (int32, error) {
+	row := q.db.QueryRow(ctx, countExecutions,
+		arg.ProjectID,
+		arg.WorkflowID,
+		arg.Statuses,
+		arg.Submitters,
+		arg.NamePattern,
+		arg.NamedWorkflows,
+		arg.ShortIds,
+		arg.IDLeast,
+		arg.IDMost,
+		arg.Waiting,
+		arg.Asking,
+		arg.Least,
+		arg.Beyond,
+	)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const countLive = `-- name: CountLive :one
 SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = $1
 `
@@ -181,6 +236,39 @@ func (q *Queries) ExecutionPlace(ctx context.Context, id uuid.UUID) (ExecutionPl
 	var i ExecutionPlaceRow
 	err := row.Scan(&i.TenantID, &i.ProjectID)
 	return i, err
+}
+
+const executionsEndingWith = `-- name: ExecutionsEndingWith :many
+SELECT id FROM executions
+WHERE project_id = $1 AND reverse(id::text) COLLATE "C" >= $2::text AND reverse(id::text) COLLATE "C" < $3::text
+ORDER BY id DESC
+LIMIT $4
+`
+
+// The executions of a project whose ids have an end: low and high bound the reversed ids.
+func (q *Queries) ExecutionsEndingWith(ctx context.Context, projectID uuid.UUID, low string, high string, maxRows int32) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, executionsEndingWith,
+		projectID,
+		low,
+		high,
+		maxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const expireLeasesOf = `-- name: ExpireLeasesOf :execrows
@@ -562,11 +650,15 @@ WHERE e.project_id = $1
     AND ($6::text IS NULL
         OR (e.name <> '' AND e.name ILIKE $6)
         OR e.workflow_id = ANY ($7::uuid[])
-        OR (e.id >= $8::uuid AND e.id <= $9::uuid))
-    AND ($10::uuid IS NULL OR e.id >= $10)
-    AND ($11::uuid IS NULL OR e.id < $11)
+        OR e.id = ANY ($8::uuid[])
+        OR (e.id >= $9::uuid AND e.id <= $10::uuid))
+    AND (NOT $11::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $12::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND ($13::uuid IS NULL OR e.id >= $13)
+    AND ($14::uuid IS NULL OR e.id < $14)
 ORDER BY e.id DESC
-LIMIT $12
+LIMIT $16 OFFSET $15
 `
 
 type ListExecutionsParams struct {
@@ -577,10 +669,14 @@ type ListExecutionsParams struct {
 	Submitters     []uuid.UUID
 	NamePattern    *string
 	NamedWorkflows []uuid.UUID
+	ShortIds       []uuid.UUID
 	IDLeast        uuid.UUID
 	IDMost         uuid.UUID
+	Waiting        bool
+	Asking         bool
 	Least          *uuid.UUID
 	Beyond         *uuid.UUID
+	Skipped        int32
 	MaxRows        int32
 }
 
@@ -593,10 +689,14 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.Submitters,
 		arg.NamePattern,
 		arg.NamedWorkflows,
+		arg.ShortIds,
 		arg.IDLeast,
 		arg.IDMost,
+		arg.Waiting,
+		arg.Asking,
 		arg.Least,
 		arg.Beyond,
+		arg.Skipped,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -670,9 +770,19 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 const listLatestEvents = `-- name: ListLatestEvents :many
 SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
 WHERE e.execution_id = $1 AND e.seq < $2
+    AND (cardinality($3::text[]) = 0 OR e.kind = ANY ($3::text[]))
+    AND ($4::int IS NULL OR e.node_index = $4)
 ORDER BY e.seq DESC
-LIMIT $3
+LIMIT $5
 `
+
+type ListLatestEventsParams struct {
+	ExecutionID uuid.UUID
+	Before      int64
+	Kinds       []string
+	NodeIndex   *int32
+	MaxRows     int32
+}
 
 type ListLatestEventsRow struct {
 	Seq       int64
@@ -684,8 +794,14 @@ type ListLatestEventsRow struct {
 	Data      json.RawMessage
 }
 
-func (q *Queries) ListLatestEvents(ctx context.Context, executionID uuid.UUID, before int64, maxRows int32) ([]ListLatestEventsRow, error) {
-	rows, err := q.db.Query(ctx, listLatestEvents, executionID, before, maxRows)
+func (q *Queries) ListLatestEvents(ctx context.Context, arg ListLatestEventsParams) ([]ListLatestEventsRow, error) {
+	rows, err := q.db.Query(ctx, listLatestEvents,
+		arg.ExecutionID,
+		arg.Before,
+		arg.Kinds,
+		arg.NodeIndex,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

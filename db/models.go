@@ -412,6 +412,13 @@ type NodeOrder struct {
 	Taken       bool
 }
 
+type OpenLog struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	Since       time.Time
+}
+
 type OperatorDuration struct {
 	WorkflowID uuid.UUID
 	Operator   string
@@ -466,6 +473,7 @@ type Quota struct {
 	Version   int64
 	UpdatedAt time.Time
 	UpdatedBy *uuid.UUID
+	Defaults  json.RawMessage
 }
 
 type QuotaSample struct {

@@ -131,6 +131,17 @@ func (q *Queries) AttemptsOfNodes(ctx context.Context, executionID uuid.UUID, in
 	return items, nil
 }
 
+const closeLogs = `-- name: CloseLogs :exec
+DELETE FROM open_logs o
+USING jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)
+WHERE o.execution_id = k.execution_id AND o.node_index = k.i AND o.attempt = k.attempt
+`
+
+func (q *Queries) CloseLogs(ctx context.Context, keys json.RawMessage) error {
+	_, err := q.db.Exec(ctx, closeLogs, keys)
+	return err
+}
+
 const getCheckpoint = `-- name: GetCheckpoint :one
 SELECT data, saved_at FROM checkpoints WHERE execution_id = $1 AND node_index = $2
 `
@@ -189,6 +200,18 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 		&i.Cache,
 	)
 	return i, err
+}
+
+const hasOpenLogs = `-- name: HasOpenLogs :one
+SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = $1 AND o.since > $2::timestamptz)::bool AS open
+`
+
+// Whether lines of an ended attempt of the execution are still coming.
+func (q *Queries) HasOpenLogs(ctx context.Context, executionID uuid.UUID, after time.Time) (bool, error) {
+	row := q.db.QueryRow(ctx, hasOpenLogs, executionID, after)
+	var open bool
+	err := row.Scan(&open)
+	return open, err
 }
 
 type InsertChildrenParams struct {
@@ -661,6 +684,60 @@ func (q *Queries) NodeStates(ctx context.Context, executionID uuid.UUID, beyond 
 			return nil, err
 		}
 		items = append(items, state)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const openLogs = `-- name: OpenLogs :exec
+WITH stale AS (
+    DELETE FROM open_logs WHERE since < $3::timestamptz
+)
+INSERT INTO open_logs (execution_id, node_index, attempt, since)
+SELECT a.execution_id, a.node_index, a.attempt, $1::timestamptz
+FROM jsonb_to_recordset($2::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL
+ON CONFLICT ON CONSTRAINT open_logs_pkey DO NOTHING
+`
+
+// Notes that the logs of attempts that end now are still coming, and forgets those of runners that never came back.
+func (q *Queries) OpenLogs(ctx context.Context, since time.Time, keys json.RawMessage, stale time.Time) error {
+	_, err := q.db.Exec(ctx, openLogs, since, keys, stale)
+	return err
+}
+
+const reportingAttempts = `-- name: ReportingAttempts :many
+SELECT a.execution_id, a.node_index, a.attempt
+FROM jsonb_to_recordset($1::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL OR EXISTS (
+    SELECT 1 FROM open_logs o WHERE o.execution_id = a.execution_id AND o.node_index = a.node_index AND o.attempt = a.attempt
+)
+`
+
+type ReportingAttemptsRow struct {
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+}
+
+// Which of the attempts may send telemetry: they have not ended, or their log is still coming.
+func (q *Queries) ReportingAttempts(ctx context.Context, keys json.RawMessage) ([]ReportingAttemptsRow, error) {
+	rows, err := q.db.Query(ctx, reportingAttempts, keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportingAttemptsRow
+	for rows.Next() {
+		var i ReportingAttemptsRow
+		if err := rows.Scan(&i.ExecutionID, &i.NodeIndex, &i.Attempt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func (q *Queries) QuotaRevision(ctx context.Context) (int64, error) {
 }
 
 const quotaTree = `-- name: QuotaTree :many
-SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, coalesce(q.weight, 1)::float8 AS weight
+SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, q.defaults, coalesce(q.weight, 1)::float8 AS weight
 FROM tenancy_nodes n
 LEFT JOIN quotas q ON q.node_id = n.id
 JOIN quota_usage u ON u.node_id = n.id
@@ -136,6 +136,7 @@ type QuotaTreeRow struct {
 	Limits   json.RawMessage
 	Borrow   json.RawMessage
 	Lend     json.RawMessage
+	Defaults json.RawMessage
 	Weight   float64
 }
 
@@ -159,6 +160,7 @@ func (q *Queries) QuotaTree(ctx context.Context) ([]QuotaTreeRow, error) {
 			&i.Limits,
 			&i.Borrow,
 			&i.Lend,
+			&i.Defaults,
 			&i.Weight,
 		); err != nil {
 			return nil, err

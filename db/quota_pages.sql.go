@@ -57,7 +57,7 @@ func (q *Queries) DescribeWaiting(ctx context.Context, executions []uuid.UUID, i
 }
 
 const getQuota = `-- name: GetQuota :one
-SELECT q.limits, q.borrow, q.lend, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
+SELECT q.limits, q.borrow, q.lend, q.defaults, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
 FROM quotas q
 LEFT JOIN users u ON u.id = q.updated_by
 WHERE q.node_id = $1
@@ -67,6 +67,7 @@ type GetQuotaRow struct {
 	Limits        json.RawMessage
 	Borrow        json.RawMessage
 	Lend          json.RawMessage
+	Defaults      json.RawMessage
 	Weight        float64
 	Version       int64
 	UpdatedAt     time.Time
@@ -82,6 +83,7 @@ func (q *Queries) GetQuota(ctx context.Context, nodeID uuid.UUID) (GetQuotaRow, 
 		&i.Limits,
 		&i.Borrow,
 		&i.Lend,
+		&i.Defaults,
 		&i.Weight,
 		&i.Version,
 		&i.UpdatedAt,
@@ -147,12 +149,12 @@ func (q *Queries) ListQuotaChanges(ctx context.Context, everything bool, nodes [
 }
 
 const putQuota = `-- name: PutQuota :one
-INSERT INTO quotas AS q (node_id, limits, borrow, lend, weight, version, updated_at, updated_by)
-VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
+INSERT INTO quotas AS q (node_id, limits, borrow, lend, defaults, weight, version, updated_at, updated_by)
+VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8)
 ON CONFLICT ON CONSTRAINT quotas_pkey DO UPDATE SET
-    limits = EXCLUDED.limits, borrow = EXCLUDED.borrow, lend = EXCLUDED.lend, weight = EXCLUDED.weight,
+    limits = EXCLUDED.limits, borrow = EXCLUDED.borrow, lend = EXCLUDED.lend, defaults = EXCLUDED.defaults, weight = EXCLUDED.weight,
     version = q.version + 1, updated_at = EXCLUDED.updated_at, updated_by = EXCLUDED.updated_by
-WHERE q.version = $8::bigint
+WHERE q.version = $9::bigint
 RETURNING version
 `
 
@@ -161,6 +163,7 @@ type PutQuotaParams struct {
 	Limits    json.RawMessage
 	Borrow    json.RawMessage
 	Lend      json.RawMessage
+	Defaults  json.RawMessage
 	Weight    float64
 	At        time.Time
 	UpdatedBy *uuid.UUID
@@ -174,6 +177,7 @@ func (q *Queries) PutQuota(ctx context.Context, arg PutQuotaParams) (int64, erro
 		arg.Limits,
 		arg.Borrow,
 		arg.Lend,
+		arg.Defaults,
 		arg.Weight,
 		arg.At,
 		arg.UpdatedBy,

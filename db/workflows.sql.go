@@ -137,7 +137,7 @@ WHERE w.project_id = $1
   AND ($5::text = '' OR w.status = $5)
   AND w.name > $6
 ORDER BY w.name
-LIMIT $7
+LIMIT $8 OFFSET $7
 `
 
 type ListWorkflowsParams struct {
@@ -147,6 +147,7 @@ type ListWorkflowsParams struct {
 	Team      string
 	Status    string
 	AfterName string
+	Skipped   int32
 	MaxRows   int32
 }
 
@@ -176,6 +177,7 @@ func (q *Queries) ListWorkflows(ctx context.Context, arg ListWorkflowsParams) ([
 		arg.Team,
 		arg.Status,
 		arg.AfterName,
+		arg.Skipped,
 		arg.MaxRows,
 	)
 	if err != nil {

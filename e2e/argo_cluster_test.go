@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
 )
 
 func listenOn(host string) (net.Listener, error) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/freeport"
+	"github.com/flowforge/flowforge/platform/freeport"
 )
 
 // What a workflow counts stands at /metrics of the server, also after it was killed.

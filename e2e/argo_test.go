@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/freeport"
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/platform/freeport"
 )
 
 var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")

@@ -64,7 +64,7 @@ func TestAThousandItemsOnOnePage(t *testing.T) {
 	id, begin := launchFan(t)
 	page := open(t, options{})
 	visit(t, page, "/executions/"+id+"/nodes/each")
-	holds(t, page.Locator("#children"), "It has not begun.")
+	holds(t, page.Locator("#children"), "Not started.")
 	begin()
 	holds(t, page.Locator("#group-head"), "1,000 of 1,000 items ended")
 	counts(t, page.Locator("#children tbody tr"), 50)

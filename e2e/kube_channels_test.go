@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/freeport"
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/platform/freeport"
 )
 
 // gate answers pods at /wait as soon as one of them has called /seen, and not before.

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
 )
 
 // sayingProgram is all that the image of the story holds.

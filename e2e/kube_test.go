@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/flowforge/flowforge/freeport"
-	"github.com/flowforge/flowforge/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/platform/freeport"
 )
 
 // onCluster is a server of a story's own, with settings of its own, whose attempts are pods

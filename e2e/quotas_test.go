@@ -106,7 +106,7 @@ func TestTeamSeesItsLimits(t *testing.T) {
 	visit(t, page, "/")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Team limits"}))
 	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "Limits now"}))
-	holds(t, page.Locator("#team-lead"), "A100 are full")
+	holds(t, page.Locator("#team-lead"), "No free A100")
 	holds(t, page.Locator("#team-queue"), "stories.gpus")
 	forEverybody(t, page)
 	click(t, page.Locator("#team-queue tbody a").First())

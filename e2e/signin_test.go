@@ -14,8 +14,8 @@ import (
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/freeport"
-	"github.com/flowforge/flowforge/unixsocket"
+	"github.com/flowforge/flowforge/platform/freeport"
+	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
 // startProvider starts a real OpenID provider for a site and returns its issuer.

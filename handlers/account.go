@@ -9,11 +9,13 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/identity"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 func (h *Handlers) accountRoutes(r chi.Router) {
@@ -37,7 +39,7 @@ func (h *Handlers) account(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.Account{
 		Page: h.basePage(r, "Your account", views.SectionNone), Facts: h.accountFacts(me), Groups: me.Groups,
-		Homeless: len(me.Places) == 0 && me.Subject.Role == auth.RoleUser, Roles: accountRoles(me, h.providerName),
+		NoProjects: len(me.Places) == 0 && me.Subject.Role == auth.RoleUser, Roles: accountRoles(me, h.providerName),
 		Limits: h.sessionLimits(),
 	}
 	current, _ := me.Subject.SessionID()
@@ -58,9 +60,9 @@ func (h *Handlers) accountFacts(me identity.Profile) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "E-mail", Value: me.Email})
 	}
 	if me.Issuer != "" {
-		facts = append(facts, ui.Fact{Name: "Known by", Value: me.Issuer})
+		facts = append(facts, ui.Fact{Name: "Signed in with", Value: me.Issuer})
 	} else {
-		facts = append(facts, ui.Fact{Name: "Known by", Value: "this installation"})
+		facts = append(facts, ui.Fact{Name: "Signed in with", Value: "this installation"})
 	}
 	project := ui.Fact{Name: "Project", Value: "none"}
 	if me.Project != nil {
@@ -115,7 +117,7 @@ func inWords(d time.Duration) string {
 
 // endSession ends one session of the reader, which may be this one.
 func (h *Handlers) endSession(w http.ResponseWriter, r *http.Request) error {
-	id, err := parseID(chi.URLParam(r, "id"), "session")
+	id, err := request.ParseID(chi.URLParam(r, "id"), "session")
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/identity"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -135,7 +135,6 @@ func (h *Handlers) makeKey(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		key, token, err = h.Identity.CreateKey(r.Context(), request)
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	switch {
 	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.Forbidden):
 		return h.renderKeys(w, r, web.Status(apperr.CodeOf(err)), in, err, nil)

@@ -7,11 +7,13 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // adminRoutes are the pages of tenants, members, people and the audit log.
@@ -136,7 +138,7 @@ func sent(r *http.Request, name, id string) (openForm, error) {
 // pathID is a parameter of the path that is an id. Whatever else stands there
 // names nothing.
 func pathID(r *http.Request, name string) (uuid.UUID, error) {
-	id, err := uuid.Parse(pathValue(r, name))
+	id, err := uuid.Parse(request.PathValue(r, name))
 	if err != nil {
 		return id, apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
 	}

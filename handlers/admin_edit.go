@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
 )
 
@@ -27,12 +27,12 @@ func (h *Handlers) adminCreate(w http.ResponseWriter, r *http.Request) error {
 		Description: strings.TrimSpace(form.values.Get("description")), Key: form.values.Get("key"),
 	})
 	if err != nil {
-		return h.treeAgain(w, r, form, err)
+		return h.redrawTree(w, r, form, err)
 	}
 	return seeOther(w, r, views.AdminURL()+"?did=created#node-"+n.ID.String())
 }
 
-func (h *Handlers) treeAgain(w http.ResponseWriter, r *http.Request, form openForm, err error) error {
+func (h *Handlers) redrawTree(w http.ResponseWriter, r *http.Request, form openForm, err error) error {
 	if !again(err) {
 		return err
 	}
@@ -57,7 +57,7 @@ func (h *Handlers) adminUpdate(w http.ResponseWriter, r *http.Request) error {
 	}
 	edit := tenancy.Edit{Name: new(form.values.Get("name")), Description: new(form.values.Get("description")), Revision: form.values.Get("revision")}
 	if _, err := h.Tenancy.Update(r.Context(), id, edit); err != nil {
-		return h.treeAgain(w, r, form, err)
+		return h.redrawTree(w, r, form, err)
 	}
 	return seeOther(w, r, views.AdminURL()+"?did=saved#node-"+id.String())
 }
@@ -76,7 +76,7 @@ func (h *Handlers) adminArchive(w http.ResponseWriter, r *http.Request) error {
 		return seeOther(w, r, views.AdminURL()+"?archive="+id.String()+"#edit")
 	}
 	if _, err := h.Tenancy.Archive(r.Context(), id, strings.TrimSpace(form.values.Get("reason"))); err != nil {
-		return h.treeAgain(w, r, form, err)
+		return h.redrawTree(w, r, form, err)
 	}
 	return seeOther(w, r, views.AdminURL()+"?did=archived&archived=1#node-"+id.String())
 }

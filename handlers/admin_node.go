@@ -11,11 +11,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/tenancy"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // adminNode shows a tenant, department, team or project with its members.
@@ -136,7 +138,7 @@ func likelyRole(kind tenancy.Kind) string {
 	return auth.Viewer
 }
 
-func gives(roles []auth.Grant, role string) bool {
+func grantsRole(roles []auth.Grant, role string) bool {
 	return slices.ContainsFunc(roles, func(g auth.Grant) bool { return g.Role == role })
 }
 
@@ -172,7 +174,7 @@ func (h *Handlers) fillMembers(r *http.Request, m *views.AdminNode, n tenancy.No
 		if administrator && !x.Service {
 			row.URL = views.AdminUserURL(x.UserID.String())
 		}
-		if !x.Inherited && x.Group == "" && gives(roles, x.Role) {
+		if !x.Inherited && x.Group == "" && grantsRole(roles, x.Role) {
 			row.EditURL = base + "?member=" + x.ID.String() + "#change"
 			if open.name == "change" && open.id == x.ID.String() {
 				row.Form = memberForm(base, open, x, roles)
@@ -216,7 +218,7 @@ func (h *Handlers) fillGroups(r *http.Request, m *views.AdminNode, n tenancy.Nod
 			Provider: g.Provider, Group: g.Group, Role: g.Role, Members: figure(g.Members), Since: clock.Moment(g.CreatedAt), By: g.CreatedBy,
 		}
 		row.From, row.FromURL = above(g.From, g.Inherited)
-		if !g.Inherited && gives(roles, g.Role) {
+		if !g.Inherited && grantsRole(roles, g.Role) {
 			row.RemoveURL = base + "/groups/" + g.ID.String() + "/remove"
 		}
 		m.Groups = append(m.Groups, row)
@@ -228,7 +230,7 @@ func (h *Handlers) fillGroups(r *http.Request, m *views.AdminNode, n tenancy.Nod
 	m.GroupForm = &views.AdminForm{
 		ID: "group", Label: "Invite a group", Action: base + "/groups",
 		Fields: []views.AdminField{
-			open.field("group", provider, firstOf(append(h.providers(), "sso")...)),
+			open.field("group", provider, cmp.Or(append(h.providers(), "sso")...)),
 			open.field("group", views.AdminField{Name: "group", Label: "Group", Help: "Its name as the provider tells it, letter by letter."}, ""),
 			open.field("group", views.AdminField{Name: "role", Label: "Role", Help: "Good here and for everything in it.", Options: roleOptions(roles, likelyRole(n.Kind))}, likelyRole(n.Kind)),
 		},
@@ -249,7 +251,7 @@ func (h *Handlers) fillAccounts(r *http.Request, m *views.AdminNode, n tenancy.N
 		if a.LastUsedAt != nil {
 			row.LastUsed = clock.Ago(*a.LastUsedAt)
 		}
-		if len(roles) > 0 && (a.Role == "" || gives(roles, a.Role)) {
+		if len(roles) > 0 && (a.Role == "" || grantsRole(roles, a.Role)) {
 			change := "disable"
 			if row.Disabled {
 				change = "enable"
@@ -315,7 +317,7 @@ func (h *Handlers) adminAddMember(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (h *Handlers) adminChangeMember(w http.ResponseWriter, r *http.Request) error {
-	return h.nodeForm(w, r, "change", pathValue(r, "member"), "changed", func(ctx context.Context, id uuid.UUID, v url.Values) error {
+	return h.nodeForm(w, r, "change", request.PathValue(r, "member"), "changed", func(ctx context.Context, id uuid.UUID, v url.Values) error {
 		member, err := pathID(r, "member")
 		if err != nil {
 			return err
@@ -326,7 +328,7 @@ func (h *Handlers) adminChangeMember(w http.ResponseWriter, r *http.Request) err
 }
 
 func (h *Handlers) adminRemoveMember(w http.ResponseWriter, r *http.Request) error {
-	return h.nodeForm(w, r, "change", pathValue(r, "member"), "removed", func(ctx context.Context, id uuid.UUID, _ url.Values) error {
+	return h.nodeForm(w, r, "change", request.PathValue(r, "member"), "removed", func(ctx context.Context, id uuid.UUID, _ url.Values) error {
 		member, err := pathID(r, "member")
 		if err != nil {
 			return err

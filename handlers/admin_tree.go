@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"

@@ -6,12 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 const userPageSize = 50
@@ -149,7 +151,7 @@ func (h *Handlers) adminChangeUser(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	change := pathValue(r, "change")
+	change := request.PathValue(r, "change")
 	switch change {
 	case "disable", "enable":
 		_, err = h.Tenancy.SetUserDisabled(r.Context(), id, change == "disable")

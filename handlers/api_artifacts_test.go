@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/data/artifact"
 )
 
 func TestArtifactsOverTheAPI(t *testing.T) {

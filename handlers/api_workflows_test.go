@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/workflow"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // typedDocument has inputs of several types and one node.

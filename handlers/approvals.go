@@ -1,11 +1,12 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -22,14 +23,19 @@ func (h *Handlers) approvals(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.Approvals{Page: h.basePage(r, "Approvals", views.SectionApprovals)}
 	for _, q := range open {
-		id := q.ExecutionID.String()
-		m.Questions = append(m.Questions, views.Question{
-			Message: q.Message, Node: q.Node, NodeURL: views.NodeURL(id, q.Node),
-			Execution: firstOf(q.Execution, q.Workflow) + " " + shortID(q.ExecutionID), ExecutionURL: views.ExecutionURL(id),
-			By: q.LaunchedBy, AnswerURL: views.NodeCommandURL(id, q.Node, "answer"), Since: h.clock(r).Ago(q.Since),
-		})
+		m.Questions = append(m.Questions, questionOf(h.clock(r), q))
 	}
 	return web.Render(w, r, http.StatusOK, views.ApprovalsPage(m))
+}
+
+// questionOf is an open question as lists show it.
+func questionOf(clock ui.Clock, q execution.Question) views.Question {
+	id := q.ExecutionID.String()
+	return views.Question{
+		Message: q.Message, Node: q.Node, NodeURL: views.NodeURL(id, q.Node),
+		Execution: cmp.Or(q.Execution, q.Workflow) + " " + shortID(q.ExecutionID), ExecutionURL: views.ExecutionURL(id),
+		By: q.LaunchedBy, AnswerURL: views.NodeCommandURL(id, q.Node, "answer"), Since: clock.Ago(q.Since),
+	}
 }
 
 // questions tells which nodes of the execution wait for an answer; the zero panel
@@ -44,7 +50,7 @@ func (x *executionView) questions(ctx context.Context) (views.WaitPanel, error) 
 	}
 	first := open[0]
 	panel := views.WaitPanel{
-		Line: first.Node + " waits for an answer: " + first.Message, Code: execution.ReasonApproval,
+		Line: first.Node + " is awaiting approval: " + first.Message, Code: execution.ReasonApproval,
 		Actions: []ui.Action{{Name: "Answer…", URL: views.NodeCommandURL(x.ID.String(), first.Node, "answer"), Icon: "check"}},
 	}
 	if len(open) > 1 {

@@ -2,14 +2,10 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"mime"
-	"net/http"
-	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -38,7 +34,7 @@ func (h *Handlers) previewOf(ctx context.Context, a artifact.Artifact) views.Pre
 			v.Truncated = "the first " + v.Truncated
 		}
 	case artifact.PreviewImage:
-		v.Image, v.Alt = views.ArtifactDownloadURL(id)+"?inline=1", a.Name+", put out by "+a.Node
+		v.Image, v.Alt = views.ArtifactDownloadURL(id)+"?inline=1", a.Name+", produced by "+a.Node
 		if p.Image != nil && p.Image.Width > 0 {
 			v.Truncated = fmt.Sprintf("%d × %d pixels", p.Image.Width, p.Image.Height)
 		}
@@ -84,75 +80,4 @@ func confusionMatrix(c *artifact.Confusion) chart.Matrix {
 		}
 	}
 	return chart.NewMatrix(c.Labels, counts)
-}
-
-// artifactDownload sends the bytes of an artifact, parts of them by Range. Bytes of
-// tasks are never run by a browser: they are attachments, except pictures that the
-// page shows, which are sandboxed.
-func (h *Handlers) artifactDownload(w http.ResponseWriter, r *http.Request) error {
-	a, err := h.artifactOf(r)
-	if err != nil {
-		return err
-	}
-	if r.Method == http.MethodGet && r.URL.Query().Get("inline") == "" {
-		link, err := h.Artifacts.BrowserLink(r.Context(), a)
-		if err != nil {
-			return err
-		}
-		if link != "" {
-			w.Header().Set("Cache-Control", "no-store")
-			http.Redirect(w, r, link, http.StatusFound) //nolint:gosec // signed by the store of this server
-			return nil
-		}
-	}
-	disposition, contentType := "attachment", "application/octet-stream"
-	if r.URL.Query().Get("inline") != "" && inlineImage(a.MediaType) {
-		disposition, contentType = "inline", a.MediaType
-	} else if a.MediaType != "" && disposition == "attachment" {
-		contentType = a.MediaType
-	}
-	w.Header().Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": firstOf(a.Filename, a.Name)}))
-	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'")
-	w.Header().Set("Content-Type", contentType)
-	return h.sendBlob(w, r, a)
-}
-
-func inlineImage(mediaType string) bool {
-	switch mediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
-}
-
-// artifactFrame sends an HTML report for the sandboxed frame of its page. The
-// policy forbids scripts, forms and every address but data within the report, and
-// lets only our own pages frame it.
-func (h *Handlers) artifactFrame(w http.ResponseWriter, r *http.Request) error {
-	a, err := h.artifactOf(r)
-	if err != nil {
-		return err
-	}
-	if a.Kind != "Report" {
-		return apperr.New(apperr.NotFound, "This artifact is not a report.")
-	}
-	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return h.sendBlob(w, r, a)
-}
-
-// sendBlob sends the bytes; the hash is their entity tag, so they are never sent twice.
-func (h *Handlers) sendBlob(w http.ResponseWriter, r *http.Request, a artifact.Artifact) error {
-	reader, err := h.Artifacts.Open(r.Context(), a)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = reader.Close() }() // only read
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of artifact %s: %w", a.ID, err)
-	}
-	w.Header().Set("ETag", `"`+a.SHA256+`"`)
-	w.Header().Set("Cache-Control", "private, no-cache")
-	http.ServeContent(w, r, "", a.CreatedAt, reader)
-	return nil
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -12,13 +13,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 const (
@@ -34,7 +37,7 @@ func (h *Handlers) artifacts(w http.ResponseWriter, r *http.Request) error {
 	filter := artifact.Filter{Workflow: q.Get("workflow"), Type: q.Get("type"), Query: q.Get("q"), After: q.Get("after"), Limit: artifactPageSize}
 	m := views.Artifacts{Page: h.basePage(r, "Artifacts", views.SectionArtifacts), Query: filter.Query, Kinds: kindOptions(filter.Type), ClearURL: views.ArtifactsURL()}
 	if text := q.Get("execution"); text != "" {
-		id, err := parseID(text, "execution")
+		id, err := request.ParseID(text, "execution")
 		if err != nil {
 			return err
 		}
@@ -125,7 +128,7 @@ func artifactRow(clock ui.Clock, a artifact.Artifact) views.ArtifactRow {
 // typeName is the type without its parameters.
 func typeName(a artifact.Artifact) string {
 	name, _, _ := strings.Cut(a.Type, "(")
-	return firstOf(name, a.Kind)
+	return cmp.Or(name, a.Kind)
 }
 
 // artifactsOf are the first artifacts of an execution.
@@ -146,7 +149,7 @@ func (h *Handlers) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID
 
 // artifact shows one artifact: what it is, where it came from, what is in it.
 func (h *Handlers) artifact(w http.ResponseWriter, r *http.Request) error {
-	a, err := h.artifactOf(r)
+	a, err := h.content.Artifact(r)
 	if err != nil {
 		return err
 	}
@@ -157,12 +160,12 @@ func (h *Handlers) artifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	created := clock.Moment(a.CreatedAt)
 	m.Facts = []ui.Fact{
-		{Name: "Made by", Value: a.Node, URL: m.Row.NodeURL, Note: fmt.Sprintf("attempt %d", a.Attempt)},
+		{Name: "Produced by", Value: a.Node, URL: m.Row.NodeURL, Note: fmt.Sprintf("attempt %d", a.Attempt)},
 		{Name: "Execution", Value: a.WorkflowName + " " + m.Row.Execution, URL: m.Row.ExecutionURL},
 		{Name: "Created", Moment: &created},
 		{Name: "Size", Value: ui.Bytes(a.Size)},
-		{Name: "Media type", Value: firstOf(a.MediaType, "unknown"), Mono: true},
-		{Name: "File name", Value: firstOf(a.Filename, "none")},
+		{Name: "Media type", Value: cmp.Or(a.MediaType, "unknown"), Mono: true},
+		{Name: "File name", Value: cmp.Or(a.Filename, "none")},
 	}
 	m.Metadata = metadataFacts(a.Metadata)
 	m.Preview = h.previewOf(ctx, a)
@@ -179,15 +182,6 @@ func (h *Handlers) artifact(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return web.Render(w, r, http.StatusOK, views.ArtifactPage(m))
-}
-
-// artifactOf reads the artifact that r names.
-func (h *Handlers) artifactOf(r *http.Request) (artifact.Artifact, error) {
-	id, err := parseID(pathValue(r, "id"), "artifact")
-	if err != nil {
-		return artifact.Artifact{}, err
-	}
-	return h.Artifacts.Get(r.Context(), id)
 }
 
 func metadataFacts(metadata map[string]any) []ui.Fact {
@@ -212,7 +206,7 @@ func (h *Handlers) lineage(ctx context.Context, clock ui.Clock, a artifact.Artif
 	switch {
 	case err == nil:
 		steps[0].Name += " " + e.Version
-		steps[0].URL = views.VersionURL(workflowRef(ctx, e.WorkflowName, e.WorkflowID), e.Version)
+		steps[0].URL = views.VersionURL(request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), e.Version)
 		steps = append(steps, inputSteps(e)...)
 		steps = append(steps,
 			views.LineageStep{What: "Execution", Name: shortID(e.ID), URL: views.ExecutionURL(id), Note: clock.Moment(e.CreatedAt).Text + ", by " + e.SubmittedBy.Name},

@@ -1,9 +1,7 @@
 package handlers
 
 import (
-	"encoding/csv"
-	"encoding/json"
-	"io"
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/audit"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/tenancy"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -142,8 +140,8 @@ func (h *Handlers) tenantOptions(r *http.Request, chosen uuid.UUID) ([]ui.Option
 
 func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow {
 	row := views.AuditRow{
-		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Deed: deed(c.Action), Kind: strings.ReplaceAll(c.Kind, "_", " "),
-		Object: firstOf(c.ObjectName, c.ObjectID), Reason: c.Reason, Diff: auditDiff(c.Old, c.New),
+		ID: c.ID.String(), At: clock.Moment(c.At), Actor: c.Actor, Action: c.Action, Deed: actionText(c.Action), Kind: strings.ReplaceAll(c.Kind, "_", " "),
+		Object: cmp.Or(c.ObjectName, c.ObjectID), Reason: c.Reason, Diff: auditDiff(c.Old, c.New),
 	}
 	if administrator && c.ActorKind != string(auth.RoleSystem) && c.ActorID != uuid.Nil {
 		row.ActorURL = views.AdminUserURL(c.ActorID.String())
@@ -154,7 +152,7 @@ func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow
 	case "execution":
 		row.ObjectU = views.ExecutionURL(c.ObjectID)
 	case "workflow":
-		row.ObjectU = views.WorkflowURL(firstOf(c.ObjectName, c.ObjectID))
+		row.ObjectU = views.WorkflowURL(cmp.Or(c.ObjectName, c.ObjectID))
 	case "user":
 		if administrator {
 			row.ObjectU = views.AdminUserURL(c.ObjectID)
@@ -177,126 +175,11 @@ func auditRow(clock ui.Clock, c audit.Change, administrator bool) views.AuditRow
 	return row
 }
 
-// auditRecord is an entry of the log for programs.
-type auditRecord struct {
-	ID         uuid.UUID       `json:"id"`
-	At         time.Time       `json:"at"`
-	Action     string          `json:"action" doc:"A noun and a verb, such as quota.update"`
-	Kind       string          `json:"object_kind"`
-	ObjectID   string          `json:"object_id"`
-	ObjectName string          `json:"object_name,omitempty"`
-	TenantID   *uuid.UUID      `json:"tenant_id,omitempty"`
-	ProjectID  *uuid.UUID      `json:"project_id,omitempty"`
-	ActorID    *uuid.UUID      `json:"actor_id,omitempty"`
-	ActorKind  string          `json:"actor_kind"`
-	Actor      string          `json:"actor"`
-	Credential string          `json:"credential,omitempty"`
-	Address    string          `json:"address,omitempty"`
-	RequestID  string          `json:"request_id,omitempty"`
-	Reason     string          `json:"reason,omitempty"`
-	Old        json.RawMessage `json:"old,omitempty" doc:"What it was; absent where there was none"`
-	New        json.RawMessage `json:"new,omitempty" doc:"What it is; absent where there is none"`
-}
-
-func toAuditRecord(c audit.Change) auditRecord {
-	id := func(id uuid.UUID) *uuid.UUID {
-		if id == uuid.Nil {
-			return nil
-		}
-		return &id
-	}
-	return auditRecord{
-		ID: c.ID, At: c.At, Action: c.Action, Kind: c.Kind, ObjectID: c.ObjectID, ObjectName: c.ObjectName, TenantID: id(c.TenantID), ProjectID: id(c.ProjectID),
-		ActorID: id(c.ActorID), ActorKind: c.ActorKind, Actor: c.Actor, Credential: c.Credential, Address: c.Address, RequestID: c.RequestID,
-		Reason: c.Reason, Old: c.Old, New: c.New,
-	}
-}
-
 // auditExport streams what the filter lets through as CSV or as JSON lines.
 func (h *Handlers) auditExport(w http.ResponseWriter, r *http.Request) error {
 	f, err := auditFilter(r.URL.Query(), h.clock(r).Zone)
 	if err != nil {
 		return err
 	}
-	return h.exportAudit(w, r, f, r.URL.Query().Get("format"))
-}
-
-// exportAudit sends the first entry's page before it answers, so that who may not
-// read the log gets an error and no broken file.
-func (h *Handlers) exportAudit(w http.ResponseWriter, r *http.Request, f audit.Filter, format string) error {
-	if format != "csv" && format != "jsonl" {
-		return apperr.InvalidFields("The format is csv or jsonl.", []apperr.Field{{Path: "format", Message: "Enter csv or jsonl."}})
-	}
-	var out interface {
-		write(c audit.Change) error
-		end() error
-	}
-	started := false
-	start := func() {
-		media := "text/csv; charset=utf-8"
-		if out = newCSVExport(w); format == "jsonl" {
-			media, out = "application/jsonl; charset=utf-8", jsonExport{json.NewEncoder(w)}
-		}
-		w.Header().Set("Content-Type", media)
-		w.Header().Set("Content-Disposition", `attachment; filename="audit-`+h.Now().UTC().Format(time.DateOnly)+`.`+format+`"`)
-		started = true
-	}
-	err := h.Audit.Each(r.Context(), f, func(c audit.Change) error {
-		if !started {
-			start()
-		}
-		return out.write(c)
-	})
-	if err != nil && !started {
-		return err
-	}
-	if !started {
-		start()
-	}
-	if err == nil {
-		err = out.end()
-	}
-	if err != nil {
-		h.Log.Warn("the export of the audit log broke off", "request_id", web.RequestID(r.Context()), "error", err)
-		panic(http.ErrAbortHandler) // so that the reader does not take half of it for the whole
-	}
-	return nil
-}
-
-type jsonExport struct{ *json.Encoder }
-
-func (e jsonExport) write(c audit.Change) error { return e.Encode(toAuditRecord(c)) }
-func (jsonExport) end() error                   { return nil }
-
-// csvExport writes a table whose cells no spreadsheet takes for formulas.
-type csvExport struct{ *csv.Writer }
-
-func newCSVExport(w io.Writer) csvExport {
-	e := csvExport{csv.NewWriter(w)}
-	_ = e.Write([]string{"id", "at", "actor", "actor_id", "actor_kind", "credential", "address", "request_id", "action", "object_kind", "object_id", "object_name", "tenant_id", "project_id", "old", "new", "reason"}) // its error stays for end
-	return e
-}
-
-func (e csvExport) write(c audit.Change) error {
-	id := func(id uuid.UUID) string {
-		if id == uuid.Nil {
-			return ""
-		}
-		return id.String()
-	}
-	cells := []string{
-		c.ID.String(), c.At.Format(time.RFC3339Nano), c.Actor, id(c.ActorID), c.ActorKind, c.Credential, c.Address, c.RequestID, c.Action, c.Kind,
-		c.ObjectID, c.ObjectName, id(c.TenantID), id(c.ProjectID), string(c.Old), string(c.New), c.Reason,
-	}
-	for i, cell := range cells {
-		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-			cells[i] = "'" + cell
-		}
-	}
-	return e.Write(cells)
-}
-
-func (e csvExport) end() error {
-	e.Flush()
-	return e.Error()
+	return h.content.ExportAudit(w, r, f, r.URL.Query().Get("format"))
 }

@@ -2,8 +2,8 @@ package handlers
 
 import "strings"
 
-// deed says what an action did to the object that is named behind it.
-func deed(action string) string {
+// actionText says what an action did to the object that is named behind it.
+func actionText(action string) string {
 	special := map[string]string{
 		"member.add": "gave a role in", "member.change": "changed a role in", "member.remove": "took a role away in",
 		"group.invite": "invited a group to", "group.remove": "took a role from a group in",
@@ -23,8 +23,8 @@ func deed(action string) string {
 		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
 		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
 		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
-		"pause": "paused", "unpause": "continued", "hold": "held back", "release": "released", "skip": "skipped", "succeed": "counted as succeeded",
-		"retry": "tried again", "reset": "reset", "requeue": "had delivered again", "requeued": "let run again", "put_away": "put away", "approve": "approved", "reject": "rejected",
+		"pause": "paused", "unpause": "continued", "hold": "held", "release": "released", "skip": "skipped", "succeed": "marked as succeeded",
+		"retry": "retried", "reset": "reset", "requeue": "had delivered again", "requeued": "let run again", "put_away": "dismissed", "approve": "approved", "reject": "rejected",
 	}
 	if words, ok := past[verb]; ok {
 		return words

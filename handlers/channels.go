@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -41,69 +39,4 @@ func (x *executionView) carriedInputs(ctx context.Context, d execution.NodeDetai
 		}
 	}
 	return values
-}
-
-type edgesBody struct {
-	Inputs []edgeBody `json:"inputs"`
-}
-
-type edgeBody struct {
-	Input         string       `json:"input"`
-	Pointer       string       `json:"pointer" doc:"JSON pointer (RFC 6901) into the inputs: one input may hold many files"`
-	From          string       `json:"from,omitempty" doc:"The output that it was, such as train.model; absent for what no node put out"`
-	Artifact      string       `json:"artifact_id,omitempty"`
-	Size          int64        `json:"size" doc:"Bytes"`
-	Channel       string       `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED" doc:"How it should come"`
-	Serialization string       `json:"serialization" enum:"JSON,ARROW,PARQUET,PICKLE,NPZ,TORCH,RAW"`
-	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Of bytes that travel, where their first megabyte shows that it pays"`
-	Reason        string       `json:"reason" doc:"Why this channel"`
-	Text          string       `json:"text" doc:"All of it in a line for people"`
-	Came          *arrivalBody `json:"came,omitempty" doc:"How the last attempt that began got it; absent for values and before"`
-}
-
-type arrivalBody struct {
-	Attempt     int     `json:"attempt"`
-	Channel     string  `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED"`
-	Compression string  `json:"compression" enum:"none,lz4,zstd"`
-	Moved       int64   `json:"bytes_moved" doc:"Through a connection"`
-	Copied      int64   `json:"bytes_copied" doc:"Written anew on its machine"`
-	Seconds     float64 `json:"seconds"`
-	Note        string  `json:"note,omitempty" doc:"Why it is not what was chosen, or had to be copied"`
-}
-
-func (h *Handlers) channelAPI(api huma.API) {
-	operation(h, api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List how the inputs of a node come to it: data channels", "Executions"), h.apiEdges)
-}
-
-func (h *Handlers) apiEdges(ctx context.Context, in *struct {
-	ExecutionPath
-	Node string `path:"node" doc:"Name of the node, such as train or each[3]; escape what a path must not hold" maxLength:"2000"`
-}) (*body[edgesBody], error) {
-	id, err := in.id()
-	if err != nil {
-		return nil, err
-	}
-	edges, err := h.Executions.Edges(ctx, id, in.Node)
-	if err != nil {
-		return nil, err
-	}
-	out := edgesBody{Inputs: make([]edgeBody, 0, len(edges))}
-	for _, e := range edges {
-		out.Inputs = append(out.Inputs, toEdgeBody(e))
-	}
-	return reply(out), nil
-}
-
-func toEdgeBody(e execution.Edge) edgeBody {
-	out := edgeBody{
-		Input: e.Input, Pointer: e.Pointer, From: e.From, Artifact: e.Artifact, Size: e.Size, Channel: string(e.Channel),
-		Serialization: string(e.Serialization), Compression: firstOf(string(e.Compression), "none"), Reason: e.Reason, Text: e.Text(ui.Bytes),
-	}
-	if c := e.Came; c != nil {
-		out.Came = &arrivalBody{
-			Attempt: c.Attempt, Channel: string(c.Channel), Compression: firstOf(string(c.Compression), "none"),
-			Moved: c.Moved, Copied: c.Copied, Seconds: c.Took.Seconds(), Note: c.Note,
-		}
-	}
-	return out
 }

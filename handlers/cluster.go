@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -45,7 +45,10 @@ func (h *Handlers) clusterStream(w http.ResponseWriter, r *http.Request) error {
 	if _, err := h.clusterLive(r.Context(), clock); err != nil {
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, func(ctx context.Context) error {
+		_, err := h.Executions.Leases(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -1,20 +1,25 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // pause pauses an execution, or lets it go on.
@@ -24,6 +29,18 @@ func (h *Handlers) pause(w http.ResponseWriter, r *http.Request) error {
 
 func (h *Handlers) unpause(w http.ResponseWriter, r *http.Request) error {
 	return h.pauseBy(w, r, h.Executions.Unpause)
+}
+
+func (h *Handlers) pauseBy(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID, string) error) error {
+	id, err := request.ExecutionID(r)
+	if err != nil {
+		return err
+	}
+	if err := do(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+	return nil
 }
 
 // commandText is what the page of a command says.
@@ -36,11 +53,11 @@ type commandText struct {
 func commandTexts() map[string]commandText {
 	one := func(c execution.Command, name string) []ui.Option { return []ui.Option{{Value: string(c), Name: name}} }
 	return map[string]commandText{
-		"hold":    {"Hold %s back", "It does not begin until somebody releases it. What does not depend on it goes on.", one(execution.CommandHold, "Hold it back"), false},
+		"hold":    {"Hold %s", "It does not begin until somebody releases it. What does not depend on it goes on.", one(execution.CommandHold, "Hold it"), false},
 		"release": {"Release %s", "It begins as soon as it may.", one(execution.CommandRelease, "Release it"), false},
 		"skip":    {"Skip %s", "It does not run; if it runs, it is stopped. What needs its success is skipped, too.", one(execution.CommandSkip, "Skip it"), true},
-		"succeed": {"Count %s as succeeded", "It does not run any more, and what depends on it goes on with the outputs that you give.", one(execution.CommandSucceed, "Count it as succeeded"), false},
-		"retry":   {"Try %s again", "It runs again, and what depends on it and did not run.", one(execution.CommandRetry, "Try it again"), false},
+		"succeed": {"Mark %s as succeeded", "It does not run any more, and what depends on it goes on with the outputs that you give.", one(execution.CommandSucceed, "Mark it as succeeded"), false},
+		"retry":   {"Retry %s", "It runs again, and what depends on it and did not run.", one(execution.CommandRetry, "Retry it"), false},
 		"answer": {"Answer %s", "", []ui.Option{
 			{Value: string(execution.CommandApprove), Name: "Approve"}, {Value: string(execution.CommandReject), Name: "Reject"},
 		}, true},
@@ -63,7 +80,7 @@ func (h *Handlers) newCommand(r *http.Request) (*nodeCommand, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &nodeCommand{name: pathValue(r, "command"), e: e}
+	c := &nodeCommand{name: request.PathValue(r, "command"), e: e}
 	text, ok := commandTexts()[c.name]
 	if !ok {
 		return nil, apperr.New(apperr.NotFound, "There is no command %q.", c.name)
@@ -172,24 +189,26 @@ func (h *Handlers) renderCommand(w http.ResponseWriter, r *http.Request, status 
 		Heading: heading, Lead: lead, URL: views.NodeCommandURL(id, node, c.name), Back: back, Fields: form.Controls(),
 		Failed: c.failed, Reason: c.values.Get("$reason"), Answers: c.text.answers, Danger: c.text.danger,
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.CommandView(page))
 }
 
 // commandsOf are the commands that make sense for a node now.
 func commandsOf(e execution.Execution, d execution.NodeDetail) []ui.Action {
-	if e.Status.Ended() || e.CancelRequestedAt != nil {
+	if e.Status.Ended() {
+		return []ui.Action{{Name: "Retry from here…", URL: views.ResumeURL(e.ID.String(), d.Name), Icon: "redo"}}
+	}
+	if e.CancelRequestedAt != nil {
 		return nil
 	}
 	link := func(command, name, icon string) ui.Action {
 		return ui.Action{Name: name, URL: views.NodeCommandURL(e.ID.String(), d.Name, command), Icon: icon}
 	}
-	skip, succeed := link("skip", "Skip…", "x"), link("succeed", "Count as succeeded…", "check")
+	skip, succeed := link("skip", "Skip…", "x"), link("succeed", "Mark as succeeded…", "check")
 	switch {
 	case d.State == dag.Running && d.Operator.Type == workflow.TypeApproval:
 		return []ui.Action{link("answer", "Answer…", "check"), skip}
 	case d.State == dag.Failed || d.State == dag.Skipped || d.State == dag.Cancelled:
-		return []ui.Action{link("retry", "Try again…", "redo"), succeed}
+		return []ui.Action{link("retry", "Retry…", "redo"), succeed}
 	case d.State.Active():
 		return []ui.Action{skip, succeed}
 	case d.State == dag.Succeeded:
@@ -197,5 +216,5 @@ func commandsOf(e execution.Execution, d execution.NodeDetail) []ui.Action {
 	case d.Reason != nil && d.Reason.Code == execution.ReasonHeld:
 		return []ui.Action{link("release", "Release…", "play"), skip, succeed}
 	}
-	return []ui.Action{link("hold", "Hold back…", "pause"), skip, succeed}
+	return []ui.Action{link("hold", "Hold…", "pause"), skip, succeed}
 }

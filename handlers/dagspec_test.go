@@ -6,7 +6,10 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // dagSpec is a request as in the design document.
@@ -32,11 +35,28 @@ func TestDagSpecIsRegisteredAndLaunched(t *testing.T) {
 	require.Equal(t, made["id"], detail["id"])
 	require.Equal(t, "main", detail["dag_spec"].(map[string]any)["entrypoint"])
 	require.Len(t, detail["tasks"], 2)
-	tasks := b.member.get(t, path+"/tasks").object(t, http.StatusOK)["tasks"].([]any)
-	require.Equal(t, "load", tasks[1].(map[string]any)["name"])
-	require.Equal(t, "python:3", tasks[1].(map[string]any)["image"])
-	require.Equal(t, http.StatusOK, b.member.get(t, path+"/logs").status)
-	require.Equal(t, http.StatusNoContent, b.member.send(t, http.MethodDelete, path, "", "").status)
+	var tasks []map[string]any
+	b.member.get(t, path+"/tasks").into(t, http.StatusOK, &tasks)
+	require.Equal(t, "load", tasks[1]["name"])
+	require.Equal(t, "python:3", tasks[1]["image"])
+	require.Equal(t, made["id"].(string)+".1", tasks[1]["id"])
+	b.appendLog(t, uuid.MustParse(made["id"].(string)), "load", 0, 2)
+	var lines []map[string]any
+	b.member.get(t, path+"/logs?task_id="+tasks[1]["id"].(string)+"&level=ERROR").into(t, http.StatusOK, &lines)
+	require.Len(t, lines, 1)
+	require.Equal(t, tasks[1]["id"], lines[0]["task_id"])
+	b.member.get(t, path+"/logs?task_id="+tasks[0]["id"].(string)).into(t, http.StatusOK, &lines)
+	require.Empty(t, lines)
+	b.member.get(t, path+"/logs?task_id="+uuid.NewString()+".0").problem(t, http.StatusNotFound)
+
+	list := b.member.get(t, "/api/v1/workflows?project_id="+auth.LocalProject.String()+"&status=PENDING&limit=1&offset=0").object(t, http.StatusOK)
+	require.Equal(t, "1", fmt.Sprint(list["total"]))
+	require.Equal(t, made["id"], list["workflows"].([]any)[0].(map[string]any)["id"])
+	list = b.member.get(t, "/api/v1/workflows?project_id="+auth.LocalProject.String()+"&offset=1").object(t, http.StatusOK)
+	require.Equal(t, "1", fmt.Sprint(list["total"]))
+	require.Empty(t, list["workflows"])
+
+	require.Equal(t, made["id"], b.member.send(t, http.MethodDelete, path, "", "").object(t, http.StatusOK)["id"])
 
 	p := b.member.post(t, "/api/v1/workflows", `{"name": "x", "dag_spec": {"entrypoint": "main", "templates": {"main": {"container": {"image": "a", "command": ["b"], "tty": true}}}}}`).problem(t, http.StatusUnprocessableEntity)
 	require.Equal(t, "dag_spec.templates.main.container.tty", p.Errors[0].Path)
@@ -73,4 +93,70 @@ func TestRegisterPage(t *testing.T) {
 	require.Equal(t, http.StatusOK, launch.status)
 	require.Contains(t, launch.body, "How much of it")
 	require.Contains(t, launch.body, "large")
+}
+
+// TestWorkflowsByPageNumber: a page is a cursor or a number; REGISTERED is another word for ACTIVE.
+func TestWorkflowsByPageNumber(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, name := range []string{"alpha", "beta", "2"} {
+		b.register(t, "name: \""+name+"\"\nversion: 1.0.0\noperators: [{name: a, type: noop}]")
+	}
+	names := func(query string) (found []string, next any) {
+		page := b.member.get(t, "/api/v1/workflows?status=REGISTERED&limit=1"+query).object(t, http.StatusOK)
+		for _, w := range page["workflows"].([]any) {
+			found = append(found, w.(map[string]any)["name"].(string))
+		}
+		require.Equal(t, "3", fmt.Sprint(page["total"]))
+		return found, page["next_page"]
+	}
+	first, next := names("")
+	require.Equal(t, []string{"2"}, first)
+	second, _ := names("&page=2")
+	require.Equal(t, []string{"alpha"}, second)
+	after, _ := names("&page=" + url.QueryEscape(next.(string)))
+	require.Equal(t, second, after, "the cursor after a workflow whose name is a number is no number")
+}
+
+// TestOverQuota: a submission that asks for more than a limit is refused with the quota.
+func TestOverQuota(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	put := b.admin.send(t, http.MethodPut, "/api/v1/projects/"+auth.LocalProject.String()+"/quota", "application/json", `{"cpu_limit": 500}`).object(t, http.StatusOK)
+	require.Equal(t, "500", fmt.Sprint(put["limits"].(map[string]any)["cpu_limit"]))
+	b.member.post(t, "/api/v1/workflows", `{"name": "big", "dag_spec": {"entrypoint": "main", "templates": {"main": {"container": {
+		"image": "a", "command": ["b"], "resources": {"requests": {"cpu": "2"}}}}}}}`).into(t, http.StatusForbidden, &put)
+	require.Equal(t, "quota", put["code"])
+	require.NotEmpty(t, put["error"])
+	require.NotEmpty(t, put["details"])
+	info := put["quota_info"].(map[string]any)
+	require.Equal(t, "project", info["entity_type"])
+	require.Equal(t, auth.LocalProject.String(), info["entity_id"])
+	require.Equal(t, "500", fmt.Sprint(info["limits"].(map[string]any)["cpu_limit"]))
+	require.Equal(t, "0", fmt.Sprint(info["utilization_percent"]))
+}
+
+// TestQuotaByTheNamesOfTheDocument: they change what they name; a limit may be larger than
+// the cluster of today, with a warning, but not than that of the level above.
+func TestQuotaByTheNamesOfTheDocument(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tenant := "/api/v1/tenants/" + auth.LocalTenant.String() + "/quota"
+	b.admin.send(t, http.MethodPut, tenant, "application/json", `{"cpu_limit": 3000, "cpu_request": 2000, "memory_limit": 1024, "gpu_limit": 1,
+		"max_concurrent_pods": 5, "max_concurrent_workflows": 4, "storage_limit": 10, "priority_weight": 150}`).object(t, http.StatusOK)
+	q := b.admin.send(t, http.MethodPut, tenant, "application/json", `{"memory_limit": 1048576}`).object(t, http.StatusOK)
+	limits := q["limits"].(map[string]any)
+	for name, want := range map[string]string{
+		"cpu_limit": "3000", "cpu_request": "2000", "memory_limit": "1048576", "memory_request": "1048576", "gpu_limit": "1",
+		"max_concurrent_pods": "5", "max_concurrent_workflows": "4", "storage_limit": "10", "priority_weight": "150",
+	} {
+		require.Equal(t, want, fmt.Sprint(limits[name]), name)
+	}
+	require.Equal(t, "2000", fmt.Sprint(q["limit"].(map[string]any)["cpu"]))
+	require.Equal(t, "1000", fmt.Sprint(q["borrow"].(map[string]any)["cpu"]))
+	require.Equal(t, "tenant", q["entity_type"])
+	require.Equal(t, "0", fmt.Sprint(q["used"].(map[string]any)["pods_running"]))
+	require.Equal(t, "5", fmt.Sprint(q["available"].(map[string]any)["pods_running"]))
+	require.Contains(t, q["warnings"].([]any)[0], "the installation has 4 GiB today")
+	b.admin.send(t, http.MethodPut, "/api/v1/projects/"+auth.LocalProject.String()+"/quota", "application/json", `{"memory_limit": 2097152}`).problem(t, http.StatusUnprocessableEntity)
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // drawings keeps the layouts of versions in use: a version never changes, so

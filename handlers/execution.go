@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // execution shows the page of one execution.
@@ -25,16 +25,16 @@ func (h *Handlers) execution(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	m := views.Execution{
 		Page: h.basePage(r, x.title(), views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
-		Head: x.head(), List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
+		List: x.query.Get("view") == "list", Inputs: x.inputs(ctx), Outputs: x.outputs(ctx), Timeline: x.timeline(),
 	}
 	var telemetry sync.WaitGroup // is read while the database is
 	telemetry.Go(func() { m.Metrics = x.metrics(ctx) })
 	telemetry.Go(func() { m.Logs = x.logs(ctx) })
 	defer telemetry.Wait()
-	if m.Head.Wait, err = x.waitOfAll(ctx); err != nil {
+	if m.Head, err = x.wholeHead(ctx); err != nil {
 		return err
 	}
-	m.Title = ui.Word(string(x.Status)) + ": " + x.title()
+	m.Title = ui.Word(m.Head.State) + ": " + x.title()
 	m.Views = x.viewChoices()
 	if m.List {
 		if m.Nodes, err = x.nodeTable(ctx); err != nil {
@@ -74,6 +74,21 @@ func (x *executionView) viewChoices() []ui.Choice {
 		graph = views.ExecutionNodeURL(id, node)
 	}
 	return []ui.Choice{{Name: "Graph", URL: graph, Current: !list}, {Name: "List", URL: views.NodesURL(id, ""), Current: list}}
+}
+
+// wholeHead is the head with the reason why nothing moves. An execution all of whose
+// running nodes ask a person is shown as awaiting approval.
+func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
+	head := x.head()
+	asking, err := x.h.Executions.Asking(ctx, []execution.Execution{x.Execution})
+	if err != nil {
+		return head, err
+	}
+	if asking[x.ID] {
+		head.State = ui.Asking
+	}
+	head.Wait, err = x.waitOfAll(ctx)
+	return head, err
 }
 
 // head is the head of the page: state, actions, facts and progress.
@@ -204,7 +219,7 @@ func (h *Handlers) cancelPage(w http.ResponseWriter, r *http.Request) error {
 
 // cancel cancels an execution.
 func (h *Handlers) cancel(w http.ResponseWriter, r *http.Request) error {
-	id, err := executionID(r)
+	id, err := request.ExecutionID(r)
 	if err != nil {
 		return err
 	}
@@ -214,8 +229,6 @@ func (h *Handlers) cancel(w http.ResponseWriter, r *http.Request) error {
 	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
 	return nil
 }
-
-func executionID(r *http.Request) (uuid.UUID, error) { return parseID(pathValue(r, "id"), "execution") }
 
 // artifacts are the first artifacts of the execution.
 func (x *executionView) artifacts(ctx context.Context) (views.ExecutionArtifacts, error) {

@@ -3,17 +3,18 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // panel is the selected node beside the graph.
@@ -75,13 +76,13 @@ func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
 	}
 	if d.RetryAt != nil {
 		moment := x.clock.Exactly(*d.RetryAt)
-		facts = append(facts, ui.Fact{Name: "Tries again", Moment: &moment})
+		facts = append(facts, ui.Fact{Name: "Next attempt", Moment: &moment})
 	}
 	if d.Error != nil {
 		add("Failed with", d.Error.Message, "")
 	}
 	if d.Operator != nil && !x.becomes(d.Node) {
-		add("Asks for", resourceText(d.Operator.Resources), "")
+		add("Requests", resourceText(d.Operator.Resources), "")
 	}
 	if a := lastAttempt(d); a != nil {
 		if a.CPUSeconds != nil && a.StartedAt != nil {
@@ -179,9 +180,9 @@ func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
 	case a.Message != "":
 		return a.Message
 	case a.Outcome == "" && a.StartedAt == nil && a.Pod != "":
-		return "Its pod has not begun."
+		return "Waiting for its pod."
 	case a.Outcome == "" && a.StartedAt == nil:
-		return "Handed over to start."
+		return "Queued."
 	case a.Outcome == "":
 		if d.Progress != nil && d.Progress.Message != "" {
 			return "Running: " + d.Progress.Message
@@ -241,12 +242,18 @@ func operatorOutputs(d execution.NodeDetail) []views.Value {
 		}
 		missing := "when it succeeds"
 		if d.State.Ended() {
-			missing = "not put out"
+			missing = "not produced"
 		}
 		if out.Type.Kind == typeregistry.KindOptional {
 			missing = "optional"
 		}
 		values = append(values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Outputs)) {
+		declared := slices.ContainsFunc(d.Operator.Outputs, func(o workflow.OperatorOutput) bool { return o.Name == name })
+		if d.Operator.KeepsAll() && !declared {
+			values = append(values, valueOf(name, typeregistry.Plainly(typeregistry.KindJSON), d.Outputs[name]))
+		}
 	}
 	return values
 }

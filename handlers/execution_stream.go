@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -31,13 +32,13 @@ func (h *Handlers) executionStream(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
 	if err != nil {
 		return err
 	}
 	f := logFilterOf(url.Values{"node": {x.query.Get("node")}})
 	p := &executionPush{x: x, stream: stream, sent: sentPieces{}, filter: f, attempts: map[string]int{}}
-	lines := h.tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
+	lines := h.content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
 	hints := p.merge(ctx, changes, lines)
 	h.onHints(r.WithContext(ctx), stream, hints, pageInterval, p.send)
 	return nil
@@ -138,9 +139,8 @@ func (p *executionPush) endWhen(ended bool, lines int) error {
 func (p *executionPush) pieces(ctx context.Context, ended bool) (views.ExecutionUpdate, error) {
 	x := p.x
 	var u views.ExecutionUpdate
-	head := x.head()
-	var err error
-	if head.Wait, err = x.waitOfAll(ctx); err != nil {
+	head, err := x.wholeHead(ctx)
+	if err != nil {
 		return u, err
 	}
 	if p.sent.changed("head", stillHead(head)) {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,12 +12,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // executionView is an execution with what its page shows of it, loaded at one
@@ -44,7 +47,7 @@ type executionView struct {
 
 // loadExecution reads the execution that r names.
 func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
-	id, err := executionID(r)
+	id, err := request.ExecutionID(r)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func (h *Handlers) loadExecution(r *http.Request) (*executionView, error) {
 		return nil, err
 	}
 	x := &executionView{
-		h: h, clock: h.clock(r), workflow: workflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version, ""),
+		h: h, clock: h.clock(r), workflow: request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.drawings.best(version, ""),
 		mayKeep: mayKeep(ctx, e.ProjectID),
 	}
 	if err := x.loadHours(ctx); err != nil {
@@ -187,7 +190,7 @@ func (x *executionView) painter() dagview.Painter {
 		}
 	}
 	return dagview.Painter{
-		ID: views.GraphID(), Drawing: x.drawing, States: states, Names: names, Selected: x.selected(),
+		ID: views.GraphID(), Drawing: x.drawing, States: states, Names: names, Selected: x.selected(), Fit: true,
 		Links: dagview.Links{
 			Node: func(i int) string {
 				if plan.Nodes[i].Expands {
@@ -205,7 +208,7 @@ func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
 	if op := x.operator(n); op != nil && n.Group(op) {
 		return x.groupState(n, op)
 	}
-	s := dagview.NodeState{State: shownState(n), Sub: x.nodeGist(n)}
+	s := dagview.NodeState{State: shownState(n), Sub: x.nodeSummaryLine(n)}
 	if n.Progress != nil {
 		s.Progress = n.Progress.Percent
 	}
@@ -215,11 +218,11 @@ func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
 	return s
 }
 
-// nodeGist is the most useful fact about a node, in a few words.
-func (x *executionView) nodeGist(n execution.Node) string {
+// nodeSummaryLine is the most useful fact about a node, in a few words.
+func (x *executionView) nodeSummaryLine(n execution.Node) string {
 	switch n.State {
 	case dag.Succeeded:
-		return firstOf(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
+		return cmp.Or(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
 	case dag.Running:
 		if n.Progress != nil && n.Progress.Message != "" {
 			return n.Progress.Message
@@ -245,9 +248,9 @@ func (x *executionView) nodeGist(n execution.Node) string {
 func resultOf(n execution.Node) string {
 	switch n.OriginUse {
 	case execution.OriginTaken:
-		return "taken over"
+		return "reused"
 	case execution.OriginCached:
-		return "from the cache"
+		return "cached"
 	case execution.OriginBefore:
 	}
 	return ""
@@ -320,7 +323,7 @@ func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
 	id := x.ID.String()
 	row := views.NodeRow{
 		Index: n.Index, Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), Level: strconv.Itoa(n.Level + 1),
-		LogURL: views.NodeLogsURL(id, n.Name, 0), Sub: ui.Short(x.nodeGist(n), 160),
+		LogURL: views.NodeLogsURL(id, n.Name, 0), Sub: ui.Short(x.nodeSummaryLine(n), 160),
 	}
 	if n.Attempt > 0 {
 		row.Attempt = x.attemptOf(n)

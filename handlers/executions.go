@@ -10,17 +10,21 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 const (
 	executionPageSize = 50
-	liveState         = "live" // of the state filter: everything that has not ended
+	liveState         = "live"     // of the state filter: everything that has not ended
+	waitingState      = "waiting"  // has nodes that wait, or may not begin yet
+	askingState       = "approval" // waits for the answer of a person
 )
 
 // executions lists executions; its filters are all in the URL.
@@ -47,8 +51,8 @@ func (h *Handlers) executions(w http.ResponseWriter, r *http.Request) error {
 			{Name: "Mine", URL: listURL(views.ExecutionsURL(), q, "user", "me"), Current: q.Get("user") == "me"},
 		},
 	}
-	for _, e := range page.Executions {
-		m.Rows = append(m.Rows, h.executionRow(clock, e, e.WorkflowName))
+	if m.Rows, err = h.executionRows(r.Context(), clock, page.Executions); err != nil {
+		return err
 	}
 	m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "execution", "executions")}
 	if page.Next != "" {
@@ -75,6 +79,10 @@ func (h *Handlers) executionFilter(r *http.Request) (execution.Filter, error) {
 	case "":
 	case liveState:
 		f.Status = liveStates()
+	case waitingState:
+		f.Status, f.Waiting = liveStates(), true
+	case askingState:
+		f.Status, f.Asking = liveStates(), true
 	default:
 		s, err := execution.ParseState(state)
 		if err != nil {
@@ -121,7 +129,12 @@ func periodOptions(chosen string) []ui.Option {
 
 func stateOptions(chosen string) []ui.Option {
 	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}, {Value: liveState, Name: "Live", Selected: chosen == liveState}}
-	for _, s := range []execution.State{execution.Pending, execution.Running, execution.Succeeded, execution.Failed, execution.Cancelled} {
+	for _, s := range []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled} {
+		if s == execution.Succeeded { // between the states of what lives and of what has ended
+			options = append(options,
+				ui.Option{Value: waitingState, Name: "Waiting", Selected: chosen == waitingState},
+				ui.Option{Value: askingState, Name: ui.Word(ui.Asking), Selected: chosen == askingState})
+		}
 		options = append(options, ui.Option{Value: string(s), Name: ui.Word(string(s)), Selected: strings.EqualFold(chosen, string(s))})
 	}
 	return options
@@ -150,6 +163,9 @@ func executionChips(q url.Values) []views.Chip {
 	}
 	add("q", "Text", q.Get("q"))
 	state := ui.Word(strings.ToUpper(q.Get("state")))
+	if q.Get("state") == waitingState {
+		state = "Waiting"
+	}
 	add("state", "State", state)
 	add("workflow", "Workflow", q.Get("workflow"))
 	for _, p := range periods() {
@@ -181,20 +197,6 @@ func listURL(path string, q url.Values, key, value string) string {
 		return path
 	}
 	return path + "?" + next.Encode()
-}
-
-// executionRow is an execution as lists show it; links name its workflow by ref.
-func (h *Handlers) executionRow(clock ui.Clock, e execution.Execution, ref string) views.ExecutionRow {
-	id := e.ID.String()
-	row := views.ExecutionRow{
-		ID: id, Short: shortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: executionTitle(e), Version: e.Version,
-		Sub: executionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: ui.Duration(tookSoFar(h.Now(), e)),
-		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(ref, id), WorkflowURL: views.WorkflowURL(ref),
-	}
-	if !e.Status.Ended() && e.StartedAt != nil {
-		row.Since = e.StartedAt.Format(time.RFC3339)
-	}
-	return row
 }
 
 // executionTitle is the execution's own name, else its workflow.
@@ -268,11 +270,11 @@ func (h *Handlers) executionsStream(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	top, err := parseID(r.URL.Query().Get("top"), "execution")
+	top, err := request.ParseID(r.URL.Query().Get("top"), "execution")
 	if err != nil {
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
 	if err != nil {
 		return err
 	}
@@ -286,12 +288,16 @@ func (h *Handlers) executionsStream(w http.ResponseWriter, r *http.Request) erro
 		clock.Now = h.Now()
 		var rows []views.ExecutionRow
 		news := views.ExecutionsNews{URL: listURL(views.ExecutionsURL(), q, "after", "")}
-		for _, e := range page.Executions {
-			if e.ID.String() > top.String() {
+		all, err := h.executionRows(ctx, clock, page.Executions)
+		if err != nil {
+			return err
+		}
+		for _, row := range all {
+			if row.ID > top.String() {
 				news.Count++
 				continue
 			}
-			if row := h.executionRow(clock, e, e.WorkflowName); sent.changed(row.ID, still(row)) {
+			if sent.changed(row.ID, frozenRow(row)) {
 				rows = append(rows, row)
 			}
 		}
@@ -303,8 +309,8 @@ func (h *Handlers) executionsStream(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// still is a row without what counts on by itself.
-func still(row views.ExecutionRow) views.ExecutionRow {
+// frozenRow is a row without what counts on by itself.
+func frozenRow(row views.ExecutionRow) views.ExecutionRow {
 	if row.Since != "" {
 		row.Took = ""
 	}

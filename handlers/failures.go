@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,21 +12,23 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/protect"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // failureRoutes are the pages of what failed for good and of what keeps failures from
 // spreading.
 func (h *Handlers) failureRoutes(r chi.Router) {
 	r.Get("/dead-letters", h.page(h.deadLetters))
-	r.Post("/dead-letters/{id}/requeue", h.page(h.requeueLetter))
-	r.Post("/dead-letters/{id}/put-away", h.page(h.putLetterAway))
+	r.Post("/dead-letters/{id}/requeue", h.page(h.requeueDeadLetter))
+	r.Post("/dead-letters/{id}/put-away", h.page(h.dismissDeadLetter))
 	r.Post("/dead-deliveries/{id}/requeue", h.page(h.redeliver))
 	r.Get("/breakers", h.page(h.breakers))
 	r.Post("/breakers/{id}/reset", h.page(h.resetBreaker))
@@ -44,7 +47,7 @@ func (h *Handlers) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter := execution.DeadLetterFilter{Class: protect.Class(q.Get("class"))}
 	if before := q.Get("before"); before != "" {
-		id, err := parseID(before, "before")
+		id, err := request.ParseID(before, "before")
 		if err != nil {
 			return err
 		}
@@ -59,15 +62,15 @@ func (h *Handlers) deadLetters(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := views.DeadLetters{
-		Page: h.basePage(r, "Failures", views.SectionFailures), Open: countText(page.Open), Lead: lettersLead(page.Open, len(deliveries)),
+		Page: h.basePage(r, "Failures", views.SectionFailures), Open: countText(page.Open), Lead: deadLettersSummary(page.Open, len(deliveries)),
 		Notice: failureNotice(q.Get("done")),
 	}
 	if page.Open > 0 || filter.Class != "" {
 		m.Classes = classChoices(filter.Class)
 	}
 	clock, settles := h.clock(r), maySettle(r)
-	for _, l := range page.Letters {
-		m.Letters = append(m.Letters, letterLine(clock, l, settles))
+	for _, l := range page.DeadLetters {
+		m.DeadLetters = append(m.DeadLetters, deadLetterLine(clock, l, settles))
 	}
 	for _, d := range deliveries {
 		m.Deliveries = append(m.Deliveries, deliveryLine(clock, d, settles))
@@ -89,13 +92,13 @@ func countText(n int) string {
 	return ui.Number(int64(n))
 }
 
-func lettersLead(letters, deliveries int) string {
+func deadLettersSummary(letters, deliveries int) string {
 	lead := "Nothing was given up in this project."
 	if letters > 0 {
-		lead = ui.Plural(letters, "task", "tasks") + " failed when no retry was left."
+		lead = ui.Plural(letters, "task failed after its", "tasks failed after their") + " last retry."
 	}
 	if deliveries > 0 {
-		lead += " " + ui.Plural(deliveries, "delivery", "deliveries") + " did not arrive."
+		lead += " " + ui.Plural(deliveries, "event was", "events were") + " not delivered."
 	}
 	return lead
 }
@@ -110,7 +113,7 @@ func classChoices(current protect.Class) []ui.Choice {
 
 func sentenceCase(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
-func letterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.DeadLetterLine {
+func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.DeadLetterLine {
 	id := l.Execution.String()
 	line := views.DeadLetterLine{
 		ID: l.ID.String(), Node: l.Node, URL: views.NodeURL(id, l.Node), Sub: l.Workflow + " " + l.Version + " · " + shortID(l.Execution),
@@ -120,7 +123,7 @@ func letterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.Dead
 	if !settles {
 		return line
 	}
-	line.PutAwayTo = views.DeadLetterPutAwayURL(line.ID)
+	line.DismissTo = views.DeadLetterDismissURL(line.ID)
 	switch {
 	case l.Status == "": // its execution is gone
 	case l.Status.Ended():
@@ -145,7 +148,7 @@ func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.
 // failureNotice says what was just done.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
-		"put-away":  {Kind: "ok", Strong: "Put away.", Text: "It stays in the audit log and on the page of its execution."},
+		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "It stays in the audit log and on the page of its execution."},
 		"delivery":  {Kind: "ok", Strong: "It is delivered again.", Text: "If that fails once more, it comes back here."},
 		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "What it kept back starts now."},
 		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in force; what waits asks again."},
@@ -157,9 +160,9 @@ func failureNotice(done string) *views.AdminNotice {
 	return nil
 }
 
-// requeueLetter lets the node of a dead letter run again.
-func (h *Handlers) requeueLetter(w http.ResponseWriter, r *http.Request) error {
-	id, err := parseID(chi.URLParam(r, "id"), "id")
+// requeueDeadLetter lets the node of a dead letter run again.
+func (h *Handlers) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
 	if err != nil {
 		return err
 	}
@@ -171,13 +174,13 @@ func (h *Handlers) requeueLetter(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// putLetterAway settles a dead letter.
-func (h *Handlers) putLetterAway(w http.ResponseWriter, r *http.Request) error {
-	id, err := parseID(chi.URLParam(r, "id"), "id")
+// dismissDeadLetter settles a dead letter.
+func (h *Handlers) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
 	if err != nil {
 		return err
 	}
-	if err := h.Executions.PutAway(r.Context(), id, r.FormValue("reason")); err != nil {
+	if err := h.Executions.Dismiss(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=put-away", http.StatusSeeOther)
@@ -222,9 +225,9 @@ func (h *Handlers) breakers(w http.ResponseWriter, r *http.Request) error {
 
 func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, resets bool) views.BreakerLine {
 	line := views.BreakerLine{
-		Operator: b.Operator, Workflow: b.Workflow + " " + b.Version, URL: views.WorkflowURL(workflowRef(ctx, b.Workflow, b.WorkflowID)),
+		Operator: b.Operator, Workflow: b.Workflow + " " + b.Version, URL: views.WorkflowURL(request.WorkflowRef(ctx, b.Workflow, b.WorkflowID)),
 		Rule:     ui.Plural(b.Rule.Failures, "failure", "failures") + " within " + ui.Duration(b.Rule.Window),
-		Failures: ui.Plural(len(b.Failures), "failure", "failures") + " since the last success", Last: firstOf(b.LastError, "none"), When: clock.Moment(b.ChangedAt),
+		Failures: ui.Plural(len(b.Failures), "failure", "failures") + " since the last success", Last: cmp.Or(b.LastError, "none"), When: clock.Moment(b.ChangedAt),
 	}
 	if b.LastExecution != nil {
 		line.LastURL = views.NodeURL(b.LastExecution.String(), b.LastNode)
@@ -251,7 +254,7 @@ func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, reset
 
 // resetBreaker closes a breaker.
 func (h *Handlers) resetBreaker(w http.ResponseWriter, r *http.Request) error {
-	id, err := parseID(chi.URLParam(r, "id"), "id")
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
 	if err != nil {
 		return err
 	}
@@ -290,7 +293,7 @@ func (h *Handlers) renderBudgets(w http.ResponseWriter, r *http.Request, status 
 	}
 	for _, b := range workflows {
 		line := views.WorkflowBudgetLine{
-			Workflow: b.Workflow, URL: views.WorkflowURL(workflowRef(r.Context(), b.Workflow, b.WorkflowID)),
+			Workflow: b.Workflow, URL: views.WorkflowURL(request.WorkflowRef(r.Context(), b.Workflow, b.WorkflowID)),
 			Rule: ui.Plural(b.Rule.Retries, "retry", "retries") + " in " + ui.Duration(b.Rule.Window), Left: ui.Number(int64(b.Left)), Delayed: ui.Number(b.Delayed),
 		}
 		if b.Left == 0 {

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 const (
 	childPageSize  = 50
 	failuresShown  = 8
 	itemValueShown = 120
+	outputColumns  = 4
 )
 
 // groupPage shows a node that becomes others.
@@ -51,11 +52,11 @@ func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d exec
 			m.Graph, m.GraphText = &picture, graph+": "+ui.Plural(len(children), "node", "nodes")
 		}
 	} else if op.Type.Runs() {
-		m.Command, m.CommandKind = codeText(op)
+		m.Command, m.CommandKind = x.sourceText(ctx, op)
 		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
-	still := x.still(ctx, d)
+	still := x.frozenRow(ctx, d)
 	m.Facts, m.Outputs = still.Facts, still.Outputs
 	m.Inputs = x.names.tell(ctx, x.groupInputs(d))
 	if !x.groupAtRest(d) {
@@ -100,7 +101,7 @@ func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
 	head := views.GroupHead{NodeHead: x.nodeHead(d)}
 	if !d.Expanded {
 		if d.State == dag.Pending && head.Summary == "Not started." {
-			head.Summary = "Not started: it becomes others when it begins."
+			head.Summary = "Not started."
 		}
 		return head
 	}
@@ -186,6 +187,9 @@ func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) 
 		Noun: childNoun(d, 2), Action: here, Query: f.Query, States: nodeStateOptions(q.Get("state")), Items: d.FansOut(d.Operator),
 		Attempts: d.Operator.Type.Runs(),
 	}
+	for _, out := range d.Operator.Outputs[:min(len(d.Operator.Outputs), outputColumns)] {
+		t.Outputs = append(t.Outputs, out.Name)
+	}
 	if f.Failure != "" {
 		t.Chip, t.Hidden = "One kind of failure", [][2]string{{"failure", f.Failure}}
 	}
@@ -201,16 +205,20 @@ func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) 
 		return t, err
 	}
 	for _, n := range nodes {
-		t.Rows = append(t.Rows, x.childRow(n))
+		row := x.childRow(n)
+		for _, name := range t.Outputs {
+			row.Outputs = append(row.Outputs, outputCell(n.Outputs[name]))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	switch {
 	case len(nodes) > 0:
 	case filtered && d.Expanded:
-		t.Empty = "None of its " + t.Noun + " is like this."
+		t.Empty = "No " + t.Noun + " match the filter."
 	case d.Expanded:
-		t.Empty = "There was nothing to fan out over: it ended without items."
+		t.Empty = "No items: the list was empty."
 	default:
-		t.Empty = "It has not begun. Its " + t.Noun + " show here as soon as it does."
+		t.Empty = "Not started. The " + t.Noun + " are listed here when it starts."
 	}
 	t.Pager = x.childPager(here, d.Node, nodes, next, filtered)
 	return t, nil
@@ -255,7 +263,7 @@ func (x *executionView) childRow(n execution.Node) views.ChildRow {
 	}
 	switch c, ok := x.children[n.Index]; {
 	case n.State == dag.Failed || n.Reason != nil || n.Progress != nil:
-		row.Sub = ui.Short(x.nodeGist(n), 200)
+		row.Sub = ui.Short(x.nodeSummaryLine(n), 200)
 	case ok:
 		row.Sub = progressText(c, n)
 	}
@@ -280,8 +288,8 @@ func oneLine(v any) string {
 }
 
 // nodePlace says where a node stands.
-func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.NodePlace, error) {
-	var p views.NodePlace
+func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.NodePath, error) {
+	var p views.NodePath
 	id, op := x.ID.String(), x.operator(n)
 	plan, node := x.planned(n)
 	if plan == nil || op == nil {
@@ -373,15 +381,15 @@ func fanFacts(op *workflow.Operator, n execution.Node) []ui.Fact {
 	f := op.Foreach
 	facts := []ui.Fact{
 		{Name: "For each of", Value: ui.Short(sourceGist(f.Items), 120), Mono: true},
-		{Name: "At once", Value: "any number"},
-		{Name: "Failed items", Value: "fail the whole"},
-		{Name: "Items, at most", Value: ui.Number(int64(f.Limit))},
+		{Name: "Parallelism", Value: "not limited"},
+		{Name: "Failed items", Value: "not allowed"},
+		{Name: "Limit", Value: ui.Number(int64(f.Limit))},
 	}
 	if f.Parallelism > 0 {
 		facts[1].Value = ui.Plural(f.Parallelism, "item", "items")
 	}
 	if f.Partial {
-		facts[2].Value = "leave gaps, unless all fail"
+		facts[2].Value = "allowed (null)"
 	}
 	if op.Graph != "" {
 		facts = append(facts, ui.Fact{Name: "Each runs", Value: op.Graph, Mono: true})

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/web"
@@ -20,7 +21,7 @@ func (x *executionView) groupStream(w http.ResponseWriter, r *http.Request, d ex
 	if err != nil {
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (p *groupPush) pieces(ctx context.Context, d execution.NodeDetail) (views.G
 	if p.sent.changed("failures", failures) {
 		u.Failures = &failures
 	}
-	still := x.still(ctx, d)
+	still := x.frozenRow(ctx, d)
 	still.Inputs = nil
 	if p.sent.changed("still", stillFacts(still)) {
 		u.Still, u.Facts, u.Outputs = true, still.Facts, still.Outputs

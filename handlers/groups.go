@@ -1,17 +1,18 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"strings"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // omitted is how a node is shown that could not run: SKIPPED is what its own
@@ -22,6 +23,9 @@ const omitted = "OMITTED"
 func shownState(n execution.Node) string {
 	if n.State == dag.Skipped && n.Reason != nil && n.Reason.Code != execution.ReasonCondition {
 		return omitted
+	}
+	if n.State == dag.Running && n.Reason != nil && n.Reason.Code == execution.ReasonApproval {
+		return ui.Asking
 	}
 	return string(n.State)
 }
@@ -141,7 +145,7 @@ func stateCounts(c execution.ChildCounts, url func(state string) string) []ui.Co
 func (x *executionView) groupState(n execution.Node, op *workflow.Operator) dagview.NodeState {
 	s := dagview.NodeState{State: shownState(n)}
 	if !n.Expanded {
-		s.Sub, s.Note = x.nodeGist(n), gistOfGroup(op, n.ItemIndex != nil)
+		s.Sub, s.Note = x.nodeSummaryLine(n), gistOfGroup(op, n.ItemIndex != nil)
 		if n.State == dag.Pending {
 			s.Sub, s.Note = s.Note, s.Sub
 		}
@@ -161,7 +165,7 @@ func (x *executionView) groupState(n execution.Node, op *workflow.Operator) dagv
 	}
 	s.Note = strings.Join(dagview.CountTexts(rest), ", ")
 	if s.Note == "" && n.State.Ended() {
-		s.Note = firstOf(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
+		s.Note = cmp.Or(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
 	}
 	return s
 }

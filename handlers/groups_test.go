@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -122,13 +122,13 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 	node := func(name string) string { return x + "/nodes/" + url.PathEscape(name) }
 	for path, wants := range map[string][]string{
 		x:                                   {"each × 120", "120 of 120 ended", "12 failed", "On exit", "edge-failure"},
-		x + "?node=each%5B4%5D":             {"each[4]", "All about this node"},
+		x + "?node=each%5B4%5D":             {"each[4]", "Open the node"},
 		x + "?view=list":                    {"120 of 120 ended", "Not run", "What they became, too"},
 		x + "?view=list&all=1&state=FAILED": {"each[13]", "each[113]"},
-		node("each"):                        {"120 of 120 items ended", "1 to 50 of 120", "12 items", "leave gaps", "each[49]"},
+		node("each"):                        {"120 of 120 items ended", "1 to 50 of 120", "12 items", "allowed (null)", "each[49]"},
 		node("each") + "?state=FAILED":      {"each[113]", "12 shown"},
 		node("each") + "?q=each%5B7":        {"each[7]", "each[70]"},
-		node("each") + "?q=nothing":         {"None of its items is like this."},
+		node("each") + "?q=nothing":         {"No items match the filter."},
 		node("each[4]"):                     {"index 4 of 120 items", "Previous item", "Next item"},
 		node("outer"):                       {"2 of 2 items ended", "Each runs"},
 		node("outer[1]"):                    {"2 of 2 nodes ended", `id="inner"`, "cell × 2"},
@@ -136,8 +136,8 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 		node("outer[1]/cell[1]"):            {"index 1 of 2 items", ">outer[1]<", ">cell<"},
 		node("low"):                         {"Skipped", "Its condition is false: false"},
 		node("after"):                       {"Not run", "low did not succeed"},
-		node("rescue"):                      {"Starts by the rule", "start.Failed"},
-		node("tell"):                        {"Runs at the exit"},
+		node("rescue"):                      {"Rule", "start.Failed"},
+		node("tell"):                        {"Runs on exit"},
 		"/workflows/groups.flow":            {"Graph row", "for each of 120 values", "On exit", "each runs the graph row", "starts by the rule start.Failed"},
 		x + "/logs?node=each%5B4%5D":        {"each[4]"},
 	} {

@@ -8,20 +8,24 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/audit"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/identity"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/resident"
-	"github.com/flowforge/flowforge/retention"
-	"github.com/flowforge/flowforge/secret"
-	"github.com/flowforge/flowforge/telemetry"
-	"github.com/flowforge/flowforge/tenancy"
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/resident"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
+
+	"github.com/flowforge/flowforge/handlers/content"
 )
 
 // Deps is what the handlers work with.
@@ -63,5 +67,18 @@ type Check struct {
 // Handlers is the set of all handlers; routes.go gives each its path.
 type Handlers struct {
 	Deps
+	scope    request.Scope
+	content  *content.Content
 	drawings *drawings // layouts of the versions in use
+}
+
+func newHandlers(d Deps) *Handlers {
+	return &Handlers{
+		Deps:  d,
+		scope: request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows},
+		content: &content.Content{
+			Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
+		},
+		drawings: newDrawings(),
+	}
 }

@@ -32,6 +32,9 @@ func (h *Handlers) readyz(w http.ResponseWriter, r *http.Request) error {
 			answer.Checks[c.Name] = "ok"
 			continue
 		}
+		if r.Context().Err() != nil {
+			return nil // the caller has gone: that says nothing about the dependency
+		}
 		answer.Checks[c.Name] = "down"
 		h.Log.Warn("dependency is down", "name", c.Name, "error", err)
 		switch {

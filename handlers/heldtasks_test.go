@@ -5,15 +5,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
 // heldTasks is a launcher whose tasks run until they are stopped.
 type heldTasks struct {
-	deliver func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
-	still   bool // they do not begin, like pods that no machine takes
+	deliver   func(context.Context, []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error)
+	frozenRow bool // they do not begin, like pods that no machine takes
 	// run and end do their work elsewhere, when they are set.
 	run func(launcher.Attempt)
 	end func(launcher.Ref)
@@ -30,7 +30,7 @@ func (h *heldTasks) Start(ctx context.Context, attempts []launcher.Attempt) erro
 	}
 	for _, a := range attempts {
 		h.running[a.TaskId] = a
-		if h.still {
+		if h.frozenRow {
 			continue
 		}
 		if h.run != nil {

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 const (
+	homeAsked     = 3
 	homeRunning   = 6
 	homeWaiting   = 6
 	homeMine      = 6
@@ -95,8 +96,11 @@ func (h *Handlers) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive
 		return views.HomeLive{}, err
 	}
 	var live views.HomeLive
-	for _, e := range running.Executions {
-		live.Running = append(live.Running, h.executionRow(clock, e, e.WorkflowName))
+	if live.Running, err = h.executionRows(ctx, clock, running.Executions); err != nil {
+		return live, err
+	}
+	if live.Asks, err = h.homeAsks(ctx, clock); err != nil {
+		return live, err
 	}
 	if running.Next != "" {
 		total, err := h.Executions.Live(ctx)
@@ -118,6 +122,19 @@ func (h *Handlers) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive
 	}
 	live.Figures, err = h.lastDay(ctx, clock)
 	return live, err
+}
+
+// homeAsks are the first open questions, and how many there are.
+func (h *Handlers) homeAsks(ctx context.Context, clock ui.Clock) (views.HomeAsks, error) {
+	open, err := h.Executions.OpenQuestions(ctx, maxQuestions)
+	if err != nil {
+		return views.HomeAsks{}, err
+	}
+	asks := views.HomeAsks{Total: len(open)}
+	for _, q := range open[:min(len(open), homeAsked)] {
+		asks.Questions = append(asks.Questions, questionOf(clock, q))
+	}
+	return asks, nil
 }
 
 // lastDay counts how executions of the last 24 hours ended.
@@ -218,7 +235,7 @@ func exampleTile(tiles []views.WorkflowTile) views.WorkflowTile {
 
 // homeStream sends the moving part of the home page whenever it changed.
 func (h *Handlers) homeStream(w http.ResponseWriter, r *http.Request) error {
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
 	if err != nil {
 		return err
 	}
@@ -232,7 +249,7 @@ func (h *Handlers) homeStream(w http.ResponseWriter, r *http.Request) error {
 		same := live
 		same.Running = nil
 		for _, row := range live.Running {
-			same.Running = append(same.Running, still(row))
+			same.Running = append(same.Running, frozenRow(row))
 		}
 		if !sent.changed("live", same) {
 			return nil

@@ -13,10 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // launchByID leads from the address of the source document to the form.
@@ -25,7 +27,7 @@ func (h *Handlers) launchByID(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	target := views.LaunchURL(workflowRef(r.Context(), wf.Name, wf.ID))
+	target := views.LaunchURL(request.WorkflowRef(r.Context(), wf.Name, wf.ID))
 	if r.URL.RawQuery != "" {
 		target += "?" + r.URL.RawQuery
 	}
@@ -64,8 +66,8 @@ func (h *Handlers) launch(w http.ResponseWriter, r *http.Request) error {
 	if err := h.keepSecrets(r, d); err != nil {
 		return err
 	}
-	if len(d.unkept) > 0 {
-		d.fail(d.unkept)
+	if len(d.spoolFull) > 0 {
+		d.fail(d.spoolFull)
 		return h.renderDraft(w, r, http.StatusUnprocessableEntity, d)
 	}
 	switch {

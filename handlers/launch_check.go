@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
+
+	"github.com/flowforge/flowforge/handlers/sentence"
 )
 
 // forecastVerdict adds to check what would become of the launch now.
@@ -34,6 +37,25 @@ func (h *Handlers) forecastVerdict(r *http.Request, d *draft, check *views.Launc
 		return
 	}
 	showForecast(h.clock(r), f, check)
+	if fact, ok := h.defaultRequests(d.version); ok && f.Verdict != fair.NeverFits {
+		check.Facts = append(check.Facts, fact)
+	}
+}
+
+// defaultRequests says what the tasks of a version request that name no CPU or no memory.
+func (h *Handlers) defaultRequests(v workflow.Version) (ui.Fact, bool) {
+	cpu, memory := h.Executions.DefaultRequests(v.ProjectID)
+	var tasks int
+	for _, op := range v.Definition.EveryOperator() {
+		if op.Type.Runs() && (op.Resources.CPUMillis == 0 && cpu > 0 || op.Resources.MemoryMiB == 0 && memory > 0) {
+			tasks++
+		}
+	}
+	if tasks == 0 {
+		return ui.Fact{}, false
+	}
+	note := "the default of this project, for each task whose definition names none"
+	return ui.Fact{Name: "Requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
 }
 
 // logForecast tells why the form goes without a forecast.
@@ -51,7 +73,7 @@ func showForecast(clock ui.Clock, f execution.Forecast, check *views.LaunchCheck
 	}
 	switch {
 	case f.Verdict == fair.WouldWait && v.Text != "":
-		v.Text = waitsText(f.Node, v.Text)
+		v.Text = sentence.Waits(f.Node, v.Text)
 	case f.Verdict == fair.NeverFits && f.Node != "":
 		v.Text = "That is the node " + f.Node + "."
 	}
@@ -109,7 +131,7 @@ func forecastFacts(clock ui.Clock, f execution.Forecast) []ui.Fact {
 	if f.Verdict == fair.WouldWait {
 		value, note := startBand(clock, f.StartsFrom, f.StartsTo)
 		if value == "" {
-			facts = append(facts, ui.Fact{Name: "Starts", Value: "not known", Note: "too little history"})
+			facts = append(facts, ui.Fact{Name: "Starts", Value: "unknown", Note: "not enough history"})
 			return append(facts, usageFacts(f)...)
 		}
 		facts = append(facts, ui.Fact{Name: "Starts", Value: value, Note: note})

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // draft is one launch form on its way: what was typed, in which view, and what is wrong.
@@ -31,8 +31,8 @@ type draft struct {
 	shown               string     // version that the form was drawn for
 	from                *uuid.UUID // execution that the values came from
 
-	secrets []forms.NewSecret // typed into the form; their values are nowhere else
-	unkept  []forms.Problem   // of those that could not be kept
+	secrets   []forms.NewSecret // typed into the form; their values are nowhere else
+	spoolFull []forms.Problem   // of those that could not be kept
 
 	focus    string
 	problems []forms.Problem

@@ -10,13 +10,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // recentOffered is how many earlier executions the form offers to take values from.
@@ -37,7 +39,7 @@ func (h *Handlers) newDraft(r *http.Request, version string) (*draft, error) {
 		return nil, err
 	}
 	return &draft{
-		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
+		workflow: wf, ref: request.WorkflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
 		mode: views.LaunchForm, key: newKey(), shown: v.Version, options: takeOptions(url.Values{}),
 	}, nil
 }

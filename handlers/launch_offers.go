@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"

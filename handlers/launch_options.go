@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -9,11 +10,11 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // launchOptions are what a launch asks for beside its inputs, as it was typed.
@@ -49,7 +50,7 @@ func takeOptions(sent url.Values) launchOptions {
 
 // asked decodes the options; what is wrong with them is in faults then.
 func (o *launchOptions) asked() (execution.CacheUse, workflow.TTL) {
-	use, err := (&cacheInput{Mode: o.cache, Nodes: o.cacheOf}).use()
+	use, err := execution.ParseCacheUse(o.cache, o.cacheOf)
 	o.blame(err)
 	ttl, fields := workflow.ParseTTL(toAny(o.kept))
 	o.note(fields)
@@ -125,7 +126,7 @@ const offeredCaches = 50
 func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptions {
 	out := views.LaunchOptions{
 		KeepHelp: keeps, Keep: o.kept["after_completion"], KeepSuccess: o.kept["after_success"], KeepFailure: o.kept["after_failure"],
-		KeepError: firstOf(o.faults["ttl.after_completion"], o.faults["ttl"]), KeepSuccessError: o.faults["ttl.after_success"], KeepFailureError: o.faults["ttl.after_failure"],
+		KeepError: cmp.Or(o.faults["ttl.after_completion"], o.faults["ttl"]), KeepSuccessError: o.faults["ttl.after_success"], KeepFailureError: o.faults["ttl.after_failure"],
 	}
 	var names []string
 	for _, op := range v.Definition.EveryOperator() {
@@ -183,9 +184,9 @@ func (o *launchOptions) flags() string {
 func (h *Handlers) keepsWithout(v workflow.Version) string {
 	ttl := v.Definition.TTL
 	if ttl.IsZero() {
-		return h.Retention.RuleText()
+		return "Leave empty to use the default. " + h.Retention.RuleText()
 	}
-	text := "Its definition says"
+	text := "Leave empty to use the workflow’s retention:"
 	success, forSuccess := ttl.After(true)
 	failure, forFailure := ttl.After(false)
 	switch {

@@ -47,7 +47,6 @@ func (h *Handlers) renderDraft(w http.ResponseWriter, r *http.Request, status in
 		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env)) + d.options.flags()
 	}
 	page.Check = h.verdict(r, d, inputs, problems)
-	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.LaunchView(page))
 }
 
@@ -115,7 +114,7 @@ func (h *Handlers) verdict(r *http.Request, d *draft, inputs map[string]any, pro
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are in order.", Text: counted(d.schema)})
 	} else {
 		form := forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.today(r)})
-		check.Summary = ui.Plural(len(problems), "value needs a look", "values need a look")
+		check.Summary = ui.Plural(len(problems), "value needs attention", "values need attention")
 		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.Troubles()})
 	}
 	h.forecastVerdict(r, d, &check)

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
@@ -47,7 +47,7 @@ func (h *Handlers) keepSecrets(r *http.Request, d *draft) error {
 			if fields := apperr.FieldsOf(err); len(fields) > 0 {
 				message = "The new secret cannot be kept: " + lowerFirst(fields[0].Message)
 			}
-			d.unkept = append(d.unkept, forms.Problem{Path: typed.Path(), Message: message})
+			d.spoolFull = append(d.spoolFull, forms.Problem{Path: typed.Path(), Message: message})
 		default:
 			return err
 		}

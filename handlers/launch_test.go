@@ -18,19 +18,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/db/dbtest"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/retention"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms/formtest"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 const launchDocument = `

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"net/http"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // leaderPatterns are the routes that only the process which leads the scheduler can
@@ -49,7 +51,7 @@ func knows(m *http.ServeMux, r *http.Request) bool {
 
 // Needs reports whether r can only be answered by the leader.
 func (l *Leader) Needs(r *http.Request) bool {
-	return knows(l.needs, r) || r.Method == http.MethodPost && r.URL.Path == apiPrefix+"/executions" && r.URL.Query().Has("dry_run")
+	return knows(l.needs, r) || r.Method == http.MethodPost && r.URL.Path == request.APIPrefix+"/executions" && r.URL.Query().Has("dry_run")
 }
 
 // Prefers reports whether the leader answers r better than others.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/auth/oidc"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -30,7 +30,7 @@ func (h *Handlers) loginView(r *http.Request, next string, err error) views.Logi
 		m.Page.Title, m.Message = "Error: Sign in", apperr.MessageOf(err)
 	}
 	for _, p := range h.Identity.Providers() {
-		m.Providers = append(m.Providers, views.LoginProvider{Name: p.Name, URL: views.ProviderLoginURL(p.ID, next), Away: p.Away})
+		m.Providers = append(m.Providers, views.LoginProvider{Name: p.Name, URL: views.ProviderLoginURL(p.ID, next), Unreachable: p.Unreachable})
 	}
 	return m
 }
@@ -84,14 +84,12 @@ func (h *Handlers) providerLogin(w http.ResponseWriter, r *http.Request) error {
 		return h.refuse(w, r, next, err)
 	}
 	h.Sessions.KeepAttempt(w, sealed, int(oidc.AttemptTTL.Seconds()))
-	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the provider's own, by its discovery document
 	return nil
 }
 
 // providerCallback takes what the provider sends the reader back with.
 func (h *Handlers) providerCallback(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Cache-Control", "no-store")
 	if err := h.Site.LoginAllowed(w, r); err != nil {
 		return err
 	}
@@ -117,7 +115,6 @@ func (h *Handlers) logout(w http.ResponseWriter, r *http.Request) error {
 		}
 		if offered {
 			w.Header().Set("Refresh", "0; url="+address)
-			w.Header().Set("Cache-Control", "no-store")
 			m := views.SignedOut{Page: views.Page{Title: "Signed out", Path: "/login", Theme: Theme(r)}, Provider: h.providerName(ended.Provider), URL: address}
 			return web.Render(w, r, http.StatusOK, views.SignedOutPage(m))
 		}
@@ -138,19 +135,6 @@ func (h *Handlers) providerName(id string) string {
 		return "login link"
 	}
 	return id
-}
-
-// issueLoginLink gives an administrator a link for another browser.
-func (h *Handlers) issueLoginLink(w http.ResponseWriter, r *http.Request) error {
-	if err := h.Identity.RecordLink(r.Context()); err != nil {
-		return err
-	}
-	base := h.PublicURL
-	if base == "" {
-		base = "http://" + r.Host
-	}
-	web.WriteJSON(w, http.StatusOK, "application/json", map[string]string{"url": base + "/login?token=" + h.Links.Issue()})
-	return nil
 }
 
 // localPath returns next when it is a path on this server, else the home page.

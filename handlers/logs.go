@@ -9,12 +9,15 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 const (
@@ -81,7 +84,12 @@ func (h *Handlers) logsOf(ctx context.Context, clock ui.Clock, e execution.Execu
 	l := views.Logs{
 		ExecutionID: id, Action: views.ExecutionURL(id) + "/logs", Query: f.text, Follow: !e.Status.Ended() && before == "",
 		Nodes: nodeOptions(v, f.node), Levels: levelOptions(f.level, nil), DownloadURL: views.LogDownloadURL(id, f.values()),
-		Empty: "Nothing was written yet.",
+		Empty: "No log output.",
+	}
+	if e.Status.Ended() && before == "" {
+		if follows, err := h.Executions.LogFollows(ctx, e.ID); err == nil && follows {
+			l.Follow, l.Note = true, "More lines are on their way: the tasks have ended, and their log is still being sent."
+		}
 	}
 	if f.attempt > 0 {
 		l.Hidden = append(l.Hidden, [2]string{"attempt", strconv.Itoa(f.attempt)})
@@ -226,12 +234,12 @@ func (h *Handlers) logStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f, clock := logFilterOf(r.URL.Query()), h.clock(r)
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
 	if err != nil {
 		return err
 	}
 	attempts := map[string]int{}
-	return h.followLog(r.Context(), e.ID, f.query(e), telemetry.Cursor(stream.LastEventID()), func(lines []telemetry.LogLine) error {
+	return h.content.FollowLog(r.Context(), e.ID, f.query(e), telemetry.Cursor(stream.LastEventID()), func(lines []telemetry.LogLine) error {
 		clock.Now = h.Now()
 		last := string(lines[len(lines)-1].Cursor())
 		return stream.SendComponent(r.Context(), "", last, views.LogLines(logLines(clock, e.ID.String(), lines, f, attempts)))
@@ -244,11 +252,11 @@ func (h *Handlers) logText(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return h.sendLog(w, r, logFilterOf(r.URL.Query()).query(e), e.WorkflowName+"-"+e.ID.String()[30:]+".log")
+	return h.content.SendLog(w, r, logFilterOf(r.URL.Query()).query(e), e.WorkflowName+"-"+e.ID.String()[30:]+".log")
 }
 
 func (h *Handlers) executionAndVersion(r *http.Request) (execution.Execution, workflow.Version, error) {
-	id, err := executionID(r)
+	id, err := request.ExecutionID(r)
 	if err != nil {
 		return execution.Execution{}, workflow.Version{}, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // failureRows are about what failed for good, breakers and retry budgets. The dead

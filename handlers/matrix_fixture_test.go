@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -62,14 +62,26 @@ func (f *matrixFixture) signInEverybody(t *testing.T) {
 	for name, p := range places {
 		f.callers[name] = f.signIn(t, f.person(t, name, p.role, p.node))
 	}
-	elsewhere, _ := f.tenant(t, "elsewhere")
+	elsewhere, project := f.tenant(t, "elsewhere")
 	f.callers["other tenant"] = f.signIn(t, f.person(t, "other tenant", auth.TenantAdmin, elsewhere))
 	f.callers["installation admin"] = f.signIn(t, auth.LocalAdmin)
+	f.callers["key of an administrator for the project"] = f.adminKey(t, auth.LocalProject)
+	f.callers["key of an administrator for another tenant's project"] = f.adminKey(t, project)
 	f.callers["anonymous"] = f.nobody
 	f.callers["expired"] = f.expiredSession(t)
 	f.callers["revoked"] = f.revokedKey(t)
 	first := uuid.MustParse(strings.NewReplacer(f.objects...).Replace("{execution}"))
 	f.callers["task token"] = f.bearer(f.taskToken(t, first, 1))
+}
+
+// adminKey is a key of the installation's administrator that is good in one project.
+func (b *testBundle) adminKey(t *testing.T, project uuid.UUID) *caller {
+	t.Helper()
+	key := b.keys.Make()
+	_, err := b.pool.Exec(b.ctx, "INSERT INTO api_keys (id, user_id, project_id, name, secret_hmac, created_at, created_by) VALUES ($1, $2, $3, 'ci', $4, now(), $2)",
+		key.ID, auth.LocalAdmin, project, key.MAC)
+	require.NoError(t, err)
+	return b.bearer(key.Token)
 }
 
 func (b *testBundle) bearer(token string) *caller {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // quotaMatrix are the rows of limits: who may read at a place reads them there,

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // matrix has at least one row per route, in the order in which they are sent.
@@ -93,6 +93,8 @@ func executionRows() []row {
 		page("/executions/{id}/cancel", "/executions/{execution}/cancel", auth.ExecutionRead).object(),
 		page("/executions/{id}/commands/{command}", "/executions/{execution}/commands/skip?node=wait", auth.ExecutionRead).object(),
 		page("/executions/{id}/nodes/{node}", "/executions/{execution}/nodes/wait", auth.ExecutionRead).object(),
+		page("/executions/{id}/metrics.csv", "/executions/{execution}/metrics.csv?name=loss", auth.LogRead).object(),
+		page("/executions/{id}/events", "/executions/{execution}/events", auth.ExecutionRead).object(),
 		page("/executions/{id}/logs", "/executions/{execution}/logs", auth.LogRead).object(),
 		page("/executions/{id}/logs/stream", "/executions/{execution}/logs/stream", auth.LogRead).object(),
 		page("/executions/{id}/logs.txt", "/executions/{execution}/logs.txt", auth.LogRead).object(),
@@ -167,7 +169,7 @@ func changeRows() []row {
 		form("/executions/{id}/unpause", "/executions/{own}/unpause", "", auth.ExecutionCancel, moved).object(),
 		write("POST", "/executions/{execution_id}/commands", "/executions/{execution}/commands", `{"node": "wait", "command": "skip"}`, auth.ExecutionCancelAny, ok).object(),
 		form("/executions/{id}/commands/{command}", "/executions/{own}/commands/skip?node=wait", "$command=SKIP", auth.ExecutionCancel, moved).object(),
-		write("DELETE", "/workflows/{workflow_id}", "/workflows/{execution}", "", auth.ExecutionCancelAny, http.StatusNoContent).object(),
+		write("DELETE", "/workflows/{workflow_id}", "/workflows/{execution}", "", auth.ExecutionCancelAny, http.StatusOK).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{execution}/cancel", "{}", auth.ExecutionCancelAny, ok).object(),
 		write("POST", "/executions/{execution_id}/cancel", "/executions/{own}/cancel", "", auth.ExecutionCancel, ok).object(),
 		form("/executions/{id}/cancel", "/executions/{second}/cancel", "reason=enough", auth.ExecutionCancelAny, moved).object(),

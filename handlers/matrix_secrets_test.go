@@ -3,7 +3,7 @@ package handlers_test
 import (
 	"net/http"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // secretRows are about the secrets of the current project, so that everybody who

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // tenancyRows are about the places of the local tenant, its members, the people
@@ -93,9 +93,9 @@ func userRows() []row {
 	const conflict = http.StatusConflict
 	me := auth.LocalAdmin.String()
 	rows := []row{
-		read("/audit", "/audit?action=team", auth.AuditRead).at(tenant), read("/audit/export", "/audit/export?format=csv", auth.AuditRead).at(tenant),
-		page("/admin/audit", "/admin/audit?actor=admin", auth.AuditRead).at(tenant),
-		page("/admin/audit/export", "/admin/audit/export?format=jsonl", auth.AuditRead).at(tenant),
+		read("/audit", "/audit?action=team", auth.AuditRead).at(project), read("/audit/export", "/audit/export?format=csv", auth.AuditRead).at(project),
+		page("/admin/audit", "/admin/audit?actor=admin", auth.AuditRead).at(project),
+		page("/admin/audit/export", "/admin/audit/export?format=jsonl", auth.AuditRead).at(project),
 	}
 	for _, r := range []row{
 		read("/users", "/users", auth.Administer), read("/users/{user_id}", "/users/"+me, auth.Administer),

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 )
 
 // toLogin stands for a redirect to the sign-in page.
@@ -52,10 +52,14 @@ type row struct {
 	seen        *level // where reading is asked, when not at place
 	ok          int    // the answer to who may
 	names       bool
+	account     bool // of the account of a person, which a key does not reach
 	byToken     bool // HEAD and the API: nobody is sent to the sign-in page
 }
 
 func (r row) method() string { m, _, _ := strings.Cut(r.route, " "); return m }
+
+// ofAccount says that a person has to be signed in.
+func (r row) ofAccount() row { r.account = true; return r }
 
 // at says that the request is about something at a higher level than the project.
 func (r row) at(l level) row { r.place = l; return r }
@@ -116,6 +120,8 @@ type role struct {
 	signedIn bool
 	token    bool // shows a bearer token that the site refuses
 	task     bool
+	all      bool // holds every action at its level
+	key      bool // an API key, which does not reach the account of its owner
 }
 
 // roles are the callers of the matrix.
@@ -136,6 +142,8 @@ func roles() []role {
 		{name: "team admin", level: team, actions: actions(auth.TeamAdmin), signedIn: true},
 		{name: "tenant admin", level: tenant, actions: actions(auth.TenantAdmin), signedIn: true},
 		{name: "installation admin", level: installation, admin: true, signedIn: true},
+		{name: "key of an administrator for the project", level: project, all: true, signedIn: true, key: true},
+		{name: "key of an administrator for another tenant's project", level: project, all: true, stranger: true, signedIn: true, key: true},
 		{name: "task token", token: true, task: true},
 		{name: "expired"},
 		{name: "revoked", token: true},
@@ -144,7 +152,7 @@ func roles() []role {
 
 // may reports whether the role holds an action at the place of r.
 func (c role) may(r row, a auth.Action) bool {
-	return c.admin || c.level <= r.place && slices.Contains(c.actions, a)
+	return c.admin || c.level <= r.place && (c.all || slices.Contains(c.actions, a))
 }
 
 // want is the answer that c gets to r.
@@ -159,6 +167,8 @@ func (r row) want(c role) int {
 			return toLogin
 		}
 		return http.StatusUnauthorized
+	case c.key && r.account:
+		return http.StatusForbidden
 	case c.stranger && r.names:
 		return http.StatusNotFound
 	case r.action == "", c.may(r, r.action):
@@ -221,11 +231,18 @@ func assertSecure(t *testing.T, place string, h http.Header) {
 	t.Helper()
 	policy := h.Get("Content-Security-Policy")
 	assert.Contains(t, policy, "default-src 'none'", place)
+	if strings.HasPrefix(policy, "sandbox allow-scripts;") { // a report, in an origin of its own
+		assert.NotContains(t, policy, "allow-same-origin", place)
+		return
+	}
 	assert.NotContains(t, policy, "'unsafe-eval'", place)
 	for directive := range strings.SplitSeq(policy, ";") {
 		if strings.Contains(directive, "script-src") {
 			assert.NotContains(t, directive, "'unsafe-inline'", place)
 		}
+	}
+	if cache := h.Get("Cache-Control"); h.Get("ETag") == "" || cache != "private, no-cache" { // bytes of artifacts are kept, and authorised again at each use
+		assert.Equal(t, "no-store", cache, place)
 	}
 	assert.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), place)
 	assert.Equal(t, "same-origin", h.Get("Referrer-Policy"), place)

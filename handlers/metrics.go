@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -63,11 +64,8 @@ func (h *Handlers) metricsOf(ctx context.Context, clock ui.Clock, query telemetr
 	if query.Node != "" {
 		m.Note = query.Node
 	}
-	if live {
-		m.Note = joinNote(m.Note, "live")
-	}
-	query.MaxPoints, query.MaxSeries = chartPoints, maxCurves
-	series, err := h.Telemetry.Series(ctx, query)
+	m.Live = live
+	series, err := h.bestSeries(ctx, query)
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
 		m.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
@@ -82,8 +80,11 @@ func (h *Handlers) metricsOf(ctx context.Context, clock ui.Clock, query telemetr
 		byName[s.Name] = append(byName[s.Name], s)
 	}
 	slices.Sort(names)
+	items := h.itemLabels(ctx, query.ExecutionID, series)
 	for _, name := range names[:min(len(names), maxCharts)] {
-		m.Charts = append(m.Charts, metricChart(name, byName[name], o))
+		c := metricChart(name, byName[name], items, o)
+		c.ExportURL = views.MetricCSVURL(query.ExecutionID.String(), query.Node, name)
+		m.Charts = append(m.Charts, c)
 	}
 	if len(names) > maxCharts {
 		m.Note = joinNote(m.Note, fmt.Sprintf("%d of %d metrics", maxCharts, len(names)))
@@ -109,9 +110,9 @@ func hiddenFields(q url.Values, keys ...string) [][2]string {
 	return fields
 }
 
-func metricChart(name string, series []telemetry.Series, o metricOptions) views.MetricChart {
-	c := views.MetricChart{Name: name}
-	names := curveNames(series)
+func metricChart(name string, series []telemetry.Series, items map[string]string, o metricOptions) views.MetricChart {
+	c := views.MetricChart{Name: name, Single: true}
+	names := curveNames(series, items)
 	var curves []chart.Series
 	for i, s := range series {
 		points := curvePoints(s, o.time)
@@ -119,6 +120,7 @@ func metricChart(name string, series []telemetry.Series, o metricOptions) views.
 			continue
 		}
 		curves = append(curves, chart.Series{Name: names[i], Points: points})
+		c.Single = c.Single && len(points) == 1
 		last, low, high := points[len(points)-1].Y, points[0].Y, points[0].Y
 		for _, p := range points {
 			low, high = min(low, p.Y), max(high, p.Y)
@@ -129,7 +131,7 @@ func metricChart(name string, series []telemetry.Series, o metricOptions) views.
 	}
 	c.Keys = c.Table
 	if more := series[0].Of - len(series); more > 0 {
-		c.Name = fmt.Sprintf("%s (%d more)", name, more)
+		c.Name = fmt.Sprintf("%s (best %d of %s)", name, len(series), ui.Number(int64(series[0].Of)))
 	}
 	unit := "step"
 	c.Lines = chart.NewLines(curves, chart.LineOptions{Log: o.log, Time: o.time, Zero: o.zero, Zone: o.zone, XUnit: unit, Smooth: float64(o.smooth) / 100, Format: ui.Float})
@@ -138,8 +140,9 @@ func metricChart(name string, series []telemetry.Series, o metricOptions) views.
 	return c
 }
 
-// curveNames tells curves apart by what differs: node, attempt, tags.
-func curveNames(series []telemetry.Series) []string {
+// curveNames tells curves apart by what differs: node, attempt, tags. An item of a
+// fan-out is called by its value.
+func curveNames(series []telemetry.Series, items map[string]string) []string {
 	names := make([]string, len(series))
 	nodes, attempts := map[string]bool{}, map[int]bool{}
 	for _, s := range series {
@@ -157,7 +160,7 @@ func curveNames(series []telemetry.Series) []string {
 		slices.Sort(tags)
 		name := ""
 		if len(nodes) > 1 || (len(tags) == 0 && len(attempts) == 1) {
-			name = s.Node
+			name = cmp.Or(items[s.Node], s.Node)
 		}
 		for _, t := range tags {
 			name = joinNote(name, t)

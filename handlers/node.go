@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,14 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/protect"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // node shows everything about one node of an execution.
@@ -26,7 +29,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name := pathValue(r, "node")
+	name := request.PathValue(r, "node")
 	d, err := h.Executions.Node(r.Context(), e.ID, name)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	m.Head, m.Attempts = x.nodeHead(d), x.attempts(d)
 	if op := d.Operator; op != nil {
 		m.Runs = op.Type.Runs()
-		m.Command, m.CommandKind = codeText(op)
+		m.Command, m.CommandKind = x.sourceText(ctx, op)
 		m.Resources, m.Policy, m.Environment = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
@@ -66,7 +69,7 @@ func (h *Handlers) node(w http.ResponseWriter, r *http.Request) error {
 	if m.Pods.Waits() || saidByAttempt(m.Attempts, m.Head.Summary) { // another card says why
 		m.Head.Summary = ""
 	}
-	still := x.still(ctx, d)
+	still := x.frozenRow(ctx, d)
 	m.Facts, m.Inputs, m.Outputs = still.Facts, still.Inputs, still.Outputs
 	m.Logs = h.logsOf(ctx, clock, e, v, f, "", logLinesInline)
 	m.Logs.Follow = !d.State.Ended()
@@ -82,10 +85,10 @@ func saidByAttempt(attempts []views.AttemptLine, summary string) bool {
 	return len(attempts) > 0 && attempts[len(attempts)-1].Sentence == summary
 }
 
-// still is what of the page changes with the state of the node alone. Facts that
+// frozenRow is what of the page changes with the state of the node alone. Facts that
 // another card of the page says are left to it.
-func (x *executionView) still(ctx context.Context, d execution.NodeDetail) views.NodeStill {
-	said := []string{"Asks for", "CPU used", "Memory, peak", "Failed with", "Why"}
+func (x *executionView) frozenRow(ctx context.Context, d execution.NodeDetail) views.NodeStill {
+	said := []string{"Requests", "CPU used", "Memory, peak", "Failed with", "Why"}
 	facts := slices.DeleteFunc(x.nodeFacts(d), func(f ui.Fact) bool { return slices.Contains(said, f.Name) })
 	if plan, _ := x.planned(d.Node); plan != nil && d.Graph == "" {
 		facts = append(facts, ui.Fact{Name: "Level", Value: fmt.Sprintf("%d of %d", d.Level+1, len(plan.Levels))})
@@ -128,16 +131,16 @@ func (x *executionView) nodeSummary(d execution.NodeDetail) string {
 		case after == 0:
 			return "Not started."
 		}
-		return "Not started: it waits for " + ui.Plural(after, "node", "nodes") + " before it."
+		return "Not started: it depends on " + ui.Plural(after, "node", "nodes") + "."
 	case dag.Ready, dag.Queued:
-		return firstOf(why, "It may start now.")
+		return cmp.Or(why, "Ready to start.")
 	case dag.Running:
-		return firstOf(why, "In attempt "+x.attemptOf(d.Node)+".")
+		return cmp.Or(why, "In attempt "+x.attemptOf(d.Node)+".")
 	case dag.Retrying:
-		return firstOf(why, "It is tried again shortly.")
+		return cmp.Or(why, "Retrying shortly.")
 	case dag.Succeeded:
 		if d.OriginUse == execution.OriginTaken || d.OriginUse == execution.OriginCached {
-			return "It did not run here: its result was taken over."
+			return "Reused: it did not run here."
 		}
 		if d.Reason != nil && (d.Reason.Code == execution.ReasonApproval || d.Reason.Code == execution.ReasonByHand) {
 			return why
@@ -173,7 +176,7 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	case c.File != "":
 		return strings.TrimSpace("python3 " + c.File + " " + strings.Join(c.Args, " ")), "file of the package"
 	}
-	return "Nothing runs: this node only orders others.", string(op.Type)
+	return "No code: this node only orders others.", string(op.Type)
 }
 
 func resourceFacts(r workflow.Resources) []ui.Fact {
@@ -229,7 +232,7 @@ func policyFacts(op *workflow.Operator) []ui.Fact {
 	facts = append(facts, retry)
 	facts = append(facts, protectionFacts(op)...)
 	if op.AllowFailure {
-		facts = append(facts, ui.Fact{Name: "When it fails", Value: "nothing else fails"})
+		facts = append(facts, ui.Fact{Name: "When it fails", Value: "the execution goes on"})
 	} else if !op.Retry.FailFast {
 		facts = append(facts, ui.Fact{Name: "When it fails", Value: "other branches go on"})
 	}

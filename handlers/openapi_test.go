@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/handlers/api"
 )
 
 var update = flag.Bool("update", false, "write the committed files anew")
@@ -24,7 +24,7 @@ const openapiFile = "../docs/openapi.json"
 // -update it is written.
 func TestOpenAPIIsCommitted(t *testing.T) {
 	t.Parallel()
-	compact, err := handlers.OpenAPI()
+	compact, err := api.OpenAPI()
 	require.NoError(t, err)
 	var want bytes.Buffer
 	require.NoError(t, json.Indent(&want, compact, "", "  "))
@@ -53,7 +53,7 @@ type operation struct {
 
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	t.Parallel()
-	compact, err := handlers.OpenAPI()
+	compact, err := api.OpenAPI()
 	require.NoError(t, err)
 	var doc struct {
 		OpenAPI string                          `json:"openapi"`
@@ -125,7 +125,7 @@ func pathNames(path string) []string {
 // TestOpenAPIRefersToWhatThereIs: every reference leads somewhere.
 func TestOpenAPIRefersToWhatThereIs(t *testing.T) {
 	t.Parallel()
-	compact, err := handlers.OpenAPI()
+	compact, err := api.OpenAPI()
 	require.NoError(t, err)
 	var doc map[string]any
 	require.NoError(t, json.Unmarshal(compact, &doc))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // podText says in a line where an operator runs in a cluster, as far as it is more

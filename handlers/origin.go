@@ -3,7 +3,7 @@ package handlers
 import (
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 )
 
@@ -15,7 +15,7 @@ func originLine(d execution.NodeDetail) *views.NodeOrigin {
 	line := &views.NodeOrigin{URL: originURL(d.Origin.Execution, d.Origin.Node), Name: originName(d.Origin.Execution, d.Origin.Node)}
 	switch d.Origin.Use {
 	case execution.OriginTaken:
-		line.Text = "Taken over from"
+		line.Text = "Reused from"
 	case execution.OriginCached:
 		line.Text = "Its result is that of"
 	case execution.OriginBefore:

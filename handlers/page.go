@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // basePage is the frame of a page for the reader of r: who it is, the chosen theme
@@ -21,12 +23,15 @@ func (h *Handlers) basePage(r *http.Request, title string, section views.Section
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		page.User = subject.Name
 		page.Nav = navOf(subject)
-		page.Projects = views.ChooseProjects(h.projects(r.Context()), visiting(r.Context()))
+		page.Projects = views.ChooseProjects(h.projects(r.Context()), request.Visiting(r.Context()))
 		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
 			page.Live = live
 		}
 		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
 			page.Waits = waits
+		}
+		if asks, err := h.Executions.CountQuestions(r.Context()); err == nil {
+			page.Asks = asks
 		}
 	}
 	return page

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -72,12 +72,17 @@ func TestEveryPageOfALiveProject(t *testing.T) {
 		"/executions?state=live&user=me&workflow=pages.flow&period=7d&q=pages": "No execution matches",
 		"/executions?state=FAILED": "No execution matches",
 		x:                          "work line",
-		x + "?node=work&x=time&scale=log&smooth=40": "All about this node",
+		x + "?node=work&x=time&scale=log&smooth=40": "Open the node",
 		x + "?view=list":                                     "work",
 		x + "?view=list&state=RUNNING&nodes=wor":             "work",
 		x + "?view=list&from=1&to=1&stem=work":               "level 2",
 		x + "/nodes/work":                                    "echo hi",
-		x + "/nodes/after":                                   "waits for 1 node",
+		x + "/nodes/after":                                   "depends on 1 node",
+		x + "/events":                                        "work started",
+		x + "/events?node=work&kind=ends":                    "work started",
+		x + "/events?node=nothing":                           "No events",
+		"/executions?state=waiting":                          "No execution matches",
+		"/executions?state=approval":                         "No execution matches",
 		x + "/logs":                                          "work line",
 		x + "/logs?q=line+7&node=work&level=ERROR&attempt=1": "1 line",
 		x + "/cancel":                                        "Cancel the execution",
@@ -239,8 +244,8 @@ func TestBytesOfTasksAreNeverRun(t *testing.T) {
 
 	frame := b.member.get(t, base+"/frame")
 	require.Equal(t, http.StatusOK, frame.status)
-	require.Contains(t, frame.header.Get("Content-Security-Policy"), "sandbox;")
-	require.NotContains(t, frame.header.Get("Content-Security-Policy"), "allow-scripts")
+	require.Contains(t, frame.header.Get("Content-Security-Policy"), "sandbox allow-scripts; default-src 'none';")
+	require.NotContains(t, frame.header.Get("Content-Security-Policy"), "allow-same-origin", "its scripts have an origin of their own")
 	require.Equal(t, html, frame.body)
 
 	for _, path := range []string{base + "/download", base + "/download?inline=1", "/artifacts/" + svg.ID.String() + "/download?inline=1"} {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // Events that say the same are one row with their number and their last time, and

@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -59,7 +60,7 @@ func (h *Handlers) previewQuota(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	preview, err := form.foresee(r.Context())
+	preview, err := form.previewLimits(r.Context())
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (f *quotaForm) fieldID(path string) string {
 	for i, r := range f.group.resources {
 		for _, name := range quotaParts() {
 			if path == name+"."+string(r) {
-				return name + "-" + string(rune('0'+i))
+				return name + "-" + strconv.Itoa(i)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -18,9 +18,9 @@ const (
 	barsCompared = 3 // nodes whose bars are compared
 )
 
-// foresee is what the typed values would do. Values that cannot be saved have no
+// previewLimits is what the typed values would do. Values that cannot be saved have no
 // consequences; the service says what is wrong with them.
-func (f *quotaForm) foresee(ctx context.Context) (views.QuotaPreview, error) {
+func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, error) {
 	if len(f.problems) > 0 && f.problem("confirm") == "" {
 		return views.QuotaPreview{Invalid: "What it changes shows here once the values can be saved: " + f.problems[0].Message}, nil
 	}
@@ -59,6 +59,9 @@ func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 			break
 		}
 		lines = append(lines, queuedEffect("Can never start:", q))
+	}
+	for _, warning := range f.page.h.Quotas.Warnings(f.limits) {
+		lines = append(lines, views.QuotaEffect{Strong: "Above today's size:", Text: warning})
 	}
 	lines = append(lines, f.shifts(p)...)
 	for i, q := range p.Admitted {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -78,7 +78,7 @@ func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*
 // read decodes what was typed over what is saved; a resource that the form does
 // not show stays as it is.
 func (f *quotaForm) read() {
-	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
+	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Default: f.saved.Limits.Default, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
 	for _, name := range quotaParts() {
 		to := part(f.limits, name)
 		maps.Copy(to, part(f.saved.Limits, name))
@@ -144,7 +144,7 @@ func (f *quotaForm) draw(ctx context.Context) (*views.QuotaEdit, error) {
 		}
 	}
 	var err error
-	if e.Preview, err = f.foresee(ctx); err != nil {
+	if e.Preview, err = f.previewLimits(ctx); err != nil {
 		return nil, err
 	}
 	if e.Preview.Confirm != "" {
@@ -198,7 +198,7 @@ func savedText(l fair.Limits, name string, r fair.Resource) string {
 
 // set is the fields of one resource.
 func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
-	s := views.QuotaSet{Resource: string(r), Legend: quotaName(r), Handed: f.handed(r)}
+	s := views.QuotaSet{Resource: string(r), Legend: quotaName(r), Handed: f.handedOutText(r)}
 	unit := quotaUnit(r).Short
 	for _, about := range []struct{ name, label, help, empty string }{
 		{"limit", "Guaranteed", "Always theirs, and lent while idle.", "no limit"},
@@ -228,8 +228,8 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 	return s
 }
 
-// handed says what the parent has to hand out, and what of it is promised.
-func (f *quotaForm) handed(r fair.Resource) string {
+// handedOutText says what the parent has to hand out, and what of it is promised.
+func (f *quotaForm) handedOutText(r fair.Resource) string {
 	parent := f.page.overview.Find(f.node.Parent)
 	if parent == nil {
 		return ""

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -24,8 +24,8 @@ func (p *quotaPage) live() views.QuotaLive {
 	return views.QuotaLive{Figures: p.figures(), Advice: p.advice()}
 }
 
-// tops are the nodes that nothing above them stands for.
-func (p *quotaPage) tops() []*quota.Node {
+// topNodes are the nodes that nothing above them stands for.
+func (p *quotaPage) topNodes() []*quota.Node {
 	var tops []*quota.Node
 	for i := range p.overview.Nodes {
 		if len(p.overview.Nodes[i].Path) == 1 {
@@ -37,7 +37,7 @@ func (p *quotaPage) tops() []*quota.Node {
 
 // figures are the key figures: GPUs in use by type, or CPU without any, and what waits.
 func (p *quotaPage) figures() []views.QuotaFigure {
-	tops := p.tops()
+	tops := p.topNodes()
 	use := func(r fair.Resource) views.QuotaFigure {
 		var used, limit int64
 		for _, n := range tops {
@@ -152,10 +152,14 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 
 // quotaStream sends bars, figures and remarks whenever they changed.
 func (h *Handlers) quotaStream(w http.ResponseWriter, r *http.Request) error {
-	if _, err := h.Quotas.Overview(r.Context(), uuid.Nil); err != nil {
+	may := func(ctx context.Context) error {
+		_, err := h.Quotas.Overview(ctx, uuid.Nil)
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	if err := may(r.Context()); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, may)
 	if err != nil {
 		return err
 	}

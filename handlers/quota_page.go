@@ -6,11 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -65,7 +66,7 @@ func (p *quotaPage) model(r *http.Request, typed url.Values) (views.QuotasPage, 
 	for _, g := range groups {
 		m.Groups = append(m.Groups, ui.Choice{Name: g.name, URL: p.selection.url(func(s *quotaSelection) { s.group = g.key }), Current: g.key == group.key})
 	}
-	if n := p.remarkable(); n > 0 {
+	if n := p.needAttention(); n > 0 {
 		m.Only.Count = strconv.Itoa(n)
 	}
 	var err error
@@ -76,8 +77,8 @@ func (p *quotaPage) model(r *http.Request, typed url.Values) (views.QuotasPage, 
 	return m, err
 }
 
-// remarkable counts the nodes that starve or leave a guarantee idle.
-func (p *quotaPage) remarkable() int {
+// needAttention counts the nodes that starve or leave a guarantee idle.
+func (p *quotaPage) needAttention() int {
 	count := 0
 	for i := range p.overview.Nodes {
 		if p.starves(p.overview.Nodes[i].ID) || p.idles(p.overview.Nodes[i].ID) {
@@ -252,9 +253,8 @@ func (p *quotaPage) saved(ctx context.Context, id string) (*views.QuotaSaved, er
 	}
 	for _, c := range changes {
 		if c.Node.ID.String() == id {
-			return &views.QuotaSaved{
-				Strong: "Saved: " + levelName(c.Node) + ".", Text: changeText(c) + " in force from the next admission on.", UndoURL: p.undoURL(c),
-			}, nil
+			text := append([]string{changeText(c) + " in force from the next admission on."}, p.h.Quotas.Warnings(c.New)...)
+			return &views.QuotaSaved{Strong: "Saved: " + levelName(c.Node) + ".", Text: strings.Join(text, " "), UndoURL: p.undoURL(c)}, nil
 		}
 	}
 	return nil, nil

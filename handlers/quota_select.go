@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
@@ -44,8 +44,8 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 
 	wrong := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "a few", "weight", "0", "reason", "Because")
 	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need a change", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
-	more := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "3")
-	more.says(t, http.StatusUnprocessableEntity, `value="3"`, `href="#limit-0"`, "the cluster")
+	more := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "3")
+	more.says(t, http.StatusOK, "The limit of GPU A100 is 3 GPUs A100, but the installation has 2 GPUs A100 today.")
 
 	preview := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "2")
 	preview.says(t, http.StatusOK, "Nobody is interrupted.", "was no limit", "local after")
@@ -114,7 +114,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })
 
 	team := b.member.get(t, "/teams/"+auth.LocalTeam.String())
-	team.says(t, http.StatusOK, "Our queue", "gpu.flow", "A100</b> are full")
+	team.says(t, http.StatusOK, "Our queue", "gpu.flow", "A100</b>: new requests wait.")
 	require.Equal(t, "/teams/"+auth.LocalTeam.String(), b.member.get(t, "/teams/mine").header.Get("Location"))
 	outsider := b.signIn(t, b.person(t, "nobody", "", uuid.Nil))
 	require.Equal(t, http.StatusNotFound, outsider.get(t, "/teams/"+auth.LocalTeam.String()).status)
@@ -131,7 +131,8 @@ func TestLimitsByTheAPI(t *testing.T) {
 	require.Equal(t, map[string]any{"gpu:A100": json.Number("2"), "cpu": json.Number("1500")}, saved["limit"])
 	require.Equal(t, json.Number("1"), saved["version"])
 
-	require.Contains(t, at(put(`{"limit": {"gpu:A100": 9}}`).problem(t, http.StatusUnprocessableEntity), "limit.gpu:A100"), "more than")
+	previewed := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 9}}`).object(t, http.StatusOK)
+	require.Contains(t, jsonText(t, previewed["after"]), "The limit of GPU A100 is 9 GPUs A100, but the installation has 2 GPUs A100 today.")
 	require.Contains(t, put(`{"weight": 1, "version": 0}`).problem(t, http.StatusConflict).Detail, "admin changed")
 	preview := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 1}}`).object(t, http.StatusOK)
 	require.Empty(t, preview["interrupted"])

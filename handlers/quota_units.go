@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
@@ -16,15 +16,17 @@ import (
 func quotaUnit(r fair.Resource) ui.Unit {
 	switch r {
 	case fair.CPU:
-		return ui.Unit{Word: "CPU cores", Short: "cores", Divisor: 1000}
+		return ui.Unit{Word: "CPU cores", One: "CPU core", Short: "cores", Divisor: 1000}
 	case fair.Memory:
 		return ui.Unit{Word: "GiB of memory", Short: "GiB", Divisor: 1024}
 	case fair.Storage:
 		return ui.Unit{Word: "GiB of storage", Short: "GiB", Divisor: 1024}
 	case fair.GPU:
-		return ui.Unit{Word: "GPUs", Short: "GPUs"}
-	case fair.Pods, fair.Executions:
-		return ui.Unit{Word: string(r)}
+		return ui.Unit{Word: "GPUs", One: "GPU", Short: "GPUs"}
+	case fair.Pods:
+		return ui.Unit{Word: string(r), One: "pod"}
+	case fair.Executions:
+		return ui.Unit{Word: string(r), One: "execution"}
 	default:
 		return ui.Unit{Word: r.GPUType(), Short: r.GPUType()}
 	}
@@ -50,10 +52,9 @@ func quotaName(r fair.Resource) string {
 	}
 }
 
-// quotaWords is an amount in a sentence: "12 A100", "0.5 CPU cores".
+// quotaWords is an amount in a sentence: "12 A100", "1 CPU core".
 func quotaWords(r fair.Resource, n int64) string {
-	u := quotaUnit(r)
-	return u.Amount(n) + " " + u.Word
+	return quotaUnit(r).Quantity(n)
 }
 
 // asked is what a node asks for, in a few words: its GPUs, or else CPU and memory.

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
 func TestParseQuota(t *testing.T) {

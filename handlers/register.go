@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // maxRegisterForm bounds the form: a document as text and as a file.
@@ -29,7 +29,7 @@ func (h *Handlers) renderRegister(w http.ResponseWriter, r *http.Request, status
 }
 
 // register registers every definition of what was sent, and goes on to the launch form
-// of the last, or to its page when it does not run by itself.
+// of the last, or to its page when it does not run by itself or has notices.
 func (h *Handlers) register(w http.ResponseWriter, r *http.Request) error {
 	if _, err := auth.Authorize(r.Context(), auth.WorkflowWrite); err != nil {
 		return err
@@ -43,13 +43,13 @@ func (h *Handlers) register(w http.ResponseWriter, r *http.Request) error {
 		return h.renderRegister(w, r, http.StatusUnprocessableEntity, views.Register{Failed: "There is no definition in what was sent."})
 	}
 	var last workflow.Version
-	for _, doc := range documents {
-		if last, _, err = h.Workflows.Register(r.Context(), doc); err != nil {
+	for _, i := range h.Workflows.InOrder(documents) {
+		if last, _, err = h.Workflows.Register(r.Context(), documents[i]); err != nil {
 			return h.refuseRegister(w, r, text, err)
 		}
 	}
 	to := views.WorkflowURL(last.Name) + "/launch"
-	if len(last.Plan.Nodes) == 0 {
+	if len(last.Plan.Nodes) == 0 || len(last.Definition.Notices) > 0 {
 		to = views.WorkflowURL(last.Name)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +12,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // resumeDraft is the form that resumes an execution, on its way.
@@ -28,7 +31,7 @@ type resumeDraft struct {
 
 // newResume begins the form with the values of the execution.
 func (h *Handlers) newResume(r *http.Request, version string) (*resumeDraft, error) {
-	id, err := executionID(r)
+	id, err := request.ExecutionID(r)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +43,12 @@ func (h *Handlers) newResume(r *http.Request, version string) (*resumeDraft, err
 	if err != nil {
 		return nil, err
 	}
-	v, err := h.Workflows.Version(r.Context(), e.WorkflowID.String(), firstOf(version, e.Version))
+	v, err := h.Workflows.Version(r.Context(), e.WorkflowID.String(), cmp.Or(version, e.Version))
 	if err != nil {
 		return nil, err
 	}
 	d := &resumeDraft{of: e, draft: &draft{
-		workflow: wf, ref: workflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs,
+		workflow: wf, ref: request.WorkflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs,
 		mode: views.LaunchForm, key: newKey(), shown: v.Version, name: e.Name, options: optionsOf(e.TTL),
 	}}
 	inputs := map[string]any{}
@@ -197,7 +200,6 @@ func (h *Handlers) renderResume(w http.ResponseWriter, r *http.Request, status i
 	if d.failed != "" {
 		page.Page.Title = "Error: " + page.Page.Title
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.ResumeView(page))
 }
 
@@ -211,7 +213,7 @@ func (d *resumeDraft) keeps(otherwise string) string {
 	if d.of.TTL.IsZero() {
 		return otherwise
 	}
-	return "Empty: as long as the launch before said."
+	return "Leave empty to use the setting of the previous launch."
 }
 
 // previewResume says what the form would do.
@@ -221,7 +223,7 @@ func (h *Handlers) previewResume(r *http.Request, d *resumeDraft, inputs map[str
 		return views.ResumePreview{}, err
 	}
 	if n := len(problems) + len(d.options.faults); n > 0 {
-		text := ui.Plural(n, "value needs a look", "values need a look")
+		text := ui.Plural(n, "value needs attention", "values need attention")
 		return views.ResumePreview{Refusal: text + ".", Summary: text, Faults: d.options.troubles()}, nil
 	}
 	plan, err := h.Executions.PlanResume(r.Context(), request)

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // typedRoom is what the form says of the resources of an operator, as it was typed.
@@ -47,10 +47,10 @@ func cutLast(text, sep string) (before, after string, found bool) {
 }
 
 // rooms decodes the resources; what is wrong with them is a fault of the options then.
-func (d *resumeDraft) rooms() map[string]execution.Room {
-	out := map[string]execution.Room{}
+func (d *resumeDraft) rooms() map[string]execution.ResourceOverride {
+	out := map[string]execution.ResourceOverride{}
 	for operator, typed := range d.typed {
-		var room execution.Room
+		var room execution.ResourceOverride
 		var faults []string
 		read := func(r fair.Resource, text string) *int {
 			if text == "" {
@@ -111,7 +111,7 @@ func (d *resumeDraft) roomRows() (rows []views.Room, more int) {
 
 // roomChanges are the resources that are other than before, as the preview lists them.
 // runs says of the operators of the plan whether they run.
-func (d *resumeDraft) roomChanges(rooms map[string]execution.Room, runs map[string]bool) []views.ResumeChange {
+func (d *resumeDraft) roomChanges(rooms map[string]execution.ResourceOverride, runs map[string]bool) []views.ResumeChange {
 	var changes []views.ResumeChange
 	rows, _ := d.roomRows()
 	for _, row := range rows {

@@ -6,14 +6,16 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
+	"github.com/flowforge/flowforge/handlers/tasks"
 	"github.com/flowforge/flowforge/static"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/api"
 )
 
 // Routes returns the whole site: its route table is below.
 func Routes(d Deps) http.Handler {
-	h := &Handlers{Deps: d, drawings: newDrawings()}
+	h := newHandlers(d)
 	r := chi.NewRouter()
 	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Transport, d.Site.Legible, h.bodies().Middleware)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
@@ -24,10 +26,10 @@ func Routes(d Deps) http.Handler {
 	r.Get("/healthz", h.open(h.healthz))
 	r.Get("/readyz", h.open(h.readyz))
 	r.Group(func(r chi.Router) { // reports of tasks, with the token of their attempt
-		h.MountTask(r)
+		h.tasks().Mount(r)
 	})
 	r.Group(func(r chi.Router) {
-		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, h.atLeader)
+		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, h.shortIDs, h.atLeader)
 		r.Get("/login", h.open(h.loginPage))
 		r.Post("/login", h.open(h.login))
 		r.Get("/login/{provider}", h.open(h.providerLogin))
@@ -35,9 +37,7 @@ func Routes(d Deps) http.Handler {
 		r.Post("/preferences/theme", h.open(h.setTheme))
 		r.Post("/preferences/keys", h.open(h.setKeys))
 		r.Post("/preferences/project", h.page(h.setProject))
-		h.newAPI(r)
-		h.apiStreams(r)
-		h.artifactRoutes(r)
+		h.api().Mount(r)
 		h.mountScheduler(r)
 		h.pages(r)
 	})
@@ -46,15 +46,33 @@ func Routes(d Deps) http.Handler {
 
 // TaskRoutes returns what attempts call, and nothing else but /healthz.
 func TaskRoutes(d Deps) http.Handler {
-	h := &Handlers{Deps: d, drawings: newDrawings()}
+	h := newHandlers(d)
 	r := chi.NewRouter()
 	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, h.bodies().Middleware)
 	r.NotFound(h.open(func(_ http.ResponseWriter, r *http.Request) error {
 		return apperr.New(apperr.NotFound, "There is nothing at %s for tasks.", r.URL.Path)
 	}))
 	r.Get("/healthz", h.open(h.healthz))
-	h.MountTask(r)
+	h.tasks().Mount(r)
 	return r
+}
+
+// tasks is the API of attempts.
+func (h *Handlers) tasks() *tasks.API {
+	return tasks.New(tasks.Config{
+		Log: h.Log, Now: h.Now, Site: h.Site, Signer: h.Signer,
+		Executions: h.Executions, Artifacts: h.Artifacts, Telemetry: h.Telemetry, Resident: h.Resident,
+	})
+}
+
+// api is the JSON API.
+func (h *Handlers) api() *api.API {
+	return api.New(api.Config{
+		Log: h.Log, Now: h.Now, Site: h.Site, Links: h.Links, Identity: h.Identity, Policies: h.Policies, PublicURL: h.PublicURL,
+		Workflows: h.Workflows, Executions: h.Executions, Artifacts: h.Artifacts, Catalogue: h.Catalogue, Telemetry: h.Telemetry,
+		Secrets: h.Secrets, Tenancy: h.Tenancy, Audit: h.Audit, Quotas: h.Quotas, Retention: h.Retention,
+		Scope: h.scope, Content: h.content,
+	})
 }
 
 // pages are what people see; every one needs a signed-in reader.
@@ -104,6 +122,8 @@ func (h *Handlers) pages(large chi.Router) {
 	r.Get("/executions/{id}/nodes/{node}/stream", h.page(h.nodeStream))
 	r.Get("/waiting", h.page(h.waiting))
 	r.Get("/waiting/stream", h.page(h.waitingStream))
+	r.Get("/executions/{id}/events", h.page(h.events))
+	r.Get("/executions/{id}/metrics.csv", h.page(h.metricCSV))
 	r.Get("/executions/{id}/logs", h.page(h.logs))
 	r.Get("/executions/{id}/logs/stream", h.page(h.logStream))
 	r.Get("/executions/{id}/logs.txt", h.page(h.logText))
@@ -113,9 +133,9 @@ func (h *Handlers) pages(large chi.Router) {
 	h.failureRoutes(r)
 	r.Get("/artifacts", h.page(h.artifacts))
 	r.Get("/artifacts/{id}", h.page(h.artifact))
-	r.Get("/artifacts/{id}/download", h.page(h.artifactDownload))
-	r.Head("/artifacts/{id}/download", h.page(h.artifactDownload))
-	r.Get("/artifacts/{id}/frame", h.page(h.artifactFrame))
+	r.Get("/artifacts/{id}/download", h.page(h.content.Download))
+	r.Head("/artifacts/{id}/download", h.page(h.content.Download))
+	r.Get("/artifacts/{id}/frame", h.page(h.content.Frame))
 	r.Get("/admin/quotas", h.page(h.quotas))
 	r.Get("/admin/quotas.csv", h.page(h.quotaCSV))
 	r.Get("/admin/quotas/stream", h.page(h.quotaStream))
@@ -157,13 +177,5 @@ func (h *Handlers) bodies() web.Bodies {
 // open serves f to everybody.
 func (h *Handlers) open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }
 
-// page serves f to signed-in readers, in the project of what the path names; what
-// they may do there is the services' to decide.
-func (h *Handlers) page(f web.HandlerFunc) http.HandlerFunc {
-	return h.Site.Handler(func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := auth.SubjectOf(r.Context()); !ok {
-			return apperr.New(apperr.Unauthenticated, "Sign in to go on.")
-		}
-		return f(w, h.inPlace(r))
-	})
-}
+// page serves f to signed-in readers.
+func (h *Handlers) page(f web.HandlerFunc) http.HandlerFunc { return h.scope.Page(f) }

@@ -8,11 +8,14 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // maxSchedulerMessage bounds one message of SchedulerService, in bytes.
@@ -21,7 +24,7 @@ const maxSchedulerMessage = 64 << 10
 // mountScheduler adds SchedulerService (gRPC, Connect and JSON) for callers of the
 // API; r has authenticated them.
 func (h *Handlers) mountScheduler(r chi.Router) {
-	path, handler := flowforgev1connect.NewSchedulerServiceHandler(&schedulerAPI{h}, connect.WithReadMaxBytes(maxSchedulerMessage))
+	path, handler := flowforgev1connect.NewSchedulerServiceHandler(&schedulerAPI{h}, connect.WithReadMaxBytes(maxSchedulerMessage), connect.WithInterceptors(web.RPCErrors(h.Log)))
 	r.Method(http.MethodPost, path+"*", handler)
 }
 
@@ -41,15 +44,15 @@ func caller(ctx context.Context) error {
 // ScheduleTask gives a waiting task another priority, or less to ask for.
 func (s *schedulerAPI) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1.ScheduleTaskRequest]) (*connect.Response[flowforgev1.ScheduleTaskResponse], error) {
 	if err := caller(ctx); err != nil {
-		return nil, s.connectError(err)
+		return nil, err
 	}
 	m := req.Msg
 	task, err := execution.ParseTaskID(m.GetTaskId())
 	if err != nil {
-		return nil, s.connectError(err)
+		return nil, err
 	}
 	if id := m.GetWorkflowId(); id != "" && id != task.Execution.String() {
-		return nil, s.connectError(apperr.New(apperr.Invalid, "The task %s is not one of the execution %s.", m.GetTaskId(), id))
+		return nil, apperr.New(apperr.Invalid, "The task %s is not one of the execution %s.", m.GetTaskId(), id)
 	}
 	resources := m.GetResources()
 	order := execution.NodeOrder{CPUMillis: int(resources.GetCpu()), MemoryMiB: int(resources.GetMemory()), GPUs: int(resources.GetGpu())}
@@ -57,7 +60,7 @@ func (s *schedulerAPI) ScheduleTask(ctx context.Context, req *connect.Request[fl
 		order.Priority = new(execution.Priority(m.GetPriority()))
 	}
 	scheduled, err := s.Executions.ScheduleNode(ctx, task, order)
-	return rpcAnswer(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}, s.connectError(err))
+	return connect.NewResponse(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}), err
 }
 
 // CancelTask cancels one task and what depends on it.
@@ -69,7 +72,7 @@ func (s *schedulerAPI) CancelTask(ctx context.Context, req *connect.Request[flow
 			err = s.Executions.CancelNode(ctx, task, "")
 		}
 	}
-	return rpcAnswer(&flowforgev1.CancelTaskResponse{Success: true}, s.connectError(err))
+	return connect.NewResponse(&flowforgev1.CancelTaskResponse{Success: true}), err
 }
 
 // GetQueueStatus counts what waits and runs in a tenant.
@@ -79,13 +82,13 @@ func (s *schedulerAPI) GetQueueStatus(ctx context.Context, req *connect.Request[
 	if err == nil {
 		var tenant uuid.UUID
 		if text := req.Msg.GetTenantId(); text != "" {
-			tenant, err = parseID(text, "tenant")
+			tenant, err = request.ParseID(text, "tenant")
 		}
 		if err == nil {
 			status, err = s.Executions.QueueStatus(ctx, tenant)
 		}
 	}
-	return rpcAnswer(&flowforgev1.GetQueueStatusResponse{
+	return connect.NewResponse(&flowforgev1.GetQueueStatusResponse{
 		PendingHigh: int32(status.High), PendingNormal: int32(status.Normal), PendingLow: int32(status.Low), Processing: int32(status.Processing), //nolint:gosec // counts
-	}, s.connectError(err))
+	}), err
 }

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 const hitsPerGroup = 6
@@ -55,7 +55,7 @@ func (h *Handlers) find(r *http.Request, text string) ([]views.SearchGroup, erro
 		hits = append(hits, views.SearchHit{Icon: "flow", Name: f.Name, URL: views.WorkflowURL(f.Name), Note: "v" + f.Latest})
 	}
 	add("Workflows", hits)
-	executions, err := h.Executions.List(ctx, execution.Filter{Query: strings.TrimPrefix(text, "#"), Limit: hitsPerGroup})
+	executions, err := h.Executions.List(ctx, execution.Filter{Query: text, Limit: hitsPerGroup})
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/secret"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -38,7 +38,6 @@ func (h *Handlers) renderSecrets(w http.ResponseWriter, r *http.Request, status 
 	if name := r.URL.Query().Get("deleted"); secret.ValidName(name) {
 		m.Notice = "The secret " + name + " is deleted."
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.SecretsPage(m))
 }
 
@@ -87,7 +86,6 @@ func (h *Handlers) renderSecret(w http.ResponseWriter, r *http.Request, status i
 		form.Action, form.Name, form.NameFixed = views.SecretURL(s.Name), s.Name, true
 		m.Form, m.Row.DeleteURL = form, views.SecretDeleteURL(s.Name)
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	return web.Render(w, r, status, views.SecretPage(m))
 }
 

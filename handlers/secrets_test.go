@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/oauth2-proxy/mockoidc"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/auth/oidc"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/web"
 )

@@ -19,19 +19,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/catalogue"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/resident"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db/dbtest"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/resident"
-	"github.com/flowforge/flowforge/telemetry"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // taskBundle is a site with one execution whose attempts report to it.

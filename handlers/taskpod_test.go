@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/compute/resident"
+	"github.com/flowforge/flowforge/compute/runner"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
-	"github.com/flowforge/flowforge/resident"
-	"github.com/flowforge/flowforge/runner"
-	"github.com/flowforge/flowforge/telemetry"
 )
 
 // A test binary that finds this variable is the runner of a pod.

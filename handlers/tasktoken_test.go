@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,10 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/artifact"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -125,6 +126,52 @@ func TestATaskTokenEndsWithItsAttempt(t *testing.T) {
 		require.NotEmpty(t, r.Reason)
 	}
 	require.NotContains(t, b.member.get(t, "/executions/"+id.String()+"/logs").body, "late")
+}
+
+// TestALogMayFollowTheEnd: an end that announces more of its log leaves the log open for
+// its runner until the last line, and readers wait for it.
+func TestALogMayFollowTheEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	task, id, _ := readingTask(t, b)
+	token, name := strings.TrimPrefix(task.header.Get("Authorization"), "Bearer "), execution.TaskID(id, 0, 1)
+	client := flowforgev1connect.NewTaskServiceClient(http.DefaultClient, b.server.URL)
+	deliver := func(report *flowforgev1.AttemptReport) *flowforgev1.ReportResult {
+		report.TaskId, report.Token = name, token
+		resp, err := client.Deliver(t.Context(), connect.NewRequest(&flowforgev1.DeliverRequest{Reports: []*flowforgev1.AttemptReport{report}}))
+		require.NoError(t, err)
+		return resp.Msg.Results[0]
+	}
+	line := func(n int64, last bool) *flowforgev1.AttemptReport {
+		return &flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: &flowforgev1.Telemetry{
+			Logs: []*flowforgev1.LogEntry{{Message: fmt.Sprintf("line %d", n), Stream: "stdout", Sequence: n}}, Last: last,
+		}}}
+	}
+	end := func() *flowforgev1.AttemptReport {
+		return &flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Finished{Finished: &flowforgev1.Finished{
+			Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED, LogFollows: true,
+		}}}
+	}
+	follows := func() bool {
+		open, err := b.executions.LogFollows(b.ctx, id)
+		require.NoError(t, err)
+		return open
+	}
+	require.False(t, follows())
+	deliver(end())
+	_, err := b.pool.Exec(b.ctx, "UPDATE attempts SET finished_at = now(), outcome = 'SUCCEEDED' WHERE execution_id = $1", id)
+	require.NoError(t, err)
+	require.True(t, follows())
+	require.Equal(t, http.StatusUnauthorized, task.post(t, "/flowforge.v1.TaskService/Send", `{"logs": [{"message": "late"}]}`).status, "the task itself has ended")
+	require.True(t, deliver(line(1, false)).Accepted)
+	require.True(t, deliver(line(2, true)).Accepted)
+	require.False(t, follows())
+	require.False(t, deliver(line(3, false)).Accepted, "the log is complete")
+	deliver(end())
+	require.False(t, follows(), "an attempt that has ended cannot open its log again")
+	page := b.member.get(t, "/executions/"+id.String()+"/logs").body
+	require.Contains(t, page, "line 2")
+	require.NotContains(t, page, "line 3")
 }
 
 // TestATaskTokenNamesItsPlace: tenant and project are signed with the attempt.

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -81,10 +81,14 @@ func (h *Handlers) teamStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Quotas.Team(r.Context(), id, 1); err != nil {
+	may := func(ctx context.Context) error {
+		_, err := h.Quotas.Team(ctx, id, 1)
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	if err := may(r.Context()); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, may)
 	if err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func teamNow(t quota.Team) views.TeamNow {
 			return
 		}
 		if n := *left / one; n > 0 {
-			can = append(can, ui.Number(n)+" "+quotaUnit(r).Word)
+			can = append(can, quotaWords(r, n*one))
 		} else if t.Node.Most[r] > 0 {
 			full = append(full, quotaUnit(r).Word)
 		}
@@ -232,8 +236,8 @@ func teamQueue(clock ui.Clock, t quota.Team) views.TeamQueue {
 
 func teamWaiting(clock ui.Clock, place int, q quota.Queued) views.TeamWaiting {
 	row := views.TeamWaiting{
-		Place: strconv.Itoa(place), Asks: asked(q.Amount), Since: q.Since.UTC().Format(time.RFC3339),
-		Waits: ui.Duration(clock.Now.Sub(q.Since).Truncate(time.Second)), Starts: "not known", Why: q.Reason.Message,
+		Position: strconv.Itoa(place), Asks: asked(q.Amount), Since: q.Since.UTC().Format(time.RFC3339),
+		Waits: ui.Duration(clock.Now.Sub(q.Since).Truncate(time.Second)), Starts: "unknown", Why: q.Reason.Message,
 	}
 	if q.Hidden() {
 		row.Node, row.Sub, row.Why = "A node of another project", "", "Waits its turn."
@@ -296,7 +300,7 @@ func teamShare(t quota.Team) views.TeamShare {
 	if own.Dominant == "" {
 		s.Inputs[0].Note = "of what " + orWords(t.Parent) + " has"
 	}
-	s.Text = standingText(t)
+	s.Text = scoreText(t)
 	hidden := 0
 	for _, sibling := range t.Siblings {
 		if sibling.Name == "" {
@@ -311,8 +315,8 @@ func teamShare(t quota.Team) views.TeamShare {
 	return s
 }
 
-// standingText is the score in words.
-func standingText(t quota.Team) string {
+// scoreText is the score in words.
+func scoreText(t quota.Team) string {
 	place := slices.IndexFunc(t.Siblings, func(s quota.Standing) bool { return s.Own })
 	score := t.Node.Standing.Score
 	words := "exactly the share of " + levelName(t.Node.Ref())

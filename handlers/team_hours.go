@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // templates lists the templates of operators, each with its latest version.
@@ -42,7 +44,7 @@ func (h *Handlers) templateLine(r *http.Request, t workflow.Template) views.Temp
 
 // template shows one version.
 func (h *Handlers) template(w http.ResponseWriter, r *http.Request) error {
-	t, err := h.Workflows.Template(r.Context(), pathValue(r, "name"), r.URL.Query().Get("version"))
+	t, err := h.Workflows.Template(r.Context(), request.PathValue(r, "name"), r.URL.Query().Get("version"))
 	if err != nil {
 		return err
 	}

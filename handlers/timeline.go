@@ -1,13 +1,12 @@
 package handlers
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
@@ -143,23 +142,4 @@ func outcomeState(outcome string) string {
 		return string(dag.Cancelled)
 	}
 	return string(dag.Failed)
-}
-
-const eventRows = 15
-
-// events tells the last events, the newest first.
-func (x *executionView) events(ctx context.Context) (views.Events, error) {
-	list, err := x.h.Executions.LatestEvents(ctx, x.ID, 0, eventRows+1)
-	if err != nil {
-		return views.Events{}, err
-	}
-	e := views.Events{More: len(list) > eventRows}
-	for _, ev := range list[:min(len(list), eventRows)] {
-		row := views.EventRow{Icon: eventState(ev.Kind), Text: eventText(ev), At: x.clock.Exactly(ev.At)}
-		if ev.Node != "" {
-			row.URL = views.NodeURL(x.ID.String(), ev.Node)
-		}
-		e.Rows = append(e.Rows, row)
-	}
-	return e, nil
 }

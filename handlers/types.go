@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,12 +10,14 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // types lists the registry, every type with a live widget.
@@ -96,9 +99,9 @@ func (h *Handlers) typePage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entry, ok := registry.Lookup(pathValue(r, "name"))
+	entry, ok := registry.Lookup(request.PathValue(r, "name"))
 	if !ok {
-		return apperr.New(apperr.NotFound, "There is no type %q.", pathValue(r, "name"))
+		return apperr.New(apperr.NotFound, "There is no type %q.", request.PathValue(r, "name"))
 	}
 	t, widget, err := h.tryWidget(r, registry, entry.Example, entry.Name)
 	if err != nil {
@@ -133,7 +136,7 @@ func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
 		checks = append(checks, "every value inside is checked by its own type, and named by its path when it is wrong")
 	}
 	for _, rule := range t.Rules {
-		checks = append(checks, firstOf(rule.Error, "rule "+rule.Rule+" "+rule.Pattern))
+		checks = append(checks, cmp.Or(rule.Error, "rule "+rule.Rule+" "+rule.Pattern))
 	}
 	return checks
 }

@@ -16,11 +16,13 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/artifact"
+	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/content"
 )
 
 // Limits of what a form may send, beside its files.
@@ -37,7 +39,7 @@ func (h *Handlers) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, uploadBytes)
+	r.Body = http.MaxBytesReader(w, r.Body, content.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "No file was sent.")
@@ -73,7 +75,7 @@ func (h *Handlers) readForm(w http.ResponseWriter, r *http.Request) (url.Values,
 		}
 		return r.PostForm, nil
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, uploadBytes)
+	r.Body = http.MaxBytesReader(w, r.Body, content.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
@@ -206,7 +208,7 @@ func (in *intake) refs(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for control, entries := range in.files {
 		last := entries[len(entries)-1]
-		ref := fileRef{
+		ref := content.FileRef{
 			SHA256: last.SHA256, Size: last.Size, Name: artifact.SafeFilename(last.Path, "file", "", ""),
 			MediaType: artifact.MediaTypeOf("", last.Path, in.media[control]),
 		}
@@ -226,7 +228,7 @@ func (in *intake) refs(ctx context.Context) (map[string]string, error) {
 }
 
 // manifest stores the list of a folder's files, below the folder that was chosen.
-func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (fileRef, error) {
+func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (content.FileRef, error) {
 	name := "folder"
 	slices.SortFunc(entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
 	for i := range entries {
@@ -236,16 +238,16 @@ func (in *intake) manifest(ctx context.Context, entries []artifact.Entry) (fileR
 	}
 	text, err := json.Marshal(artifact.Directory{Entries: entries})
 	if err != nil {
-		return fileRef{}, err
+		return content.FileRef{}, err
 	}
 	if _, err := artifact.ReadDirectory(bytes.NewReader(text)); err != nil {
-		return fileRef{}, err
+		return content.FileRef{}, err
 	}
 	blob, err := in.h.Artifacts.Upload(ctx, bytes.NewReader(text))
 	if err != nil {
-		return fileRef{}, err
+		return content.FileRef{}, err
 	}
-	return fileRef{SHA256: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
+	return content.FileRef{SHA256: blob.SHA256, Name: artifact.SafeFilename(name, "folder", "", artifact.DirectoryMediaType), Size: blob.Size, MediaType: artifact.DirectoryMediaType}, nil
 }
 
 // fileName is the name that the browser gives a part's file, with the folders of a chosen

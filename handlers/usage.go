@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -27,7 +27,7 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}
 	for _, kind := range usageKinds() {
 		if curves := kind.curves(series); len(curves) > 0 {
-			u.Charts = append(u.Charts, metricChart(kind.fit(curves), curves, o))
+			u.Charts = append(u.Charts, metricChart(kind.fit(curves), curves, nil, o))
 		}
 	}
 	return u
@@ -35,12 +35,12 @@ func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views
 
 func usageExplains(d execution.NodeDetail) string {
 	if d.State.Ended() && d.Attempt == 0 {
-		return "It did not run."
+		return "Did not run."
 	}
 	if d.State.Ended() {
-		return "It ended before its use was measured, which happens every 10 s."
+		return "Too short to be sampled (every 10 s)."
 	}
-	return "What it uses of its machine is measured every 10 s while it runs."
+	return "Sampled every 10 s while it runs."
 }
 
 // usageKind is a chart of curves whose names belong together.

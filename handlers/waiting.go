@@ -4,16 +4,19 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // waitingRoutes are the page of everything that waits and its stream.
@@ -40,7 +43,7 @@ func (h *Handlers) scopeOf(r *http.Request) (waitingScope, error) {
 		scope.place = team
 		return scope, err
 	}
-	place, err := parseID(scope.param, "place")
+	place, err := request.ParseID(scope.param, "place")
 	scope.place = place
 	return scope, err
 }
@@ -75,10 +78,14 @@ func (h *Handlers) waitingStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Executions.Queue(r.Context(), scope.place, scope.page, 1); err != nil {
+	may := func(ctx context.Context) error {
+		_, err := h.Executions.Queue(ctx, scope.place, scope.page, 1)
 		return err
 	}
-	stream, err := web.NewStream(w, r)
+	if err := may(r.Context()); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, may)
 	if err != nil {
 		return err
 	}
@@ -106,13 +113,16 @@ func stillWaiting(list views.WaitingList) views.WaitingList {
 		row.Waits = ""
 		list.Rows = append(list.Rows, row)
 	}
-	waits := list.Cluster.Rows
-	list.Cluster.Rows = nil
-	for _, row := range waits {
-		row.Waits = ""
-		list.Cluster.Rows = append(list.Cluster.Rows, row)
-	}
+	list.Cluster.Rows, list.Others.Rows = stillLines(list.Cluster.Rows), stillLines(list.Others.Rows)
 	return list
+}
+
+func stillLines(lines []views.ClusterWaitLine) []views.ClusterWaitLine {
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i].Waits = ""
+	}
+	return lines
 }
 
 func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitingScope) (views.WaitingList, error) {
@@ -120,7 +130,7 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 	if err != nil {
 		return views.WaitingList{}, err
 	}
-	list := views.WaitingList{Lead: "Nothing waits for a limit or for room."}
+	list := views.WaitingList{Lead: "No node waits for capacity or for a limit."}
 	var oldest time.Time
 	for _, e := range page.Entries {
 		list.Rows = append(list.Rows, waitingLine(clock, e))
@@ -129,9 +139,9 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 		}
 	}
 	if n := len(list.Rows); n > 0 {
-		list.Lead = fmt.Sprintf("%s, next first. The longest has waited for %s.", ui.Plural(n, "waits", "wait"), ui.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
+		list.Lead = fmt.Sprintf("%s waiting. The longest has waited for %s.", ui.Plural(n, "node", "nodes"), ui.Duration(clock.Now.Sub(oldest).Truncate(time.Minute)))
 		if clock.Now.Sub(oldest) < time.Minute {
-			list.Lead = fmt.Sprintf("%s, next first.", ui.Plural(n, "waits", "wait"))
+			list.Lead = ui.Plural(n, "node", "nodes") + " waiting."
 		}
 	}
 	if page.Next != "" {
@@ -141,6 +151,11 @@ func (h *Handlers) waitingList(ctx context.Context, clock ui.Clock, scope waitin
 	if scope.page != "" {
 		list.Pager.Newer = views.WaitingURL(scope.param, "")
 		return list, nil
+	}
+	if scope.param == "" {
+		if list.Others, err = h.otherWaits(ctx, clock); err != nil {
+			return list, err
+		}
 	}
 	list.Cluster, err = h.clusterWaits(ctx, clock, scope.place)
 	if n := len(list.Cluster.Rows); n > 0 && len(list.Rows) == 0 {
@@ -154,8 +169,8 @@ const holdersInList = 2
 // waitingLine is one entry of the queue.
 func waitingLine(clock ui.Clock, e execution.QueueEntry) views.WaitingLine {
 	line := views.WaitingLine{
-		Place: placeText(e.Position), Asks: e.Amount.String(), Waits: ui.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
-		Starts: "not known", Why: e.Reason.Message, Code: e.Reason.Code,
+		Position: positionText(e.Position), Asks: e.Amount.String(), Waits: ui.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
+		Starts: "unknown", Why: e.Reason.Message, Code: e.Reason.Code,
 	}
 	if e.Hidden() {
 		line.Title, line.Why, line.Starts = "another project", "", ""

@@ -1,12 +1,13 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -30,6 +31,26 @@ func (h *Handlers) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.
 	}
 	if waits.More > 0 {
 		block.More = ui.Plural(waits.More, "more waits", "more wait") + " in the cluster, for a shorter time."
+	}
+	return block, nil
+}
+
+// otherWaits are the ready nodes of the project that wait for something other than room,
+// such as a lock, and so have no place in the queue.
+func (h *Handlers) otherWaits(ctx context.Context, clock ui.Clock) (views.ClusterWaits, error) {
+	nodes, err := h.Executions.Waiting(ctx, clusterWaitRows)
+	if err != nil {
+		return views.ClusterWaits{}, err
+	}
+	var block views.ClusterWaits
+	for _, n := range nodes {
+		if n.Position > 0 {
+			continue
+		}
+		block.Rows = append(block.Rows, views.ClusterWaitLine{
+			Title: n.Node, URL: views.NodeURL(n.ExecutionID.String(), n.Node), Sub: cmp.Or(n.Execution, n.WorkflowName) + " " + shortID(n.ExecutionID),
+			Waits: ui.Duration(clock.Now.Sub(n.Since)), Since: n.Since.Format(time.RFC3339), Why: reasonText(&n.Reason), Code: n.Reason.Code,
+		})
 	}
 	return block, nil
 }

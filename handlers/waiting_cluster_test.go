@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/execution"
 )
 
 const twoPods = "name: two\nversion: 1.0.0\noperators:\n" +
@@ -21,7 +21,7 @@ const twoPods = "name: two\nversion: 1.0.0\noperators:\n" +
 // handedOver launches two nodes that a cluster does not begin.
 func (b *testBundle) handedOver(t *testing.T) uuid.UUID {
 	t.Helper()
-	b.tasks.still = true
+	b.tasks.frozenRow = true
 	b.start(t)
 	b.register(t, twoPods)
 	e, _, err := b.executions.Launch(b.ctx, execution.LaunchRequest{Workflow: "two", Name: "nightly", Priority: execution.High})
@@ -41,7 +41,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 	b := setup(t)
 	id := b.handedOver(t)
 	page := b.member.get(t, "/waiting")
-	page.says(t, http.StatusOK, "Nothing waits for a limit or for room.")
+	page.says(t, http.StatusOK, "No node waits for capacity or for a limit.")
 	require.NotContains(t, page.body, "In the cluster")
 	queue := b.member.get(t, "/api/v1/queue").object(t, http.StatusOK)
 	require.NotContains(t, queue, "in_cluster")
@@ -51,7 +51,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 		if strings.Contains(data, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.") {
 			return true
 		}
-		if !told && strings.Contains(data, "Nothing waits") {
+		if !told && strings.Contains(data, "Nothing is waiting") {
 			told = true
 			b.podWaits(t, id, 0, launcher.WaitUnschedulable, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
 		}

@@ -9,12 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/dag"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/quota"
-	"github.com/flowforge/flowforge/quota/fair"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
+
+	"github.com/flowforge/flowforge/handlers/sentence"
 )
 
 // waitPanel tells readers why w waits; own is the execution that it belongs to.
@@ -43,7 +45,7 @@ func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPan
 	}
 	p.Score = scoreFacts(r.Score)
 	for _, e := range w.Decisions {
-		p.Decisions = append(p.Decisions, views.EventRow{Icon: eventState(e.Kind), Text: eventText(e), At: clock.Exactly(e.At)})
+		p.Decisions = append(p.Decisions, views.EventRow{Icon: sentence.State(e.Kind), Text: sentence.Event(e), At: clock.Exactly(e.At)})
 	}
 	return p
 }
@@ -78,7 +80,7 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	}
 	p := waitPanel(x.clock, w, x.ID)
 	if p.Shown() && w.Node != "" {
-		p.Line = waitsText(w.Node, p.Line)
+		p.Line = sentence.Waits(w.Node, p.Line)
 		p.Actions = append([]ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
 	}
 	return p.Short(), nil
@@ -141,7 +143,7 @@ func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
 	}
 	starts, note := startBand(clock, r.StartsFrom, r.StartsTo)
 	if starts == "" && r.Position > 0 {
-		starts, note = "not known", "too little history"
+		starts, note = "unknown", "not enough history"
 	}
 	if starts != "" {
 		stats = append(stats, views.WaitStat{Name: "Starts", Value: starts, Note: note})
@@ -238,7 +240,7 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 	if r.Resource != "" {
 		out.Amount = r.Resource.Format(h.Amount)
 	}
-	out.Ends = "not known"
+	out.Ends = "unknown"
 	if text, _ := startBand(clock, h.EndsFrom, h.EndsTo); text != "" {
 		out.Ends = text
 	}
@@ -246,8 +248,8 @@ func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHo
 }
 
 // waitPlace is one place in the order of admission.
-func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPlace {
-	p := views.WaitPlace{Place: placeText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
+func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPosition {
+	p := views.WaitPosition{Position: positionText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
 	if q.Hidden() {
 		return p
 	}
@@ -262,8 +264,8 @@ func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) view
 	return p
 }
 
-// placeText is a place in the queue; what has room set aside is before them all.
-func placeText(position int) string {
+// positionText is a place in the queue; what has room set aside is before them all.
+func positionText(position int) string {
 	if position == 0 {
 		return "next"
 	}

@@ -6,10 +6,13 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/telemetry"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 // nodeStream is the one stream of a node's page: why it waits while it does, its
@@ -22,7 +25,7 @@ func (h *Handlers) nodeStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	name := pathValue(r, "node")
+	name := request.PathValue(r, "node")
 	d, err := h.Executions.Node(ctx, x.ID, name)
 	if err != nil {
 		return err
@@ -31,13 +34,13 @@ func (h *Handlers) nodeStream(w http.ResponseWriter, r *http.Request) error {
 		return x.groupStream(w, r, d)
 	}
 	changes := h.Executions.WatchAll(ctx)
-	stream, err := web.NewStream(w, r)
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
 	if err != nil {
 		return err
 	}
 	f := logFilterOf(url.Values{"node": {name}})
 	p := &nodePush{executionPush{x: x, stream: stream, sent: sentPieces{}, filter: f, attempts: map[string]int{}}, name}
-	lines := h.tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
+	lines := h.content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
 	h.onHints(r.WithContext(ctx), stream, p.merge(ctx, changes, lines), pageInterval, p.send)
 	return nil
 }
@@ -109,7 +112,7 @@ func (p *nodePush) pieces(ctx context.Context, d execution.NodeDetail) (views.No
 	if p.sent.changed("pods", pods) {
 		u.Pods = &pods
 	}
-	still := p.x.still(ctx, d)
+	still := p.x.frozenRow(ctx, d)
 	if p.sent.changed("still", stillFacts(still)) {
 		u.Still = &still
 	}

@@ -37,7 +37,7 @@ func (h *Handlers) onHints(r *http.Request, stream *web.Stream, hints <-chan str
 
 // withFigures adds the figures of the sidebar to what send sends, when they changed.
 func (h *Handlers) withFigures(stream *web.Stream, send func(context.Context) error) func(context.Context) error {
-	known, live, waits := false, 0, 0
+	known, live, asks, waits := false, 0, 0, 0
 	var looked time.Time
 	return func(ctx context.Context) error {
 		if err := send(ctx); err != nil || h.Now().Sub(looked) < figuresInterval {
@@ -48,12 +48,16 @@ func (h *Handlers) withFigures(stream *web.Stream, send func(context.Context) er
 		if err != nil {
 			return nil //nolint:nilerr // a figure beside a link: the stream goes on without it
 		}
-		w, err := h.Executions.CountWaiting(ctx)
-		if err != nil || known && l == live && w == waits {
+		a, err := h.Executions.CountQuestions(ctx)
+		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		known, live, waits = true, l, w
-		return stream.SendComponent(ctx, "", "", views.NavUpdate(l, w))
+		w, err := h.Executions.CountWaiting(ctx)
+		if err != nil || known && l == live && a == asks && w == waits {
+			return nil //nolint:nilerr // as above
+		}
+		known, live, asks, waits = true, l, a, w
+		return stream.SendComponent(ctx, "", "", views.NavUpdate(l, a, w))
 	}
 }
 

@@ -3,10 +3,10 @@ package handlers
 import (
 	"strings"
 
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/dagview"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // planPicture draws a graph of a version without states. Operators that run a graph
@@ -84,7 +84,7 @@ func controlText(o *workflow.Operator) string {
 	add("waits for a person", o.Approval != nil)
 	add("starts by the rule "+ui.Short(o.Depends, 160), o.Depends != "")
 	add("only when "+ui.Short(o.When, 160), o.When != "")
-	add("its failure fails nothing else", o.AllowFailure)
+	add("its failure does not fail the execution", o.AllowFailure)
 	return strings.Join(parts, " · ")
 }
 

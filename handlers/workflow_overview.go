@@ -1,14 +1,15 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/flowforge/flowforge/dag"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
-	"github.com/flowforge/flowforge/workflow"
 )
 
 // overview fills the first tab of a workflow: the plan and the schemas.
@@ -44,7 +45,7 @@ func inputRows(schema typeregistry.Schema) []views.SchemaRow {
 	var rows []views.SchemaRow
 	for _, f := range schema.Fields {
 		row := views.SchemaRow{
-			Name: f.Name, Type: ui.Short(f.Type.String(), 60), TypeURL: views.TypeURL(f.Type.Name()), Description: firstOf(f.Description, f.Hints.Help), Required: f.Required,
+			Name: f.Name, Type: ui.Short(f.Type.String(), 60), TypeURL: views.TypeURL(f.Type.Name()), Description: cmp.Or(f.Description, f.Hints.Help), Required: f.Required,
 		}
 		if f.Default != nil {
 			row.Default = renderDefault(f)

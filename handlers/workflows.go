@@ -10,17 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/execution"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/chart"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
-	"github.com/flowforge/flowforge/workflow"
+
+	"github.com/flowforge/flowforge/handlers/request"
 )
 
 const (
@@ -133,12 +134,12 @@ func (h *Handlers) workflow(w http.ResponseWriter, r *http.Request) error {
 
 // workflowVersion shows one version of a workflow.
 func (h *Handlers) workflowVersion(w http.ResponseWriter, r *http.Request) error {
-	return h.showWorkflow(w, r, pathValue(r, "version"))
+	return h.showWorkflow(w, r, request.PathValue(r, "version"))
 }
 
 func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionName string) error {
 	ctx, clock := r.Context(), h.clock(r)
-	flow, err := h.Workflows.Get(ctx, pathValue(r, "name"))
+	flow, err := h.Workflows.Get(ctx, request.PathValue(r, "name"))
 	if err != nil {
 		return err
 	}
@@ -150,10 +151,11 @@ func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionN
 	if err != nil {
 		return err
 	}
-	ref := workflowRef(ctx, flow.Name, flow.ID)
+	ref := request.WorkflowRef(ctx, flow.Name, flow.ID)
 	m := views.Workflow{
 		Page: h.basePage(r, flow.Name, views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}),
 		Name: flow.Name, Description: version.Definition.Description, Version: version.Version, Latest: version.Version == flow.Latest,
+		Notices:  version.Definition.Notices,
 		Archived: flow.Status == workflow.Archived, Team: flow.OwnerTeam, Tags: tagLinks(flow.Tags),
 		Author: orSystem(version.CreatedByName), Created: clock.Moment(version.CreatedAt), LaunchURL: views.LaunchURL(ref), URL: views.WorkflowURL(ref), Tab: r.URL.Query().Get("tab"),
 	}
@@ -172,8 +174,8 @@ func (h *Handlers) showWorkflow(w http.ResponseWriter, r *http.Request, versionN
 	m.History = historyFacts(h.Now(), executions)
 	switch m.Tab {
 	case "executions":
-		for _, e := range executions {
-			m.Executions = append(m.Executions, h.executionRow(clock, e, ref))
+		if m.Executions, err = h.executionsOf(ctx, clock, flow.ID); err != nil {
+			return err
 		}
 	case "versions":
 		m.Versions = versionRows(clock, flow, ref, version.Version)
@@ -258,7 +260,7 @@ func definitionText(d *workflow.Definition) (text, format string) {
 
 // archiveWorkflow archives a workflow, or restores an archived one.
 func (h *Handlers) archiveWorkflow(w http.ResponseWriter, r *http.Request) error {
-	name := pathValue(r, "name")
+	name := request.PathValue(r, "name")
 	flow, err := h.Workflows.Get(r.Context(), name)
 	if err != nil {
 		return err
@@ -270,17 +272,8 @@ func (h *Handlers) archiveWorkflow(w http.ResponseWriter, r *http.Request) error
 	if err := change(r.Context(), name); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.WorkflowURL(workflowRef(r.Context(), flow.Name, flow.ID)), http.StatusSeeOther)
+	http.Redirect(w, r, views.WorkflowURL(request.WorkflowRef(r.Context(), flow.Name, flow.ID)), http.StatusSeeOther)
 	return nil
-}
-
-// pathValue is a parameter of the path, unescaped.
-func pathValue(r *http.Request, name string) string {
-	raw := chi.URLParam(r, name)
-	if value, err := url.PathUnescape(raw); err == nil {
-		return value
-	}
-	return raw
 }
 
 func orSystem(name string) string {

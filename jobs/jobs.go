@@ -15,8 +15,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/retention"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/retention"
 )
 
 const (
@@ -183,7 +183,7 @@ func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.Parti
 	if err := w.executions.EnsurePartitions(ctx); err != nil {
 		return err
 	}
-	return w.executions.Tidy(ctx)
+	return w.executions.Prune(ctx)
 }
 
 type sweepWorker struct {

@@ -104,7 +104,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request, immutable bool) {
 	body := a.body
 	if a.gzipped != nil {
 		h.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
 			body = a.gzipped
 		}
@@ -121,7 +121,8 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request, immutable bool) {
 	}
 }
 
-func acceptsGzip(header string) bool {
+// AcceptsGzip reports whether an Accept-Encoding header allows gzip.
+func AcceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		coding, params, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if coding == "gzip" {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -93,4 +95,22 @@ func TestURLPanicsForAMissingFile(t *testing.T) {
 		}
 	}()
 	static.URL("css/none.css")
+}
+
+// TestVendoredFilesHaveTheirLicence: the text of the licence is beside every file of others.
+func TestVendoredFilesHaveTheirLicence(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("vendor/*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no vendored scripts", err)
+	}
+	texts := []string{"fonts/OFL.txt"}
+	for _, path := range scripts {
+		texts = append(texts, strings.TrimSuffix(path, ".js")+".LICENSE")
+	}
+	for _, path := range texts {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -47,13 +47,13 @@ func (r *Registry) names() []string {
 func (r *Registry) build(n *node) (*Type, error) {
 	if c, ok := r.customs[n.name]; ok {
 		if len(n.params)+len(n.args)+len(n.types) > 0 || n.braces {
-			return nil, n.place.errorf("%s takes no parameters here: they are part of its definition", n.name)
+			return nil, n.location.errorf("%s takes no parameters here: they are part of its definition", n.name)
 		}
 		return c.typ, nil
 	}
 	impl, ok := r.kinds[n.name]
 	if !ok {
-		return nil, n.place.errorf("%s is not a type.%s", quote(n.name), suggest(n.name, r.names()))
+		return nil, n.location.errorf("%s is not a type.%s", quote(n.name), suggest(n.name, r.names()))
 	}
 	t := &Type{Kind: Kind(n.name), impl: impl}
 	if err := r.buildParts(t, n); err != nil {
@@ -63,7 +63,7 @@ func (r *Registry) build(n *node) (*Type, error) {
 		return nil, err
 	}
 	if err := impl.prepare(t); err != nil {
-		return nil, n.place.errorf("%s: %s", n.name, err.Error())
+		return nil, n.location.errorf("%s: %s", n.name, err.Error())
 	}
 	return t, nil
 }
@@ -72,10 +72,10 @@ func (r *Registry) build(n *node) (*Type, error) {
 func (r *Registry) buildParts(t *Type, n *node) error {
 	s := t.impl.shape()
 	if n.braces && s != fieldsShape && s != freeShape {
-		return n.place.errorf("%s has no fields", n.name)
+		return n.location.errorf("%s has no fields", n.name)
 	}
 	if len(n.types) > 0 && !slices.Contains([]shape{elemShape, mapShape, variantsShape}, s) {
-		return n.place.errorf("%s takes no type in < >", n.name)
+		return n.location.errorf("%s takes no type in < >", n.name)
 	}
 	switch s {
 	case elemShape:
@@ -84,7 +84,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		types := n.types
 		if len(types) == 2 {
 			if key := types[0].node; key.name != string(KindString) || len(key.params) > 0 {
-				return key.place.errorf("the keys of a Map are String; use key_pattern to limit them")
+				return key.location.errorf("the keys of a Map are String; use key_pattern to limit them")
 			}
 			types = types[1:]
 		}
@@ -93,7 +93,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		return r.buildVariants(t, n)
 	case fieldsShape, freeShape:
 		if s == fieldsShape && len(n.fields) == 0 {
-			return n.place.errorf("%s needs at least one field, such as %s{name: String}", n.name, n.name)
+			return n.location.errorf("%s needs at least one field, such as %s{name: String}", n.name, n.name)
 		}
 		fields, problems := r.buildFields(n.fields)
 		if len(problems) > 0 {
@@ -106,7 +106,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 
 func (r *Registry) buildElem(t *Type, n *node, types []nodeType) error {
 	if len(types) != 1 || n.union || types[0].tag != "" {
-		return n.place.errorf("%s needs one type, such as %s", n.name, t.impl.entry().Example)
+		return n.location.errorf("%s needs one type, such as %s", n.name, t.impl.entry().Example)
 	}
 	elem, err := r.build(types[0].node)
 	t.Elem = elem
@@ -115,7 +115,7 @@ func (r *Registry) buildElem(t *Type, n *node, types []nodeType) error {
 
 func (r *Registry) buildVariants(t *Type, n *node) error {
 	if len(n.types) < 2 || !n.union {
-		return n.place.errorf("Union needs two or more types with | between them, such as Union<Integer | String>")
+		return n.location.errorf("Union needs two or more types with | between them, such as Union<Integer | String>")
 	}
 	for _, arg := range n.types {
 		typ, err := r.build(arg.node)
@@ -123,7 +123,7 @@ func (r *Registry) buildVariants(t *Type, n *node) error {
 			return err
 		}
 		if typ.Kind == KindOptional {
-			return arg.node.place.errorf("a Union may not hold an Optional; make the Union itself optional")
+			return arg.node.location.errorf("a Union may not hold an Optional; make the Union itself optional")
 		}
 		t.Variants = append(t.Variants, Variant{Tag: arg.tag, Type: typ})
 	}
@@ -134,10 +134,10 @@ func (r *Registry) buildVariants(t *Type, n *node) error {
 			v.Tag = tag
 		}
 		if !isName(v.Tag) {
-			return n.types[i].node.place.errorf("%s is not a tag: letters, digits, _ and - only", quote(v.Tag))
+			return n.types[i].node.location.errorf("%s is not a tag: letters, digits, _ and - only", quote(v.Tag))
 		}
 		if seen[v.Tag] {
-			return n.types[i].node.place.errorf("two variants are called %s; give one a tag of its own, such as other: %s", quote(v.Tag), v.Type.Name())
+			return n.types[i].node.location.errorf("two variants are called %s; give one a tag of its own, such as other: %s", quote(v.Tag), v.Type.Name())
 		}
 		seen[v.Tag] = true
 	}
@@ -164,7 +164,7 @@ func defaultTags(variants []Variant) []string {
 // buildParams reads what stands in ( ).
 func buildParams(t *Type, n *node) error {
 	if len(n.args) > 0 && t.impl.shape() != optionsShape {
-		return n.place.errorf("%s: %s needs a name in front, such as min=1", n.name, quote(n.args[0]))
+		return n.location.errorf("%s: %s needs a name in front, such as min=1", n.name, quote(n.args[0]))
 	}
 	for _, arg := range n.args {
 		t.Params.Options = append(t.Params.Options, readOption(arg))
@@ -173,14 +173,14 @@ func buildParams(t *Type, n *node) error {
 	for _, given := range n.params {
 		p, ok := parameterNamed(t.impl, given.name)
 		if !ok {
-			return given.place.errorf("%s has no parameter %s.%s", n.name, quote(given.name), parameterHelp(t.impl, given.name))
+			return given.location.errorf("%s has no parameter %s.%s", n.name, quote(given.name), parameterHelp(t.impl, given.name))
 		}
 		if seen[p.name] {
-			return given.place.errorf("the parameter %s is given twice", p.name)
+			return given.location.errorf("the parameter %s is given twice", p.name)
 		}
 		seen[p.name] = true
 		if err := p.set(&t.Params, given.value); err != nil {
-			return given.place.errorf("%s: %s", p.name, err.Error())
+			return given.location.errorf("%s: %s", p.name, err.Error())
 		}
 	}
 	return nil
@@ -219,6 +219,15 @@ func parameterHelp(impl behaviour, name string) string {
 
 // ListOf returns List<elem>.
 func ListOf(elem *Type) *Type { return &Type{Kind: KindList, Elem: elem, impl: listKind{}} }
+
+// Plainly is the built-in type of a kind that needs no parameters; nil for other kinds.
+func Plainly(kind Kind) *Type {
+	t, err := Builtin().Parse(string(kind))
+	if err != nil {
+		return nil
+	}
+	return t
+}
 
 // OptionalOf returns Optional<elem>; elem itself when it is optional already.
 func OptionalOf(elem *Type) *Type {

@@ -50,7 +50,7 @@ func literalName(extends any) any {
 // themselves. Every problem names the definition by position, "types[1].extends";
 // with problems the registry is nil.
 func (r *Registry) With(defs ...CustomType) (*Registry, []apperr.Field) {
-	w := &weaver{
+	w := &definitionResolver{
 		registry: &Registry{kinds: r.kinds, order: r.order, customs: maps.Clone(r.customs)},
 		pending:  map[string]int{}, defs: defs,
 	}
@@ -70,19 +70,19 @@ func (r *Registry) With(defs ...CustomType) (*Registry, []apperr.Field) {
 	return w.registry, nil
 }
 
-// weaver resolves definitions that name each other.
-type weaver struct {
+// definitionResolver resolves definitions that name each other.
+type definitionResolver struct {
 	registry *Registry
 	defs     []CustomType
 	pending  map[string]int // definitions not resolved yet, by position
 	problems []apperr.Field
 }
 
-func (w *weaver) problem(i int, key, message string) {
+func (w *definitionResolver) problem(i int, key, message string) {
 	w.problems = append(w.problems, apperr.Field{Path: fmt.Sprintf("types[%d].%s", i, key), Message: message})
 }
 
-func (w *weaver) nameProblem(name string) string {
+func (w *definitionResolver) nameProblem(name string) string {
 	switch {
 	case !isName(name) || name[0] < 'A' || name[0] > 'Z' || strings.Contains(name, "-") || len(name) > 100:
 		return quote(name) + " is not a type name. Enter letters and digits, a capital first, such as RankingModel."
@@ -99,7 +99,7 @@ func (w *weaver) nameProblem(name string) string {
 
 // resolve builds the definition called name after those it names; trail is the
 // chain of definitions being resolved.
-func (w *weaver) resolve(name string, trail []string) {
+func (w *definitionResolver) resolve(name string, trail []string) {
 	i, ok := w.pending[name]
 	if !ok {
 		return

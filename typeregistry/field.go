@@ -20,18 +20,18 @@ func requiredByDefault(t *Type, hasDefault bool) bool {
 // buildFields builds fields and checks them together; errors carry their place.
 func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
 	if len(nodes) > maxFields {
-		return nil, []error{nodes[0].place.errorf("%d fields are given; %d are allowed", len(nodes), maxFields)}
+		return nil, []error{nodes[0].location.errorf("%d fields are given; %d are allowed", len(nodes), maxFields)}
 	}
 	var fields []Field
 	var problems []error
 	seen := map[string]bool{}
 	for _, n := range nodes {
 		if !isName(n.name) || len(n.name) > 100 {
-			problems = append(problems, n.place.errorf("%s is not a name: letters, digits, _ and -, a letter first", quote(n.name)))
+			problems = append(problems, n.location.errorf("%s is not a name: letters, digits, _ and -, a letter first", quote(n.name)))
 			continue
 		}
 		if seen[n.name] {
-			problems = append(problems, n.place.errorf("the field %s is given twice", quote(n.name)))
+			problems = append(problems, n.location.errorf("the field %s is given twice", quote(n.name)))
 			continue
 		}
 		seen[n.name] = true
@@ -53,7 +53,7 @@ func crossFieldProblems(fields []Field, nodes []nodeField) []error {
 	for i, f := range fields {
 		for _, v := range f.Validators {
 			if _, ok := fieldNamed(fields, v.Field); v.Field != "" && !ok {
-				problems = append(problems, nodes[i].place.errorf("the validator %s compares with %s, which is not a field here", v.Rule, quote(v.Field)))
+				problems = append(problems, nodes[i].location.errorf("the validator %s compares with %s, which is not a field here", v.Rule, quote(v.Field)))
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (r *Registry) buildField(n nodeField) (Field, error) {
 	f.Required = requiredByDefault(t, n.hasDefault) && !n.optional
 	for _, key := range slices.Sorted(maps.Keys(n.attributes)) {
 		if err := f.setAttribute(key, n.attributes[key]); err != nil {
-			return Field{}, n.place.errorf("%s of field %s: %s", key, n.name, err.Error())
+			return Field{}, n.location.errorf("%s of field %s: %s", key, n.name, err.Error())
 		}
 	}
 	return f, nil
@@ -86,7 +86,7 @@ func readDefault(t *Type, n nodeField) (json.RawMessage, error) {
 	if !isToday(t, value) {
 		canonical, problems := t.Normalize(value)
 		if len(problems) > 0 {
-			return nil, n.place.errorf("the default of %s: %s", n.name, problems[0].describe())
+			return nil, n.location.errorf("the default of %s: %s", n.name, problems[0].describe())
 		}
 		value = canonical
 	}

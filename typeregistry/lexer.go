@@ -17,9 +17,9 @@ const (
 )
 
 type token struct {
-	kind  tokenKind
-	text  string // the name, number or mark as written; the string decoded
-	place place
+	kind     tokenKind
+	text     string // the name, number or mark as written; the string decoded
+	location location
 }
 
 // is reports whether the token is the mark m.
@@ -36,10 +36,10 @@ func (t token) describe() string {
 func lex(src string) ([]token, error) {
 	l := lexer{src: src, column: 1}
 	if len(src) > maxExpression {
-		return nil, place{column: 1}.errorf("the expression has %d bytes; %d are allowed", len(src), maxExpression)
+		return nil, location{column: 1}.errorf("the expression has %d bytes; %d are allowed", len(src), maxExpression)
 	}
 	if !utf8.ValidString(src) {
-		return nil, place{column: 1}.errorf("the expression is not valid UTF-8")
+		return nil, location{column: 1}.errorf("the expression is not valid UTF-8")
 	}
 	var tokens []token
 	for {
@@ -69,7 +69,7 @@ func (l *lexer) take(n int) string {
 
 func (l *lexer) next() (token, error) {
 	l.take(len(l.src) - len(strings.TrimLeft(l.src, " \t\r\n")))
-	at := place{column: l.column}
+	at := location{column: l.column}
 	if l.src == "" {
 		return token{endToken, "", at}, nil
 	}
@@ -92,7 +92,7 @@ func (l *lexer) next() (token, error) {
 }
 
 // quoted reads a JSON string, which may stand in single quotes.
-func (l *lexer) quoted(at place) (token, error) {
+func (l *lexer) quoted(at location) (token, error) {
 	mark := l.src[0]
 	end := 1
 	for end < len(l.src) && l.src[end] != mark {

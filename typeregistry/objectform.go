@@ -13,7 +13,7 @@ import (
 // object with "type" and the parameters.
 func objectNode(raw any, path string, depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, place{path: path}.errorf("types may be nested %d deep at most", maxDepth)
+		return nil, location{path: path}.errorf("types may be nested %d deep at most", maxDepth)
 	}
 	switch x := raw.(type) {
 	case string:
@@ -29,7 +29,7 @@ func objectNode(raw any, path string, depth int) (*node, error) {
 		o := objectReader{object: x, path: path, depth: depth}
 		return o.read()
 	}
-	return nil, place{path: path}.errorf("%s is not a type; write an expression such as Integer(min=1), or an object with the key type", quote(raw))
+	return nil, location{path: path}.errorf("%s is not a type; write an expression such as Integer(min=1), or an object with the key type", quote(raw))
 }
 
 // objectReader reads one object; every key must be used.
@@ -45,13 +45,13 @@ func (o objectReader) read() (*node, error) {
 		raw, ok = o.object["type_name"]
 	}
 	if !ok {
-		return nil, place{path: o.path}.errorf("the key type is missing")
+		return nil, location{path: o.path}.errorf("the key type is missing")
 	}
 	n, err := objectNode(raw, join(o.path, "type"), o.depth+1)
 	if err != nil {
 		return nil, err
 	}
-	n.place = place{path: o.path}
+	n.location = location{path: o.path}
 	for _, key := range slices.Sorted(maps.Keys(o.object)) {
 		if key == "type" || key == "type_name" {
 			continue
@@ -64,7 +64,7 @@ func (o objectReader) read() (*node, error) {
 }
 
 func (o objectReader) key(n *node, key string, value any) error {
-	at := place{path: join(o.path, key)}
+	at := location{path: join(o.path, key)}
 	switch kind := Kind(n.name); {
 	case slices.Contains([]string{"of", "item", "items", "element", "value"}, key) && slices.Contains([]Kind{KindList, KindMap, KindOptional}, kind):
 		elem, err := objectNode(value, at.path, o.depth+1)
@@ -91,7 +91,7 @@ func (o objectReader) key(n *node, key string, value any) error {
 			return at.errorf("%s is not an object of parameters", quote(value))
 		}
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			n.params = append(n.params, nodeParam{place{path: join(at.path, name)}, name, object[name]})
+			n.params = append(n.params, nodeParam{location{path: join(at.path, name)}, name, object[name]})
 		}
 		return nil
 	}
@@ -99,7 +99,7 @@ func (o objectReader) key(n *node, key string, value any) error {
 	return nil
 }
 
-func (o objectReader) variants(n *node, at place, value any) error {
+func (o objectReader) variants(n *node, at location, value any) error {
 	list, ok := value.([]any)
 	if !ok {
 		return at.errorf("%s is not a list of variants", quote(value))
@@ -150,7 +150,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 	if object, ok := raw.(map[string]any); ok && object["fields"] != nil {
 		for _, key := range slices.Sorted(maps.Keys(object)) {
 			if !slices.Contains([]string{"fields", "required_fields", "validators"}, key) {
-				return nil, nil, nil, path, place{path: join(path, key)}.errorf("%s is not known here; fields, required_fields and validators are", quote(key))
+				return nil, nil, nil, path, location{path: join(path, key)}.errorf("%s is not known here; fields, required_fields and validators are", quote(key))
 			}
 		}
 		if names, ok := object["required_fields"].([]any); ok {
@@ -164,7 +164,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		return nil, nil, nil, path, place{path: path}.errorf("a list of fields is expected, each with name and type")
+		return nil, nil, nil, path, location{path: path}.errorf("a list of fields is expected, each with name and type")
 	}
 	return list, required, validators, path, nil
 }
@@ -195,12 +195,12 @@ func (f *nodeField) merge(required []string, validators []any) {
 // objectField reads one field object.
 func objectField(raw any, path string, depth int) (nodeField, error) {
 	object, ok := raw.(map[string]any)
-	f := nodeField{place: place{path: path}, attributes: map[string]any{}}
+	f := nodeField{location: location{path: path}, attributes: map[string]any{}}
 	if !ok {
-		return f, f.place.errorf("%s is not a field; write an object with name and type", quote(raw))
+		return f, f.location.errorf("%s is not a field; write an object with name and type", quote(raw))
 	}
 	if f.name, ok = object["name"].(string); !ok {
-		return f, place{path: join(path, "name")}.errorf("a field needs a name")
+		return f, location{path: join(path, "name")}.errorf("a field needs a name")
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := object[key]
@@ -213,11 +213,11 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 		case "required", "description", "ui", "validators":
 			f.attributes[key] = value
 		default:
-			return f, place{path: join(path, key)}.errorf("%s is not known here; a field has name, type, description, default, required, ui and validators", quote(key))
+			return f, location{path: join(path, key)}.errorf("%s is not known here; a field has name, type, description, default, required, ui and validators", quote(key))
 		}
 	}
 	if object["type"] == nil {
-		return f, place{path: join(path, "type")}.errorf("a field needs a type such as Integer")
+		return f, location{path: join(path, "type")}.errorf("a field needs a type such as Integer")
 	}
 	var err error
 	f.node, err = objectNode(object["type"], join(path, "type"), depth+1)

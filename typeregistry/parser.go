@@ -24,7 +24,7 @@ func parseExpression(expr string) (*node, error) {
 		return nil, err
 	}
 	if t := p.peek(); t.kind != endToken {
-		return nil, t.place.errorf("%s is not expected after the type", t.describe())
+		return nil, t.location.errorf("%s is not expected after the type", t.describe())
 	}
 	return n, nil
 }
@@ -50,7 +50,7 @@ func (p *parser) accept(m string) bool {
 
 func (p *parser) expect(m string) error {
 	if t := p.peek(); !t.is(m) {
-		return t.place.errorf("%s is not expected here; %q should follow", t.describe(), m)
+		return t.location.errorf("%s is not expected here; %q should follow", t.describe(), m)
 	}
 	p.next()
 	return nil
@@ -59,7 +59,7 @@ func (p *parser) expect(m string) error {
 func (p *parser) name(what string) (token, error) {
 	t := p.next()
 	if t.kind != nameToken {
-		return t, t.place.errorf("%s is not expected here; the name of a %s should follow", t.describe(), what)
+		return t, t.location.errorf("%s is not expected here; the name of a %s should follow", t.describe(), what)
 	}
 	return t, nil
 }
@@ -67,7 +67,7 @@ func (p *parser) name(what string) (token, error) {
 // enter guards the recursion; call p.depth-- when done.
 func (p *parser) enter() error {
 	if p.depth++; p.depth > maxDepth {
-		return p.peek().place.errorf("types and values may be nested %d deep at most", maxDepth)
+		return p.peek().location.errorf("types and values may be nested %d deep at most", maxDepth)
 	}
 	return nil
 }
@@ -78,13 +78,13 @@ func (p *parser) typ() (*node, error) {
 	}
 	defer func() { p.depth-- }()
 	if p.nodes++; p.nodes > maxNodes {
-		return nil, p.peek().place.errorf("an expression may hold %d types at most", maxNodes)
+		return nil, p.peek().location.errorf("an expression may hold %d types at most", maxNodes)
 	}
 	t, err := p.name("type")
 	if err != nil {
 		return nil, err
 	}
-	n := &node{place: t.place, name: t.text}
+	n := &node{location: t.location, name: t.text}
 	if p.accept("<") {
 		if err := p.typeArgs(n); err != nil {
 			return nil, err
@@ -101,11 +101,11 @@ func (p *parser) typ() (*node, error) {
 		}
 	}
 	for wraps := p.depth; p.peek().is("?"); wraps++ {
-		at := p.next().place
+		at := p.next().location
 		if wraps >= maxDepth {
 			return nil, at.errorf("types and values may be nested %d deep at most", maxDepth)
 		}
-		n = &node{place: at, name: string(KindOptional), types: []nodeType{{node: n}}}
+		n = &node{location: at, name: string(KindOptional), types: []nodeType{{node: n}}}
 	}
 	return n, nil
 }
@@ -130,7 +130,7 @@ func (p *parser) typeArgs(n *node) error {
 			n.union = true
 		case t.is(",") && !n.union:
 		default:
-			return t.place.errorf("%s is not expected here; \">\" should follow", t.describe())
+			return t.location.errorf("%s is not expected here; \">\" should follow", t.describe())
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (p *parser) args(n *node) error {
 			if err != nil {
 				return err
 			}
-			n.params = append(n.params, nodeParam{t.place, t.text, value})
+			n.params = append(n.params, nodeParam{t.location, t.text, value})
 		} else {
 			value, err := p.option()
 			if err != nil {
@@ -172,7 +172,7 @@ func (p *parser) option() (any, error) {
 	}
 	label := p.next()
 	if label.kind != stringToken {
-		return nil, label.place.errorf("%s is not expected here; a label in quotation marks should follow", label.describe())
+		return nil, label.location.errorf("%s is not expected here; a label in quotation marks should follow", label.describe())
 	}
 	return map[string]any{"value": value, "label": label.text}, nil
 }
@@ -197,7 +197,7 @@ func (p *parser) fields(n *node) error {
 
 func (p *parser) field() (nodeField, error) {
 	t, err := p.name("field")
-	f := nodeField{place: t.place, name: t.text}
+	f := nodeField{location: t.location, name: t.text}
 	if err != nil {
 		return f, err
 	}
@@ -244,7 +244,7 @@ func (p *parser) value() (any, error) {
 	case t.is("{"):
 		return p.object()
 	}
-	return nil, t.place.errorf("%s is not expected here; a value should follow", t.describe())
+	return nil, t.location.errorf("%s is not expected here; a value should follow", t.describe())
 }
 
 // word is the meaning of a bare name in the place of a value.
@@ -314,7 +314,7 @@ func (p *parser) dimensions() (any, error) {
 		case t.is("?"):
 			n = -1
 		case t.kind != numberToken || err != nil:
-			return nil, t.place.errorf("%s is not expected here; a whole number or ? should follow", t.describe())
+			return nil, t.location.errorf("%s is not expected here; a whole number or ? should follow", t.describe())
 		}
 		dims = append(dims, json.Number(strconv.Itoa(n)))
 		if p.peek().is("]") {
@@ -340,10 +340,10 @@ func (p *parser) object() (map[string]any, error) {
 	for {
 		key := p.next()
 		if key.kind != nameToken && key.kind != stringToken {
-			return nil, key.place.errorf("%s is not expected here; a key should follow", key.describe())
+			return nil, key.location.errorf("%s is not expected here; a key should follow", key.describe())
 		}
 		if _, twice := object[key.text]; twice {
-			return nil, key.place.errorf("the key %s is given twice", quote(key.text))
+			return nil, key.location.errorf("the key %s is given twice", quote(key.text))
 		}
 		if err := p.expect(":"); err != nil {
 			return nil, err

@@ -19,14 +19,14 @@ func (t *Type) CheckHead(head []byte) string {
 	case KindImage:
 		media := imageType(head)
 		if media == "" {
-			return "The file is no picture: its first bytes are those of " + whatItIs(head) + ". Choose a PNG, JPEG, GIF, WebP, TIFF, BMP or SVG file."
+			return "The file is no picture: its first bytes are those of " + describeFile(head) + ". Choose a PNG, JPEG, GIF, WebP, TIFF, BMP or SVG file."
 		}
 		if allowed := t.Params.MediaTypes; len(allowed) > 0 && !mediaAllowed(allowed, media) {
 			return "The file is a picture of the type " + media + ", which is not taken here. Choose a file of " + listed(allowed) + "."
 		}
 	case KindReport:
 		if !looksHTML(head) {
-			return "The file is no page of HTML: its first bytes are those of " + whatItIs(head) + ". Choose an HTML file."
+			return "The file is no page of HTML: its first bytes are those of " + describeFile(head) + ". Choose an HTML file."
 		}
 	case KindTable, KindDataset:
 		return checkTable(t, head)
@@ -147,17 +147,17 @@ func checkTable(t *Type, head []byte) string {
 		if isText || packed {
 			return ""
 		}
-		return "The file is no " + strings.ToUpper(format) + ": its first bytes are those of " + whatItIs(head) + ". Choose a " + strings.ToUpper(format) + " file."
+		return "The file is no " + strings.ToUpper(format) + ": its first bytes are those of " + describeFile(head) + ". Choose a " + strings.ToUpper(format) + " file."
 	case format == "parquet" && found != "parquet":
-		return "The file is no Parquet: its first bytes are those of " + whatItIs(head) + ". Choose a Parquet file."
+		return "The file is no Parquet: its first bytes are those of " + describeFile(head) + ". Choose a Parquet file."
 	case format == "" && found == "" && !isText:
-		return "The file is no table: its first bytes are those of " + whatItIs(head) + ". Choose a CSV, JSON lines or Parquet file."
+		return "The file is no table: its first bytes are those of " + describeFile(head) + ". Choose a CSV, JSON lines or Parquet file."
 	}
 	return ""
 }
 
-// whatItIs names a file by its first bytes, for people who chose the wrong one.
-func whatItIs(head []byte) string {
+// describeFile names a file by its first bytes, for people who chose the wrong one.
+func describeFile(head []byte) string {
 	known := []signature{
 		{"MZ", "a Windows program"}, {"\x7fELF", "a program"}, {"\xcf\xfa\xed\xfe", "a program"}, {"\xca\xfe\xba\xbe", "a program"},
 		{"#!", "a script"}, {"PK\x03\x04", "a ZIP archive"}, {"%PDF-", "a PDF document"}, {"\x1f\x8b", "a gzip archive"},

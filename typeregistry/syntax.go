@@ -22,20 +22,20 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Col
 // node is a parsed type before its meaning is known: what the expression form
 // and the object form have in common.
 type node struct {
-	place  place
-	name   string
-	params []nodeParam
-	args   []any // positional: the options of an Enum
-	types  []nodeType
-	union  bool // the types were joined by "|"
-	fields []nodeField
-	braces bool // fields were given, perhaps none
+	location location
+	name     string
+	params   []nodeParam
+	args     []any // positional: the options of an Enum
+	types    []nodeType
+	union    bool // the types were joined by "|"
+	fields   []nodeField
+	braces   bool // fields were given, perhaps none
 }
 
 type nodeParam struct {
-	place place
-	name  string
-	value any // decoded JSON; columns are objects {name, dtype, dimensions}
+	location location
+	name     string
+	value    any // decoded JSON; columns are objects {name, dtype, dimensions}
 }
 
 type nodeType struct {
@@ -44,7 +44,7 @@ type nodeType struct {
 }
 
 type nodeField struct {
-	place      place
+	location   location
 	name       string
 	node       *node
 	optional   bool // "name?"
@@ -55,27 +55,27 @@ type nodeField struct {
 
 // below puts the places of an expression under the path at which it stands.
 func (n *node) below(path string) {
-	n.place.path = path
+	n.location.path = path
 	for i := range n.params {
-		n.params[i].place.path = path
+		n.params[i].location.path = path
 	}
 	for _, t := range n.types {
 		t.node.below(path)
 	}
 	for i := range n.fields {
-		n.fields[i].place.path = path
+		n.fields[i].location.path = path
 		n.fields[i].node.below(path)
 	}
 }
 
-// place is where something stands: a column of an expression, a path of an
+// location is where something stands: a column of an expression, a path of an
 // object form, or both.
-type place struct {
+type location struct {
 	column int
 	path   string
 }
 
-func (p place) errorf(format string, args ...any) error {
+func (p location) errorf(format string, args ...any) error {
 	switch {
 	case p.column > 0 && p.path != "":
 		return &formError{path: p.path, message: fmt.Sprintf("column %d: ", p.column) + fmt.Sprintf(format, args...)}

@@ -20,9 +20,9 @@ type Login struct {
 
 // LoginProvider is the button of a sign-in provider.
 type LoginProvider struct {
-	Name string
-	URL  string
-	Away bool
+	Name        string
+	URL         string
+	Unreachable bool
 }
 
 // SignedOut says that a session has ended here, and leads on to the provider.
@@ -56,14 +56,14 @@ func ProviderLoginURL(id, next string) string {
 
 // Account is the page about the reader.
 type Account struct {
-	Page     Page
-	Facts    []ui.Fact
-	Roles    []AccountRole
-	Projects []ui.Fact
-	Groups   []string // as the provider told them
-	Sessions []AccountSession
-	Limits   string // when sessions end by themselves
-	Homeless bool   // no project at all
+	Page       Page
+	Facts      []ui.Fact
+	Roles      []AccountRole
+	Projects   []ui.Fact
+	Groups     []string // as the provider told them
+	Sessions   []AccountSession
+	Limits     string // when sessions end by themselves
+	NoProjects bool   // no project at all
 }
 
 // AccountRole is a role of the reader.

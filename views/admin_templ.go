@@ -150,7 +150,7 @@ func AdminTreePage(m AdminTree) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "> Archived too</label> <button class=\"btn btn-s\" type=\"submit\">Find</button></form><section class=\"card card-flush\" aria-labelledby=\"h-tree\"><h2 class=\"vh\" id=\"h-tree\">Tree</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "> Include archived</label> <button class=\"btn btn-s\" type=\"submit\">Find</button></form><section class=\"card card-flush\" aria-labelledby=\"h-tree\"><h2 class=\"vh\" id=\"h-tree\">Tree</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -207,12 +207,12 @@ func ArtifactsPage(m Artifacts) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && len(m.Chips) > 0 {
-				templ_7745c5c3_Err = ui.Empty("No artifact matches", "Try another type, or look at all of them.", []ui.Action{{Name: "Clear the filters", URL: m.ClearURL}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No artifact matches", "Choose another type, or clear the filters.", []ui.Action{{Name: "Clear the filters", URL: m.ClearURL}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No artifact yet", "Models, tables, images and reports that nodes put out are kept here, each under its SHA-256.", []ui.Action{{Name: "Launch a workflow", URL: WorkflowsURL(), Icon: "play", Primary: true}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No artifacts yet", "Models, tables, images and reports that nodes produce are listed here.", []ui.Action{{Name: "Launch a workflow", URL: WorkflowsURL(), Icon: "play", Primary: true}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -638,7 +638,7 @@ func ArtifactPage(m Artifact) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "</div></section><section class=\"card\" aria-labelledby=\"h-lineage\"><div class=\"card-head\"><h2 id=\"h-lineage\">Where it came from</h2></div><div class=\"card-body\"><ol class=\"lineage\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "</div></section><section class=\"card\" aria-labelledby=\"h-lineage\"><div class=\"card-head\"><h2 id=\"h-lineage\">Lineage</h2></div><div class=\"card-body\"><ol class=\"lineage\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -831,7 +831,7 @@ func clusterLeases(leases []ClusterLease) templ.Component {
 			templ_7745c5c3_Var34 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Who leads</h2><span class=\"tiny muted\">What one server does at a time. Another takes over when its lease ends.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Leader election</h2><span class=\"tiny muted\">One server at a time holds each lease. Another takes over when the lease ends.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

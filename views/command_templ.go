@@ -88,7 +88,7 @@ func CommandView(m CommandPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Failed != "" {
-				templ_7745c5c3_Err = ui.Notice("failed", m.Failed, "Nothing was done yet.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("failed", m.Failed, "Nothing was submitted.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -139,7 +139,7 @@ func CommandView(m CommandPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"field\"><label class=\"label\" for=\"command-reason\">Reason <span class=\"optional\">optional</span></label><p class=\"help\" id=\"command-reason-help\">It stands in the events and in the audit log.</p><input class=\"input\" id=\"command-reason\" name=\"$reason\" maxlength=\"500\" autocomplete=\"off\" aria-describedby=\"command-reason-help\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"field\"><label class=\"label\" for=\"command-reason\">Reason <span class=\"optional\">optional</span></label><p class=\"help\" id=\"command-reason-help\">Recorded in the event log and audit log.</p><input class=\"input\" id=\"command-reason\" name=\"$reason\" maxlength=\"500\" autocomplete=\"off\" aria-describedby=\"command-reason-help\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -119,7 +119,8 @@ type ExecutionTimeline struct {
 // Metrics is the metric charts of an execution or node.
 type Metrics struct {
 	Charts   []MetricChart
-	Note     string      // "train, live"
+	Note     string      // "train"
+	Live     bool        // values are still being added
 	Axes     []ui.Choice // step or time
 	Scales   []ui.Choice // linear or log
 	Smooth   int         // 0 to 99
@@ -143,6 +144,8 @@ type MetricChart struct {
 	Lines       chart.Lines
 	Keys        []ChartKey
 	Data        string // JSON for the script: names, x, ys, time, log
+	Single      bool   // every curve is one value, which is shown as a number
+	ExportURL   string // the values as CSV, "" without
 	Table       []ChartKey
 }
 
@@ -165,8 +168,21 @@ type ExecutionArtifacts struct {
 
 // Events is the last events, newest first.
 type Events struct {
-	Rows []EventRow
-	More bool
+	Rows    []EventRow
+	MoreURL string // the page of all of them
+}
+
+// EventsPage is all events of an execution, filtered and paged.
+type EventsPage struct {
+	Page
+	State  string
+	Back   string
+	Action string
+	Node   string // whose events are shown, "" for those of all
+	Kinds  []ui.Option
+	Rows   []EventRow
+	Pager  ui.Pager
+	Clear  string // the page without filters, "" when there are none
 }
 
 // EventRow is one event in words.

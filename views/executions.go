@@ -18,6 +18,13 @@ type Executions struct {
 	ClearURL string
 }
 
+// ChooseExecution offers the executions whose ids end in a text.
+type ChooseExecution struct {
+	Page
+	Text string // "#8c68"
+	Rows []ExecutionRow
+}
+
 // Chip is a filter that is set, with the list without it.
 type Chip struct{ Name, Value, RemoveURL string }
 

@@ -26,8 +26,8 @@ func DeadLetterRequeueURL(id string) string {
 	return "/dead-letters/" + url.PathEscape(id) + "/requeue"
 }
 
-// DeadLetterPutAwayURL settles a dead letter, by POST.
-func DeadLetterPutAwayURL(id string) string {
+// DeadLetterDismissURL settles a dead letter, by POST.
+func DeadLetterDismissURL(id string) string {
 	return "/dead-letters/" + url.PathEscape(id) + "/put-away"
 }
 
@@ -57,13 +57,13 @@ func failureTabs(current string, letters string) []ui.Tab {
 // DeadLetters is the page of what failed for good.
 type DeadLetters struct {
 	Page
-	Lead       string
-	Open       string // how many are open
-	Classes    []ui.Choice
-	Letters    []DeadLetterLine
-	Pager      ui.Pager
-	Deliveries []DeliveryLine
-	Notice     *AdminNotice
+	Lead        string
+	Open        string // how many are open
+	Classes     []ui.Choice
+	DeadLetters []DeadLetterLine
+	Pager       ui.Pager
+	Deliveries  []DeliveryLine
+	Notice      *AdminNotice
 }
 
 // DeadLetterLine is a node that failed for good.
@@ -78,7 +78,7 @@ type DeadLetterLine struct {
 	When      ui.Moment
 	RequeueTo string // by POST, "" for who may not
 	Requeue   string // what that does
-	PutAwayTo string // by POST, "" for who may not
+	DismissTo string // by POST, "" for who may not
 }
 
 // DeliveryLine is news that could not be told.

@@ -21,7 +21,7 @@ type Group struct {
 	Command         string // that each item runs, "" for a graph
 	CommandKind     string
 	Inputs, Outputs []Value
-	Place           NodePlace
+	Place           NodePath
 	StreamURL       string
 }
 
@@ -56,10 +56,11 @@ type Children struct {
 	Query    string
 	States   []ui.Option
 	Hidden   [][2]string
-	Chip     string // names a further filter: "Failures like: exit code 1"
-	ClearURL string // without any filter; "" when there is none
-	Items    bool   // they are items, with values
-	Attempts bool   // they run something themselves
+	Chip     string   // names a further filter: "Failures like: exit code 1"
+	ClearURL string   // without any filter; "" when there is none
+	Items    bool     // they are items, with values
+	Outputs  []string // names of the outputs with a column
+	Attempts bool     // they run something themselves
 	Rows     []ChildRow
 	Pager    ui.Pager
 	Empty    string // why there is no row
@@ -67,6 +68,7 @@ type Children struct {
 
 // ChildRow is one row of it.
 type ChildRow struct {
+	Outputs          []string // in the order of the columns
 	Index            int
 	Label, Name, URL string
 	State            string
@@ -77,8 +79,8 @@ type ChildRow struct {
 	LogURL           string
 }
 
-// NodePlace is where a node stands: in which others, and between which.
-type NodePlace struct {
+// NodePath is where a node stands: in which others, and between which.
+type NodePath struct {
 	Parent         *Tag
 	Item           string // "item 4 of 1,000"
 	Value          string // of the item, as JSON

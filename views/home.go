@@ -18,10 +18,17 @@ type Home struct {
 
 // HomeLive is the part of the home page that moves.
 type HomeLive struct {
+	Asks    HomeAsks
 	Running []ExecutionRow
 	More    int // live executions that are not shown
 	Waiting []WaitingRow
 	Figures []ui.Fact // today: succeeded, failed, in use
+}
+
+// HomeAsks are the questions that wait for the answer of a person.
+type HomeAsks struct {
+	Questions []Question // the first ones
+	Total     int
 }
 
 // HomeLiveID is the element id of the moving part.

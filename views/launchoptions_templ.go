@@ -68,12 +68,12 @@ func optionFields(o LaunchOptions) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(o.CacheOf) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "By how it ends, and by operator")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "Different retention for success and failure, and results by operator")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "By how it ends")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "Different retention for success and failure")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

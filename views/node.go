@@ -31,7 +31,7 @@ type Node struct {
 	Resources       []ui.Fact
 	Policy          []ui.Fact
 	Inputs, Outputs []Value
-	Place           NodePlace
+	Place           NodePath
 	Metrics         Metrics
 	Usage           Usage
 	Logs            Logs

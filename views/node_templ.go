@@ -78,7 +78,7 @@ func NodePage(m Node) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = nodeValuesBlock(nodeInputsID, m.Inputs, "This node takes nothing.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nodeValuesBlock(nodeInputsID, m.Inputs, "No inputs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -86,7 +86,7 @@ func NodePage(m Node) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = nodeValuesBlock(nodeOutputsID, m.Outputs, "This node puts out nothing.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nodeValuesBlock(nodeOutputsID, m.Outputs, "No outputs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -121,7 +121,7 @@ func NodePage(m Node) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Runs {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<section class=\"card\" aria-labelledby=\"h-asks\"><div class=\"card-head\"><h2 id=\"h-asks\">Asks for</h2></div><div class=\"card-body stack\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<section class=\"card\" aria-labelledby=\"h-asks\"><div class=\"card-head\"><h2 id=\"h-asks\">Requests</h2></div><div class=\"card-body stack\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -333,7 +333,7 @@ func attemptTable(attempts []AttemptLine) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(attempts) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No attempts", "Every try of a node that runs shows here, with how it went.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No attempts", "Each attempt is listed here with its outcome.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

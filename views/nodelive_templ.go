@@ -108,7 +108,7 @@ func NodeHeadBlock(h NodeHead) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "waits for <time data-since=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "waiting for <time data-since=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -531,7 +531,7 @@ func NodeUpdateBlock(u NodeUpdate) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = nodeValuesBlock(nodeInputsID, u.Still.Inputs, "This node takes nothing.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nodeValuesBlock(nodeInputsID, u.Still.Inputs, "No inputs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -552,7 +552,7 @@ func NodeUpdateBlock(u NodeUpdate) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = nodeValuesBlock(nodeOutputsID, u.Still.Outputs, "This node puts out nothing.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = nodeValuesBlock(nodeOutputsID, u.Still.Outputs, "No outputs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -45,6 +45,7 @@ type Page struct {
 	Theme   string // "light", "dark" or "" for that of the system
 	Path    string // path and query of this page, to come back to after a POST
 	Live    int    // executions under way, shown in the sidebar when there are any
+	Asks    int    // nodes that wait for the answer of a person, likewise
 	Waits   int    // nodes and executions that wait for room, likewise
 	KeysOff bool   // single-key shortcuts are switched off (WCAG 2.1.4)
 	Nav     Nav

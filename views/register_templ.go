@@ -42,7 +42,7 @@ func RegisterPage(m Register) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Register a workflow</h1></div><p class=\"muted\">Paste a definition in YAML or JSON, or choose a file. Argo’s Workflow, WorkflowTemplate, ClusterWorkflowTemplate and CronWorkflow run as they are; what cannot be honoured is named with its place. The launch form follows.</p></header><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Register a workflow</h1></div><p class=\"muted\">Paste a definition in YAML or JSON, or choose a file. Argo’s Workflow, WorkflowTemplate, ClusterWorkflowTemplate and CronWorkflow manifests are supported; unsupported fields are reported with their path.</p></header><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

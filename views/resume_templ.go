@@ -249,7 +249,7 @@ func resumeWhere(page ResumePage) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">What runs again</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label><p class=\"help\" id=\"resume-from-help\">This node and all that depends on it run again, and what did not succeed. Items and nodes of graphs have names such as each[3] and go/work.</p><input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">What runs again</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label><p class=\"help\" id=\"resume-from-help\">This node, everything downstream and all failed nodes run again. Nested nodes have names such as each[3] and go/work.</p><input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -44,7 +44,7 @@ func SemaphoresView(m Semaphores) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Waiting</h1></div><p class=\"page-lead\">Mutexes and semaphores that somebody holds or waits for, and those whose permits were set by hand.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Waiting</h1></div><p class=\"page-lead\">Locks in use, waited for, or with a manual permit limit.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -488,7 +488,7 @@ func semaphoreForm(m Semaphores) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" novalidate><p class=\"help span\">What is set here goes before what definitions say, in this project and at once. Who holds a permit keeps it.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" novalidate><p class=\"help span\">Overrides the workflow definitions of this project immediately. Permits already held are not revoked.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -14,7 +14,7 @@ func shortcuts() []shortcut {
 		{[]string{"g", "w"}, "Workflows"},
 		{[]string{"g", "a"}, "Artifacts"},
 		{[]string{"g", "t"}, "Types"},
-		{[]string{"l"}, "Launch what the page shows"},
+		{[]string{"l"}, "Launch this workflow"},
 		{[]string{"j"}, "Next row"},
 		{[]string{"k"}, "Row before"},
 		{[]string{"?"}, "These shortcuts"},

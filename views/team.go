@@ -55,13 +55,13 @@ type TeamQueue struct {
 
 // TeamWaiting is one node that waits.
 type TeamWaiting struct {
-	Place      string
+	Position   string
 	Node, URL  string
 	Sub        string // "#7k2f00 street-scenes"
 	Asks       string
 	Waits      string
 	Since      string // RFC 3339: Waits counts on from there
-	Starts     string // "≈ 14:38", "14:38 to 14:55", "not known"
+	Starts     string // "≈ 14:38", "14:38 to 14:55", "unknown"
 	StartsNote string
 	Why        string
 	Holders    []TeamHolder

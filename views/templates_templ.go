@@ -57,7 +57,7 @@ func TemplatesPage(m Templates) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Operators that definitions take over by name. What a definition took over never changes: it names the version.</p></header><section class=\"card card-flush\" aria-label=\"Templates\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Reusable operators. Workflows reference a fixed version, so later changes do not affect them.</p></header><section class=\"card card-flush\" aria-label=\"Templates\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -513,7 +513,7 @@ func TypePage(m Type) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Parameters) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<p class=\"card-body small muted\">It takes none.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<p class=\"card-body small muted\">No parameters</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -106,6 +106,18 @@ func AllNodesURL(id, state string) string {
 	return ExecutionURL(id) + "?" + url.Values{"view": {"list"}, "all": {"1"}, "state": {state}}.Encode() + "#graph"
 }
 
+// EventsURL is all events of an execution.
+func EventsURL(id string) string { return ExecutionURL(id) + "/events" }
+
+// MetricCSVURL is the values of a metric as CSV; node "" is those of all nodes.
+func MetricCSVURL(id, node, name string) string {
+	q := url.Values{"name": {name}}
+	if node != "" {
+		q.Set("node", node)
+	}
+	return withQuery(ExecutionURL(id)+"/metrics.csv", q)
+}
+
 // LogsURL is the log page of an execution with the filters of q.
 func LogsURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/logs", q) }
 

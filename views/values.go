@@ -21,7 +21,10 @@ type ExecutionRow struct {
 	State          string
 	Title          string // the workflow, or the execution's own name
 	Version        string
-	Sub            string // what matters most: the failure, what runs, why it waits
+	Flow           string    // "digits.train 1.0.0", without the name where Title is that
+	Sub            string    // what matters most: the failure, what runs, why it waits
+	Inputs         []ui.Fact // those in which it differs from others of its workflow
+	Results        []ui.Fact // the first outputs
 	By             string
 	Started        ui.Moment
 	Took           string // duration so far or in all

@@ -45,8 +45,8 @@ type WaitPanel struct {
 	Actions   []ui.Action
 	Resource  string // "GPU A100": what is short, "" when it is not one resource
 	Holders   []WaitHolder
-	HeldBy    []WaitHolder // the same in a few words, where there is no room for a table
-	Order     []WaitPlace  // places in the queue around this one
+	HeldBy    []WaitHolder   // the same in a few words, where there is no room for a table
+	Order     []WaitPosition // places in the queue around this one
 	OrderNote string
 	Score     []ui.Fact // what the place in the queue is made of
 	Decisions []EventRow
@@ -80,9 +80,9 @@ type WaitHolder struct {
 	Ends            string
 }
 
-// WaitPlace is one place in the order of admission.
-type WaitPlace struct {
-	Place           string
+// WaitPosition is one place in the order of admission.
+type WaitPosition struct {
+	Position        string
 	Title, Sub, URL string
 	Note            string // "share 0.83", "asked later"
 	Own             bool
@@ -148,6 +148,7 @@ type WaitingList struct {
 	Rows    []WaitingLine
 	Pager   ui.Pager
 	Cluster ClusterWaits
+	Others  ClusterWaits // what waits for anything but room: locks, breakers, results
 }
 
 // ClusterWaits is what has been handed to the cluster and has not begun there. The
@@ -171,7 +172,7 @@ type ClusterWaitLine struct {
 
 // WaitingLine is a node, or an execution that may not begin yet.
 type WaitingLine struct {
-	Place        string
+	Position     string
 	Title, URL   string
 	Sub          string // "digits.train #7k2f00 · street-scenes"
 	Asks         string

@@ -39,6 +39,7 @@ type Tag struct{ Name, URL string }
 type Workflow struct {
 	Page
 	Name, Description string
+	Notices           []string // what to know about it although nothing is wrong
 	Version           string
 	Latest            bool // Version is the latest
 	Archived          bool

@@ -35,10 +35,10 @@ func (b Bodies) Middleware(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := &patientBody{bounds: b, body: r.Body, control: http.NewResponseController(w), begin: time.Now()}
+		body := &deadlineBody{bounds: b, body: r.Body, control: http.NewResponseController(w), begin: time.Now()}
 		r.Body = body
 		next.ServeHTTP(w, r)
-		body.rest()
+		body.finish()
 	})
 }
 
@@ -57,8 +57,8 @@ func isStream(r *http.Request) bool {
 	return strings.HasPrefix(media, "application/grpc") || strings.HasPrefix(media, "application/connect+")
 }
 
-// patientBody moves the read deadline of its connection with every read.
-type patientBody struct {
+// deadlineBody moves the read deadline of its connection with every read.
+type deadlineBody struct {
 	bounds  Bodies
 	body    io.ReadCloser
 	control *http.ResponseController
@@ -69,7 +69,7 @@ type patientBody struct {
 }
 
 // Read fails with os.ErrDeadlineExceeded for a body that is too slow.
-func (b *patientBody) Read(p []byte) (int, error) {
+func (b *deadlineBody) Read(p []byte) (int, error) {
 	if b.done {
 		return b.body.Read(p)
 	}
@@ -92,11 +92,11 @@ func (b *patientBody) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (b *patientBody) Close() error { return b.body.Close() }
+func (b *deadlineBody) Close() error { return b.body.Close() }
 
 // free takes the deadline off: the answer may take longer, and the server watches
 // the connection meanwhile.
-func (b *patientBody) free() {
+func (b *deadlineBody) free() {
 	b.done = true
 	_ = b.control.SetReadDeadline(time.Time{}) // an in-memory request of a test has none
 }
@@ -104,9 +104,9 @@ func (b *patientBody) free() {
 // maxDrop is how long the server may take to drop what a handler left of a body.
 const maxDrop = 2 * time.Second
 
-// rest is called when the answer is written: what the handler left of the body is
+// finish is called when the answer is written: what the handler left of the body is
 // the server's to drop, and of one that was given up nothing is waited for.
-func (b *patientBody) rest() {
+func (b *deadlineBody) finish() {
 	switch {
 	case b.failed:
 		_ = b.control.SetReadDeadline(time.Now())

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 )
 
 // Status returns the HTTP status of an error code.
@@ -45,6 +45,20 @@ type Problem struct {
 	Code      apperr.Code    `json:"code"`
 	RequestID string         `json:"request_id"`
 	Errors    []apperr.Field `json:"errors,omitempty"`
+
+	// The same by the names of the design document's API.
+	Error     string   `json:"error" doc:"The same as detail"`
+	Details   []string `json:"details,omitempty" doc:"The same as errors, as texts"`
+	QuotaInfo any      `json:"quota_info,omitempty" doc:"The quota that is in the way, as GET /tenants/{id}/quota answers"`
+}
+
+// Named returns p with the fields of the design document's API.
+func (p Problem) Named() Problem {
+	p.Error, p.Details = p.Detail, nil
+	for _, f := range p.Errors {
+		p.Details = append(p.Details, f.Path+": "+f.Message)
+	}
+	return p
 }
 
 // ProblemOf returns what a program may see of err.
@@ -54,10 +68,11 @@ func ProblemOf(err error, requestID string) Problem {
 	if s := bodyStatus(err); s != 0 {
 		code, status, detail = apperr.Invalid, s, bodyMessage(err)
 	}
-	return Problem{
+	p := Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
 		Code: code, RequestID: requestID, Errors: apperr.FieldsOf(err),
 	}
+	return p.Named()
 }
 
 // LogFailure logs err when it is internal, or a warning when something could not

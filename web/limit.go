@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-chi/httprate"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 )
 
 // Limits are how many requests are answered per minute; 0 is no limit. Streams

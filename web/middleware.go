@@ -15,8 +15,8 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 )
 
 type requestIDKey struct{}
@@ -85,8 +85,9 @@ func (r *statusRecorder) Write(b []byte) (int, error) {
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Secure sets the security headers: scripts run by nonce alone, styles, fonts and
-// images come from this server, and nobody may frame a page. Templates take the
-// nonce by templ.GetNonce.
+// images come from this server, and nobody may frame a page. No answer is kept by
+// caches unless its handler says otherwise. Templates take the nonce by
+// templ.GetNonce.
 func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var b [16]byte
@@ -95,6 +96,7 @@ func Secure(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"' 'strict-dynamic'; style-src 'self'; "+
 			"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -141,10 +143,13 @@ func (s *Site) Authenticate(next http.Handler) http.Handler {
 			s.Fail(w, r, err)
 			return
 		}
-		if ok {
-			r = r.WithContext(auth.WithSubject(r.Context(), subject))
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
 		}
-		next.ServeHTTP(w, r)
+		ctx, release := s.guarded(auth.WithSubject(r.Context(), subject), r)
+		defer release()
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

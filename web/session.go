@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/gorilla/sessions"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 )
 
 // Sessions is a gorilla store of browser sessions: the cookie holds a random
@@ -146,6 +146,16 @@ func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
 	}
 	subject, ok := session.Values[subjectValue{}].(auth.Subject)
 	return subject, ok, nil
+}
+
+// peek returns who r's cookie signs in now; a cookie that signs nobody in any more is
+// apperr.Unauthenticated. It is no use of the session.
+func (s *Sessions) peek(ctx context.Context, r *http.Request) (auth.Subject, error) {
+	cookie, err := r.Cookie(s.name)
+	if err != nil {
+		return auth.Subject{}, apperr.Wrap(apperr.Unauthenticated, err, "The session is over. Sign in again.")
+	}
+	return s.store.Peek(ctx, cookie.Value) //nolint:wrapcheck // says enough
 }
 
 // KeepAttempt keeps a sealed sign-in attempt in the browser until the provider

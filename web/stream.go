@@ -25,9 +25,11 @@ type Stream struct {
 	last string
 }
 
-// NewStream begins an answer of events. It fails with apperr.Unavailable when the
-// connection cannot be flushed.
-func NewStream(w http.ResponseWriter, r *http.Request) (*Stream, error) {
+// NewStream begins an answer of events. The context of r ends once its caller has lost
+// the credential of the request, or once may returns an error; may runs at intervals,
+// in another goroutine, with the caller as it is then. It fails with apperr.Unavailable
+// when the connection cannot be flushed.
+func NewStream(w http.ResponseWriter, r *http.Request, may func(context.Context) error) (*Stream, error) {
 	rc := http.NewResponseController(w)
 	if err := rc.SetWriteDeadline(time.Time{}); err != nil {
 		return nil, apperr.Wrap(apperr.Unavailable, err, "This connection cannot be streamed to.")
@@ -37,6 +39,7 @@ func NewStream(w http.ResponseWriter, r *http.Request) (*Stream, error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+	watchOver(w, r, may)
 	return &Stream{w: w, rc: rc, last: LastEventID(r)}, rc.Flush()
 }
 

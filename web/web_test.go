@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/auth"
 	"github.com/flowforge/flowforge/db/dbtest"
 )
 
@@ -164,7 +164,7 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	srv := httptest.NewServer(Identify(b.site.Log(b.site.Handler(func(w http.ResponseWriter, r *http.Request) error {
-		s, err := NewStream(w, r)
+		s, err := NewStream(w, r, func(context.Context) error { return nil })
 		if err != nil {
 			return err
 		}

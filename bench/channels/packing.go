@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowforge/flowforge/channel"
-	"github.com/flowforge/flowforge/channel/codec"
+	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/data/channel/codec"
 )
 
 // packedBytes is how much is packed.

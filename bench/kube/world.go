@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/flowforge/flowforge/launcher"
-	"github.com/flowforge/flowforge/launcher/kube"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -171,7 +171,7 @@ func (b *bench) observe(_ context.Context, all []launcher.Observation) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range all {
-		if o.Place != nil && o.Place.Machine != "" {
+		if o.Location != nil && o.Location.Machine != "" {
 			b.placed[o.TaskID] = true
 		}
 		if _, again := b.ended[o.TaskID]; o.End != nil && !again {

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/embedded/postgres"
+	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 func main() {

@@ -3,21 +3,23 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/workflow"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 func newApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE [-f FILE …]",
+		Use:   "apply -f FILE|FOLDER [-f FILE|FOLDER …]",
 		Short: "Register workflow definitions (YAML or JSON) with their code packages",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -25,16 +27,11 @@ func newApplyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			files, _ := cmd.Flags().GetStringArray("file")
-			for _, file := range files {
-				if err := c.apply(cmd, file); err != nil {
-					return fmt.Errorf("%s: %w", file, err)
-				}
-			}
-			return nil
+			paths, _ := cmd.Flags().GetStringArray("file")
+			return c.apply(cmd, paths)
 		},
 	}
-	cmd.Flags().StringArrayP("file", "f", nil, "definitions, Argo's among them; folders that code.package names are packed and uploaded")
+	cmd.Flags().StringArrayP("file", "f", nil, "definitions, Argo's among them, or a folder of them; folders that code.package names are packed and uploaded")
 	cmd.Flags().Bool("global", false, "templates: for all projects of the tenant")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined one line above
@@ -51,29 +48,75 @@ type registration struct {
 	Status     string `json:"status"`
 	URL        string `json:"ui_launch_url"`
 
+	Notices []string `json:"notices"`
+
 	argo bool // the document is Argo's
 }
 
-// apply registers every definition of file.
-func (c *client) apply(cmd *cobra.Command, file string) error {
-	content, err := os.ReadFile(file)
+// definitionFiles are the files that paths name: of a folder those that hold YAML or JSON, in
+// the order of their names, with those of the folders in it.
+func definitionFiles(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		before := len(files)
+		err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+				files = append(files, name)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("the folder %s holds no file of YAML or JSON", path)
+		}
+	}
+	return files, nil
+}
+
+// apply registers every definition that paths name, each after those that it refers to.
+func (c *client) apply(cmd *cobra.Command, paths []string) error {
+	files, err := definitionFiles(paths)
 	if err != nil {
 		return err
 	}
-	documents := workflow.Documents(content)
-	if len(documents) == 0 {
-		return errors.New("the file holds no definition")
-	}
-	for _, doc := range documents {
-		answer, err := c.register(cmd, doc, file)
+	var documents [][]byte
+	var from []string
+	for _, file := range files {
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return err
+		}
+		found := workflow.Documents(content)
+		if len(found) == 0 {
+			return fmt.Errorf("%s: the file holds no definition", file)
+		}
+		for _, doc := range found {
+			documents, from = append(documents, doc), append(from, file)
+		}
+	}
+	for _, i := range workflow.InOrder(documents, argo.Format{}) {
+		answer, err := c.register(cmd, documents[i], from[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", from[i], err)
 		}
 		verb := "registered"
 		if answer.Status == "UNCHANGED" {
 			verb = "is registered already"
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
+		for _, text := range answer.Notices {
+			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", text)
+		}
 	}
 	return nil
 }

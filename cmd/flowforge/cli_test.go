@@ -299,3 +299,13 @@ func (s *site) testTrouble(t *testing.T) {
 	require.Equal(t, interrupted, exit.ExitCode(), "a reader who stops early did not see the end")
 	s.ok(t, "cancel", id)
 }
+
+// TestHelpGroupsTheCommands: the help lists every command under a title.
+func TestHelpGroupsTheCommands(t *testing.T) {
+	t.Parallel()
+	root := newRootCommand()
+	require.NotEmpty(t, root.Version)
+	for _, c := range root.Commands() {
+		require.True(t, c.Hidden || c.GroupID != "", "%s is in no group", c.Name())
+	}
+}

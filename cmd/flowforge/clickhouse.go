@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/embedded/clickhouse"
+	"github.com/flowforge/flowforge/platform/embedded/clickhouse"
 )
 
 // newClickHouseEngineCommand is the child process in which the server keeps its

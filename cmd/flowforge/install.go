@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/runner"
+	"github.com/flowforge/flowforge/compute/runner"
 )
 
 // sdkFolder is the Python package's folder beside an installed program.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/flowforge/flowforge/unixsocket"
+	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
 func newLoginCommand() *cobra.Command {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowforge/flowforge/platform/release"
 )
 
 func main() {
@@ -51,14 +53,26 @@ func exitCode(err error) int {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "flowforge",
-		Short:         "Launch, watch and compare typed machine-learning workflows",
+		Short:         "Launch and watch typed machine-learning workflows",
+		Version:       release.Describe(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(
-		newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand(),
-		newApplyCommand(), newSubmitCommand(), newLaunchCommand(), newGetCommand(), newLogsCommand(), newCancelCommand(), newResumeCommand(), newPauseCommand(), newUnpauseCommand(), newNodeCommand(), newGCCommand(), newSemaphoresCommand(), newWhyCommand(), newQuotaCommand(),
-		newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand(),
-	)
+	group(root, "workflows", "Workflows and executions:",
+		newApplyCommand(), newLaunchCommand(), newSubmitCommand(), newGetCommand(), newLogsCommand(), newWhyCommand())
+	group(root, "control", "Control what runs:",
+		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
+	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newGCCommand())
+	group(root, "server", "Server:", newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
+	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root
+}
+
+// group adds commands that the help lists under one title.
+func group(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
+	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowforge/flowforge/runner"
+	"github.com/flowforge/flowforge/compute/runner"
 )
 
 // runResident works for a pool until there is nothing to do.

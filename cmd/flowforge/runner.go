@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/runner"
+	"github.com/flowforge/flowforge/compute/runner"
 )
 
 // garbagePercent lets the runner's small heap grow before it is collected: a

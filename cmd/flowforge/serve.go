@@ -11,11 +11,17 @@ import (
 	"github.com/flowforge/flowforge/app"
 )
 
+// What a task requests that names no CPU or no memory.
+const (
+	defaultCPUMillis = 100
+	defaultMemoryMiB = 256
+)
+
 func newServeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Start the server; without any setting everything runs on this machine",
-		Long: "Start the server. Settings come from the environment; README.md lists them.\n" +
+		Long: "Start the server. Settings come from the environment; docs/settings.md lists them.\n" +
 			"Ctrl-C stops the server, its engines and every running task.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,6 +83,8 @@ func configFromEnvironment() (app.Config, error) {
 		{"FLOWFORGE_CPU_MILLIS", 0, &c.CPUMillis},
 		{"FLOWFORGE_MEMORY_MIB", 0, &c.MemoryMiB},
 		{"FLOWFORGE_SLOTS", 0, &c.Slots},
+		{"FLOWFORGE_DEFAULT_CPU_MILLIS", defaultCPUMillis, &c.DefaultCPUMillis},
+		{"FLOWFORGE_DEFAULT_MEMORY_MIB", defaultMemoryMiB, &c.DefaultMemoryMiB},
 	} {
 		n, err := number(s.name, s.fallback)
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/launcher/kube"
-	"github.com/flowforge/flowforge/launcher/kube/image"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/compute/launcher/kube"
+	"github.com/flowforge/flowforge/compute/launcher/kube/image"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
 const kubePrefix = "FLOWFORGE_KUBE_"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/launcher/kube/image"
-	"github.com/flowforge/flowforge/launcher/kube/pod"
+	"github.com/flowforge/flowforge/compute/launcher/kube/image"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
 func TestKubeSettings(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/observability"
+	"github.com/flowforge/flowforge/platform/observability"
 )
 
 // observabilityFromEnvironment reads who may look at the server. Traces are on when

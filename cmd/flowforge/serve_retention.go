@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/workflow"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // retentionFromEnvironment reads how long things are kept.

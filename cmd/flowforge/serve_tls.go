@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/certificate"
+	"github.com/flowforge/flowforge/platform/certificate"
 )
 
 // tlsFromEnvironment reads which certificates tasks and other servers are shown.

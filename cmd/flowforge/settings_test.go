@@ -88,7 +88,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	read := readSettings(t)
 	require.Greater(t, len(read), 60)
-	tables := documented(t, "../../README.md", "../../docs/kubernetes.md")
+	tables := documented(t, "../../docs/settings.md", "../../docs/kubernetes.md")
 	told := slices.Concat(tables...)
 	for _, name := range read {
 		require.Contains(t, told, name, "no table of settings names it")
@@ -96,6 +96,6 @@ func TestSettingsAreDocumented(t *testing.T) {
 	elsewhere := []string{"FLOWFORGE_SECRET_NAME"} // a family, which package secret reads
 	for _, may := range tables {
 		known := slices.ContainsFunc(may, func(name string) bool { return slices.Contains(read, name) || slices.Contains(elsewhere, name) })
-		require.True(t, known, "%s is in a table of settings, and nobody reads it", may[0])
+		require.True(t, known, "%s is in a table of settings, but the program does not read it", may[0])
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/auth"
-	"github.com/flowforge/flowforge/auth/oidc"
 	"github.com/flowforge/flowforge/web"
 )
 

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowforge/flowforge/workflow"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 func newSubmitCommand() *cobra.Command {
@@ -51,9 +52,17 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	var last registration
-	for _, doc := range workflow.Documents(content) {
-		if last, err = c.register(cmd, doc, file); err != nil {
+	documents := workflow.Documents(content)
+	for _, i := range workflow.InOrder(documents, argo.Format{}) {
+		answer, err := c.register(cmd, documents[i], file)
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
+		}
+		for _, text := range answer.Notices {
+			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", text)
+		}
+		if i == len(documents)-1 {
+			last = answer
 		}
 	}
 	if last.Name == "" {

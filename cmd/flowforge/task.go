@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/flowforge/flowforge/compute/runner"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
-	"github.com/flowforge/flowforge/runner"
 )
 
 const (

@@ -20,8 +20,8 @@ import (
 	"syscall"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/embedded/clickhouse"
-	"github.com/flowforge/flowforge/embedded/postgres"
+	"github.com/flowforge/flowforge/platform/embedded/clickhouse"
+	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 func main() {

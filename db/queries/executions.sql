@@ -36,10 +36,38 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('name_pattern')::text IS NULL
         OR (e.name <> '' AND e.name ILIKE sqlc.narg('name_pattern'))
         OR e.workflow_id = ANY (@named_workflows::uuid[])
+        OR e.id = ANY (@short_ids::uuid[])
         OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
+LIMIT @max_rows OFFSET @skipped;
+
+-- name: CountExecutions :one
+SELECT count(*)::int FROM executions e
+WHERE e.project_id = @project_id
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (sqlc.narg('name_pattern')::text IS NULL
+        OR (e.name <> '' AND e.name ILIKE sqlc.narg('name_pattern'))
+        OR e.workflow_id = ANY (@named_workflows::uuid[])
+        OR e.id = ANY (@short_ids::uuid[])
+        OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
+        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'));
+
+-- name: ExecutionsEndingWith :many
+-- The executions of a project whose ids have an end: low and high bound the reversed ids.
+SELECT id FROM executions
+WHERE project_id = @project_id AND reverse(id::text) COLLATE "C" >= @low::text AND reverse(id::text) COLLATE "C" < @high::text
+ORDER BY id DESC
 LIMIT @max_rows;
 
 -- name: UsersNamed :many
@@ -234,6 +262,8 @@ LIMIT @max_rows;
 -- name: ListLatestEvents :many
 SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e
 WHERE e.execution_id = @execution_id AND e.seq < @before
+    AND (cardinality(@kinds::text[]) = 0 OR e.kind = ANY (@kinds::text[]))
+    AND (sqlc.narg('node_index')::int IS NULL OR e.node_index = sqlc.narg('node_index'))
 ORDER BY e.seq DESC
 LIMIT @max_rows;
 

@@ -128,3 +128,33 @@ SELECT a.execution_id, a.node_index, a.attempt
 FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
 JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
 WHERE a.finished_at IS NULL;
+
+-- name: ReportingAttempts :many
+-- Which of the attempts may send telemetry: they have not ended, or their log is still coming.
+SELECT a.execution_id, a.node_index, a.attempt
+FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL OR EXISTS (
+    SELECT 1 FROM open_logs o WHERE o.execution_id = a.execution_id AND o.node_index = a.node_index AND o.attempt = a.attempt
+);
+
+-- name: OpenLogs :exec
+-- Notes that the logs of attempts that end now are still coming, and forgets those of runners that never came back.
+WITH stale AS (
+    DELETE FROM open_logs WHERE since < @stale::timestamptz
+)
+INSERT INTO open_logs (execution_id, node_index, attempt, since)
+SELECT a.execution_id, a.node_index, a.attempt, @since::timestamptz
+FROM jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
+JOIN attempts a ON a.execution_id = k.execution_id AND a.node_index = k.i AND a.attempt = k.attempt
+WHERE a.finished_at IS NULL
+ON CONFLICT ON CONSTRAINT open_logs_pkey DO NOTHING;
+
+-- name: CloseLogs :exec
+DELETE FROM open_logs o
+USING jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt int)
+WHERE o.execution_id = k.execution_id AND o.node_index = k.i AND o.attempt = k.attempt;
+
+-- name: HasOpenLogs :one
+-- Whether lines of an ended attempt of the execution are still coming.
+SELECT EXISTS (SELECT 1 FROM open_logs o WHERE o.execution_id = @execution_id AND o.since > @after::timestamptz)::bool AS open;

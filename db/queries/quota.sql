@@ -1,7 +1,7 @@
 -- name: QuotaTree :many
 -- The tenancy tree with its limits, parents before children, and what is archived
 -- as long as something runs there.
-SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, coalesce(q.weight, 1)::float8 AS weight
+SELECT n.id, n.parent_id, n.kind, n.name, n.path, q.limits, q.borrow, q.lend, q.defaults, coalesce(q.weight, 1)::float8 AS weight
 FROM tenancy_nodes n
 LEFT JOIN quotas q ON q.node_id = n.id
 JOIN quota_usage u ON u.node_id = n.id

@@ -1,6 +1,6 @@
 -- name: GetQuota :one
 -- The limits of a node as they were saved, and by whom; no row means none were.
-SELECT q.limits, q.borrow, q.lend, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
+SELECT q.limits, q.borrow, q.lend, q.defaults, q.weight, q.version, q.updated_at, q.updated_by, coalesce(u.name, '')::text AS updated_by_name
 FROM quotas q
 LEFT JOIN users u ON u.id = q.updated_by
 WHERE q.node_id = @node_id;
@@ -10,10 +10,10 @@ SELECT node_id, version FROM quotas;
 
 -- name: PutQuota :one
 -- Saves limits when nobody else has since version, which is 0 for a node without.
-INSERT INTO quotas AS q (node_id, limits, borrow, lend, weight, version, updated_at, updated_by)
-VALUES (@node_id, @limits, @borrow, @lend, @weight, 1, @at, sqlc.narg('updated_by'))
+INSERT INTO quotas AS q (node_id, limits, borrow, lend, defaults, weight, version, updated_at, updated_by)
+VALUES (@node_id, @limits, @borrow, @lend, @defaults, @weight, 1, @at, sqlc.narg('updated_by'))
 ON CONFLICT ON CONSTRAINT quotas_pkey DO UPDATE SET
-    limits = EXCLUDED.limits, borrow = EXCLUDED.borrow, lend = EXCLUDED.lend, weight = EXCLUDED.weight,
+    limits = EXCLUDED.limits, borrow = EXCLUDED.borrow, lend = EXCLUDED.lend, defaults = EXCLUDED.defaults, weight = EXCLUDED.weight,
     version = q.version + 1, updated_at = EXCLUDED.updated_at, updated_by = EXCLUDED.updated_by
 WHERE q.version = @seen::bigint
 RETURNING version;

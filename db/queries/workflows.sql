@@ -69,7 +69,7 @@ WHERE w.project_id = @project_id
   AND (@status::text = '' OR w.status = @status)
   AND w.name > @after_name
 ORDER BY w.name
-LIMIT @max_rows;
+LIMIT @max_rows OFFSET @skipped;
 
 -- name: CountWorkflows :one
 SELECT count(*)::int FROM workflows w

@@ -24,7 +24,7 @@ import (
 
 	"github.com/flowforge/flowforge/app"
 	"github.com/flowforge/flowforge/db/dbtest"
-	"github.com/flowforge/flowforge/election"
+	"github.com/flowforge/flowforge/platform/election"
 )
 
 const (

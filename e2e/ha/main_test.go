@@ -19,8 +19,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flowforge/flowforge/app"
-	"github.com/flowforge/flowforge/execution"
-	"github.com/flowforge/flowforge/launcher"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/execution"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )

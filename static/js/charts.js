@@ -20,6 +20,17 @@ export async function setUp() {
 
 document.addEventListener("theme", redraw);
 
+// A chart is enlarged to the width of the page, and back.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-enlarge]");
+  const figure = button?.closest("figure");
+  if (!figure) return;
+  const on = figure.classList.toggle("chart-large");
+  button.setAttribute("aria-pressed", String(on));
+  const old = drawn.get(figure);
+  if (old) { old.plot.destroy(); drawn.delete(figure); draw(figure); }
+});
+
 function redraw() {
   for (const [figure, { plot }] of [...drawn]) { plot.destroy(); drawn.delete(figure); draw(figure); }
 }
@@ -50,7 +61,7 @@ function draw(figure) {
   });
   const axis = { stroke: colour("--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   const plot = new uPlot({
-    width: holder.clientWidth || 300, height: Math.min(Math.round((holder.clientWidth || 300) * 0.45), 240),
+    width: holder.clientWidth || 300, height: Math.min(Math.round((holder.clientWidth || 300) * 0.45), figure.classList.contains("chart-large") ? 420 : 240),
     cursor: { sync: { key: "metrics" }, y: false },
     legend: { show: false },
     scales: {
@@ -82,11 +93,21 @@ function clockTimes(zone) {
 // readout shows the values under the cursor in the figure's caption.
 function readout(figure, plot, step) {
   const at = plot.cursor.idx;
+  const under = figure.querySelector("[data-step]");
+  if (under) under.textContent = at == null ? "" : stepText(figure, plot.data[0][at]);
   [...figure.querySelectorAll("[data-readout]")].forEach((out, i) => {
     out.dataset.rest ??= out.textContent;
     const value = at == null ? null : plot.data[(i + 1) * step]?.[at];
     out.textContent = at == null ? out.dataset.rest : value == null ? "–" : String(Number(value.toPrecision(4)));
   });
+}
+
+// stepText names the step, or the moment, under the pointer.
+function stepText(figure, x) {
+  const { time, zone } = JSON.parse(figure.dataset.series);
+  if (!time) return `step ${Number(x.toPrecision(8))}`;
+  const options = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  try { return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone }).format(x * 1000); } catch { return new Intl.DateTimeFormat("en-GB", options).format(x * 1000); }
 }
 
 // smoothed is an exponential moving average without the bias of its first value.

@@ -1,9 +1,13 @@
 // The graph of an execution: arrow keys move from node to node (roving focus),
 // Enter opens, and the selected node is brought into view.
+import { setUpView } from "./graphview.js";
+
 export function setUp() {
   for (const graph of document.querySelectorAll(".dag")) {
     if (!graph.hasAttribute("data-ready")) {
       graph.dataset.ready = "";
+      const view = graph.closest("[data-dag]");
+      if (view) setUpView(view);
       const selected = graph.querySelector(".node[aria-current]");
       if (selected) reveal(graph, selected, "instant");
       rove(graph);

@@ -13,6 +13,14 @@ export function setUpLive() {
     if (lost) toast("Live updates are back.");
     lost = false;
   });
+  // The server closes the stream when nothing more will come.
+  document.addEventListener("htmx:sse:close", (event) => {
+    if (event.detail?.reason !== "message") return;
+    for (const live of document.querySelectorAll("[data-live]")) live.remove();
+    for (const log of document.querySelectorAll("[data-log=follow]")) log.dataset.log = "ended";
+    for (const state of document.querySelectorAll("[data-follow-state]")) state.textContent = "The log is complete";
+    for (const button of document.querySelectorAll("[data-follow]")) button.hidden = true;
+  });
   setInterval(tick, 1000);
   // The state of an execution stands first in the title, where tabs show it.
   document.addEventListener("htmx:after:swap", () => {

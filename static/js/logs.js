@@ -13,6 +13,7 @@ function follow(log) {
   const button = box.querySelector("[data-follow]");
   let following = log.dataset.log === "follow";
   const show = () => {
+    if (log.dataset.log === "ended") return;
     if (state) state.textContent = following ? "Following: new lines appear at the end" : "Not following: you scrolled up";
     if (button) button.hidden = following;
   };

@@ -38,21 +38,51 @@ type Picture struct {
 	Fit           bool // may shrink to its frame when it is little wider
 }
 
-// fits reports whether the picture may shrink and stay legible.
-func (p Picture) fits() bool { return p.Fit && p.Width >= fitFrom && p.Width <= 1440 }
+// Frame is what stands around a picture.
+type Frame struct {
+	Name    string // what the picture shows, for readers: "Graph"
+	ListURL string // where nodes are searched that a group stands for, "" for nowhere
+}
+
+// size is the class that lets the picture shrink to its frame and stay legible.
+func (p Picture) size() string {
+	switch {
+	case !p.Fit || p.Width < fitFrom || p.Width > 2400:
+		return "dag-full"
+	case p.Width > 1440:
+		return "dag-fit dag-fit-wide"
+	}
+	return "dag-fit"
+}
 
 // fitFrom is the width from which a picture may shrink: a smaller one would grow.
 const fitFrom = 736
 
+// inset is where the texts of a box begin: behind its icon.
+func (s Shape) inset() int {
+	if s.State == "" {
+		return 12
+	}
+	return nameInset
+}
+
+// noteAt is the baseline of the note: below the bar of a box with states.
+func (s Shape) noteAt() int {
+	if s.State == "" {
+		return 54
+	}
+	return 72
+}
+
 // Shape is one painted box with the lines that lead into it. A change of state
 // redraws the box, and the boxes that depend on it for their lines.
 type Shape struct {
-	ID, State, Title, FullTitle, Sub, Note, URL string
-	Since                                       string // Sub counts on from there
-	X, Y, W, H                                  int
-	Group, Current                              bool
-	Bars                                        []Rect
-	Lines                                       []Stroke
+	ID, State, Title, FullTitle, Sub, FullSub, Note, URL string
+	Since                                                string // Sub counts on from there
+	X, Y, W, H                                           int
+	Group, Current                                       bool
+	Bars                                                 []Rect
+	Lines                                                []Stroke
 }
 
 // Rect is a part of a bar inside a box.
@@ -112,8 +142,8 @@ func (p Painter) Shape(b int) Shape {
 			s.FullTitle += " " + t
 		}
 		s.Title = fit(s.FullTitle, float64(box.W-nameInset-8), nameSize)
-		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize*0.92)
-		s.Since = p.States[i].Since
+		s.Sub = fit(p.States[i].Sub, float64(box.W-nameInset-8), subSize)
+		s.FullSub, s.Since = p.States[i].Sub, p.States[i].Since
 		s.Current = i == p.Selected
 		if p.Links.Node != nil {
 			s.URL = p.Links.Node(i)
@@ -171,13 +201,14 @@ func (p Painter) paintGroup(s *Shape, box Box) {
 	}
 	s.Current = p.Selected >= 0 && slices.Contains(box.Members, p.Selected)
 	if s.State == "" {
-		s.Sub = "similar nodes"
+		s.Sub, s.FullSub = "similar nodes", "similar nodes"
 		return
 	}
 	counts := p.counts(box)
 	s.Bars = bars(box, counts)
 	texts := CountTexts(counts)
-	s.Sub = fit(strings.Join(texts[:min(2, len(texts))], " · "), float64(box.W-nameInset-8), subSize)
+	s.FullSub = strings.Join(texts[:min(2, len(texts))], " · ")
+	s.Sub = fit(s.FullSub, float64(box.W-nameInset-8), subSize)
 	if len(texts) > 2 {
 		s.Note = fit(strings.Join(texts[2:], ", "), float64(box.W-24), subSize)
 	}
@@ -264,4 +295,13 @@ func stateName(state string) string {
 		return "PLAN"
 	}
 	return state
+}
+
+// name is what a screen reader says for a link without a state: the texts of its box.
+func (s Shape) name() string {
+	texts := []string{s.Title, s.Sub}
+	if s.Group {
+		texts = append(texts, s.Note)
+	}
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), " ")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func accountEntries() []Entry {
-	providers := []views.LoginProvider{{Name: "Meridian SSO", URL: "#"}, {Name: "Partner login", URL: "#", Away: true}}
+	providers := []views.LoginProvider{{Name: "Meridian SSO", URL: "#"}, {Name: "Partner login", URL: "#", Unreachable: true}}
 	login := func(m views.Login) func(views.Page) templ.Component {
 		return func(f views.Page) templ.Component {
 			f.User, m.Next = "", "/"
@@ -54,7 +54,7 @@ func account(f views.Page) views.Account {
 	moment := func(d time.Duration) ui.Moment { return clock().Moment(ago(d)) }
 	return views.Account{
 		Page:   f,
-		Facts:  []ui.Fact{{Name: "Name", Value: "Amara Okafor"}, {Name: "E-mail", Value: "amara@meridian.example"}, {Name: "Known by", Value: "https://login.meridian.example"}, {Name: "Project", Value: "Meridian › Research › Vision › digits"}, {Name: "User id", Value: someID, Mono: true}},
+		Facts:  []ui.Fact{{Name: "Name", Value: "Amara Okafor"}, {Name: "E-mail", Value: "amara@meridian.example"}, {Name: "Signed in with", Value: "https://login.meridian.example"}, {Name: "Project", Value: "Meridian › Research › Vision › digits"}, {Name: "User id", Value: someID, Mono: true}},
 		Groups: []string{"data-science", "ml-platform"},
 		Roles: []views.AccountRole{
 			{Role: "TeamAdmin", Where: "Meridian › Research › Vision", About: "Runs a team: cancels for others, adds projects and members, shares the team's limits out.", From: "the group ml-platform of Meridian SSO"},

@@ -66,7 +66,7 @@ func executionWaiting(f views.Page) views.Execution {
 	m.Graph = paint(digits(), dagview.Down, states, -1)
 	m.Panel, m.Timeline = views.NodePanel{}, views.ExecutionTimeline{Empty: "Nothing has started yet."}
 	m.Metrics.Charts, m.Metrics.Explains = nil, "Values that tasks report with client.metric(…) are drawn here."
-	m.Logs.Lines, m.Logs.Empty = nil, "Nothing was written yet."
+	m.Logs.Lines, m.Logs.Empty = nil, "No log output."
 	m.Artifacts = views.ExecutionArtifacts{}
 	return m
 }
@@ -175,7 +175,7 @@ func metrics() views.Metrics {
 		return c
 	}
 	return views.Metrics{
-		Note: "train, live", Smooth: 40, Action: views.ExecutionURL(someID),
+		Note: "train", Live: true, Smooth: 40, Action: views.ExecutionURL(someID),
 		Axes:   []ui.Choice{{Name: "Step", URL: "#", Current: true}, {Name: "Time", URL: "#"}},
 		Scales: []ui.Choice{{Name: "Linear", URL: "#", Current: true}, {Name: "Log", URL: "#"}},
 		Charts: []views.MetricChart{
@@ -189,8 +189,8 @@ func metrics() views.Metrics {
 func events() views.Events {
 	return views.Events{Rows: []views.EventRow{
 		{Icon: "RUNNING", Text: "train started, attempt 2", At: clock().Exactly(ago(4 * time.Minute)), URL: "#"},
-		{Icon: "RETRYING", Text: "train is tried again in 10 s by its retry policy", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
+		{Icon: "RETRYING", Text: "train is retrying in 10 s", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "FAILED", Text: "train attempt 1 ended with exit code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "SUCCEEDED", Text: "split succeeded after 18 s", At: clock().Exactly(ago(9 * time.Minute)), URL: "#"},
-	}}
+	}, MoreURL: "#"}
 }

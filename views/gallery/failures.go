@@ -31,7 +31,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 	letter := func(node, class, attempts, message string, since time.Duration) views.DeadLetterLine {
 		return views.DeadLetterLine{
 			ID: "0192f0c4-7a6e-7cc1-9a51-3f6f8a1f2b12", Node: node, URL: views.NodeURL(run, node), Sub: "churn.train 2.1.0 · 8a1f2b11", SubURL: views.ExecutionURL(run),
-			Class: class, Attempts: attempts, Message: message, When: clock().Moment(ago(since)), PutAwayTo: views.DeadLetterPutAwayURL("1"),
+			Class: class, Attempts: attempts, Message: message, When: clock().Moment(ago(since)), DismissTo: views.DeadLetterDismissURL("1"),
 		}
 	}
 	live := letter("fetch", "network", "4 attempts", "Attempt 4: The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused. Before it, attempts 1 to 3 ended the same way.", 4*time.Minute)
@@ -39,7 +39,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Before it, attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
 	ended.RequeueTo, ended.Requeue = views.DeadLetterRequeueURL("2"), "Resume from here"
 	return views.DeadLetters{
-		Page: frame(f, "Failures", views.SectionFailures), Open: "2", Lead: "2 tasks failed when no retry was left. 1 delivery did not arrive.",
+		Page: frame(f, "Failures", views.SectionFailures), Open: "2", Lead: "2 tasks failed after their last retry. 1 event was not delivered.",
 		Classes: []ui.Choice{
 			{Name: "All", URL: views.DeadLettersURL("", ""), Current: true}, {Name: "User error", URL: views.DeadLettersURL("user_error", "")},
 			{Name: "Out of memory", URL: views.DeadLettersURL("out_of_memory", "")}, {Name: "Preempted", URL: views.DeadLettersURL("preempted", "")},
@@ -47,12 +47,12 @@ func deadLetters(f views.Page) views.DeadLetters {
 			{Name: "Could not start", URL: views.DeadLettersURL("start", "")}, {Name: "Timeout", URL: views.DeadLettersURL("timeout", "")},
 			{Name: "Network", URL: views.DeadLettersURL("network", "")},
 		},
-		Letters: []views.DeadLetterLine{live, ended},
+		DeadLetters: []views.DeadLetterLine{live, ended},
 		Deliveries: []views.DeliveryLine{{
 			What: "The end of churn.train 2.1.0", URL: views.ExecutionURL(run), Sub: "8a1f2b11 · 25 tries", Message: "write facts: dial tcp 10.2.0.7:9000: connect: connection refused",
 			When: clock().Moment(ago(26 * time.Hour)), RequeueTo: views.DeliveryRequeueURL("41"),
 		}},
-		Notice: &views.AdminNotice{Kind: "ok", Strong: "Put away.", Text: "It stays in the audit log and on the page of its execution."},
+		Notice: &views.AdminNotice{Kind: "ok", Strong: "Dismissed.", Text: "It stays in the audit log and on the page of its execution."},
 	}
 }
 

@@ -29,7 +29,7 @@ func groupItems(f views.Page) views.Group {
 		Fan:       []ui.Fact{{Name: "For each of", Value: "list.tiles", Mono: true}, {Name: "At once", Value: "8 items"}, {Name: "Failed items", Value: "leave gaps, unless all fail"}, {Name: "Items, at most", Value: "10,000"}},
 		Resources: []ui.Fact{{Name: "CPU", Value: "1"}, {Name: "Memory", Value: "512 MiB"}}, Command: "python3 tile.py", CommandKind: "file of the package",
 		Inputs: []views.Value{{Name: "tile", Type: "Struct", Missing: "the item of each"}}, Outputs: []views.Value{{Name: "mask", Type: "List", Missing: "when it succeeds"}},
-		Place: views.NodePlace{Before: []views.Tag{{Name: "list", URL: "#"}}, After: []views.Tag{{Name: "merge", URL: "#"}}, Condition: "inputs.full", Rule: "list.Succeeded || cache.Succeeded"},
+		Place: views.NodePath{Before: []views.Tag{{Name: "list", URL: "#"}}, After: []views.Tag{{Name: "merge", URL: "#"}}, Condition: "inputs.full", Rule: "list.Succeeded || cache.Succeeded"},
 	}
 	for i, state := range []string{"SUCCEEDED", "SUCCEEDED", "RUNNING", "RETRYING", "SUCCEEDED", "SKIPPED", "READY", "FAILED", "OMITTED", "PENDING"} {
 		row := views.ChildRow{
@@ -75,6 +75,6 @@ func groupGraph(f views.Page) views.Group {
 		m.Children.Rows[i].Label, m.Children.Rows[i].Name = name, name
 	}
 	m.Children.Pager = ui.Pager{Text: "1 to 3 of 3", InOrder: true}
-	m.Place = views.NodePlace{Parent: &views.Tag{Name: "region", URL: "#"}, Item: "index 1 of 3 items", Value: "{\n  \"code\": \"uk\"\n}", Previous: &views.Tag{Name: "region[0]", URL: "#"}, Next: &views.Tag{Name: "region[2]", URL: "#"}}
+	m.Place = views.NodePath{Parent: &views.Tag{Name: "region", URL: "#"}, Item: "index 1 of 3 items", Value: "{\n  \"code\": \"uk\"\n}", Previous: &views.Tag{Name: "region[0]", URL: "#"}, Next: &views.Tag{Name: "region[2]", URL: "#"}}
 	return m
 }

@@ -136,8 +136,8 @@ func launchErrors(f views.Page) views.LaunchPage {
 	})
 	page.Came = nil
 	page.Failed = "Nothing was launched: 3 values need a change"
-	page.Check.Ready, page.Check.Summary = false, "3 values need a look"
-	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need a look.", Links: page.Troubles}}
+	page.Check.Ready, page.Check.Summary = false, "3 values need attention"
+	page.Check.Verdicts = []views.Verdict{{Tone: "wait", Strong: "3 values need attention.", Links: page.Troubles}}
 	return page
 }
 

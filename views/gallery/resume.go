@@ -34,7 +34,7 @@ func resume(f views.Page) views.ResumePage {
 		Nodes: []string{"load", "train", "evaluate"}, Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}},
 		Priorities: []ui.Option{{Name: "As before: Normal", Selected: true}, {Value: "HIGH", Name: "High: before others"}},
 		Options: views.LaunchOptions{
-			Cache: []ui.Option{{Value: "on", Name: "Take them, and keep new ones", Selected: true}}, KeepHelp: "Its definition says 7 d after a success, 90 d after a failure.",
+			Cache: []ui.Option{{Value: "on", Name: "Take them, and keep new ones", Selected: true}}, KeepHelp: "Leave empty to use the workflow’s retention: 7 d after a success, 90 d after a failure.",
 			Keep: "soon", KeepError: "This has to be a time span such as 12h or 30d.", More: true,
 			CacheOf: []views.OperatorCache{{Operator: "load", Choices: []ui.Option{{Name: "As for all", Selected: true}, {Value: "off", Name: "Neither take nor keep any"}}}},
 		},
@@ -99,6 +99,6 @@ func storage(f views.Page) views.SweepsPage {
 	ahead := views.Sweep{Began: clock().Moment(ago(time.Minute)), Kind: "Look ahead", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
 	return views.SweepsPage{
 		Page: frame(f, "Storage", views.SectionAdmin), Tabs: []ui.Tab{{Name: "People", URL: "#"}, {Name: "Storage", URL: "#", Current: true}},
-		Rule: "Ended executions are kept as long as their definition says, and without a word for 90 days.", Foresee: &ahead, Last: &last, Rows: []views.Sweep{ahead, last},
+		Rule: "A workflow can set how long its ended executions are kept; without a setting, they are kept for 90 days.", Foresee: &ahead, Last: &last, Rows: []views.Sweep{ahead, last},
 	}
 }

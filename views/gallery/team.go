@@ -41,7 +41,7 @@ func teamLimits() []views.TeamLimit {
 
 func team(f views.Page) views.TeamPage {
 	waits := func(place int, node, sub, asks, waits, starts, why string) views.TeamWaiting {
-		return views.TeamWaiting{Place: fmt.Sprint(place), Node: node, URL: "#", Sub: sub, Asks: asks, Waits: waits, Starts: starts, Why: why}
+		return views.TeamWaiting{Position: fmt.Sprint(place), Node: node, URL: "#", Sub: sub, Asks: asks, Waits: waits, Starts: starts, Why: why}
 	}
 	m := views.TeamPage{
 		Page: frame(f, "Vision", views.SectionTeam, views.Crumb{Name: "Meridian", URL: "#"}, views.Crumb{Name: "Research", URL: "#"}),
@@ -51,7 +51,7 @@ func team(f views.Page) views.TeamPage {
 			Queue: views.TeamQueue{Count: "3", URL: "#", Rows: []views.TeamWaiting{
 				waits(1, "train_decoder", "#7k2f00 street-scenes", "8 A100", "4 min", "≈ 14:38", "Waits for 4 A100"),
 				waits(2, "trial 4 of 12", "#7k3100 digits", "4 A100", "1 min", "14:52 to 15:10", "After train_decoder: same team, asked later"),
-				waits(3, "trial 5 of 12", "#7k3100 digits", "4 A100", "1 min", "not known", "Behind Ranking in fair share"),
+				waits(3, "trial 5 of 12", "#7k3100 digits", "4 A100", "1 min", "unknown", "Behind Ranking in fair share"),
 			}},
 			Share: views.TeamShare{
 				Strong: "0.83:", Text: "slightly below your share, so you go before Ranking (1.21).",

@@ -48,7 +48,7 @@ func waitReasons() []waitReason {
 		{"cpu", views.WaitPanel{
 			Line: "Waits for CPU: needs 4 cores, and the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
 			Stats: asked("4 cores", "1.5 cores", "Free in the cluster", "of 16 cores"), Actions: []ui.Action{limits},
-			Holders: []views.WaitHolder{{Title: "train #6b0d1f", URL: "#", Sub: "digits.train, 3 nodes", Owner: "tenant local", Amount: "12 cores", How: "guaranteed", Ends: "not known"}},
+			Holders: []views.WaitHolder{{Title: "train #6b0d1f", URL: "#", Sub: "digits.train, 3 nodes", Owner: "tenant local", Amount: "12 cores", How: "guaranteed", Ends: "unknown"}},
 		}},
 		{"memory", views.WaitPanel{Line: "Waits for memory: needs 32 GiB, and the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: asked("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
 		{"pods", views.WaitPanel{Line: "Waits for pods: needs 1 pod, and the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: asked("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
@@ -100,11 +100,11 @@ func waitingForGPUs() views.WaitPanel {
 	}
 }
 
-func waitOrder() []views.WaitPlace {
-	return []views.WaitPlace{
-		{Place: "1", Title: "another team", Sub: "2 GPUs A100", Note: "share 0.61"},
-		{Place: "2", Title: "train_decoder #7k2f00", Sub: "this node, 8 GPUs A100", Note: "share 0.83", Own: true},
-		{Place: "3", Title: "trial_4 #7d1a90", URL: "#", Sub: "4 GPUs A100", Note: "share 0.83"},
+func waitOrder() []views.WaitPosition {
+	return []views.WaitPosition{
+		{Position: "1", Title: "another team", Sub: "2 GPUs A100", Note: "share 0.61"},
+		{Position: "2", Title: "train_decoder #7k2f00", Sub: "this node, 8 GPUs A100", Note: "share 0.83", Own: true},
+		{Position: "3", Title: "trial_4 #7d1a90", URL: "#", Sub: "4 GPUs A100", Note: "share 0.83"},
 	}
 }
 
@@ -132,15 +132,15 @@ func waitingPage(f views.Page) views.WaitingPage {
 	}
 	for i, r := range waitReasons() {
 		line := views.WaitingLine{
-			Place: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}[i], Title: "train_decoder #7k2f00", URL: "#", Sub: "street-scenes · priority HIGH", Asks: "8 GPUs A100, 16 cores, 64 GiB",
-			Waits: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339), Starts: "not known", Why: r.panel.Line, Code: r.panel.Code,
+			Position: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}[i], Title: "train_decoder #7k2f00", URL: "#", Sub: "street-scenes · priority HIGH", Asks: "8 GPUs A100, 16 cores, 64 GiB",
+			Waits: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339), Starts: "unknown", Why: r.panel.Line, Code: r.panel.Code,
 		}
 		if len(r.panel.Holders) > 0 {
 			line.Starts, line.StartsNote, line.Holders = "≈ 14:34", "14:28 to 14:50", r.panel.Holders
 		}
 		m.List.Rows = append(m.List.Rows, line)
 	}
-	m.List.Rows = append(m.List.Rows, views.WaitingLine{Place: "10", Title: "another project", Asks: "2 GPUs A100", Waits: "12 s"})
+	m.List.Rows = append(m.List.Rows, views.WaitingLine{Position: "10", Title: "another project", Asks: "2 GPUs A100", Waits: "12 s"})
 	m.List.Cluster = clusterWaits()
 	return m
 }

@@ -9,6 +9,7 @@ import (
 // Unit is how amounts of a resource are counted and written.
 type Unit struct {
 	Word    string  // "A100", "CPU cores", "GiB of memory", "executions": after a number in a sentence
+	One     string  // the word after exactly one: "CPU core"; "": Word
 	Short   string  // beside a figure: "cores", "GiB", "" for counts
 	Divisor float64 // what is stored ÷ Divisor is what people read: 1000 for millicores, 1024 for MiB
 }
@@ -30,6 +31,15 @@ func (u Unit) Amount(v int64) string {
 		return whole
 	}
 	return Number(n) + "." + fraction
+}
+
+// Quantity writes a stored amount with its word: "1 CPU core", "12 A100".
+func (u Unit) Quantity(v int64) string {
+	amount := u.Amount(v)
+	if amount == "1" && u.One != "" {
+		return amount + " " + u.One
+	}
+	return amount + " " + u.Word
 }
 
 // QuotaFigures is what a tenancy node holds of one resource, in stored units.
@@ -128,7 +138,7 @@ func (f QuotaFigures) words() []QuotaWord {
 	if f.Limit >= 0 {
 		words[0].Text, words = f.Unit.Amount(f.Used), append(words, QuotaWord{Text: "of " + f.Unit.Amount(f.Limit)})
 	} else {
-		words = append(words, QuotaWord{Text: "in use"})
+		words = append(words, QuotaWord{Text: "used"})
 	}
 	over := f.Over()
 	if borrowed := f.Borrowed - over; borrowed > 0 {
@@ -144,7 +154,7 @@ func (f QuotaFigures) words() []QuotaWord {
 		words = append(words, QuotaWord{Text: f.Unit.Amount(f.Free) + " free"})
 	}
 	if f.Limit < 0 {
-		words = append(words, QuotaWord{Text: "no limit of its own"})
+		words = append(words, QuotaWord{Text: "no limit set"})
 	}
 	return words
 }
@@ -158,7 +168,7 @@ func (f QuotaFigures) label() string {
 		b.WriteString(u(f.Used-f.Borrowed) + " of " + u(f.Limit) + " guaranteed in use")
 		b.WriteString(", " + u(max(f.Borrowed-over, 0)) + " borrowed, " + u(f.Lent) + " lent, " + u(f.Free) + " free")
 	} else {
-		b.WriteString(u(f.Used) + " in use, no limit of its own")
+		b.WriteString(u(f.Used) + " used, no limit set")
 	}
 	if over > 0 {
 		b.WriteString(", " + u(over) + " more than it may hold")

@@ -44,7 +44,7 @@ func TestQuotaBars(t *testing.T) {
 			figures: ui.QuotaFigures{Used: 10, Limit: 4, Most: 6, Borrowed: 6, Scale: 20}, used: ui.Span{X: "0%", Width: "20%"}, borrowed: ui.Span{X: "20%", Width: "10%"}, over: ui.Span{X: "30%", Width: "20%"}, guarantee: "20%", most: "30%",
 		},
 		{
-			name: "no limit", words: "3 · in use · no limit of its own", label: "Vision, A100: 3 in use, no limit of its own",
+			name: "no limit", words: "3 · used · no limit set", label: "Vision, A100: 3 used, no limit set",
 			figures: ui.QuotaFigures{Used: 3, Limit: -1, Most: -1, Scale: 12}, used: ui.Span{X: "0%", Width: "25%"},
 		},
 	}
@@ -68,4 +68,9 @@ func TestAmountsInTheirUnit(t *testing.T) {
 	require.Equal(t, "1,024", memory.Amount(1<<20))
 	require.Equal(t, "1,234.5", cores.Amount(1_234_500))
 	require.Equal(t, "7", ui.Unit{}.Amount(7))
+	cores.Word, cores.One = "CPU cores", "CPU core"
+	require.Equal(t, "1 CPU core", cores.Quantity(1000))
+	require.Equal(t, "0.5 CPU cores", cores.Quantity(500))
+	require.Equal(t, "2 CPU cores", cores.Quantity(2000))
+	require.Equal(t, "1 A100", ui.Unit{Word: "A100"}.Quantity(1))
 }

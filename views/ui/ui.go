@@ -73,8 +73,15 @@ func stateWords() []struct{ state, word string } {
 	}
 }
 
+// Asking is the state that a node and an execution are shown in while they wait for the
+// answer of a person; the engine calls it running.
+const Asking = "APPROVAL"
+
 // Word returns what people read for a state: READY is "Waiting".
 func Word(state string) string {
+	if state == Asking {
+		return "Awaiting approval"
+	}
 	for _, s := range stateWords() {
 		if s.state == state {
 			return strings.ToUpper(s.word[:1]) + s.word[1:]

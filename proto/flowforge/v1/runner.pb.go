@@ -558,9 +558,10 @@ type AttemptSpec struct {
 	StoreDir string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
 	// Names of folders that the node of earlier executions left, which this one goes on from; the
 	// nearest first. One is copied when there is none under checkpoint_key.
-	CheckpointFrom []string `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
-	Serves         bool     `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // others use it once its pod is ready
-	Salvage        bool     `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // outputs are wanted of a command that failed as well, as far as they are there
+	CheckpointFrom []string   `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
+	Serves         bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // others use it once its pod is ready
+	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // outputs are wanted of a command that failed as well, as far as they are there
+	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt's own, where it runs without a pod
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -851,6 +852,13 @@ func (x *AttemptSpec) GetSalvage() bool {
 	return false
 }
 
+func (x *AttemptSpec) GetScratch() []*Scratch {
+	if x != nil {
+		return x.Scratch
+	}
+	return nil
+}
+
 type isAttemptSpec_Work interface {
 	isAttemptSpec_Work()
 }
@@ -867,18 +875,72 @@ func (*AttemptSpec_Process) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Http) isAttemptSpec_Work() {}
 
+// Scratch is an empty folder at an absolute path. Paths with one name lead to one folder.
+type Scratch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Path          string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scratch) Reset() {
+	*x = Scratch{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scratch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scratch) ProtoMessage() {}
+
+func (x *Scratch) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
+func (*Scratch) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Scratch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Scratch) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 // InputSecret is a secret whose value takes its place in the inputs when the attempt starts.
 type InputSecret struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Grant         *SecretGrant           `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
-	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json
+	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`   // JSON pointer into inputs_json; empty with variable
+	Variable      string                 `protobuf:"bytes,3,opt,name=variable,proto3" json:"variable,omitempty"` // the environment variable that has the value
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InputSecret) Reset() {
 	*x = InputSecret{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +952,7 @@ func (x *InputSecret) String() string {
 func (*InputSecret) ProtoMessage() {}
 
 func (x *InputSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +965,7 @@ func (x *InputSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputSecret.ProtoReflect.Descriptor instead.
 func (*InputSecret) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InputSecret) GetGrant() *SecretGrant {
@@ -916,6 +978,13 @@ func (x *InputSecret) GetGrant() *SecretGrant {
 func (x *InputSecret) GetPointer() string {
 	if x != nil {
 		return x.Pointer
+	}
+	return ""
+}
+
+func (x *InputSecret) GetVariable() string {
+	if x != nil {
+		return x.Variable
 	}
 	return ""
 }
@@ -934,7 +1003,7 @@ type Resources struct {
 
 func (x *Resources) Reset() {
 	*x = Resources{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1015,7 @@ func (x *Resources) String() string {
 func (*Resources) ProtoMessage() {}
 
 func (x *Resources) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1028,7 @@ func (x *Resources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resources.ProtoReflect.Descriptor instead.
 func (*Resources) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Resources) GetCpuMillis() int32 {
@@ -1013,7 +1082,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1094,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1107,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Process) GetCommand() []string {
@@ -1096,7 +1165,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1177,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1190,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Http) GetMethod() string {
@@ -1186,7 +1255,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1267,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1280,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1344,7 +1413,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1425,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1438,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1403,7 +1472,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1484,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1497,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -1502,7 +1571,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1583,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1596,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -1591,7 +1660,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1672,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1685,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -1644,7 +1713,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1725,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1738,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -1707,7 +1776,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1788,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1801,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -1790,7 +1859,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\x8c\n" +
+	"\x10ShutdownResponse\"\xbd\n" +
 	"\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
@@ -1832,14 +1901,19 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\tstore_dir\x18  \x01(\tR\bstoreDir\x12'\n" +
 	"\x0fcheckpoint_from\x18! \x03(\tR\x0echeckpointFrom\x12\x16\n" +
 	"\x06serves\x18\" \x01(\bR\x06serves\x12\x18\n" +
-	"\asalvage\x18# \x01(\bR\asalvage\x1a6\n" +
+	"\asalvage\x18# \x01(\bR\asalvage\x12/\n" +
+	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04work\"X\n" +
+	"\x04work\"1\n" +
+	"\aScratch\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"t\n" +
 	"\vInputSecret\x12/\n" +
 	"\x05grant\x18\x01 \x01(\v2\x19.flowforge.v1.SecretGrantR\x05grant\x12\x18\n" +
-	"\apointer\x18\x02 \x01(\tR\apointer\"\x99\x01\n" +
+	"\apointer\x18\x02 \x01(\tR\apointer\x12\x1a\n" +
+	"\bvariable\x18\x03 \x01(\tR\bvariable\"\x99\x01\n" +
 	"\tResources\x12\x1d\n" +
 	"\n" +
 	"cpu_millis\x18\x01 \x01(\x05R\tcpuMillis\x12\x1d\n" +
@@ -1943,7 +2017,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 	return file_flowforge_v1_runner_proto_rawDescData
 }
 
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*HelloRequest)(nil),     // 0: flowforge.v1.HelloRequest
 	(*HelloResponse)(nil),    // 1: flowforge.v1.HelloResponse
@@ -1957,57 +2031,59 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*ShutdownRequest)(nil),  // 9: flowforge.v1.ShutdownRequest
 	(*ShutdownResponse)(nil), // 10: flowforge.v1.ShutdownResponse
 	(*AttemptSpec)(nil),      // 11: flowforge.v1.AttemptSpec
-	(*InputSecret)(nil),      // 12: flowforge.v1.InputSecret
-	(*Resources)(nil),        // 13: flowforge.v1.Resources
-	(*Process)(nil),          // 14: flowforge.v1.Process
-	(*Http)(nil),             // 15: flowforge.v1.Http
-	(*InputFile)(nil),        // 16: flowforge.v1.InputFile
-	(*StreamSource)(nil),     // 17: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 18: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 19: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 20: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 21: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 22: flowforge.v1.SpooledLog
-	nil,                      // 23: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 24: flowforge.v1.Http.HeadersEntry
-	nil,                      // 25: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 26: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 27: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 28: flowforge.v1.LogEntry
+	(*Scratch)(nil),          // 12: flowforge.v1.Scratch
+	(*InputSecret)(nil),      // 13: flowforge.v1.InputSecret
+	(*Resources)(nil),        // 14: flowforge.v1.Resources
+	(*Process)(nil),          // 15: flowforge.v1.Process
+	(*Http)(nil),             // 16: flowforge.v1.Http
+	(*InputFile)(nil),        // 17: flowforge.v1.InputFile
+	(*StreamSource)(nil),     // 18: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 19: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 20: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 21: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 22: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 23: flowforge.v1.SpooledLog
+	nil,                      // 24: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 25: flowforge.v1.Http.HeadersEntry
+	nil,                      // 26: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 27: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 28: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 29: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	11, // 0: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
 	8,  // 1: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	14, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	15, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	23, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	16, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	19, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	13, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	12, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	26, // 9: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	24, // 10: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	18, // 11: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	25, // 12: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	17, // 13: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	27, // 14: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	21, // 15: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	28, // 16: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	0,  // 17: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	2,  // 18: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 19: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	6,  // 20: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	9,  // 21: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	1,  // 22: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	3,  // 23: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	5,  // 24: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	7,  // 25: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	10, // 26: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 2: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	16, // 3: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	24, // 4: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	17, // 5: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	20, // 6: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	14, // 7: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	13, // 8: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	12, // 9: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	27, // 10: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	25, // 11: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	19, // 12: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	26, // 13: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	18, // 14: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	28, // 15: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	22, // 16: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	29, // 17: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	0,  // 18: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	2,  // 19: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 20: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	6,  // 21: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	9,  // 22: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	1,  // 23: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	3,  // 24: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	5,  // 25: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	7,  // 26: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	10, // 27: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2026,7 +2102,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

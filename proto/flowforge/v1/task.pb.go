@@ -1724,6 +1724,7 @@ type Telemetry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Logs          []*LogEntry            `protobuf:"bytes,1,rep,name=logs,proto3" json:"logs,omitempty"`
 	Metrics       []*MetricPoint         `protobuf:"bytes,2,rep,name=metrics,proto3" json:"metrics,omitempty"`
+	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"` // nothing follows, of a log that was announced by log_follows
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1772,6 +1773,13 @@ func (x *Telemetry) GetMetrics() []*MetricPoint {
 	return nil
 }
 
+func (x *Telemetry) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 type Finished struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	StartedAt     int64                  `protobuf:"varint,1,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"` // unix milliseconds
@@ -1782,8 +1790,9 @@ type Finished struct {
 	Outputs       []*Output              `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	CpuSeconds    float64                `protobuf:"fixed64,7,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	PeakRssBytes  int64                  `protobuf:"varint,8,opt,name=peak_rss_bytes,json=peakRssBytes,proto3" json:"peak_rss_bytes,omitempty"`
-	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`    // finer than the outcome, such as "out_of_memory"; empty: nothing to add
-	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"` // as in Started, which quick attempts never send
+	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`                               // finer than the outcome, such as "out_of_memory"; empty: nothing to add
+	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"`                            // as in Started, which quick attempts never send
+	LogFollows    bool                   `protobuf:"varint,11,opt,name=log_follows,json=logFollows,proto3" json:"log_follows,omitempty"` // there are log lines that the server does not have yet; the last Telemetry says that it is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1888,6 +1897,13 @@ func (x *Finished) GetInputs() []*PlacedInput {
 	return nil
 }
 
+func (x *Finished) GetLogFollows() bool {
+	if x != nil {
+		return x.LogFollows
+	}
+	return false
+}
+
 // Output is a value (small JSON) or a blob that has been uploaded.
 type Output struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1898,6 +1914,7 @@ type Output struct {
 	//	*Output_Blob
 	Content       isOutput_Content `protobuf_oneof:"content"`
 	Filename      string           `protobuf:"bytes,4,opt,name=filename,proto3" json:"filename,omitempty"`
+	Metadata      string           `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"` // JSON object that the task set, to be shown with the artifact; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1967,6 +1984,13 @@ func (x *Output) GetBlob() *Blob {
 func (x *Output) GetFilename() string {
 	if x != nil {
 		return x.Filename
+	}
+	return ""
+}
+
+func (x *Output) GetMetadata() string {
+	if x != nil {
+		return x.Metadata
 	}
 	return ""
 }
@@ -2893,10 +2917,11 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x1f\n" +
 	"\vcpu_seconds\x18\x02 \x01(\x01R\n" +
 	"cpuSeconds\x12\x1b\n" +
-	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"l\n" +
+	"\trss_bytes\x18\x03 \x01(\x03R\brssBytes\"\x80\x01\n" +
 	"\tTelemetry\x12*\n" +
 	"\x04logs\x18\x01 \x03(\v2\x16.flowforge.v1.LogEntryR\x04logs\x123\n" +
-	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\"\xf2\x02\n" +
+	"\ametrics\x18\x02 \x03(\v2\x19.flowforge.v1.MetricPointR\ametrics\x12\x12\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\"\x93\x03\n" +
 	"\bFinished\x12\x1d\n" +
 	"\n" +
 	"started_at\x18\x01 \x01(\x03R\tstartedAt\x12\x1f\n" +
@@ -2911,12 +2936,15 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x0epeak_rss_bytes\x18\b \x01(\x03R\fpeakRssBytes\x12\x14\n" +
 	"\x05class\x18\t \x01(\tR\x05class\x121\n" +
 	"\x06inputs\x18\n" +
-	" \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\"\x85\x01\n" +
+	" \x03(\v2\x19.flowforge.v1.PlacedInputR\x06inputs\x12\x1f\n" +
+	"\vlog_follows\x18\v \x01(\bR\n" +
+	"logFollows\"\xa1\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\tH\x00R\x05value\x12(\n" +
 	"\x04blob\x18\x03 \x01(\v2\x12.flowforge.v1.BlobH\x00R\x04blob\x12\x1a\n" +
-	"\bfilename\x18\x04 \x01(\tR\bfilenameB\t\n" +
+	"\bfilename\x18\x04 \x01(\tR\bfilename\x12\x1a\n" +
+	"\bmetadata\x18\x05 \x01(\tR\bmetadataB\t\n" +
 	"\acontent\"Q\n" +
 	"\x04Blob\x12\x16\n" +
 	"\x06sha256\x18\x01 \x01(\tR\x06sha256\x12\x12\n" +

@@ -77,7 +77,7 @@ function matches(select, query) {
   const found = wanted === current ? all : all.filter((option) => option.textContent.toLowerCase().includes(wanted));
   const shown = found.slice(0, 50).map((option) => optionOf(option.textContent.trim(), option.value));
   if (shown.length === 0) {
-    const none = optionOf(`Nothing fits “${query}”`, "");
+    const none = optionOf(`No matches for “${query}”`, "");
     none.setAttribute("aria-disabled", "true");
     return [none];
   }

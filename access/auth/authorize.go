@@ -1,0 +1,129 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Action is something that a service method does: a noun and a verb.
+type Action string
+
+// The actions. A service method authorises one of them in its first statement.
+const (
+	WorkflowRead       Action = "workflow.read"
+	WorkflowWrite      Action = "workflow.write"
+	WorkflowArchive    Action = "workflow.archive"
+	ExecutionRead      Action = "execution.read"
+	ExecutionLaunch    Action = "execution.launch"
+	ExecutionCancel    Action = "execution.cancel"     // one's own
+	ExecutionCancelAny Action = "execution.cancel_any" // anybody's
+	ArtifactRead       Action = "artifact.read"
+	ArtifactWrite      Action = "artifact.write"
+	TypeRead           Action = "type.read"
+	TypeWrite          Action = "type.write"
+	CatalogueRead      Action = "catalogue.read"
+	CatalogueWrite     Action = "catalogue.write"
+	LogRead            Action = "log.read"
+	SecretRead         Action = "secret.read" // names, never values
+	SecretWrite        Action = "secret.write"
+	QuotaRead          Action = "quota.read"
+	QuotaWrite         Action = "quota.write" // asked of the parent of what is changed
+	TenancyRead        Action = "tenancy.read"
+	TenancyWrite       Action = "tenancy.write" // departments, teams, projects below the place
+	MemberRead         Action = "member.read"
+	MemberWrite        Action = "member.write"
+	AuditRead          Action = "audit.read"
+	TaskReport         Action = "task.report"
+	Administer         Action = "admin" // the installation
+)
+
+// reading is the action that shows that a thing exists at all.
+func (a Action) reading() Action {
+	noun, _, ok := strings.Cut(string(a), ".")
+	if !ok {
+		return a
+	}
+	return Action(noun + ".read")
+}
+
+// SignedIn returns the subject of ctx, whatever it may do; apperr.Unauthenticated
+// for nobody. It is for methods that must look at a row to learn where it is.
+func SignedIn(ctx context.Context) (Subject, error) {
+	s, ok := SubjectOf(ctx)
+	if !ok {
+		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+	}
+	return s, nil
+}
+
+// Authorize returns the subject of ctx when it may do a in its current project.
+// It returns apperr.Unauthenticated when nobody is signed in, and
+// apperr.Forbidden when the subject may not.
+func Authorize(ctx context.Context, a Action) (Subject, error) {
+	s, err := SignedIn(ctx)
+	if err != nil {
+		return Subject{}, err
+	}
+	if s.may(a, s.ProjectID) {
+		return s, nil
+	}
+	if s.Role == RoleUser && s.ProjectID == uuid.Nil && a != Administer {
+		return Subject{}, apperr.New(apperr.Forbidden, "You are not a member of any project yet. Ask an administrator to add you.")
+	}
+	return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
+}
+
+// AuthorizeIn returns the subject of ctx when it may do a at place, the project
+// or other node of the tenancy tree that an object belongs to. Who may not even
+// read there gets absent, the error of an object that does not exist, so that
+// nobody learns of another tenant's objects; who may only read gets
+// apperr.Forbidden.
+func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (Subject, error) {
+	s, err := SignedIn(ctx)
+	switch {
+	case err != nil:
+		return Subject{}, err
+	case s.may(a, place):
+		return s, nil
+	case s.may(a.reading(), place):
+		return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
+	}
+	return Subject{}, absent
+}
+
+// AuthorizeOwner is AuthorizeIn for an object that its owner may change by a, and
+// everybody else by others.
+func AuthorizeOwner(ctx context.Context, a, others Action, place, owner uuid.UUID, absent error) (Subject, error) {
+	s, err := AuthorizeIn(ctx, a, place, absent)
+	if err != nil {
+		return s, err
+	}
+	if s.ID != owner && !s.may(others, place) {
+		return Subject{}, apperr.New(apperr.Forbidden, "Only the person who launched it or an administrator of the team may do this.")
+	}
+	return s, nil
+}
+
+// may reports whether s may do a at place. Administer is of the installation wherever
+// it is asked, so that a key that is bound to a project never holds it.
+func (s Subject) may(a Action, place uuid.UUID) bool {
+	if a == Administer {
+		place = Installation
+	}
+	switch s.Role {
+	case RoleAdmin, RoleSystem:
+		return true
+	case RoleTask:
+		return a == TaskReport && s.Task != nil && place == s.Task.ProjectID
+	case RoleUser:
+		return s.Policy != nil && place != uuid.Nil && s.Policy.May(a, place)
+	}
+	return false
+}
+
+// May reports whether s may do a at place, for pages that offer only what is allowed.
+func (s Subject) May(a Action, place uuid.UUID) bool { return s.may(a, place) }

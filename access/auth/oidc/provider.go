@@ -1,0 +1,183 @@
+package oidc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// How long a provider may take to answer, and how soon one that was away is
+// asked again in the background: twice as long each time, up to the most.
+const (
+	patience   = 10 * time.Second
+	firstRetry = time.Second
+	mostRetry  = 30 * time.Second
+)
+
+// Provider is one OpenID provider. It is discovered when it is first needed and
+// in the background, so that a provider that is away does not keep the server
+// from starting. It is safe for concurrent use.
+type Provider struct {
+	cfg      Config
+	client   *http.Client
+	redirect string
+	log      *slog.Logger
+	now      func() time.Time
+
+	discovering     sync.Mutex // one discovery at a time
+	mu              sync.Mutex
+	found           *discovered
+	discoveryFailed bool // the last discovery failed
+}
+
+// discovered is what a provider says of itself.
+type discovered struct {
+	provider   *oidc.Provider
+	endSession string
+}
+
+// New returns the provider of cfg, which Complete has seen, for a server that
+// people reach at publicURL.
+func New(cfg Config, publicURL string, log *slog.Logger, now func() time.Time) *Provider {
+	return &Provider{
+		cfg: cfg, client: &http.Client{Timeout: patience, Transport: boundedBody{http.DefaultTransport}},
+		redirect: publicURL + CallbackPath(cfg.ID), log: log, now: now,
+	}
+}
+
+// CallbackPath is where the provider with this id sends people back to.
+func CallbackPath(id string) string { return "/login/" + url.PathEscape(id) + "/callback" }
+
+// ID returns the provider's id.
+func (p *Provider) ID() string { return p.cfg.ID }
+
+// Name returns the provider's name for people.
+func (p *Provider) Name() string { return p.cfg.Name }
+
+// Unreachable reports whether the provider did not answer when it was last asked.
+func (p *Provider) Unreachable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.found == nil && p.discoveryFailed
+}
+
+// Run discovers the provider in the background, until it is found or ctx ends.
+func (p *Provider) Run(ctx context.Context) error {
+	for retry := firstRetry; ; retry = min(2*retry, mostRetry) {
+		_, err := p.discover(ctx)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.log.Warn("the sign-in provider does not answer", "provider", p.cfg, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retry):
+		}
+	}
+}
+
+// discover returns what the provider says of itself; it fails with
+// apperr.Unavailable while the provider does not answer.
+func (p *Provider) discover(ctx context.Context) (*discovered, error) {
+	p.discovering.Lock()
+	defer p.discovering.Unlock()
+	p.mu.Lock()
+	found := p.found
+	p.mu.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	found, err := p.ask(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.found, p.discoveryFailed = found, err != nil
+	if err != nil {
+		return nil, p.unreachable(err)
+	}
+	return found, nil
+}
+
+func (p *Provider) ask(ctx context.Context) (*discovered, error) {
+	provider, err := oidc.NewProvider(p.with(ctx), p.cfg.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("discover %s: %w", p.cfg.Issuer, err)
+	}
+	var more struct {
+		EndSession string `json:"end_session_endpoint"`
+	}
+	if err := provider.Claims(&more); err != nil {
+		return nil, fmt.Errorf("discover %s: %w", p.cfg.Issuer, err)
+	}
+	return &discovered{provider: provider, endSession: more.EndSession}, nil
+}
+
+func (p *Provider) unreachable(err error) error {
+	return apperr.Wrap(apperr.Unavailable, err, p.cfg.Name+" does not answer at the moment. Try again in a minute.")
+}
+
+// with returns a context whose calls to the provider use p's client.
+func (p *Provider) with(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, p.client)
+}
+
+func (p *Provider) oauth(d *discovered) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.ClientSecret, Endpoint: d.provider.Endpoint(),
+		RedirectURL: p.redirect, Scopes: append([]string{oidc.ScopeOpenID}, p.cfg.Scopes...),
+	}
+}
+
+// SignOutURL returns where the provider ends its own session and sends the
+// reader back to; ok is false when it does not offer that or is not known yet.
+func (p *Provider) SignOutURL(hint, back string) (address string, ok bool) {
+	p.mu.Lock()
+	found := p.found
+	p.mu.Unlock()
+	if found == nil || found.endSession == "" {
+		return "", false
+	}
+	u, err := url.Parse(found.endSession)
+	if err != nil || !secureURL(u) {
+		return "", false
+	}
+	query := u.Query()
+	query.Set("client_id", p.cfg.ClientID)
+	query.Set("post_logout_redirect_uri", back)
+	if hint != "" {
+		query.Set("id_token_hint", hint)
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), true
+}
+
+// boundedBody keeps a provider from filling the memory.
+type boundedBody struct{ http.RoundTripper }
+
+const mostAnswerBytes = 1 << 20
+
+// RoundTrip implements http.RoundTripper.
+func (t boundedBody) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("ask the provider: %w", err)
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(res.Body, mostAnswerBytes), res.Body}
+	return res, nil
+}

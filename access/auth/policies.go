@@ -1,0 +1,147 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// policyInterval is how often the policies in memory are compared with the
+// database: half of the second after which a change made elsewhere holds here.
+const policyInterval = 500 * time.Millisecond
+
+// Policies says who may do what where, from a copy of the tenancy tree and its
+// memberships in memory. It is safe for concurrent use.
+type Policies struct {
+	pool      *pgxpool.Pool
+	reloading sync.Mutex
+	current   atomic.Pointer[policySet]
+	changes   changes
+}
+
+// ProjectRef is a project as its members choose it.
+type ProjectRef struct {
+	ID        uuid.UUID
+	TenantID  uuid.UUID
+	Name      string
+	Namespace string   // of Kubernetes; unique in the installation
+	Path      []string // names from the tenant down to the team
+}
+
+// Label is the path and the name in one line.
+func (p ProjectRef) Label() string {
+	return strings.Join(append(slices.Clone(p.Path), p.Name), " › ")
+}
+
+// NewPolicies returns the policies of the database as it is now.
+func NewPolicies(ctx context.Context, pool *pgxpool.Pool) (*Policies, error) {
+	p := &Policies{pool: pool}
+	return p, p.Reload(ctx)
+}
+
+// Run keeps the policies up to date until ctx ends. While the database does not
+// answer, the last known ones hold.
+func (p *Policies) Run(ctx context.Context) error {
+	ticks := time.NewTicker(policyInterval)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks.C:
+			_ = p.Reload(ctx) // the next tick tries again; readiness tells of the database
+		}
+	}
+}
+
+// Reload takes over what has changed in the database. Whoever changes tree or
+// memberships calls it after the commit, so that the change holds here at once.
+func (p *Policies) Reload(ctx context.Context) error {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	version, err := db.New(p.pool).TenancyVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("version of the tenancy: %w", err)
+	}
+	if now := p.current.Load(); now != nil && now.version == version {
+		return nil
+	}
+	next, err := p.load(ctx)
+	if err != nil {
+		return fmt.Errorf("load the policies: %w", err)
+	}
+	p.current.Store(next)
+	p.Announce()
+	return nil
+}
+
+// load reads everything at one moment.
+func (p *Policies) load(ctx context.Context) (*policySet, error) {
+	var rows policyRows
+	err := pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
+		q := db.New(tx)
+		if rows.version, err = q.TenancyVersion(ctx); err != nil {
+			return err
+		}
+		if rows.nodes, err = q.PolicyNodes(ctx); err != nil {
+			return err
+		}
+		if rows.memberships, err = q.PolicyMemberships(ctx); err != nil {
+			return err
+		}
+		rows.admins, err = q.PolicyAdmins(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newPolicySet(Grants(), rows)
+}
+
+// For returns what the user may do, now and after every later change.
+func (p *Policies) For(user uuid.UUID) Policy {
+	name := user.String()
+	return PolicyFunc(func(a Action, place uuid.UUID) bool { return p.current.Load().may(user, name, a, place) })
+}
+
+// IsAdmin reports whether the user is an administrator of the installation.
+func (p *Policies) IsAdmin(user uuid.UUID) bool { return p.current.Load().admins[user] }
+
+// Projects returns the projects that the user has a role in, by their labels; all
+// of them for an administrator of the installation. Archived ones are left out.
+func (p *Policies) Projects(user uuid.UUID) []ProjectRef {
+	set := p.current.Load()
+	name := user.String()
+	var mine []ProjectRef
+	for _, place := range set.projects {
+		if set.admins[user] || set.may(user, name, TenancyRead, place.ID) {
+			mine = append(mine, place)
+		}
+	}
+	return mine
+}
+
+// AllProjects returns every project of the installation that is not archived. It
+// is for subjects of RoleAdmin.
+func (p *Policies) AllProjects() []ProjectRef { return slices.Clone(p.current.Load().projects) }
+
+// Project returns the project with this id, and false when there is none or it is
+// archived.
+func (p *Policies) Project(id uuid.UUID) (ProjectRef, bool) {
+	set := p.current.Load()
+	i, ok := set.byID[id]
+	if !ok {
+		return ProjectRef{}, false
+	}
+	return set.projects[i], true
+}

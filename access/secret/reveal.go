@@ -1,0 +1,138 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Exists reports whether the subject's current project has a secret, so that a
+// launch may name it.
+func (s *Service) Exists(ctx context.Context, name string) bool {
+	subject, err := auth.Authorize(ctx, auth.SecretRead)
+	if err != nil || !ValidName(name) {
+		return false
+	}
+	_, err = s.value(ctx, subject.ProjectID, name)
+	return err == nil
+}
+
+// Reveal returns the value of a project's secret. It is for the engine alone,
+// which hands it to the attempt that names it; for anybody else, administrators
+// too, it is apperr.Forbidden.
+func (s *Service) Reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
+	if subject, ok := auth.SubjectOf(ctx); !ok || subject.Role != auth.RoleSystem {
+		return "", apperr.New(apperr.Forbidden, "Values of secrets go to tasks alone.")
+	}
+	return s.value(ctx, project, name)
+}
+
+// NoteUse remembers that an execution of a workflow was given the names. It is
+// for the engine.
+func (s *Service) NoteUse(ctx context.Context, project uuid.UUID, workflow string, execution uuid.UUID, names []string) error {
+	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
+		return err
+	}
+	err := s.queries.NoteSecretUse(ctx, db.NoteSecretUseParams{
+		ProjectID: project, Names: names, Workflow: workflow, ExecutionID: execution, Now: s.now(),
+	})
+	if err != nil {
+		return fmt.Errorf("note the use of secrets: %w", err)
+	}
+	return nil
+}
+
+// value looks for a secret in the store and then with the providers.
+func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (string, error) {
+	if !ValidName(name) {
+		return "", absent(name)
+	}
+	row, err := s.queries.GetSecret(ctx, project, name)
+	if err == nil {
+		value, err := s.keys.open(row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
+		if err != nil {
+			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be opened: its key is not on this server. Enter its value again.", name))
+		}
+		return value, nil
+	}
+	if !db.IsNoRows(err) {
+		return "", fmt.Errorf("get secret %s: %w", name, err)
+	}
+	place, err := s.owner(ctx, project)
+	if err != nil {
+		return "", err
+	}
+	for _, provider := range s.providers {
+		value, err := provider.Value(ctx, place, name)
+		if errors.Is(err, ErrAbsent) {
+			continue
+		}
+		if err != nil {
+			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be read from %s.", name, provider.Label()))
+		}
+		return value, nil
+	}
+	return "", absent(name)
+}
+
+// owner finds where a project stands; an unknown project has no secrets of files.
+func (s *Service) owner(ctx context.Context, project uuid.UUID) (Owner, error) {
+	row, err := s.queries.GetProjectNames(ctx, project)
+	if db.IsNoRows(err) {
+		return Owner{}, apperr.New(apperr.NotFound, "There is no project %s.", project)
+	}
+	if err != nil {
+		return Owner{}, fmt.Errorf("project %s: %w", project, err)
+	}
+	place := Owner{ProjectID: project}
+	if row.TenantID != nil {
+		place.TenantID = *row.TenantID
+	}
+	if row.Namespace != nil {
+		place.Namespace = *row.Namespace
+	}
+	return place, nil
+}
+
+// Reseal seals all values of older keys with the present one and returns how
+// many. It is for the start of the server; values whose key is not there stay.
+func (s *Service) Reseal(ctx context.Context) (int, error) {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return 0, err
+	}
+	resealed := 0
+	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		rows, err := q.ListSecretsOfOtherKeys(ctx, s.keys.current, maxReseal)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			place := Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}
+			value, err := s.keys.open(row.KeyID, place, row.Name, row.Sealed)
+			if errors.Is(err, ErrKeyMissing) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := q.ResealSecret(ctx, s.keys.current, s.keys.seal(place, row.Name, value), row.ProjectID, row.Name); err != nil {
+				return err
+			}
+			resealed++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("seal secrets anew: %w", err)
+	}
+	return resealed, nil
+}
+
+const maxReseal = 100_000

@@ -1,0 +1,353 @@
+package tenancy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Member is a role that a user has at a node.
+type Member struct {
+	ID        uuid.UUID // of the membership
+	UserID    uuid.UUID
+	Name      string
+	Email     string
+	Service   bool // a service account
+	Disabled  bool
+	Role      string
+	Provider  string // of the group that gives the role; "" when it was given by hand
+	Group     string
+	From      Step // the node where the role was given
+	Inherited bool // that is above the node that was asked for
+	CreatedAt time.Time
+	CreatedBy string // "" for roles by a group
+}
+
+// groupSource is how a membership names the group that it comes from.
+func groupSource(provider, group string) string { return "group:" + provider + "/" + group }
+
+// splitSource is the inverse of groupSource; both are "" for a role by hand.
+func splitSource(source string) (provider, group string) {
+	provider, group, _ = strings.Cut(strings.TrimPrefix(source, "group:"), "/")
+	return provider, group
+}
+
+// Members returns who has which role at a node, with the roles that are inherited
+// from what is above it, by the names of the users.
+func (s *Service) Members(ctx context.Context, node uuid.UUID) ([]Member, error) {
+	q := db.New(s.pool)
+	subject, n, err := at(ctx, q, auth.MemberRead, node)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := way(ctx, q, subject, n)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.ListMemberships(ctx, n.Path)
+	if err != nil {
+		return nil, fmt.Errorf("members of %s: %w", node, err)
+	}
+	members := make([]Member, 0, len(rows))
+	for _, row := range rows {
+		m := Member{
+			ID: row.ID, UserID: row.UserID, Name: row.UserName, Email: row.Email, Service: row.UserKind == "service", Disabled: row.DisabledAt != nil,
+			Role: row.Role, From: Step{ID: row.NodeID, Kind: Installation, Name: "installation"}, Inherited: row.NodeID != node,
+			CreatedAt: row.CreatedAt.UTC(), CreatedBy: row.CreatedByName,
+		}
+		m.Provider, m.Group = splitSource(row.Source)
+		if i := slices.IndexFunc(steps, func(st Step) bool { return st.ID == row.NodeID }); i >= 0 {
+			m.From = steps[i]
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+// Roles returns the roles that the caller may give at a node: those that allow
+// nothing that the caller may not do there.
+func (s *Service) Roles(ctx context.Context, node uuid.UUID) ([]auth.Grant, error) {
+	subject, err := auth.AuthorizeIn(ctx, auth.MemberRead, node, absent(node))
+	if err != nil {
+		return nil, err
+	}
+	if !subject.May(auth.MemberWrite, node) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(auth.Grants(), func(g auth.Grant) bool { return !mayGive(subject, g, node) }), nil
+}
+
+func mayGive(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
+	return !slices.ContainsFunc(g.Actions, func(a auth.Action) bool { return !subject.May(a, node) })
+}
+
+// checkGive refuses a role that is not there, and one that allows more at node
+// than the subject may do there: nobody gives, or takes away, what they have not.
+func checkGive(subject auth.Subject, role string, node uuid.UUID) error {
+	grants := auth.Grants()
+	i := slices.IndexFunc(grants, func(g auth.Grant) bool { return g.Role == role })
+	if i < 0 {
+		return apperr.InvalidFields("This role is not known.", []apperr.Field{{Path: "role", Message: "Choose " + roleNames(grants) + "."}})
+	}
+	if !mayGive(subject, grants[i], node) {
+		return apperr.New(apperr.Forbidden, "The role %s allows more than you may do here, so you cannot give it or take it away.", role)
+	}
+	return nil
+}
+
+func roleNames(grants []auth.Grant) string {
+	var names []string
+	for _, g := range grants {
+		names = append(names, g.Role)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// Invitation gives a role to a user, named by id or by the e-mail address of
+// their account.
+type Invitation struct {
+	UserID uuid.UUID
+	Email  string
+	Role   string
+}
+
+// member is a membership in the audit log.
+type member struct {
+	User  string `json:"user"`
+	Email string `json:"email,omitempty"`
+	Role  string `json:"role"`
+}
+
+// AddMember gives a role at a node. It needs MemberWrite there and every action
+// of the role. A role that the user has there already is a success that changes
+// nothing.
+func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) (Member, error) {
+	q := db.New(s.pool)
+	subject, n, err := at(ctx, q, auth.MemberWrite, node)
+	if err != nil {
+		return Member{}, err
+	}
+	if err := checkGive(subject, in.Role, node); err != nil {
+		return Member{}, err
+	}
+	user, err := findUser(ctx, q, in)
+	if err != nil {
+		return Member{}, err
+	}
+	var id uuid.UUID
+	err = s.change(ctx, func(q *db.Queries) error {
+		if n, err = lockNode(ctx, q, node, ""); err != nil {
+			return err
+		}
+		if n.Archived() {
+			return errArchived(n)
+		}
+		id, err = s.give(ctx, q, subject, n, user, in.Role)
+		return err
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	return s.member(ctx, node, id)
+}
+
+// give writes a membership by hand with its audit entry, unless it is there.
+func (s *Service) give(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, user db.User, role string) (uuid.UUID, error) {
+	id, err := newID(subject, "", n.ID, "")
+	if err != nil {
+		return id, err
+	}
+	added, err := q.InsertMembership(ctx, db.InsertMembershipParams{ID: id, UserID: user.ID, NodeID: n.ID, Role: role, CreatedAt: s.moment(), CreatedBy: author(subject)})
+	if err != nil {
+		return id, fmt.Errorf("give %s at %s: %w", role, n.ID, err)
+	}
+	if added == 0 {
+		return q.FindMembership(ctx, user.ID, n.ID, role)
+	}
+	return id, s.recordMember(ctx, q, n, "member.add", nil, member{User: user.Name, Email: user.Email, Role: role})
+}
+
+func (s *Service) recordMember(ctx context.Context, q *db.Queries, n Node, action string, before, after any) error {
+	return audit.Record(ctx, q, audit.Entry{
+		Action: action, Kind: string(n.Kind), ID: n.ID.String(), Name: n.Name, TenantID: n.TenantID, ProjectID: n.project(), Old: before, New: after,
+	})
+}
+
+// author is who is written down as the maker of a row.
+func author(subject auth.Subject) *uuid.UUID {
+	if subject.ID == uuid.Nil {
+		return nil
+	}
+	return &subject.ID
+}
+
+func errArchived(n Node) error {
+	return apperr.New(apperr.Conflict, "The %s %s is archived.", n.Kind, n.Name)
+}
+
+// member returns one membership of a node.
+func (s *Service) member(ctx context.Context, node, id uuid.UUID) (Member, error) {
+	members, err := s.Members(ctx, node)
+	if err != nil {
+		return Member{}, err
+	}
+	i := slices.IndexFunc(members, func(m Member) bool { return m.ID == id })
+	if i < 0 {
+		return Member{}, errNoMember(id)
+	}
+	return members[i], nil
+}
+
+func errNoMember(id uuid.UUID) error {
+	return apperr.New(apperr.NotFound, "There is no member %s here.", id)
+}
+
+// findUser finds whom an invitation names. An address has to be that of exactly
+// one account, so nobody is let in by a likeness.
+func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error) {
+	invalid := func(path, message string) (db.User, error) {
+		return db.User{}, apperr.InvalidFields("The member cannot be added.", []apperr.Field{{Path: path, Message: message}})
+	}
+	id := in.UserID
+	if id == uuid.Nil {
+		if strings.TrimSpace(in.Email) == "" {
+			return invalid("email", "Enter the e-mail address of the person.")
+		}
+		rows, err := q.UsersByEmail(ctx, strings.TrimSpace(in.Email))
+		if err != nil {
+			return db.User{}, fmt.Errorf("user by e-mail: %w", err)
+		}
+		switch len(rows) {
+		case 0:
+			return invalid("email", "Nobody with this address has signed in yet. Ask them to sign in once, or give the role to one of their groups.")
+		case 1:
+			id = rows[0].ID
+		default:
+			return invalid("email", "Several accounts have this address. Name one by its id (user_id).")
+		}
+	}
+	user, err := q.GetUser(ctx, id)
+	switch {
+	case db.IsNoRows(err):
+		return invalid("user_id", "There is no user with this id.")
+	case err != nil:
+		return db.User{}, fmt.Errorf("user %s: %w", id, err)
+	case user.Kind != "person":
+		return invalid("user_id", "A service account has its role in its own project alone.")
+	case user.DisabledAt != nil:
+		return invalid("email", "This account is disabled.")
+	}
+	return user, nil
+}
+
+// RemoveMember takes a role away that was given by hand at this very node. It
+// needs what giving it needs; the last administrator of a tenant stays.
+func (s *Service) RemoveMember(ctx context.Context, node, id uuid.UUID) error {
+	return s.replaceMember(ctx, node, id, "")
+}
+
+// ChangeMember gives a member another role in place of the one they have here.
+func (s *Service) ChangeMember(ctx context.Context, node, id uuid.UUID, role string) (Member, error) {
+	subject, _, err := at(ctx, db.New(s.pool), auth.MemberWrite, node)
+	if err != nil {
+		return Member{}, err
+	}
+	if err := checkGive(subject, role, node); err != nil {
+		return Member{}, err
+	}
+	if err := s.replaceMember(ctx, node, id, role); err != nil {
+		return Member{}, err
+	}
+	members, err := s.Members(ctx, node)
+	if err != nil {
+		return Member{}, err
+	}
+	for _, m := range members {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return Member{}, errNoMember(id)
+}
+
+// replaceMember sets the role of a membership, or deletes it for "".
+func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role string) error {
+	subject, n, err := at(ctx, db.New(s.pool), auth.MemberWrite, node)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, func(q *db.Queries) error {
+		m, err := q.GetMembership(ctx, id, node)
+		if db.IsNoRows(err) {
+			return errNoMember(id)
+		}
+		if err != nil {
+			return fmt.Errorf("membership %s: %w", id, err)
+		}
+		if err := s.mayTake(ctx, q, subject, n, m, role); err != nil || m.Role == role {
+			return err
+		}
+		old := member{User: m.UserName, Email: m.Email, Role: m.Role}
+		if role == "" {
+			if err := q.DeleteMembership(ctx, id); err != nil {
+				return fmt.Errorf("delete membership %s: %w", id, err)
+			}
+			return s.recordMember(ctx, q, n, "member.remove", old, nil)
+		}
+		if err := q.SetMembershipRole(ctx, role, id); err != nil {
+			if db.Constraint(err) == "memberships_key" {
+				return apperr.New(apperr.Conflict, "%s has the role %s here already.", m.UserName, role)
+			}
+			return fmt.Errorf("set role of membership %s: %w", id, err)
+		}
+		return s.recordMember(ctx, q, n, "member.change", old, member{User: m.UserName, Email: m.Email, Role: role})
+	})
+}
+
+func (s *Service) mayTake(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, m db.GetMembershipRow, role string) error {
+	if m.Source != "" {
+		_, group := splitSource(m.Source)
+		return apperr.New(apperr.Conflict, "%s has this role by the group %s. Take the role from the group, or the person out of it.", m.UserName, group)
+	}
+	if err := checkGive(subject, m.Role, n.ID); err != nil {
+		return err
+	}
+	return keepAdmin(ctx, q, n, m.Role, role, []uuid.UUID{m.ID})
+}
+
+// keepAdmin refuses to leave a tenant without anybody who may add members, when
+// the memberships without go or change from one role to another.
+func keepAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, without []uuid.UUID) error {
+	admins := rolesWith(auth.MemberWrite)
+	if n.Kind != Tenant || !slices.Contains(admins, from) || slices.Contains(admins, to) {
+		return nil
+	}
+	left, err := q.CountMembersWithRoles(ctx, n.ID, admins, without)
+	if err != nil {
+		return fmt.Errorf("count administrators of %s: %w", n.ID, err)
+	}
+	if left > 0 {
+		return nil
+	}
+	return apperr.New(apperr.Conflict, "The tenant %s would have no administrator left. Give the role to somebody else first.", n.Name)
+}
+
+// rolesWith returns the roles that allow a.
+func rolesWith(a auth.Action) []string {
+	var roles []string
+	for _, g := range auth.Grants() {
+		if slices.Contains(g.Actions, a) {
+			roles = append(roles, g.Role)
+		}
+	}
+	return roles
+}

@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/flowforge/flowforge/compute/launcher/kube/image"
+)
+
+// userAgent names this program in the cluster's audit log.
+const userAgent = "flowforge"
+
+// Client starts, stops and lists attempts. It is safe for concurrent use.
+type Client struct {
+	config   Config
+	api      kubernetes.Interface
+	dynamic  dynamic.Interface
+	places   chan struct{} // as many as calls may be under way
+	projects *projects
+	recent   *recent
+	jobSets  jobSets
+	images   *image.Lookup
+	prepare  func(context.Context, Project) error
+}
+
+// New returns a client of the cluster that config names. No request is made.
+func New(config Config) (*Client, error) {
+	config = config.withDefaults()
+	rc, err := RESTConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	api, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("client of the cluster: %w", err)
+	}
+	// Custom resources have no protobuf.
+	rc = rest.CopyConfig(rc)
+	rc.ContentType, rc.AcceptContentTypes = "", ""
+	dyn, err := dynamic.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("client of the cluster: %w", err)
+	}
+	return NewFor(config, api, dyn), nil
+}
+
+// NewFor returns a client that speaks to the cluster through api and dyn; of
+// config, the address and the throttling do not count then.
+func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
+	config = config.withDefaults()
+	return &Client{
+		config: config, api: api, dynamic: dyn, places: make(chan struct{}, config.Concurrency),
+		projects: &projects{load: config.Projects, now: config.Now}, recent: &recent{now: config.Now},
+		images: config.imageLookup(),
+	}
+}
+
+// PrepareWith sets what makes the namespace of a project when the first pod finds
+// that there is none. Without it such pods wait for the controller. To be called
+// before the client is used.
+func (c *Client) PrepareWith(prepare func(context.Context, Project) error) { c.prepare = prepare }
+
+// API is the client that is throttled by the configuration.
+func (c *Client) API() kubernetes.Interface { return c.api }
+
+// Dynamic is the client of what the cluster has beyond its own kinds.
+func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
+
+// Config is the configuration with its defaults.
+func (c *Client) Config() Config { return c.config }
+
+// RESTConfig finds the cluster: the kubeconfig that is named, the cluster that
+// this process runs in, or what KUBECONFIG and ~/.kube/config say.
+func RESTConfig(config Config) (*rest.Config, error) {
+	config = config.withDefaults()
+	rc, err := findCluster(config)
+	if err != nil {
+		return nil, err
+	}
+	rc.QPS, rc.Burst = config.QPS, config.Burst
+	rc.UserAgent = userAgent
+	rc.ContentType = "application/vnd.kubernetes.protobuf"
+	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	return rc, nil
+}
+
+func findCluster(config Config) (*rest.Config, error) {
+	if config.Kubeconfig == "" && config.Context == "" {
+		rc, err := rest.InClusterConfig()
+		if err == nil {
+			return rc, nil
+		}
+		if !errors.Is(err, rest.ErrNotInCluster) {
+			return nil, fmt.Errorf("find the cluster that this process runs in: %w", err)
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = config.Kubeconfig
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: config.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster (FLOWFORGE_KUBE_CONFIG, KUBECONFIG): %w", err)
+	}
+	return rc, nil
+}

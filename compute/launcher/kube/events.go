@@ -1,0 +1,157 @@
+package kube
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+)
+
+const (
+	earlyPods   = 2000 // whose events came before they did
+	earlyEvents = 20   // of each
+)
+
+// watchEvents passes on the events of pods as they come. Nothing of them is kept:
+// a cluster has many, and most are of no attempt.
+func (c *Controller) watchEvents(ctx context.Context) {
+	pods := fields.OneTermEqualSelector("involvedObject.kind", "Pod").String()
+	events := c.api.CoreV1().Events(metav1.NamespaceAll)
+	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = pods
+			return events.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = pods
+			return events.Watch(ctx, o)
+		},
+	}, c.api)
+	cache.NewReflectorWithOptions(source, &corev1.Event{}, eventSink{c}, cache.ReflectorOptions{Name: "events of pods"}).RunWithContext(ctx)
+}
+
+// eventSink is a store that hands on what is put into it, and stays empty.
+type eventSink struct{ controller *Controller }
+
+// Add hands on an event.
+func (s eventSink) Add(obj any) error {
+	if e, ok := obj.(*corev1.Event); ok {
+		s.controller.event(e)
+	}
+	return nil
+}
+
+// Update hands on an event that happened again.
+func (s eventSink) Update(obj any) error { return s.Add(obj) }
+
+// Delete does nothing: events stay with their attempts.
+func (s eventSink) Delete(any) error { return nil }
+
+// Replace hands on all events that the cluster still has.
+func (s eventSink) Replace(all []any, _ string) error {
+	for _, obj := range all {
+		_ = s.Add(obj)
+	}
+	return nil
+}
+
+// Resync does nothing.
+func (s eventSink) Resync() error { return nil }
+
+// event passes on an event of one of our pods.
+func (c *Controller) event(e *corev1.Event) {
+	if e.InvolvedObject.Kind != "Pod" || !strings.HasPrefix(e.InvolvedObject.Namespace, c.config.Namespace) {
+		return
+	}
+	seen := eventOf(e)
+	uid := e.InvolvedObject.UID
+	p := c.podOf(e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name, uid)
+	if p == nil {
+		c.keepEarly(uid, seen)
+		return
+	}
+	c.reports.events(taskOf(p), []launcher.Event{seen})
+	if seen.Warning && holdsUp(seen.Reason) && !begun(p) {
+		c.change(uid, func(n *note) { n.warning = seen.Message })
+		c.queue.Add(keyOf(p))
+	}
+}
+
+// holdsUp reports whether a warning says why a pod does not begin. What the
+// scheduler, images and commands have to say stands in the pod itself.
+func holdsUp(reason string) bool {
+	switch reason {
+	case "FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodContainer", "FailedPrepareDynamicResources":
+		return true
+	default:
+		return false
+	}
+}
+
+// podOf returns the pod of an attempt by key, if it is the same object.
+func (c *Controller) podOf(key string, uid types.UID) *corev1.Pod {
+	obj, _, _ := c.pods.GetStore().GetByKey(key)
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		c.mu.Lock()
+		p = c.deletedPods[key].pod
+		c.mu.Unlock()
+	}
+	if p == nil || p.UID != uid || taskOf(p) == "" {
+		return nil
+	}
+	return p
+}
+
+// keepEarly keeps an event until its pod is seen: the two come by different watches.
+func (c *Controller) keepEarly(uid types.UID, e launcher.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.early[uid]; !ok && len(c.early) >= earlyPods {
+		for other := range c.early { // any: those of pods that are long gone never leave otherwise
+			delete(c.early, other)
+			break
+		}
+	}
+	if len(c.early[uid]) < earlyEvents {
+		c.early[uid] = append(c.early[uid], e)
+	}
+}
+
+func eventOf(e *corev1.Event) launcher.Event {
+	const most = 2000
+	seen := launcher.Event{
+		ID: string(e.UID), At: eventTime(e), Warning: e.Type == corev1.EventTypeWarning,
+		Reason: e.Reason, Message: e.Message, Count: int(max(e.Count, 1)),
+	}
+	if e.Series != nil {
+		seen.Count = int(max(e.Series.Count, e.Count, 1))
+	}
+	if len(seen.Message) > most {
+		seen.Message = strings.ToValidUTF8(seen.Message[:most], "") + "…"
+	}
+	return seen
+}
+
+// eventTime is when an event happened last; which field says so depends on who wrote it.
+func eventTime(e *corev1.Event) time.Time {
+	at := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.FirstTimestamp.Time, e.EventTime.Time, e.LastTimestamp.Time} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	return at
+}

@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+)
+
+// jobSetsAfter is how often the cluster is asked whether it has JobSets.
+const jobSetsAfter = 5 * time.Minute
+
+// jobSets remembers whether the cluster has JobSets.
+type jobSets struct {
+	mu    sync.Mutex
+	asked time.Time
+	there bool
+}
+
+// hasJobSets reports whether gangs are made as JobSets. When the cluster cannot
+// be asked the last answer holds; where there is none yet, the error does: a guess
+// could make the pods of a gang beside the JobSet that an earlier process made.
+func (c *Client) hasJobSets() (bool, error) {
+	c.jobSets.mu.Lock()
+	defer c.jobSets.mu.Unlock()
+	now := c.config.Now()
+	if c.dynamic == nil || !c.jobSets.asked.IsZero() && now.Sub(c.jobSets.asked) < jobSetsAfter {
+		return c.jobSets.there, nil
+	}
+	version := schema.GroupVersion{Group: pod.JobSetGroup, Version: pod.JobSetVersion}.String()
+	list, err := c.api.Discovery().ServerResourcesForGroupVersion(version)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.jobSets.asked, c.jobSets.there = now, false
+	case err != nil && c.jobSets.asked.IsZero():
+		return false, fmt.Errorf("ask whether the cluster has JobSets: %w", err)
+	case err == nil:
+		c.jobSets.asked, c.jobSets.there = now, false
+		for _, resource := range list.APIResources {
+			c.jobSets.there = c.jobSets.there || resource.Name == pod.JobSetResource
+		}
+	}
+	return c.jobSets.there, nil
+}
+
+func (c *Client) jobSetsIn(namespace string) dynamic.ResourceInterface {
+	return jobSetsOf(c.dynamic, namespace)
+}
+
+func jobSetsOf(api dynamic.Interface, namespace string) dynamic.ResourceInterface {
+	return api.Resource(schema.GroupVersionResource{
+		Group: pod.JobSetGroup, Version: pod.JobSetVersion, Resource: pod.JobSetResource,
+	}).Namespace(namespace)
+}
+
+// createJobSet makes a gang as a JobSet.
+func (c *Client) createJobSet(ctx context.Context, attempt launcher.Attempt, objects *pod.Objects) error {
+	created, fresh, err := c.ensureJobSet(ctx, attempt, objects.JobSet)
+	if err != nil {
+		return err
+	}
+	objects.Secret.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: created.GetAPIVersion(), Kind: created.GetKind(), Name: created.GetName(), UID: created.GetUID(),
+	}}
+	return c.createSecret(ctx, objects.Secret, fresh)
+}
+
+func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, wanted *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	api := c.jobSetsIn(wanted.GetNamespace())
+	created, err := api.Create(call, wanted, metav1.CreateOptions{})
+	if err == nil {
+		return created, true, nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return nil, false, err //nolint:wrapcheck // judged by its kind
+	}
+	there, err := api.Get(call, wanted.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return nil, false, err //nolint:wrapcheck // judged by its kind
+	}
+	if !c.owns(there, attempt) {
+		return nil, false, &standing{end: &launcher.End{
+			Class: launcher.ClassRefused, Message: "A JobSet of the gang's name stands there already and belongs to somebody else.",
+		}}
+	}
+	return there, false, nil
+}
+
+// deleteJobSet deletes the JobSet of an attempt; true when there was one.
+func deleteJobSet(ctx context.Context, api dynamic.Interface, namespace, name string) (bool, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	background := metav1.DeletePropagationBackground
+	err := jobSetsOf(api, namespace).Delete(call, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err //nolint:wrapcheck // judged by its kind
+}

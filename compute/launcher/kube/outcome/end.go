@@ -1,0 +1,242 @@
+package outcome
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+)
+
+// Reasons of kubelet, scheduler and controllers that have no constant in their API.
+const (
+	reasonEvicted   = "Evicted"
+	reasonDeadline  = "DeadlineExceeded"
+	reasonPreempted = "Preempting"
+	reasonNodeLost  = "NodeLost"
+	reasonShutdown  = "NodeShutdown"
+	reasonOOM       = "OOMKilled"
+)
+
+// whole judges by what the cluster says of the whole pod.
+func (j *judge) whole(v *Verdict) bool {
+	s := j.pod.Object.Status
+	switch s.Reason {
+	case reasonEvicted:
+		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+words(s.Message, "its machine is short of memory or disk."))
+	case reasonDeadline:
+		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+words(s.Message, "activeDeadlineSeconds are over."))
+	case reasonPreempted:
+		return end(v, launcher.ClassPreempted, "The pod had to make room on its machine: "+words(s.Message, "for a critical pod."))
+	case reasonNodeLost:
+		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(s.Message, "it does not answer."))
+	case reasonShutdown:
+		return end(v, launcher.ClassMachineLost, j.machine()+" was shut down: "+words(s.Message, "the pod ended with it."))
+	}
+	if j.over() {
+		return j.disrupted(v)
+	}
+	return false
+}
+
+// disrupted judges by the condition that whoever takes a pod away leaves on it.
+func (j *judge) disrupted(v *Verdict) bool {
+	c := condition(j.pod.Object, corev1.DisruptionTarget)
+	if c == nil || c.Status != corev1.ConditionTrue {
+		return false
+	}
+	switch c.Reason {
+	case corev1.PodReasonPreemptionByScheduler:
+		return end(v, launcher.ClassPreempted, "The cluster gave the pod's place to another: "+words(c.Message, "one of higher priority."))
+	case "DeletionByTaintManager", "DeletionByPodGC":
+		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(c.Message, "the cluster removed its pods."))
+	case corev1.PodReasonTerminationByKubelet:
+		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+words(c.Message, "it is short of memory or disk, or shuts down."))
+	default: // EvictionByEvictionAPI, and what others invent
+		return end(v, launcher.ClassEvicted, "The pod was evicted: "+words(c.Message, c.Reason+"."))
+	}
+}
+
+// lost judges by the state of the pod's machine.
+func (j *judge) lost(v *Verdict) bool {
+	if j.pod.MachineLost == "" || j.ended() != nil {
+		return false
+	}
+	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(j.pod.MachineLost, "it does not answer."))
+}
+
+// gone judges a pod that somebody deleted. While one only terminates, its runner
+// may still save a checkpoint and report.
+func (j *judge) gone(v *Verdict) bool {
+	deleted := j.pod.Object.DeletionTimestamp != nil
+	// A container that ended by itself before its pod was deleted speaks for itself.
+	if t := j.ended(); t != nil && (t.Reason == reasonOOM || j.said == nil && !killed(t)) {
+		return false
+	}
+	if !j.pod.Gone && (!deleted || !j.over()) {
+		return false
+	}
+	if j.pod.NamespaceGoing {
+		return end(v, launcher.ClassNamespace, fmt.Sprintf("The namespace %s is being deleted, and the pod with it.", j.pod.Object.Namespace))
+	}
+	return end(v, launcher.ClassDeleted, fmt.Sprintf("The pod %s was deleted.", j.pod.Object.Name))
+}
+
+// killed is whether a container was ended from outside, as a deletion does.
+func killed(t *corev1.ContainerStateTerminated) bool {
+	const byTerm, byKill = 143, 137
+	return t.ExitCode == byTerm || t.ExitCode == byKill || t.Reason == "ContainerStatusUnknown"
+}
+
+// init judges by init containers that failed. One that restarts is a sidecar.
+func (j *judge) init(v *Verdict) bool {
+	for i := range j.pod.Object.Status.InitContainerStatuses {
+		s := &j.pod.Object.Status.InitContainerStatuses[i]
+		t := s.State.Terminated
+		if t == nil && s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" {
+			t = s.LastTerminationState.Terminated
+		}
+		if t == nil || t.ExitCode == 0 || j.sidecar(s.Name) {
+			continue
+		}
+		switch {
+		case t.Reason == reasonOOM:
+			end(v, launcher.ClassOutOfMemory, fmt.Sprintf("The init container %q was killed at its memory limit.", s.Name))
+		case unstartable(t):
+			end(v, launcher.ClassStart, fmt.Sprintf("The init container %q could not be started: %s", s.Name, words(t.Message, t.Reason+".")))
+			v.Log = s.Name
+		default:
+			end(v, launcher.ClassInit, fmt.Sprintf("The init container %q ended with code %d%s", s.Name, t.ExitCode, tail(t.Message)))
+			v.Log = s.Name
+		}
+		j.exit(v, t)
+		return true
+	}
+	return false
+}
+
+func (j *judge) sidecar(name string) bool {
+	for i := range j.pod.Object.Spec.InitContainers {
+		c := &j.pod.Object.Spec.InitContainers[i]
+		if c.Name == name {
+			return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+	}
+	return false
+}
+
+// command judges by how the task's container ended.
+func (j *judge) command(v *Verdict) bool {
+	t := j.ended()
+	if t == nil {
+		return false
+	}
+	switch {
+	case t.Reason == reasonOOM:
+		end(v, launcher.ClassOutOfMemory, "The task was killed at its memory limit"+tail(j.limit()))
+	case unstartable(t):
+		end(v, launcher.ClassStart, "The task's command could not be started: "+words(t.Message, t.Reason+"."))
+	case t.Reason == "ContainerStatusUnknown":
+		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+words(t.Message, "how it ended is not known."))
+	case j.pod.Overdue:
+		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d, and its result never arrived.", t.ExitCode))
+	case j.said != nil:
+		end(v, launcher.ClassError, words(j.said.Message, "The task ended, and its runner could not report the result."))
+	default:
+		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d before its runner reported%s", t.ExitCode, tail(t.Message)))
+		v.Log = j.config.container()
+	}
+	j.exit(v, t)
+	return true
+}
+
+// limit is the memory limit of the task's container, such as "512Mi", or nothing.
+func (j *judge) limit() string {
+	for i := range j.pod.Object.Spec.Containers {
+		c := &j.pod.Object.Spec.Containers[i]
+		if q, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == j.config.container() {
+			return q.String()
+		}
+	}
+	return ""
+}
+
+// unstartable is whether a container ended before its command began.
+func unstartable(t *corev1.ContainerStateTerminated) bool {
+	switch t.Reason {
+	case "StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError":
+		return true
+	default:
+		return false
+	}
+}
+
+// rejected judges a pod that failed without a container of it having run: its
+// machine did not take it.
+func (j *judge) rejected(v *Verdict) bool {
+	s := j.pod.Object.Status
+	switch {
+	case s.Phase == corev1.PodSucceeded:
+		return end(v, launcher.ClassError, "The pod ended before its runner reported.")
+	case s.Phase != corev1.PodFailed:
+		return false
+	case strings.HasPrefix(s.Reason, "OutOf") || s.Reason == "UnexpectedAdmissionError" || s.Reason == "NodeAffinity":
+		return end(v, launcher.ClassEvicted, j.machine()+" did not take the pod: "+words(s.Message, s.Reason+"."))
+	default:
+		return end(v, launcher.ClassStart, "The pod failed before its task began: "+words(s.Message, words(s.Reason, "the cluster does not say why.")))
+	}
+}
+
+// machine names the pod's machine at the head of a sentence.
+func (j *judge) machine() string {
+	if j.pod.Object.Spec.NodeName == "" {
+		return "The pod's machine"
+	}
+	return "The machine " + j.pod.Object.Spec.NodeName
+}
+
+// exit keeps when and with what code a container ended.
+func (j *judge) exit(v *Verdict, t *corev1.ContainerStateTerminated) {
+	code := int(t.ExitCode)
+	v.End.ExitCode = &code
+	if at := t.FinishedAt.Time; !at.IsZero() && at.Before(j.now.Add(time.Minute)) {
+		v.End.FinishedAt = at
+	}
+}
+
+func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func end(v *Verdict, class launcher.Class, message string) bool {
+	v.End = &launcher.End{Class: class, Message: message}
+	return true
+}
+
+// words are the cluster's, trimmed and cut, or others where it has none.
+func words(said, otherwise string) string {
+	const most = 1000
+	said = strings.TrimSpace(said)
+	if said == "" {
+		return otherwise
+	}
+	if len(said) > most {
+		said = strings.ToValidUTF8(said[:most], "") + "…"
+	}
+	return said
+}
+
+// tail ends a sentence, with the words of somebody behind it where there are any.
+func tail(said string) string {
+	if said = words(said, ""); said == "" {
+		return "."
+	}
+	return ": " + said
+}

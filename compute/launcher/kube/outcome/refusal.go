@@ -1,0 +1,53 @@
+package outcome
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+)
+
+// Refusal says what an error of a pod's creation means for its attempt: that it
+// will never be admitted (an End without FinishedAt), or that it waits and the
+// creation is to be repeated. Both are nil for an error that says nothing of the
+// pod, and where the pod exists already.
+func Refusal(err error) (*launcher.End, *launcher.Waiting) {
+	if err == nil || apierrors.IsAlreadyExists(err) {
+		return nil, nil
+	}
+	said := words(err.Error(), "")
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &launcher.End{Class: launcher.ClassNamespace, Message: "The project's namespace is being deleted: " + said}, nil
+	case apierrors.IsForbidden(err) && strings.Contains(said, "exceeded quota"):
+		return nil, &launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "The namespace's quota has no room for the pod yet: " + said}
+	case apierrors.IsForbidden(err) && strings.Contains(said, "is forbidden: User "):
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not let FlowForge create pods here: " + said}
+	case apierrors.IsForbidden(err) && strings.Contains(said, "error looking up service account"):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster does not admit the pod: " + said}, nil
+	case apierrors.IsNotFound(err):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
+	case strings.Contains(said, "admission webhook") && strings.Contains(said, "denied the request"):
+		return &launcher.End{Class: launcher.ClassRefused, Message: "The cluster does not admit the pod: " + said}, nil
+	case apierrors.IsInternalError(err) && strings.Contains(said, "failed calling webhook"):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The cluster cannot check the pod at the moment: " + said}
+	case apierrors.IsConflict(err):
+		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The pod cannot be created at the moment: " + said}
+	case !answered(err):
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API does not answer: " + said}
+	default:
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not take the pod at the moment: " + said}
+	}
+}
+
+// answered reports whether an error is an answer of the API.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}

@@ -1,0 +1,52 @@
+package outcome
+
+import (
+	"github.com/flowforge/flowforge/compute/launcher"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const interrupted = "interrupted"
+
+// readReport returns what a runner left as its container's termination message;
+// nil where none has spoken: a command may leave a message of its own.
+func readReport(task *corev1.ContainerStatus) *launcher.Termination {
+	if task == nil || task.State.Terminated == nil {
+		return nil
+	}
+	said, ok := launcher.ParseTermination(task.State.Terminated.Message)
+	if !ok {
+		return nil
+	}
+	return &said
+}
+
+// interruption adds to a result that a runner reported what it cannot know: on
+// whose account the pod was taken from it.
+func (j *judge) interruption() *launcher.End {
+	if j.said.Outcome != interrupted {
+		return nil
+	}
+	var v Verdict
+	for _, look := range []func(*Verdict) bool{j.whole, j.gone} {
+		if look(&v) {
+			v.End.FinishedAt = j.ended().FinishedAt.Time
+			v.End.StartedAt = j.startedAt()
+			return v.End
+		}
+	}
+	return nil
+}
+
+// runnerReport passes on what a runner says that could not report.
+func (j *judge) runnerReport(v *Verdict) bool {
+	if j.said == nil || j.said.Reported || j.said.Class == "" {
+		return false
+	}
+	end(v, j.said.Class, words(j.said.Message, "The task ended, and its runner could not report the result."))
+	v.End.FinishedAt = j.ended().FinishedAt.Time
+	if code := j.said.ExitCode; code >= 0 {
+		v.End.ExitCode = &code
+	}
+	return true
+}

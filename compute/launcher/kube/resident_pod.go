@@ -1,0 +1,120 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+)
+
+const (
+	// labelPool names the pool of a warm pod.
+	labelPool = "flowforge.io/pool"
+	// residentKey is the pool's place in the Secret of a warm pod.
+	residentKey = "resident.json"
+)
+
+// residentSpec is runner.Pool, which the warm pod reads.
+type residentSpec struct {
+	Pool        string `json:"pool"`
+	Worker      string `json:"worker"`
+	Token       string `json:"token"`
+	APIEndpoint string `json:"api_endpoint"`
+	ProjectID   string `json:"project_id"`
+	IdleSeconds int    `json:"idle_seconds"`
+}
+
+// residentAttempt is what a warm pod is built from: what all attempts of its pool
+// have in common. It is no attempt of an execution, and ends when it is idle.
+func residentAttempt(p launcher.ResidentPool, name string) (launcher.Attempt, error) {
+	attempt, ok := proto.Clone(p.Attempt).(launcher.Attempt)
+	if !ok {
+		return nil, fmt.Errorf("copy an attempt of the pool %s", p.ID)
+	}
+	attempt.TaskId, attempt.ExecutionId, attempt.WorkflowId, attempt.Node, attempt.Name = name, "", "", "", ""
+	attempt.InputsJson, attempt.Files, attempt.Secrets, attempt.Env, attempt.Work = "", nil, nil, nil, nil
+	attempt.Token, attempt.Traceparent, attempt.TimeoutMs, attempt.Pods = "", "", 0, 0
+	return attempt, nil
+}
+
+// residentName is a name that no other pod has.
+func residentName(pool string) (string, error) {
+	random := make([]byte, 5)
+	if _, err := rand.Read(random); err != nil {
+		return "", fmt.Errorf("name a warm pod: %w", err)
+	}
+	return "warm-" + pool[:8] + "-" + hex.EncodeToString(random), nil
+}
+
+// residentObjects are the pod and the Secret of one more worker of a pool.
+func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, idle time.Duration) (launcher.Attempt, *pod.Objects, Project, error) {
+	project, err := c.projects.find(ctx, p.ProjectID)
+	if err != nil {
+		return nil, nil, project, err
+	}
+	name, err := residentName(p.ID)
+	if err != nil {
+		return nil, nil, project, err
+	}
+	attempt, err := residentAttempt(p, name)
+	if err != nil {
+		return nil, nil, project, err
+	}
+	options := c.config.PodOptions(project)
+	objects, err := pod.Build(attempt, options)
+	if err != nil {
+		return nil, nil, project, err
+	}
+	worker := objects.Pods[0]
+	content, err := json.Marshal(residentSpec{
+		Pool: p.ID, Worker: worker.Name, Token: p.Token, APIEndpoint: attempt.ApiEndpoint,
+		ProjectID: p.ProjectID, IdleSeconds: int(idle / time.Second),
+	})
+	if err != nil {
+		return nil, nil, project, fmt.Errorf("write the pool %s: %w", p.ID, err)
+	}
+	objects.Secret.Data = map[string][]byte{residentKey: content}
+	maps.Copy(objects.Secret.Data, options.TaskFiles)
+	for _, labels := range []map[string]string{worker.Labels, objects.Secret.Labels} {
+		delete(labels, pod.LabelTask)
+		labels[pod.LabelResident], labels[labelPool] = "true", p.ID
+	}
+	worker.Spec.ActiveDeadlineSeconds = nil
+	for i := range worker.Spec.Containers {
+		if one := &worker.Spec.Containers[i]; one.Name == pod.Container {
+			one.Command = append(one.Command[:1], "task", "--resident", path.Join(pod.TaskDir, residentKey), "--dir", pod.HomeDir+"/run")
+		}
+	}
+	return attempt, objects, project, nil
+}
+
+// addResident makes one more warm pod of a pool, and returns its name.
+func (c *Client) addResident(ctx context.Context, p launcher.ResidentPool, idle time.Duration) (string, error) {
+	attempt, objects, project, err := c.residentObjects(ctx, p, idle)
+	if err != nil {
+		return "", err
+	}
+	name := objects.Pods[0].Name
+	attempt.TaskId = "" // what is there under the name bears no task
+	err = c.create(ctx, attempt, objects)
+	if namespaceMissing(err) && c.prepare != nil {
+		if err := c.prepare(ctx, project); err != nil {
+			return name, err
+		}
+		err = c.create(ctx, attempt, objects)
+	}
+	return name, err
+}
+
+// poolOf is the pool of a warm pod.
+func poolOf(p *corev1.Pod) string { return p.Labels[labelPool] }

@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+)
+
+// createShared makes what the pods of an execution share, before the first of them.
+func (c *Client) createShared(ctx context.Context, objects *pod.Objects) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	for _, claim := range objects.Claims {
+		claims := c.api.CoreV1().PersistentVolumeClaims(claim.Namespace)
+		_, err := claims.Create(call, claim, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			err = c.sameExecution(call, claim)
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // judged by its kind
+		}
+	}
+	if b := objects.Budget; b != nil {
+		_, err := c.api.PolicyV1().PodDisruptionBudgets(b.Namespace).Create(call, b, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err //nolint:wrapcheck // judged by its kind
+		}
+	}
+	return nil
+}
+
+// sameExecution makes sure that a claim which is there is the execution's, and stays.
+func (c *Client) sameExecution(ctx context.Context, wanted *corev1.PersistentVolumeClaim) error {
+	there, err := c.api.CoreV1().PersistentVolumeClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name has just gone; the next try makes it anew."}}
+	case err != nil:
+		return err //nolint:wrapcheck // judged by its kind
+	case there.Labels[pod.LabelExecution] != wanted.Labels[pod.LabelExecution] || there.Labels[pod.LabelInstallation] != c.config.Installation:
+		return &standing{end: &launcher.End{Class: launcher.ClassRefused, Message: fmt.Sprintf("The volume claim %s/%s stands there already and belongs to somebody else.", there.Namespace, there.Name)}}
+	case there.DeletionTimestamp != nil:
+		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name is still going away."}}
+	}
+	return nil
+}
+
+// sweepShared removes what executions shared that have ended.
+func (c *Controller) sweepShared(ctx context.Context) error {
+	if c.config.Executions == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	only := metav1.ListOptions{LabelSelector: pod.SharedSelector(c.config.Installation)}
+	claims, err := c.api.CoreV1().PersistentVolumeClaims(metav1.NamespaceAll).List(ctx, only)
+	if err != nil {
+		return fmt.Errorf("list volume claims: %w", err)
+	}
+	budgets, err := c.api.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List(ctx, only)
+	if err != nil {
+		return fmt.Errorf("list disruption budgets: %w", err)
+	}
+	return errors.Join(
+		sweepKind(ctx, c, claims.Items, func(o *corev1.PersistentVolumeClaim) *metav1.ObjectMeta { return &o.ObjectMeta },
+			func(o *metav1.ObjectMeta, options metav1.DeleteOptions) error {
+				return c.api.CoreV1().PersistentVolumeClaims(o.Namespace).Delete(ctx, o.Name, options)
+			}),
+		sweepKind(ctx, c, budgets.Items, func(o *policyv1.PodDisruptionBudget) *metav1.ObjectMeta { return &o.ObjectMeta },
+			func(o *metav1.ObjectMeta, options metav1.DeleteOptions) error {
+				return c.api.PolicyV1().PodDisruptionBudgets(o.Namespace).Delete(ctx, o.Name, options)
+			}),
+	)
+}
+
+// sweepKind removes those of a list that nobody wants any more.
+func sweepKind[T any](ctx context.Context, c *Controller, list []T, meta func(*T) *metav1.ObjectMeta, remove func(*metav1.ObjectMeta, metav1.DeleteOptions) error) error {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = meta(&list[i]).Labels[pod.LabelExecution]
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	ends, err := c.config.Executions(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("ask which executions have ended: %w", err)
+	}
+	var errs []error
+	for i := range list {
+		o := meta(&list[i])
+		ended, known := ends[ids[i]]
+		if o.DeletionTimestamp != nil || c.now().Sub(o.CreationTimestamp.Time) < c.config.Timing.OrphanGrace || !pod.Unwanted(o.Labels, known, ended) {
+			continue
+		}
+		err := remove(o, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			errs = append(errs, fmt.Errorf("delete %s/%s: %w", o.Namespace, o.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

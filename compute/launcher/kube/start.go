@@ -1,0 +1,233 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/launcher/kube/outcome"
+	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
+)
+
+// verdict is what became of starting one attempt: nothing set means that it was started.
+type verdict struct {
+	end     *launcher.End
+	waiting *launcher.Waiting
+	err     error
+}
+
+func (v verdict) started() bool { return v.end == nil && v.waiting == nil && v.err == nil }
+
+// Start makes the pods of attempts, each under its own name, so that starting one
+// twice is success. What it returns is a *launcher.StartError: of attempts that
+// the cluster will never admit, and of those that it has not admitted yet.
+func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
+	verdicts := make([]verdict, len(attempts))
+	var away, answered atomic.Bool // when nobody answers, the others need not be tried
+	var group sync.WaitGroup
+	begin := func(i int, commands map[string]pod.ImageCommand) {
+		defer c.release()
+		v := c.startOne(ctx, attempts[i], commands)
+		if v.started() {
+			c.recent.add(attempts[i].GetTaskId())
+		}
+		if v.waiting != nil && v.waiting.Code == launcher.WaitCluster && silent(v.err) {
+			away.Store(true)
+		} else {
+			answered.Store(true)
+		}
+		verdicts[i] = v
+	}
+	for i, attempt := range attempts {
+		if c.recent.has(attempt.GetTaskId()) {
+			continue
+		}
+		if containers, architecture := c.unnamed(attempt); len(containers) > 0 {
+			// It takes a place once its registry has answered: the others go on meanwhile.
+			group.Go(func() {
+				commands, unknown := c.imageCommands(ctx, containers, architecture)
+				if unknown != nil {
+					verdicts[i] = c.unlessStarted(ctx, attempt, *unknown)
+				} else if err := c.acquire(ctx); err != nil {
+					verdicts[i] = verdict{err: err}
+				} else {
+					begin(i, commands)
+				}
+			})
+			continue
+		}
+		if err := c.acquire(ctx); err != nil {
+			verdicts[i] = verdict{err: err}
+			continue
+		}
+		if away.Load() && !answered.Load() {
+			c.release()
+			verdicts[i] = verdict{err: errSkipped}
+			continue
+		}
+		group.Go(func() { begin(i, nil) })
+	}
+	group.Wait()
+	return c.sum(attempts, verdicts)
+}
+
+var errSkipped = errors.New("not tried, because the cluster did not answer for another")
+
+// sum makes one error of the verdicts, nil when all attempts were started.
+func (c *Client) sum(attempts []launcher.Attempt, verdicts []verdict) error {
+	all := &launcher.StartError{Refused: map[string]launcher.End{}, Waiting: map[string]launcher.Waiting{}}
+	for i, v := range verdicts {
+		task := attempts[i].GetTaskId()
+		switch {
+		case v.end != nil:
+			v.end.FinishedAt = c.config.Now()
+			all.Refused[task] = *v.end
+			continue
+		case v.waiting != nil:
+			all.Waiting[task] = *v.waiting
+		}
+		if v.err != nil && (all.Err == nil || !errors.Is(v.err, errSkipped)) {
+			all.Err = fmt.Errorf("start %s: %w: %w", task, launcher.ErrAway, v.err)
+		}
+	}
+	if len(all.Refused) == 0 && all.Err == nil {
+		return nil
+	}
+	return all
+}
+
+// silent reports whether an error is not an answer of the cluster's.
+func silent(err error) bool {
+	var answer apierrors.APIStatus
+	return !errors.As(err, &answer)
+}
+
+func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt, commands map[string]pod.ImageCommand) verdict {
+	project, err := c.projects.find(ctx, attempt.GetProjectId())
+	if apperr.Is(err, apperr.NotFound) {
+		return refused(launcher.ClassNamespace, "The project of the attempt is not there any more.")
+	}
+	if err != nil {
+		return verdict{err: err}
+	}
+	options := c.config.PodOptions(project)
+	options.ImageCommands = commands
+	if pod.Gang(attempt) > 1 {
+		if options.JobSet, err = c.hasJobSets(); err != nil {
+			return c.judge(err)
+		}
+	}
+	objects, err := pod.Build(attempt, options)
+	if err != nil {
+		return unbuildable(err)
+	}
+	err = c.create(ctx, attempt, objects)
+	if namespaceMissing(err) && c.prepare != nil {
+		if err := c.prepare(ctx, project); err != nil {
+			return c.judge(err)
+		}
+		err = c.create(ctx, attempt, objects)
+	}
+	return c.judge(err)
+}
+
+func refused(class launcher.Class, message string) verdict {
+	return verdict{end: &launcher.End{Class: class, Message: message}}
+}
+
+// unbuildable says why an attempt cannot become a pod.
+func unbuildable(err error) verdict {
+	parts := []string{apperr.MessageOf(err)}
+	for _, field := range apperr.FieldsOf(err) {
+		parts = append(parts, field.Path+": "+field.Message)
+	}
+	message := strings.Join(parts, " ")
+	switch apperr.CodeOf(err) {
+	case apperr.Forbidden:
+		return refused(launcher.ClassRefused, message)
+	case apperr.Invalid:
+		return refused(launcher.ClassStart, message)
+	}
+	return verdict{err: err}
+}
+
+// verdictOf says what an error of making a pod means, whoever gave it.
+func (c *Client) verdictOf(err error) verdict {
+	if apperr.Is(err, apperr.NotFound) {
+		return refused(launcher.ClassNamespace, apperr.MessageOf(err))
+	}
+	v := unbuildable(err)
+	if v.end == nil {
+		v = c.judge(err)
+	}
+	if v.end != nil {
+		v.end.FinishedAt = c.config.Now()
+	}
+	return v
+}
+
+// judge says what an error of creation means for its attempt.
+func (c *Client) judge(err error) verdict {
+	if err == nil {
+		return verdict{}
+	}
+	if e, ok := errors.AsType[*standing](err); ok {
+		return verdict{end: e.end, waiting: e.waiting, err: e.retry()}
+	}
+	end, waiting := outcome.Refusal(err)
+	if end != nil {
+		return verdict{end: end}
+	}
+	return verdict{waiting: waiting, err: err}
+}
+
+// standing is a verdict that is not the cluster's.
+type standing struct {
+	end     *launcher.End
+	waiting *launcher.Waiting
+}
+
+// Error returns the sentence of the verdict.
+func (s *standing) Error() string {
+	if s.end != nil {
+		return s.end.Message
+	}
+	return s.waiting.Message
+}
+
+// retry is the error of an attempt that is to be started again.
+func (s *standing) retry() error {
+	if s.end != nil {
+		return nil
+	}
+	return errors.New(s.waiting.Message)
+}
+
+// namespaceMissing reports whether a pod was not created because its namespace,
+// or the service account in it, is not there yet.
+func namespaceMissing(err error) bool {
+	if apierrors.IsNotFound(err) {
+		return true
+	}
+	_, waiting := outcome.Refusal(err)
+	return apierrors.IsForbidden(err) && waiting != nil && waiting.Code == launcher.WaitStarting
+}
+
+// acquire takes one of the places of calls under way.
+func (c *Client) acquire(ctx context.Context) error {
+	select {
+	case c.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a place among the calls to the cluster: %w", ctx.Err())
+	}
+}
+
+func (c *Client) release() { <-c.places }

@@ -1,0 +1,348 @@
+// Package local runs attempts as processes of this machine. It keeps one
+// detached supervisor per data directory: started when there is none, adopted
+// when an earlier server left one, started again when it dies. The supervisor
+// outlives a server that crashes; Shutdown is the way to end it.
+package local
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/platform/unixsocket"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+)
+
+const (
+	// protocol is the version of runner.proto that this package speaks.
+	protocol = 2
+
+	callLimit     = 30 * time.Second
+	helloLimit    = 2 * time.Second
+	spawnLimit    = 20 * time.Second
+	shutdownGrace = 4 * time.Second        // between SIGTERM and SIGKILL
+	shutdownLeast = 500 * time.Millisecond // the same when time is short
+	shutdownRest  = 4 * time.Second        // what a shutdown needs beside the grace time, at most
+	shutdownLimit = 9 * time.Second
+	watchEvery    = time.Second
+)
+
+// Config says which supervisor a launcher keeps. The fields up to Executable are required.
+type Config struct {
+	Dir          string   // the supervisor's folder
+	ServerSocket string   // where the supervisor reports to
+	Executable   string   // the flowforge program
+	Args         []string // of the supervisor; nil: runner --dir … --server-socket … --build …
+	Environ      []string // of the supervisor; the server's settings are taken out
+	Version      string   // names this build; "": made of the program's size and time
+	Logger       *slog.Logger
+}
+
+// Launcher starts, stops and lists attempts. It is safe for concurrent use.
+type Launcher struct {
+	config Config
+	logger *slog.Logger
+	http   *http.Client
+	client flowforgev1connect.RunnerServiceClient
+
+	mu     sync.Mutex      // held while a supervisor is looked for or started
+	pid    int             // of the supervisor that answered last
+	child  <-chan struct{} // closed at the end of a supervisor that this process started
+	closed bool
+	end    context.CancelFunc // of what Open started
+}
+
+// New returns a launcher; no process is started before it is used.
+func New(config Config) *Launcher {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Version == "" {
+		config.Version = buildOf(config.Executable)
+	}
+	if config.Args == nil {
+		config.Args = []string{
+			"runner", "--dir", config.Dir, "--server-socket", config.ServerSocket, "--build", config.Version,
+		}
+	}
+	client := unixsocket.Client(filepath.Join(config.Dir, "runner.sock"))
+	return &Launcher{
+		config: config, logger: config.Logger, http: client,
+		client: flowforgev1connect.NewRunnerServiceClient(client, "http://runner"),
+	}
+}
+
+// Open makes sure that a supervisor answers, and keeps one alive until
+// Shutdown or Leave.
+func (l *Launcher) Open(ctx context.Context) error {
+	if err := l.ensure(ctx); err != nil {
+		return err
+	}
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = l.Run(watching)
+	}()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = func() { cancel(); <-done }
+	return nil
+}
+
+// Leave ends what Open started; supervisor and attempts go on.
+func (l *Launcher) Leave() {
+	l.mu.Lock()
+	end := l.end
+	l.end = nil
+	l.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// Run keeps the supervisor alive until ctx ends; the supervisor stays.
+func (l *Launcher) Run(ctx context.Context) error {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	defer l.http.CloseIdleConnections()
+	failed := false
+	for {
+		err := l.ensure(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil && !failed:
+			l.logger.Error("The runner of local tasks cannot be started.", "error", err)
+		case err == nil && failed:
+			l.logger.Info("The runner of local tasks is back.")
+		}
+		failed = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Start begins attempts. Unavailable means that none may have begun: repeat it,
+// starting a known attempt is success.
+func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error {
+	req := &flowforgev1.StartRequest{Attempts: attempts}
+	return l.call(ctx, func(ctx context.Context) error {
+		_, err := l.client.Start(ctx, connect.NewRequest(req))
+		return err
+	})
+}
+
+// Stop asks attempts to end: SIGTERM, and SIGKILL after grace. Those that are
+// preempted take the grace period of their spec. Unknown ones are passed over.
+func (l *Launcher) Stop(ctx context.Context, refs []launcher.Ref, grace time.Duration) error {
+	cancel := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds()}
+	preempt := &flowforgev1.StopRequest{Preempt: true}
+	for _, ref := range refs {
+		req := cancel
+		if ref.Preempt {
+			req = preempt
+		}
+		req.TaskIds = append(req.TaskIds, ref.TaskID)
+	}
+	for _, req := range []*flowforgev1.StopRequest{cancel, preempt} {
+		if len(req.TaskIds) == 0 {
+			continue
+		}
+		if err := l.stop(ctx, req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Launcher) stop(ctx context.Context, req *flowforgev1.StopRequest) error {
+	return l.call(ctx, func(ctx context.Context) error {
+		_, err := l.client.Stop(ctx, connect.NewRequest(req))
+		return err
+	})
+}
+
+// List names every attempt that runs or whose result is still to be delivered.
+func (l *Launcher) List(ctx context.Context) ([]launcher.Status, error) {
+	var statuses []launcher.Status
+	err := l.call(ctx, func(ctx context.Context) error {
+		resp, err := l.client.List(ctx, connect.NewRequest(&flowforgev1.ListRequest{}))
+		if err != nil {
+			return err
+		}
+		statuses = make([]launcher.Status, 0, len(resp.Msg.Attempts))
+		for _, a := range resp.Msg.Attempts {
+			statuses = append(statuses, launcher.Status{TaskID: a.TaskId, Finished: a.Finished})
+		}
+		return nil
+	})
+	return statuses, err
+}
+
+// Shutdown ends all attempts as interrupted and the supervisor with them. The
+// server must still take reports meanwhile. No process is left when it returns.
+func (l *Launcher) Shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownLimit)
+	defer cancel()
+	l.Leave()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	hello, err := l.hello(ctx)
+	if err != nil {
+		return nil // nobody there
+	}
+	return l.shutdown(ctx, int(hello.Pid))
+}
+
+// shutdown is called with the lock held.
+func (l *Launcher) shutdown(ctx context.Context, pid int) error {
+	grace := shutdownGrace
+	if deadline, ok := ctx.Deadline(); ok {
+		grace = min(grace, max(shutdownLeast, time.Until(deadline)-shutdownRest))
+	}
+	_, err := l.client.Shutdown(ctx, connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: grace.Milliseconds()}))
+	if err != nil && ctx.Err() != nil {
+		l.logger.Error("The runner of local tasks does not end; it is killed.", "pid", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	// The answer comes just before the end.
+	for ctx.Err() == nil {
+		if _, err := l.hello(ctx); err != nil {
+			break
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	if l.child != nil {
+		select {
+		case <-l.child:
+		case <-ctx.Done():
+		}
+		l.child = nil
+	}
+	l.http.CloseIdleConnections()
+	return nil
+}
+
+// call makes one call, and again when the supervisor had to be started for it.
+func (l *Launcher) call(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	l.mu.Lock()
+	known := l.pid != 0
+	l.mu.Unlock()
+	if known {
+		err := do(ctx)
+		if connect.CodeOf(err) == connect.CodeInvalidArgument {
+			return apperr.Wrap(apperr.Invalid, err, "The runner of local tasks refuses the attempt.")
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	if err := l.ensure(ctx); err != nil {
+		return err
+	}
+	if err := do(ctx); err != nil {
+		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks does not answer.")
+	}
+	return nil
+}
+
+func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloLimit)
+	defer cancel()
+	resp, err := l.client.Hello(ctx, connect.NewRequest(&flowforgev1.HelloRequest{}))
+	if err != nil {
+		return nil, err
+	}
+	return resp.Msg, nil
+}
+
+// ensure makes sure that a usable supervisor answers. One of another build is
+// replaced as soon as it has nothing to do; until then it is used, unless it
+// speaks another protocol.
+func (l *Launcher) ensure(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return apperr.New(apperr.Unavailable, "The runner of local tasks is shut down.")
+	}
+	hello, err := l.hello(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return l.spawn(ctx)
+	}
+	foreign := hello.Protocol != protocol
+	if hello.Attempts == 0 && (foreign || hello.Version != l.config.Version) {
+		l.logger.Info("Replacing the runner of an earlier build.", "pid", hello.Pid)
+		if err := l.shutdown(ctx, int(hello.Pid)); err != nil {
+			return err
+		}
+		return l.spawn(ctx)
+	}
+	if foreign {
+		return apperr.New(apperr.Unavailable, "A runner of another version still runs %d tasks; new ones wait for their end.", hello.Attempts)
+	}
+	if l.pid != int(hello.Pid) {
+		l.pid = int(hello.Pid)
+		l.logger.Info("Found a runner of local tasks.", "pid", hello.Pid, "attempts", hello.Attempts)
+	}
+	return nil
+}
+
+// errEnded says that a supervisor ended before it answered.
+var errEnded = errors.New("it ended at once")
+
+// spawn starts a supervisor and waits until it answers; the lock is held.
+func (l *Launcher) spawn(ctx context.Context) error {
+	l.pid = 0
+	cmd, log, err := l.command()
+	if err != nil {
+		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks cannot be started.")
+	}
+	defer log.Close()
+	if err := cmd.Start(); err != nil {
+		return apperr.Wrap(apperr.Unavailable, err, "The runner of local tasks cannot be started.")
+	}
+	ended := make(chan struct{})
+	var exit error
+	go func() { // while this process lives, no zombie
+		exit = cmd.Wait()
+		close(ended)
+	}()
+	l.child = ended
+	deadline := time.NewTimer(spawnLimit)
+	defer deadline.Stop()
+	for {
+		if hello, err := l.hello(ctx); err == nil {
+			l.pid = int(hello.Pid)
+			l.logger.Info("Started the runner of local tasks.", "pid", hello.Pid)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			_ = cmd.Process.Kill()
+			return apperr.New(apperr.Unavailable, "The runner of local tasks does not answer; see %s.", log.Name())
+		case <-ended:
+			return apperr.Wrap(apperr.Unavailable, errors.Join(errEnded, exit), "The runner of local tasks cannot be started; see "+log.Name()+".")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

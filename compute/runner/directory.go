@@ -1,0 +1,234 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// DirectoryMediaType marks a blob that is the manifest of a folder.
+const DirectoryMediaType = "application/vnd.flowforge.directory+json"
+
+const (
+	maxManifest         = 64 << 20 // bytes
+	maxDirectoryEntries = 100_000
+)
+
+// manifest lists the files of a folder, sorted by path.
+type manifest struct {
+	Entries []manifestEntry `json:"entries"`
+}
+
+type manifestEntry struct {
+	Path   string      `json:"path"` // slashes, relative, without ".."
+	SHA256 string      `json:"sha256"`
+	Size   int64       `json:"size"`
+	Mode   fs.FileMode `json:"mode"` // permission bits
+}
+
+// restoreDirectory makes the folder to of the manifest with hash sha, which goes on
+// being written: no file shares its bytes with the cache.
+func (c *blobCache) restoreDirectory(ctx context.Context, token, sha, to string) (manifest, error) {
+	m, err := c.manifest(ctx, token, sha)
+	if err != nil {
+		return m, err
+	}
+	return m, c.placeEntries(sha, to, m, func(e manifestEntry, to string) error {
+		from, err := c.fetch(ctx, token, e.SHA256)
+		if err != nil {
+			return err
+		}
+		return copyFile(from, to, e.Mode.Perm())
+	})
+}
+
+// manifest fetches the manifest with hash sha.
+func (c *blobCache) manifest(ctx context.Context, token, sha string) (m manifest, err error) {
+	from, err := c.fetch(ctx, token, sha)
+	if err != nil {
+		return m, err
+	}
+	data, err := readLimited(from, maxManifest)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("folder manifest %.12s: %w", sha, err)
+	}
+	return m, nil
+}
+
+// placeEntries makes the folder to with the files of a manifest, each by place.
+func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manifestEntry, to string) error) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, e := range m.Entries {
+		local, err := localPath(e.Path)
+		if err != nil {
+			return fmt.Errorf("folder manifest %.12s: %w", sha, err)
+		}
+		target := filepath.Join(to, local)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		if err := place(e, target); err != nil {
+			return fmt.Errorf("file %s: %w", e.Path, err)
+		}
+	}
+	return nil
+}
+
+// localPath returns name as a path below the folder it is joined to, or an error.
+func localPath(name string) (string, error) {
+	local := filepath.FromSlash(name)
+	if !filepath.IsLocal(local) || path.Clean(name) == "." {
+		return "", fmt.Errorf("the path %q leads out of its folder", name)
+	}
+	return filepath.Clean(local), nil
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(name string, limit int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", filepath.Base(name), limit)
+	}
+	return data, err
+}
+
+// openRegular opens a regular file below root without following links and
+// without waiting for the writer of a pipe.
+func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, nil, errNotRegular
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+var errNotRegular = errors.New("not a regular file (links are not followed)")
+
+// hashed returns the hash and size of a regular file below root.
+func hashed(ctx context.Context, root *os.Root, name string) (sha string, size int64, mode fs.FileMode, err error) {
+	file, info, err := openRegular(root, name)
+	if err != nil {
+		return "", 0, 0, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if size, err = io.Copy(hash, &untilDone{ctx, file}); err != nil {
+		return "", 0, 0, err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), size, info.Mode().Perm(), nil
+}
+
+// untilDone reads until the context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read fails with the cause of the end of the context.
+func (u *untilDone) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.r.Read(p)
+}
+
+// manifestOf lists the regular files of a folder below root; it names the
+// entries that it left out because they are links or devices.
+func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, skipped []string, err error) {
+	var names []string
+	err = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir():
+			return err
+		case !entry.Type().IsRegular():
+			skipped = append(skipped, name)
+		case len(names) == maxDirectoryEntries:
+			return fmt.Errorf("the folder has more than %d files", maxDirectoryEntries)
+		default:
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return m, skipped, err
+	}
+	entries := make([]*manifestEntry, len(names))
+	err = inParallel(len(names), func(i int) error {
+		sha, size, mode, err := hashed(ctx, root, names[i])
+		if errors.Is(err, errNotRegular) {
+			return nil // it became a link after it was listed
+		}
+		if err == nil {
+			relative, _ := strings.CutPrefix(names[i], folder+"/")
+			entries[i] = &manifestEntry{Path: relative, SHA256: sha, Size: size, Mode: mode}
+		}
+		return err
+	})
+	m.Entries = make([]manifestEntry, 0, len(entries))
+	for i, e := range entries {
+		if e == nil {
+			skipped = append(skipped, names[i])
+			continue
+		}
+		m.Entries = append(m.Entries, *e)
+	}
+	return m, skipped, err
+}
+
+// inParallel calls do with 0 to n-1 on all processors, until one fails.
+func inParallel(n int, do func(i int) error) error {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	errs := make(chan error, runtime.GOMAXPROCS(0))
+	for range cap(errs) {
+		workers.Go(func() {
+			for len(errs) == 0 {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(i); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	close(errs)
+	return <-errs
+}

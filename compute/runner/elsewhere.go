@@ -1,0 +1,371 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// An attempt may name absolute paths: where files of its inputs stand, and where it
+// leaves outputs. In a pod they are its own. On a machine that attempts share, those
+// that name the same path take turns, and find there what was made for them alone.
+
+// pathLocks lets attempts hold absolute paths.
+type pathLocks struct {
+	mu   sync.Mutex
+	held map[string]chan struct{}
+}
+
+// acquire waits until nobody holds any of names, and takes them all.
+func (p *pathLocks) acquire(ctx context.Context, names []string) (release func(), err error) {
+	names = slices.Clone(names)
+	slices.Sort(names) // in one order, so that nobody waits in a circle
+	names = slices.Compact(names)
+	var mine []string
+	release = func() { p.release(mine) }
+	for _, name := range names {
+		for {
+			busy := p.take(name)
+			if busy == nil {
+				break
+			}
+			select {
+			case <-busy:
+			case <-ctx.Done():
+				release()
+				return nil, context.Cause(ctx)
+			}
+		}
+		mine = append(mine, name)
+	}
+	return release, nil
+}
+
+// take takes name, or returns what is closed when it is given back.
+func (p *pathLocks) take(name string) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if busy, ok := p.held[name]; ok {
+		return busy
+	}
+	if p.held == nil {
+		p.held = map[string]chan struct{}{}
+	}
+	p.held[name] = make(chan struct{})
+	return nil
+}
+
+func (p *pathLocks) release(names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		close(p.held[name])
+		delete(p.held, name)
+	}
+}
+
+// pathsOf are the absolute paths that an attempt names.
+func pathsOf(spec *flowforgev1.AttemptSpec) []string {
+	var names []string
+	for _, f := range spec.Files {
+		if f.Path != "" {
+			names = append(names, filepath.Clean(f.Path))
+		}
+	}
+	for _, o := range spec.Outputs {
+		if o.Path != "" {
+			names = append(names, filepath.Clean(o.Path))
+		}
+	}
+	for _, s := range spec.Scratch {
+		names = append(names, filepath.Clean(s.Path))
+	}
+	return names
+}
+
+// placeScratch makes the empty folders of the attempt and lets them stand at their paths.
+func (a *attempt) placeScratch() error {
+	for _, s := range a.spec.Scratch {
+		folder := filepath.Join(a.paths.base, "scratch", filepath.Base(filepath.Clean("/"+s.Name)))
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+		if err := a.placeAt(folder, s.Path); err != nil {
+			return fmt.Errorf("the empty folder %s: %w", s.Path, err)
+		}
+	}
+	return nil
+}
+
+// holdPaths takes the absolute paths of the attempt until leavePaths.
+func (a *attempt) holdPaths() error {
+	names := pathsOf(a.spec)
+	if len(names) == 0 || a.s.config.Pod != nil {
+		return nil
+	}
+	release, err := a.s.pathLocks.acquire(a.ctx, names)
+	a.leave = release
+	return err
+}
+
+// leavePaths takes away the links that were made for the attempt, and lets the next
+// one have its paths.
+func (a *attempt) leavePaths() {
+	for _, link := range a.links {
+		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, a.paths.base) {
+			_ = os.Remove(link)
+		}
+	}
+	if a.leave != nil {
+		a.leave()
+	}
+	a.links, a.leave = nil, nil
+}
+
+// placeAt lets what stands at from stand at the absolute path to as well. In a pod it
+// is moved there, on a shared machine a link leads to it, which goes with the attempt.
+func (a *attempt) placeAt(from, to string) error {
+	if !filepath.IsAbs(to) {
+		return fmt.Errorf("%q is no absolute path", to)
+	}
+	to = filepath.Clean(to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	info, err := os.Lstat(to)
+	if err == nil && info.IsDir() {
+		if err := os.Remove(to); err != nil {
+			return fmt.Errorf("a folder with files stands at %s already", to)
+		}
+	}
+	if a.s.config.Pod == nil {
+		link := filepath.Join(filepath.Dir(to), ".flowforge-"+a.spec.Name+"-"+filepath.Base(to))
+		if err := os.Symlink(from, link); err != nil {
+			return err
+		}
+		if err := os.Rename(link, to); err != nil {
+			_ = os.Remove(link)
+			return err
+		}
+		a.links = append(a.links, to)
+		return nil
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(from, to); err == nil {
+		return nil
+	}
+	return copyTree(from, to) // another file system
+}
+
+// copyTree copies a file, or a folder with all regular files in it.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o700|info.Mode().Perm())
+		case !entry.Type().IsRegular():
+			return nil // links are not followed
+		}
+		return copyFile(name, target, info.Mode().Perm())
+	})
+}
+
+// makeFile makes a file of an input that is none of the store's.
+func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
+	switch {
+	case file.Url != "":
+		return a.s.requester.download(ctx, file.Url, file.Headers, to)
+	case file.Git != nil:
+		return cloneRepository(ctx, file.Git, to, installerEnvironment(a.s.config.Environ))
+	}
+	return os.WriteFile(to, []byte(file.Text), 0o644)
+}
+
+// download writes what an address answers into a new file.
+func (r *requester) download(ctx context.Context, address string, headers map[string]string, to string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("the address %q cannot be read: %w", address, err)
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return fmt.Errorf("the address %q is no http or https address", address)
+	}
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", req.URL.Redacted(), unwrapURL(err))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", req.URL.Redacted(), resp.Status)
+	}
+	file, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, resp.Body)
+	return errors.Join(err, file.Close())
+}
+
+// fromElsewhere gathers the outputs that stand at absolute paths, or were written to
+// the standard output, and returns the others.
+func (a *attempt) fromElsewhere(found *collection) ([]*flowforgev1.OutputSpec, error) {
+	var rest []*flowforgev1.OutputSpec
+	for _, spec := range a.spec.Outputs {
+		switch {
+		case spec.Stdout:
+			if a.spec.GetHttp() != nil { // the answer's body takes its place
+				a.stdout.take(headOf(filepath.Join(a.paths.outputs, "body")))
+			}
+			text, whole := a.stdout.text()
+			if !whole {
+				found.notes = append(found.notes, fmt.Sprintf("The result is longer than %d KiB; the rest is not part of the result.", maxResult>>10))
+			}
+			found.outputs = append(found.outputs, textOutput(spec.Name, text))
+		case spec.Path != "":
+			if err := a.fromPath(spec, found); err != nil {
+				return nil, fmt.Errorf("output %s: %w", spec.Name, err)
+			}
+		default:
+			rest = append(rest, spec)
+		}
+	}
+	return rest, nil
+}
+
+func textOutput(name, text string) *flowforgev1.Output {
+	quoted, _ := json.Marshal(text) //nolint:errchkjson // a text has no fault
+	return &flowforgev1.Output{Name: name, Filename: name, Content: &flowforgev1.Output_Value{Value: string(quoted)}}
+}
+
+// fromPath gathers one output that stands at an absolute path. One that does not is
+// left out.
+func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) error {
+	path := filepath.Clean(spec.Path)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.s.config.Pod == nil && !info.IsDir() && info.ModTime().Before(a.begin.Add(-time.Second)) && !slices.Contains(a.links, path) {
+		found.notes = append(found.notes, fmt.Sprintf("%s was there before the command began; it is no output of it.", path))
+		return nil
+	}
+	if spec.Inline {
+		return inlineFrom(spec, path, info, found)
+	}
+	if a.s.config.Pod == nil { // somebody else may write there next
+		kept := filepath.Join(a.paths.base, "kept-"+strconv.Itoa(len(found.outputs)))
+		if err := os.Mkdir(kept, 0o700); err != nil {
+			return err
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		if err := copyTree(real, filepath.Join(kept, filepath.Base(path))); err != nil {
+			return err
+		}
+		path = filepath.Join(kept, filepath.Base(path))
+	}
+	return blobFrom(a.ctx, spec, path, a.paths.base, found)
+}
+
+func inlineFrom(spec *flowforgev1.OutputSpec, path string, info fs.FileInfo, found *collection) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", path)
+	}
+	if info.Size() > maxInline {
+		return fmt.Errorf("%s has %d bytes; a parameter may have %d (an artifact more)", path, info.Size(), maxInline)
+	}
+	data, err := readLimited(path, maxInline)
+	if err != nil {
+		return err
+	}
+	found.outputs = append(found.outputs, textOutput(spec.Name, strings.TrimSuffix(cleanText(data), "\n")))
+	return nil
+}
+
+// blobFrom gathers a file or a folder outside of the outputs folder.
+func blobFrom(ctx context.Context, spec *flowforgev1.OutputSpec, path, stage string, found *collection) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	c := &collector{ctx: ctx, dir: filepath.Dir(path), stage: stage, root: root}
+	if err := c.collect(spec, filepath.Base(path)); err != nil {
+		return err
+	}
+	found.outputs = append(found.outputs, c.found.outputs...)
+	found.blobs = append(found.blobs, c.found.blobs...)
+	found.memory = append(found.memory, c.found.memory...)
+	found.notes = append(found.notes, c.found.notes...)
+	return nil
+}
+
+// maxResult is how much of the standard output can be an output.
+const maxResult = 256 << 10
+
+// headOf is the begin of a file, a little more than can be a result.
+func headOf(name string) []byte {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	head, _ := io.ReadAll(io.LimitReader(file, maxResult+1)) // what could be read is the result
+	return head
+}
+
+// captured keeps the begin of what a command writes to its standard output.
+type captured struct {
+	mu      sync.Mutex
+	buffer  []byte
+	dropped bool
+}
+
+func (c *captured) take(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := min(len(p), maxResult-len(c.buffer))
+	c.buffer = append(c.buffer, p[:room]...)
+	c.dropped = c.dropped || room < len(p)
+}
+
+// text is what was kept without a last line feed, and whether that is all.
+func (c *captured) text() (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.TrimSuffix(cleanText(c.buffer), "\n"), !c.dropped
+}

@@ -1,0 +1,267 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+const (
+	// defaultSaveEvery is how often the folder of checkpoints is looked at.
+	defaultSaveEvery = 30 * time.Second
+	// folderQuiet is how long a file must have been left alone to count as
+	// written; a folder that never rests is saved all the same after some rounds.
+	folderQuiet  = 2 * time.Second
+	restlessMost = 5
+	// lastSaveLimit bounds the save at the end of an attempt.
+	lastSaveLimit = 10 * time.Minute
+	saveCallLimit = 30 * time.Second
+)
+
+// errUnsettled says that the folder changed while it was read.
+var errUnsettled = errors.New("the folder of checkpoints is being written")
+
+// folderSaver keeps an attempt's folder of checkpoints on the server: the next
+// attempt begins with what was recorded last, wherever it runs. Only files that
+// are new to the server are sent.
+type folderSaver struct {
+	a    *attempt
+	stop chan struct{}
+	once sync.Once
+	loop sync.WaitGroup
+
+	known    map[string]knownFile // by path; what need not be read again
+	sent     map[string]bool      // hashes that the server has
+	recorded string               // hash of the manifest that the server knows
+	restless int                  // rounds that found the folder being written
+	failed   bool                 // and said so
+}
+
+// knownFile is a file as it was when its hash was taken.
+type knownFile struct {
+	size int64
+	at   time.Time
+	sha  string
+}
+
+func newFolderSaver(a *attempt) *folderSaver {
+	return &folderSaver{a: a, stop: make(chan struct{}), known: map[string]knownFile{}, sent: map[string]bool{}}
+}
+
+// restore fills the attempt's folder with what an earlier one saved. Without it
+// on the server any more, the attempt begins anew.
+func (f *folderSaver) restore(ctx context.Context) error {
+	sha := f.a.spec.CheckpointSha256
+	if sha == "" {
+		return nil
+	}
+	m, err := f.a.s.blobs.restoreDirectory(ctx, f.a.spec.Token, sha, f.a.paths.checkpoints)
+	if refused, ok := errors.AsType[*refusedError](err); ok && refused.status == http.StatusNotFound {
+		f.a.system(levelWarn, "The checkpoints of the attempt before are not there any more; it begins without them.")
+		return removeContent(f.a.paths.checkpoints)
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoints: %w", err)
+	}
+	f.recorded = sha
+	for _, e := range m.Entries {
+		f.sent[e.SHA256] = true
+	}
+	f.a.system(levelInfo, fmt.Sprintf("The checkpoints of the attempt before are restored: %d files.", len(m.Entries)))
+	return nil
+}
+
+// begin saves at intervals until finish.
+func (f *folderSaver) begin() {
+	if !f.a.gang.reports() {
+		return
+	}
+	every := f.a.s.config.SaveEvery
+	f.loop.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		ctx, cancel := context.WithCancel(f.a.s.ctx)
+		defer cancel()
+		go func() {
+			select {
+			case <-f.stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				f.round(ctx)
+			}
+		}
+	})
+}
+
+// round saves what has changed, unless the folder is just being written.
+func (f *folderSaver) round(ctx context.Context) {
+	err := f.save(ctx, f.restless < restlessMost)
+	switch {
+	case err == nil:
+		f.restless, f.failed = 0, false
+	case errors.Is(err, errUnsettled):
+		f.restless++
+	case ctx.Err() == nil && !f.failed:
+		f.failed = true
+		f.a.system(levelWarn, "The checkpoints could not be saved: "+err.Error()+".")
+	}
+}
+
+// finish saves what the attempt left, so that the next one finds it, and ends
+// the rounds.
+func (f *folderSaver) finish(outcome flowforgev1.Outcome) {
+	f.once.Do(func() { close(f.stop) })
+	f.loop.Wait()
+	if outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || !f.a.gang.reports() {
+		return
+	}
+	if cause := context.Cause(f.a.ctx); errors.Is(cause, errToken) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(f.a.s.ctx, lastSaveLimit)
+	defer cancel()
+	if err := f.save(ctx, false); err != nil {
+		f.a.system(levelWarn, "The last checkpoints could not be saved: "+err.Error()+".")
+	}
+}
+
+// save sends the files of the folder that the server does not have, then records
+// the folder. settled says that a folder that is being written is left alone.
+func (f *folderSaver) save(ctx context.Context, settled bool) error {
+	m, size, err := f.manifest(settled)
+	if err != nil || (len(m.Entries) == 0 && f.recorded == "") {
+		return err
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode the folder: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	if sha == f.recorded {
+		return nil
+	}
+	for _, e := range m.Entries {
+		if f.sent[e.SHA256] {
+			continue
+		}
+		path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
+		if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: e.SHA256, path: path, size: e.Size}, nil); err != nil {
+			delete(f.known, e.Path) // it may have been written meanwhile
+			return err
+		}
+		f.sent[e.SHA256] = true
+	}
+	path := filepath.Join(f.a.paths.base, "checkpoints.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: sha, path: path, size: int64(len(data))}, nil); err != nil {
+		return err
+	}
+	if err := f.record(ctx, sha, size); err != nil {
+		return err
+	}
+	f.recorded = sha
+	return nil
+}
+
+func (f *folderSaver) record(ctx context.Context, sha string, size int64) error {
+	return f.a.s.server.persistently(ctx, nil, func() error {
+		ctx, cancel := context.WithTimeout(ctx, saveCallLimit)
+		defer cancel()
+		req := connect.NewRequest(&flowforgev1.SaveFolderRequest{TaskId: f.a.spec.TaskId, Sha256: sha, Size: size})
+		req.Header().Set("Authorization", "Bearer "+f.a.spec.Token)
+		_, err := f.a.s.server.tasks.SaveFolder(ctx, req)
+		return rpcError("checkpoints", err)
+	})
+}
+
+// manifest lists the folder; a file that is as it was is not read again.
+func (f *folderSaver) manifest(settled bool) (m manifest, size int64, err error) {
+	root, err := os.OpenRoot(f.a.paths.checkpoints)
+	if err != nil {
+		return m, 0, fmt.Errorf("checkpoints: %w", err)
+	}
+	defer root.Close()
+	m.Entries = []manifestEntry{}
+	now, known := time.Now(), make(map[string]knownFile)
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed while the folder was read
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if len(m.Entries) == maxDirectoryEntries {
+			return fmt.Errorf("the folder has more than %d files", maxDirectoryEntries)
+		}
+		e, file, err := f.entry(root, name, entry)
+		if err != nil {
+			return err
+		}
+		if settled && now.Sub(file.at) < folderQuiet {
+			return errUnsettled
+		}
+		known[name] = file
+		size += e.Size
+		m.Entries = append(m.Entries, e)
+		return nil
+	})
+	if err == nil {
+		f.known = known
+	}
+	return m, size, err
+}
+
+func (f *folderSaver) entry(root *os.Root, name string, entry fs.DirEntry) (manifestEntry, knownFile, error) {
+	info, err := entry.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return manifestEntry{}, knownFile{}, errUnsettled
+	}
+	if err != nil {
+		return manifestEntry{}, knownFile{}, err
+	}
+	file, same := f.known[name]
+	if !same || file.size != info.Size() || !file.at.Equal(info.ModTime()) {
+		sha, size, _, err := hashed(context.Background(), root, name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && size != info.Size() {
+			return manifestEntry{}, knownFile{}, errUnsettled
+		}
+		if err != nil {
+			return manifestEntry{}, knownFile{}, err
+		}
+		file = knownFile{size: size, at: info.ModTime(), sha: sha}
+	}
+	return manifestEntry{Path: name, SHA256: file.sha, Size: file.size, Mode: info.Mode().Perm()}, file, nil
+}
+
+// removeContent empties a folder and keeps it.
+func removeContent(folder string) error {
+	names, err := readNames(folder)
+	for _, name := range names {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, name)))
+	}
+	return err
+}

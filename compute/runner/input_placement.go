@@ -1,0 +1,207 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/data/channel"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// inputPlacement brings the file or the folder of one input by the channel that the server
+// chose, by the next one where that does not go, and notes what came of it.
+type inputPlacement struct {
+	a    *attempt
+	file *flowforgev1.InputFile
+	told *flowforgev1.PlacedInput
+}
+
+// placeStored makes what the store has stand at place i among the attempt's files, and
+// returns where that is: with MEMORY a place in memory.
+func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int, mode fs.FileMode) (string, error) {
+	begin := time.Now()
+	p := &inputPlacement{a: a, file: file, told: &flowforgev1.PlacedInput{
+		Input: file.Input, Pointer: file.Pointer, Channel: file.Channel, Size: file.Size,
+	}}
+	if p.told.Channel == "" {
+		p.told.Channel = string(channel.Distributed)
+	}
+	var m manifest
+	var err error
+	isFolder := file.MediaType == DirectoryMediaType
+	if isFolder {
+		if m, err = a.s.blobs.manifest(a.ctx, a.spec.Token, file.Sha256); err != nil {
+			return "", err
+		}
+		p.told.Size = 0
+		for _, e := range m.Entries {
+			p.told.Size += e.Size
+		}
+	} else {
+		m.Entries = []manifestEntry{{SHA256: file.Sha256, Size: file.Size, Mode: mode}}
+	}
+	if p.told.Channel == string(channel.Memory) {
+		folder = p.inMemory(m, folder, i)
+	}
+	if p.told.Channel == string(channel.LocalDisk) && a.spec.StoreDir == "" {
+		p.fall(channel.Distributed, "the store is not on this machine")
+	}
+	path := filepath.Join(folder, inputFileName(file))
+	if isFolder {
+		err = a.s.blobs.placeEntries(file.Sha256, path, m, func(e manifestEntry, to string) error { return p.one(a.ctx, e, to) })
+	} else {
+		err = p.one(a.ctx, m.Entries[0], path)
+	}
+	if err != nil {
+		return "", err
+	}
+	p.told.Micros = time.Since(begin).Microseconds()
+	a.placed = append(a.placed, p.told)
+	return path, nil
+}
+
+// fall goes on with another channel and says why.
+func (p *inputPlacement) fall(to channel.Channel, why string) {
+	p.told.Channel = string(to)
+	p.note(why)
+}
+
+func (p *inputPlacement) note(why string) {
+	if why != "" && !strings.Contains(p.told.Note, why) {
+		p.told.Note = strings.TrimPrefix(p.told.Note+"; "+why, "; ")
+	}
+}
+
+// inMemory returns the folder in memory for what is there as a whole, or folder.
+func (p *inputPlacement) inMemory(m manifest, folder string, i int) string {
+	next := channel.Distributed
+	if p.a.spec.StoreDir != "" {
+		next = channel.LocalDisk
+	}
+	if !p.a.s.memory.has(m) {
+		p.fall(next, "it is not in memory any more")
+		return folder
+	}
+	inMemory, err := p.a.s.memory.folder(p.a.spec.TaskId, i)
+	if err != nil {
+		p.fall(next, "the folder in memory could not be made")
+		return folder
+	}
+	return inMemory
+}
+
+// one places one file.
+func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) error {
+	if !validSHA(e.SHA256) {
+		return fmt.Errorf("%q is not a SHA-256 in hex", e.SHA256)
+	}
+	mayLink := p.a.s.blobs.links && p.file.Mode == 0
+	if p.told.Channel == string(channel.Memory) {
+		from, done := p.a.s.memory.use(e.SHA256, !mayLink || e.Size < linkAtLeast)
+		if from != "" {
+			p.a.held = append(p.a.held, done)
+			return p.share(from, e, to, mayLink)
+		}
+		p.note("a part of it was not in memory any more")
+	}
+	if p.told.Channel != string(channel.Distributed) && p.a.spec.StoreDir != "" {
+		from := storedAt(p.a.spec.StoreDir, e.SHA256)
+		err := right(from, e.SHA256, e.Size)
+		if err == nil {
+			return p.share(from, e, to, mayLink)
+		}
+		why := "it is not in the store's folder"
+		if errors.Is(err, errWrongBytes) {
+			why = err.Error()
+		}
+		p.fall(channel.Distributed, why)
+	}
+	return p.download(ctx, e, to, mayLink)
+}
+
+// storedAt is where the store in dir has a blob.
+func storedAt(dir, sha string) string { return filepath.Join(dir, "data", sha[:2], sha[2:4], sha) }
+
+func (p *inputPlacement) share(from string, e manifestEntry, to string, mayLink bool) error {
+	done, err := shareFile(from, to, e.Mode.Perm(), mayLink)
+	if err != nil {
+		return err
+	}
+	p.told.Copied += done.copied
+	if done.why == copiedForRoot && p.a.s.blobs.links {
+		done.why = copiedForMode
+	}
+	p.note(done.why)
+	if done.linked {
+		return p.a.lend(p.file.Input, from, e.SHA256)
+	}
+	return nil
+}
+
+// download gets the blob into the cache and shares it from there.
+func (p *inputPlacement) download(ctx context.Context, e manifestEntry, to string, mayLink bool) error {
+	var moved transferStats
+	packing := channel.Compression(p.file.Compression)
+	if p.a.s.server.local {
+		packing = channel.None
+	}
+	from, err := p.a.s.blobs.fetchPacked(ctx, p.a.spec.Token, e.SHA256, packing, &moved)
+	if err != nil {
+		return err
+	}
+	p.told.Moved += moved.bytes
+	if moved.packed != channel.None {
+		p.told.Compression = string(moved.packed)
+	}
+	done, err := shareFile(from, to, e.Mode.Perm(), mayLink)
+	if err != nil {
+		return err
+	}
+	p.told.Copied += done.copied + moved.written
+	if done.linked {
+		return p.a.lend(p.file.Input, from, e.SHA256)
+	}
+	return nil
+}
+
+// transferStats is what fetching a blob took.
+type transferStats struct {
+	bytes   int64 // through the connection; 0: it was there
+	written int64
+	packed  channel.Compression
+}
+
+// filesFolder is where file i of the inputs stands on disk.
+func (a *attempt) filesFolder(i int) (string, error) {
+	folder := filepath.Join(a.paths.files, strconv.Itoa(i))
+	return folder, os.MkdirAll(folder, 0o700)
+}
+
+// leaveMemory gives back what the attempt had in memory; its command has ended.
+func (a *attempt) leaveMemory() {
+	for _, done := range a.held {
+		done()
+	}
+	a.held = nil
+	a.s.memory.leave(a.spec.TaskId)
+}
+
+// keepInMemory keeps the files of outputs that ask for it, while they are brought to the
+// store: from there come those that do not fit.
+func (a *attempt) keepInMemory() {
+	a.mu.Lock()
+	files := a.memory
+	a.mu.Unlock()
+	for _, f := range files {
+		if err := a.s.memory.keep(f.Path, f.Sha256, f.Size); err != nil {
+			a.s.logger.Warn("An output could not be kept in memory.", "task", a.spec.TaskId, "error", err)
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/data/channel/media"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// maxInline is the longest inline value, in bytes.
+const maxInline = 1 << 20
+
+// collection is what was found in an outputs folder.
+type collection struct {
+	outputs []*flowforgev1.Output
+	blobs   []*flowforgev1.SpooledBlob // to be uploaded before the outputs are told
+	notes   []string                   // for the task's log
+	memory  []*flowforgev1.SpooledBlob // those of blobs that go through memory
+}
+
+// collector reads the outputs folder of an attempt whose processes have ended.
+// Nothing in it is trusted: links are not followed, only regular files are read.
+type collector struct {
+	ctx   context.Context //nolint:containedctx // the collector lives for one call
+	dir   string          // the outputs folder
+	stage string          // an existing folder for manifests
+	root  *os.Root
+	names []string // what lies in the folder
+	found collection
+}
+
+// collectOutputs gathers the declared outputs. An output without a file is left
+// out; one that cannot be read as what it is declared to be is an error.
+func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1.OutputSpec) (collection, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return collection{}, fmt.Errorf("outputs folder: %w", err)
+	}
+	defer root.Close()
+	c := &collector{ctx: ctx, dir: dir, stage: stage, root: root}
+	if c.names, err = readNames(dir); err != nil {
+		return collection{}, fmt.Errorf("outputs folder: %w", err)
+	}
+	if len(c.names) == 0 {
+		return collection{}, nil
+	}
+	used := make(map[string]bool)
+	declared := slices.DeleteFunc(withPassedOn(specs), func(s *flowforgev1.OutputSpec) bool { return s.Name == channel.AllOutputs })
+	for _, spec := range declared {
+		file, err := c.match(spec)
+		if err != nil {
+			return collection{}, err
+		}
+		if file == "" {
+			continue
+		}
+		used[file] = true
+		if err := c.collect(spec, file); err != nil {
+			return collection{}, fmt.Errorf("output %s: %w", spec.Name, err)
+		}
+	}
+	if len(declared) < len(withPassedOn(specs)) {
+		if err := c.undeclared(used); err != nil {
+			return collection{}, err
+		}
+		return c.found, c.describe()
+	}
+	if err := c.describe(); err != nil {
+		return collection{}, err
+	}
+	for _, name := range c.names {
+		if !used[name] && !isMetadata(name) {
+			c.note("%q in the outputs folder is no declared output; it is not kept.", name)
+		}
+	}
+	return c.found, nil
+}
+
+func readNames(dir string) ([]string, error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// withPassedOn adds the outputs that every task may have without declaring them.
+func withPassedOn(specs []*flowforgev1.OutputSpec) []*flowforgev1.OutputSpec {
+	all := slices.Clone(specs)
+	for _, name := range []string{"results", "output_assets"} {
+		declared := slices.ContainsFunc(specs, func(s *flowforgev1.OutputSpec) bool { return s.Name == name })
+		if !declared {
+			all = append(all, &flowforgev1.OutputSpec{Name: name, Kind: "JSON", Inline: true})
+		}
+	}
+	return all
+}
+
+func (c *collector) note(format string, args ...any) {
+	c.found.notes = append(c.found.notes, fmt.Sprintf(format, args...))
+}
+
+// match finds the file of an output: <name>, else <name>.json for a value, else
+// the only <name>.<extension>.
+func (c *collector) match(spec *flowforgev1.OutputSpec) (string, error) {
+	if slices.Contains(c.names, spec.Name) {
+		return spec.Name, nil
+	}
+	if json := spec.Name + ".json"; spec.Inline && slices.Contains(c.names, json) {
+		return json, nil
+	}
+	var found []string
+	for _, name := range c.names {
+		if strings.HasPrefix(name, spec.Name+".") {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("output %s: %s could all be it; write one file named %s or %s.<extension>",
+		spec.Name, strings.Join(found, ", "), spec.Name, spec.Name)
+}
+
+func (c *collector) collect(spec *flowforgev1.OutputSpec, file string) error {
+	info, err := c.root.Lstat(file)
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.IsDir() && spec.Inline:
+		return errors.New("it is a folder, and its type is a value")
+	case info.IsDir():
+		return c.folder(spec, file)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %w", file, errNotRegular)
+	case spec.Inline:
+		return c.inline(spec, file)
+	}
+	return c.blob(spec, file)
+}
+
+func (c *collector) inline(spec *flowforgev1.OutputSpec, file string) error {
+	f, info, err := openRegular(c.root, file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info.Size() > maxInline {
+		return fmt.Errorf("the value has %d bytes; %d are allowed (declare it as a File to keep more)", info.Size(), maxInline)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxInline))
+	if err != nil {
+		return err
+	}
+	value, err := inlineValue(spec.Kind, file, data)
+	if err != nil {
+		return err
+	}
+	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
+		Name: spec.Name, Filename: file, Content: &flowforgev1.Output_Value{Value: value},
+	})
+	return nil
+}
+
+// inlineValue returns the JSON of a value's file. A .json file is JSON; any
+// other file of a text-like kind is the text itself, unless it is a JSON string.
+func inlineValue(kind, file string, data []byte) (string, error) {
+	trimmed := bytes.TrimSpace(data)
+	if textual(kind) && !strings.HasSuffix(file, ".json") {
+		if len(trimmed) > 1 && trimmed[0] == '"' && json.Valid(trimmed) {
+			return string(trimmed), nil
+		}
+		text := strings.TrimSuffix(strings.TrimSuffix(cleanText(data), "\n"), "\r")
+		quoted, err := json.Marshal(text)
+		return string(quoted), err
+	}
+	if kind == "Boolean" {
+		trimmed = bytes.ToLower(trimmed) // Python writes True
+	}
+	if !json.Valid(trimmed) {
+		return "", fmt.Errorf("%s does not hold a JSON value", file)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, trimmed); err != nil {
+		return "", err
+	}
+	return compact.String(), nil
+}
+
+// textual reports whether values of the kind are JSON strings.
+func textual(kind string) bool {
+	switch kind {
+	case "String", "Text", "Enum", "Date", "DateTime", "Duration":
+		return true
+	}
+	return false
+}
+
+func (c *collector) blob(spec *flowforgev1.OutputSpec, file string) error {
+	sha, size, _, err := hashed(c.ctx, c.root, file)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.dir, file)
+	c.add(spec, &flowforgev1.SpooledBlob{Sha256: sha, Size: size, Path: path})
+	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
+		Name: spec.Name, Filename: file,
+		Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{
+			Sha256: sha, Size: size, MediaType: mediaType(c.root, file),
+		}},
+	})
+	return nil
+}
+
+// add takes a file of an output for the store, and for memory where the output asks for it.
+func (c *collector) add(spec *flowforgev1.OutputSpec, blob *flowforgev1.SpooledBlob) {
+	c.found.blobs = append(c.found.blobs, blob)
+	if spec.Storage == channel.HintMemory {
+		c.found.memory = append(c.found.memory, blob)
+	}
+}
+
+func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
+	m, skipped, err := manifestOf(c.ctx, c.root, folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range skipped {
+		c.note("%q is a link or a device; it is not part of output %s.", name, spec.Name)
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	path := filepath.Join(c.stage, "manifest-"+sha)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return err
+	}
+	for _, e := range m.Entries {
+		c.add(spec, &flowforgev1.SpooledBlob{
+			Sha256: e.SHA256, Size: e.Size, Path: filepath.Join(c.dir, folder, filepath.FromSlash(e.Path)),
+		})
+	}
+	c.found.blobs = append(c.found.blobs, &flowforgev1.SpooledBlob{Sha256: sha, Size: int64(len(data)), Path: path})
+	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
+		Name: spec.Name, Filename: folder,
+		Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{
+			Sha256: sha, Size: int64(len(data)), MediaType: DirectoryMediaType,
+		}},
+	})
+	return nil
+}
+
+// knownTypes are media types that do not depend on the machine's tables.
+func knownType(extension string) string {
+	switch strings.ToLower(extension) {
+	case ".csv":
+		return "text/csv"
+	case ".tsv":
+		return "text/tab-separated-values"
+	case ".json", ".ipynb":
+		return "application/json"
+	case ".jsonl", ".ndjson":
+		return "application/x-ndjson"
+	case ".md", ".markdown":
+		return "text/markdown"
+	case ".txt", ".log":
+		return "text/plain"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case ".parquet":
+		return "application/vnd.apache.parquet"
+	case ".py", ".sh":
+		return "text/plain"
+	case ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".pt", ".onnx":
+		return "application/octet-stream"
+	}
+	return ""
+}
+
+const (
+	headBytes    = 8 << 10 // of a file that its type is told from
+	sniffedBytes = 512     // as much as net/http looks at
+)
+
+// mediaType tells the type of a file by its name, else by its first bytes.
+func mediaType(root *os.Root, file string) string {
+	extension := filepath.Ext(file)
+	if known := knownType(extension); known != "" {
+		return known
+	}
+	if known := mime.TypeByExtension(extension); known != "" {
+		return known
+	}
+	f, _, err := openRegular(root, file)
+	if err != nil {
+		return "application/octet-stream"
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	found := http.DetectContentType(head[:min(n, sniffedBytes)])
+	if extension == "" && found == "text/plain; charset=utf-8" {
+		return media.Text(head[:n], err != nil)
+	}
+	return found
+}

@@ -1,0 +1,113 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/flowforge/flowforge/access/masking"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// secretsLimit is how long the server may take to answer for secrets, once.
+const secretsLimit = 30 * time.Second
+
+// fetchSecrets gets the values that the attempt was granted. From then on they
+// are masked in everything that the attempt says.
+func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
+	if len(a.spec.Secrets) == 0 {
+		return nil, nil
+	}
+	message := &flowforgev1.GetSecretsRequest{TaskId: a.spec.TaskId}
+	for _, s := range a.spec.Secrets {
+		message.Grants = append(message.Grants, s.Grant)
+	}
+	var values []string
+	err := a.s.server.persistently(ctx, nil, func() error {
+		ctx, cancel := context.WithTimeout(ctx, secretsLimit)
+		defer cancel()
+		req := connect.NewRequest(message)
+		req.Header().Set("Authorization", "Bearer "+a.spec.Token)
+		resp, err := a.s.server.tasks.GetSecrets(ctx, req)
+		if err != nil {
+			return rpcError("secrets", err)
+		}
+		if len(resp.Msg.Values) != len(message.Grants) {
+			return &refusedError{message: "secrets: the server answered another number of values"}
+		}
+		values = resp.Msg.Values
+		return nil
+	})
+	if err == nil {
+		a.masker.Store(masking.New(values...))
+	}
+	return values, err
+}
+
+// placeSecrets puts the values into the inputs, where their marks stand.
+func placeSecrets(inputs string, secrets []*flowforgev1.InputSecret, values []string) (string, error) {
+	if len(secrets) == 0 {
+		return inputs, nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(inputs))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err != nil {
+		return "", fmt.Errorf("the inputs are no JSON: %w", err)
+	}
+	for i, s := range secrets {
+		if s.Variable != "" {
+			continue
+		}
+		var err error
+		if document, err = setPointer(document, s.Pointer, values[i]); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(document)
+	return string(text), err
+}
+
+// setSecrets puts the values into the environment, where a variable has them.
+func setSecrets(env environ, secrets []*flowforgev1.InputSecret, values []string) {
+	for i, s := range secrets {
+		if s.Variable != "" {
+			env[s.Variable] = values[i]
+		}
+	}
+}
+
+// mask takes the attempt's secrets out of text.
+func (a *attempt) mask(text string) string { return a.masker.Load().Text(text) }
+
+// maskResult takes the secrets out of what the server is told of the end.
+func (a *attempt) maskResult(f *flowforgev1.Finished) {
+	masker := a.masker.Load()
+	if masker.Empty() {
+		return
+	}
+	f.Message = masker.Text(f.Message)
+	for _, o := range f.Outputs {
+		o.Filename = masker.Text(o.Filename)
+		if value, ok := o.Content.(*flowforgev1.Output_Value); ok {
+			value.Value = masker.Text(value.Value)
+		}
+	}
+}
+
+// dropSecrets removes the file that holds them, as soon as no process of the
+// attempt can need it.
+func (a *attempt) dropSecrets() {
+	if len(a.spec.Secrets) == 0 {
+		return
+	}
+	if err := os.Remove(a.paths.inputs); err != nil && !errors.Is(err, os.ErrNotExist) {
+		a.s.logger.Error("The inputs of an attempt with secrets could not be removed.", "task", a.spec.TaskId, "error", err)
+	}
+}

@@ -1,0 +1,231 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+const (
+	attemptsFolder    = "attempts"
+	checkpointsFolder = "checkpoints"
+)
+
+// paths are the places of one attempt.
+type paths struct {
+	base        string
+	work        string // working directory
+	outputs     string
+	checkpoints string // survives the attempt
+	inputs      string // the JSON file
+	owner       string // names the attempt and its checkpoint key, for recovery
+	files       string // input artifacts
+	spool       string // what the SDK could not send
+	result      string // a result that is not delivered
+	log         string // log entries that are not delivered
+	preempted   string // exists once the attempt has to make room for others
+	sdk         string
+}
+
+func (s *slots) paths(base string) paths {
+	return paths{
+		base:        base,
+		work:        filepath.Join(base, "work"),
+		outputs:     filepath.Join(base, "outputs"),
+		checkpoints: filepath.Join(base, "checkpoints"),
+		inputs:      filepath.Join(base, "inputs.json"),
+		owner:       filepath.Join(base, "owner"),
+		files:       filepath.Join(base, "inputs"),
+		spool:       filepath.Join(base, "spool"),
+		result:      filepath.Join(base, "result"),
+		log:         filepath.Join(base, "log"),
+		preempted:   filepath.Join(base, "preempted"),
+		sdk:         s.sdk,
+	}
+}
+
+// slots are the folders that attempts run in. Making and removing folders is
+// what a short attempt would wait for most (the file system's journal), so a
+// folder that an attempt leaves clean serves the next one.
+type slots struct {
+	dir   string // of the slots
+	saved string // of the checkpoints between two attempts
+	sdk   string
+	gate  chan struct{} // bounds those who wait for the file system
+
+	mu   sync.Mutex
+	free []string
+	next int
+}
+
+func newSlots(dir, sdk string) *slots {
+	return &slots{
+		dir: filepath.Join(dir, attemptsFolder), saved: filepath.Join(dir, checkpointsFolder),
+		sdk: sdk, gate: make(chan struct{}, 2*runtime.NumCPU()),
+	}
+}
+
+// take returns a clean slot for an attempt. Its checkpoints are those that an
+// earlier attempt with the key left, or else a copy of those under the first of
+// the other keys: an execution can be resumed more than once.
+func (s *slots) take(taskID, key string, others []string) (p paths, copied bool, err error) {
+	s.gate <- struct{}{}
+	defer func() { <-s.gate }()
+	if p, err = s.pick(); err != nil {
+		return p, false, err
+	}
+	if err := rewrite(p.owner, taskID+"\n"+key+"\n"); err != nil {
+		return p, false, err
+	}
+	if key == "" {
+		return p, false, nil
+	}
+	saved := filepath.Join(s.saved, key)
+	// Unlike os.Rename, the system call replaces an empty folder.
+	err = syscall.Rename(saved, p.checkpoints)
+	if errors.Is(err, os.ErrNotExist) {
+		copied, err = s.copySaved(p, others)
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("checkpoints: %w", err)
+	}
+	return p, copied, nil
+}
+
+// copySaved copies the checkpoints under the first of keys that has some.
+func (s *slots) copySaved(p paths, keys []string) (bool, error) {
+	for _, key := range keys {
+		if !plainName(key) {
+			continue
+		}
+		err := copyTree(filepath.Join(s.saved, key), p.checkpoints)
+		if !errors.Is(err, os.ErrNotExist) {
+			return err == nil, err
+		}
+		if err := removeContent(p.checkpoints); err != nil { // those that were pruned meanwhile
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (s *slots) pick() (paths, error) {
+	s.mu.Lock()
+	if n := len(s.free); n > 0 {
+		base := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.mu.Unlock()
+		return s.paths(base), nil
+	}
+	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		s.next++
+		p := s.paths(filepath.Join(s.dir, strconv.Itoa(s.next)))
+		s.mu.Unlock()
+		err := os.Mkdir(p.base, 0o700)
+		if errors.Is(err, os.ErrExist) {
+			continue // a recovered attempt is in it
+		}
+		for _, folder := range []string{p.work, p.outputs, p.checkpoints} {
+			if err == nil {
+				err = os.Mkdir(folder, 0o700)
+			}
+		}
+		return p, err
+	}
+}
+
+// saveCheckpoints keeps the checkpoints of a slot for the next attempt with the key.
+func (s *slots) saveCheckpoints(p paths, key string) error {
+	if key == "" || !plainName(key) || emptyFolder(p.checkpoints) {
+		return nil
+	}
+	saved := filepath.Join(s.saved, key)
+	if err := os.RemoveAll(saved); err != nil {
+		return err
+	}
+	return os.Rename(p.checkpoints, saved)
+}
+
+// release takes a slot back whose attempt is over and delivered.
+func (s *slots) release(p paths) {
+	s.gate <- struct{}{}
+	defer func() { <-s.gate }()
+	if !clean(p) {
+		_ = os.RemoveAll(p.base)
+		return
+	}
+	s.mu.Lock()
+	s.free = append(s.free, p.base)
+	s.mu.Unlock()
+}
+
+// clean reports whether a slot holds nothing of its last attempt that the next
+// one could see: empty folders with their first permissions, and files that are
+// rewritten before they are read.
+func clean(p paths) bool {
+	names, err := readNames(p.base)
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		switch name {
+		case "work", "outputs", "checkpoints", "inputs.json", "owner":
+		default:
+			return false
+		}
+	}
+	if !slices.Contains(names, "work") || !slices.Contains(names, "outputs") || !slices.Contains(names, "checkpoints") {
+		return false
+	}
+	return emptyFolder(p.work) && emptyFolder(p.outputs) && emptyFolder(p.checkpoints)
+}
+
+// emptyFolder reports whether path is a folder, no link, untouched and empty.
+func emptyFolder(path string) bool {
+	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	info, err := folder.Stat()
+	if err != nil || info.Mode() != os.ModeDir|0o700 {
+		return false
+	}
+	_, err = folder.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}
+
+// rewrite sets the content of a file of a slot. It does not truncate to zero
+// first, after which a journalling file system would wait for the disk.
+func rewrite(path, content string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.WriteString(content); err != nil {
+		return err
+	}
+	return file.Truncate(int64(len(content)))
+}
+
+// owner returns whose slot it was.
+func readOwner(p paths) (taskID, key string) {
+	text, err := os.ReadFile(p.owner)
+	if err != nil {
+		return "", ""
+	}
+	taskID, rest, _ := strings.Cut(string(text), "\n")
+	key, _, _ = strings.Cut(rest, "\n")
+	return taskID, key
+}

@@ -1,0 +1,76 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flowforge/flowforge/data/channel"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// streams are the inputs of an attempt that are read while they are written.
+type streams struct {
+	list   []*stream
+	cancel context.CancelFunc
+
+	mu sync.Mutex // held by whoever lends a file to the attempt
+}
+
+func (s *streams) add(st *stream) { s.list = append(s.list, st) }
+
+// begin fills the pipes.
+func (s *streams) begin(ctx context.Context) {
+	if len(s.list) == 0 {
+		return
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	for _, st := range s.list {
+		go st.run(ctx)
+	}
+}
+
+// isRead reports whether others read what the attempt writes while it does.
+func (a *attempt) isRead() bool {
+	return slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Storage == channel.HintStreaming })
+}
+
+// settle waits, once the command has ended well, until all that it read has been
+// written to its end: before that nobody knows what it has read.
+func (s *streams) settle() {
+	for _, st := range s.list {
+		st.silence()
+	}
+	for _, st := range s.list {
+		<-st.done
+	}
+}
+
+// end lets go of the pipes and tells what went through them. Until the command has
+// ended they stay open, so that no reader takes what is broken off for the end.
+func (a *attempt) endStreams() {
+	s := &a.streams
+	if s.cancel != nil {
+		s.cancel()
+	}
+	for _, st := range s.list {
+		st.silence()
+		if s.cancel != nil {
+			<-st.done
+		}
+	}
+	a.placed = slices.Clone(a.placed)
+	for _, st := range s.list {
+		for k, told := range a.placed {
+			if told != st.told {
+				continue
+			}
+			now := proto.CloneOf[*flowforgev1.PlacedInput](told)
+			now.Size, now.Moved, now.Micros = st.sent, st.moved, st.took.Microseconds()
+			a.placed[k] = now
+		}
+	}
+	s.list = nil
+}

@@ -1,0 +1,366 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/sdk"
+)
+
+const (
+	defaultGrace     = 10 * time.Second
+	defaultHeartbeat = 5 * time.Second
+	cacheFolder      = "cache"
+	// killLimit is how long after SIGKILL a process may take to be gone.
+	killLimit = 2 * time.Second
+	// deliverAtShutdown is how long a shutdown waits for the server to take results.
+	deliverAtShutdown = 2 * time.Second
+)
+
+// Config says how a supervisor works. Dir and Server are required.
+type Config struct {
+	Dir        string   // absolute; everything the runner keeps
+	Server     Endpoint // who takes the reports
+	Version    string   // names the build
+	Host       string
+	Environ    []string // the process environment, of which tasks get a few variables
+	Python     string   // the interpreter; "": python3 on PATH
+	Executable string   // what the command "flowforge" of a task means
+	Heartbeat  time.Duration
+	SDK        string        // folder with the Python package; "": the runner unpacks its own
+	Pod        *Pod          // nil: the machine is shared with others, and stays
+	SaveEvery  time.Duration // between two looks at a folder of checkpoints, in pods
+	SampleUse  time.Duration // between two points of the metrics of resource use
+	MemoryDir  string        // a file system in memory for files that go through it; "": none does
+	// OwnProcess says that this process is the runner's alone: it adopts and
+	// reaps whatever escapes from its tasks.
+	OwnProcess bool
+	Logger     *slog.Logger
+}
+
+// errClosing refuses attempts while the supervisor goes down.
+var errClosing = errors.New("the runner is going down")
+
+// Supervisor runs attempts. Its methods may be called at any time from any goroutine.
+type Supervisor struct {
+	config       Config
+	logger       *slog.Logger
+	server       *server
+	reporter     *reporter
+	forker       *forker
+	blobs        *blobCache
+	packages     *packageCache
+	environments *environments
+	requester    *requester
+	pathLocks    pathLocks
+	memory       *memoryPool
+	base         environ
+	slots        *slots
+	buffers      sync.Pool
+	cgroup       cgroup
+	devices      *gpuWatch
+	processes    processTable
+
+	ctx    context.Context // ends when nothing is delivered any more
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // background goroutines and attempts
+
+	mu       sync.Mutex
+	attempts map[string]*attempt
+	recent   recentIDs
+	closing  bool
+	changed  chan struct{} // closed and replaced when an attempt ends or is delivered
+}
+
+// New returns a working supervisor. It kills what an earlier one of the same
+// folder left running, and delivers what that one could not.
+func New(config Config) (*Supervisor, error) {
+	if config.Heartbeat == 0 {
+		config.Heartbeat = defaultHeartbeat
+	}
+	if config.SaveEvery == 0 {
+		config.SaveEvery = defaultSaveEvery
+	}
+	if config.SampleUse == 0 {
+		config.SampleUse = defaultSampleUse
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	dir, err := filepath.Abs(config.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("runner folder: %w", err)
+	}
+	config.Dir = dir
+	for _, folder := range []string{attemptsFolder, checkpointsFolder, cacheFolder} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			return nil, fmt.Errorf("runner folder: %w", err)
+		}
+	}
+	forker, err := newForker()
+	if err != nil {
+		return nil, err
+	}
+	s := &Supervisor{
+		config: config, logger: config.Logger,
+		server:    config.Server.connect(),
+		forker:    forker,
+		requester: newRequester(),
+		base:      baseEnvironment(config.Environ),
+		attempts:  make(map[string]*attempt),
+		changed:   make(chan struct{}),
+		cgroup:    readCgroup(),
+	}
+	if config.Pod != nil {
+		s.base = podEnvironment(config.Environ, config.Pod)
+	}
+	s.devices = newGPUWatch(s)
+	s.buffers.New = func() any { return new([readBuffer]byte) }
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.reporter = newReporter(s.server.tasks, s.logger, s.persistAll)
+	cache := filepath.Join(dir, cacheFolder)
+	s.blobs = newBlobCache(filepath.Join(cache, "blobs"), s.server)
+	s.memory = newMemoryPool(config.MemoryDir, dir)
+	s.packages = &packageCache{dir: filepath.Join(cache, "packages"), blobs: s.blobs}
+	s.environments = &environments{
+		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ),
+		python: config.Python, run: s.runTool, busy: make(map[string]chan struct{}),
+	}
+	python := config.SDK
+	if python == "" {
+		if python, err = UnpackSDK(filepath.Join(cache, "sdk")); err != nil {
+			s.forker.close()
+			return nil, err
+		}
+	}
+	s.slots = newSlots(dir, python)
+	if config.OwnProcess {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			s.logger.Warn("Processes that escape from their task cannot be adopted.", "error", err)
+		}
+		if n := killLeftovers(dir); n > 0 {
+			s.logger.Warn("Killed what an earlier runner left running.", "processes", n)
+		}
+	}
+	s.recover()
+	s.tasks.Go(func() { s.reporter.run(s.ctx) })
+	s.tasks.Go(s.watch)
+	return s, nil
+}
+
+// UnpackSDK puts the Python package into dir, which it replaces, and returns dir.
+func UnpackSDK(dir string) (string, error) {
+	source, err := fs.Sub(sdk.Python, "python")
+	if err != nil {
+		return "", fmt.Errorf("python sdk: %w", err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("python sdk: %w", err)
+	}
+	if err := os.CopyFS(dir, source); err != nil {
+		return "", fmt.Errorf("python sdk: %w", err)
+	}
+	return dir, nil
+}
+
+// Start begins an attempt. Starting one that is known, or was delivered not
+// long ago, is success and does nothing.
+func (s *Supervisor) Start(spec *flowforgev1.AttemptSpec) error {
+	_, err := s.start(spec)
+	return err
+}
+
+// start returns the attempt, nil when it was delivered not long ago.
+func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
+	if !plainName(spec.GetTaskId()) {
+		return nil, fmt.Errorf("%q is no task id", spec.GetTaskId())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, errClosing
+	}
+	if known := s.attempts[spec.TaskId]; known != nil || s.recent.has(spec.TaskId) {
+		return known, nil
+	}
+	a := s.newAttempt(spec)
+	s.attempts[spec.TaskId] = a
+	s.tasks.Go(a.run)
+	return a, nil
+}
+
+func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
+	a := &attempt{s: s, spec: spec, delivered: make(chan struct{})}
+	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
+	a.box = &outbox{taskID: spec.TaskId, token: spec.Token}
+	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.reporter.away.Load, func() { s.reporter.logged(a.box) })
+	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
+	a.box.preempt = a.preempt
+	a.box.answered = a.answered
+	a.box.delivered = func() { s.forget(a) }
+	a.gang = newGang(s.config.Pod, spec)
+	return a
+}
+
+// forget is called when the server has everything of a.
+func (s *Supervisor) forget(a *attempt) {
+	s.mu.Lock()
+	if s.attempts[a.spec.TaskId] == a {
+		delete(s.attempts, a.spec.TaskId)
+		s.recent.add(a.spec.TaskId)
+	}
+	s.announce()
+	s.mu.Unlock()
+	a.box.log.close()
+	a.cancel(nil)
+	close(a.delivered)
+}
+
+// announce wakes those who wait for attempts; it is called with the lock held.
+func (s *Supervisor) announce() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Preempt asks attempts to make room: they may take the grace period of their
+// spec to save a checkpoint, and end as preempted.
+func (s *Supervisor) Preempt(taskIDs []string) {
+	for _, id := range taskIDs {
+		s.mu.Lock()
+		a := s.attempts[id]
+		s.mu.Unlock()
+		if a != nil {
+			a.preempt()
+		}
+	}
+}
+
+// Stop asks attempts to end as cancelled. Grace 0 means each attempt's own.
+func (s *Supervisor) Stop(taskIDs []string, grace time.Duration) {
+	for _, id := range taskIDs {
+		s.mu.Lock()
+		a := s.attempts[id]
+		s.mu.Unlock()
+		if a == nil {
+			continue
+		}
+		own := grace
+		if own <= 0 {
+			own = a.grace()
+		}
+		a.stop(errCancelled, own)
+	}
+}
+
+// List returns the attempts that run or whose result is not delivered.
+func (s *Supervisor) List() []*flowforgev1.AttemptStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*flowforgev1.AttemptStatus, 0, len(s.attempts))
+	for id, a := range s.attempts {
+		list = append(list, &flowforgev1.AttemptStatus{TaskId: id, Finished: a.ended.Load()})
+	}
+	return list
+}
+
+// counts returns how many attempts have not ended, and how many are not delivered.
+func (s *Supervisor) counts() (running, undelivered int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.attempts {
+		if !a.ended.Load() {
+			running++
+		}
+	}
+	return running, len(s.attempts)
+}
+
+func (s *Supervisor) all() []*attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*attempt, 0, len(s.attempts))
+	for _, a := range s.attempts {
+		all = append(all, a)
+	}
+	return all
+}
+
+// persistAll writes every undelivered result and log to disk.
+func (s *Supervisor) persistAll() {
+	for _, a := range s.all() {
+		a.persist()
+	}
+}
+
+// Shutdown ends all attempts as interrupted, waits a moment for the server to
+// take the results, keeps the rest on disk, and closes the supervisor.
+func (s *Supervisor) Shutdown(grace time.Duration) {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	for _, a := range s.all() {
+		if !a.ended.Load() {
+			a.stop(errInterrupted, grace)
+		}
+	}
+	s.await(grace+killLimit, func() bool { running, _ := s.counts(); return running == 0 })
+	s.await(deliverAtShutdown, func() bool { _, undelivered := s.counts(); return undelivered == 0 })
+	s.Close()
+}
+
+// await returns when done holds, at the latest after limit.
+func (s *Supervisor) await(limit time.Duration, done func() bool) {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			return
+		}
+	}
+}
+
+// Close ends the supervisor at once: processes are killed, what is not
+// delivered stays on disk.
+func (s *Supervisor) Close() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	for _, a := range s.all() {
+		if !a.ended.Load() {
+			a.stop(errInterrupted, 0)
+		}
+		a.box.log.abandon()
+	}
+	s.await(killLimit, func() bool { running, _ := s.counts(); return running == 0 })
+	s.persistAll()
+	s.cancel()
+	s.tasks.Wait()
+	if s.config.OwnProcess {
+		s.forker.sweepOrphans(s.processes.ownerOf, func(string) bool { return true })
+	}
+	for _, a := range s.all() {
+		a.box.log.close()
+	}
+	s.forker.close()
+	s.memory.close()
+	s.server.http.CloseIdleConnections()
+	s.requester.client.CloseIdleConnections()
+}

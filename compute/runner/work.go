@@ -1,0 +1,319 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/flowforge/flowforge/access/masking"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// runProcess prepares the files and the environment of a process and runs it.
+func (a *attempt) runProcess(work *flowforgev1.Process) ending {
+	defer a.dropSecrets()
+	defer a.endStreams()
+	env, c, err := a.prepare(work)
+	if cause := context.Cause(a.ctx); cause != nil {
+		return stopped(cause, -1)
+	}
+	if err != nil {
+		e := startFailed("The attempt could not be prepared: " + err.Error() + ".")
+		if tokenRefused(err) {
+			e.class = classToken
+		}
+		if _, is := errors.AsType[notFoundError](err); is {
+			e.code = exitNotFound
+		}
+		return e
+	}
+	if err := a.gang.rendezvous(a, env); err != nil {
+		if context.Cause(a.ctx) == nil {
+			a.cancel(err)
+		}
+		return stopped(context.Cause(a.ctx), -1)
+	}
+	return a.execute(c, env)
+}
+
+// prepare makes everything stand that the command needs.
+func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
+	s, spec := a.s, a.spec
+	if spec.PackageSha256 != "" {
+		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.work); err != nil {
+			return nil, command{}, err
+		}
+	}
+	if err := a.holdPaths(); err != nil {
+		return nil, command{}, err
+	}
+	if err := a.placeScratch(); err != nil {
+		return nil, command{}, err
+	}
+	inputs, err := a.placeInputs()
+	if err != nil {
+		return nil, command{}, err
+	}
+	if a.saver != nil {
+		if err := a.saver.restore(a.ctx); err != nil {
+			return nil, command{}, err
+		}
+	}
+	secrets, err := a.fetchSecrets(a.ctx)
+	if err != nil {
+		return nil, command{}, err
+	}
+	if inputs, err = placeSecrets(inputs, spec.Secrets, secrets); err != nil {
+		return nil, command{}, err
+	}
+	if err := rewrite(a.paths.inputs, inputs); err != nil {
+		return nil, command{}, err
+	}
+	env := taskEnvironment(s.base, spec, inputs, a.paths, s.config.Heartbeat)
+	setSecrets(env, spec.Secrets, secrets)
+	if len(spec.Requirements) > 0 {
+		venv, err := s.environments.ensure(a.ctx, spec.Requirements, func(line string) { a.system(levelInfo, line) })
+		if err != nil {
+			return nil, command{}, err
+		}
+		env["VIRTUAL_ENV"] = venv
+		env["PATH"] = filepath.Join(venv, "bin") + string(os.PathListSeparator) + env["PATH"]
+	}
+	if err := a.tellImage(work, env); err != nil {
+		return nil, command{}, err
+	}
+	if work, err = a.imageCommand(work); err != nil {
+		return nil, command{}, err
+	}
+	if folder := work.GetFolder(); folder != "" {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, command{}, fmt.Errorf("there is no folder %q, in which the command has to run (workingDir)", folder)
+		}
+	}
+	c, err := resolveCommand(work, env, a.paths.work, a.workFolder(), s.config.Python, s.config.Executable)
+	return env, c, err
+}
+
+// workFolder is the folder that the command runs in.
+func (a *attempt) workFolder() string {
+	p := a.spec.GetProcess()
+	if p.GetFolder() != "" {
+		return p.GetFolder()
+	}
+	if pod := a.s.config.Pod; pod != nil && p.GetImageFolder() && pod.runsIn(p.GetImageCommand()) {
+		return pod.Folder
+	}
+	return a.paths.work
+}
+
+// tee keeps what the command writes when an output is made of it.
+func (a *attempt) tee(take func([]byte)) func([]byte) {
+	if !slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Stdout }) {
+		return take
+	}
+	return func(p []byte) {
+		a.stdout.take(p)
+		take(p)
+	}
+}
+
+// execute runs the command and waits for its end.
+func (a *attempt) execute(c command, env environ) ending {
+	stdout, stderr := a.newStream("stdout"), a.newStream("stderr")
+	a.kills = a.s.cgroup.kills()
+	child, err := a.s.forker.startChild(c, env, a.workFolder(), &a.s.buffers, a.tee(stdout.take), stderr.take)
+	if err != nil {
+		e := startFailed(startFailure(c, err))
+		e.code = exitNotExecutable
+		return e
+	}
+	a.mu.Lock()
+	a.child = child
+	a.mu.Unlock()
+	a.begun(child.pid)
+	defer a.sampleEarly(child)()
+	a.streams.begin(a.ctx)
+	sending := a.sendPieces()
+	if a.saver != nil {
+		a.saver.begin()
+	}
+	a.gang.watch(a)
+	if a.spec.TimeoutMs > 0 { // until the outputs are stored
+		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
+		a.timeout = time.AfterFunc(limit, func() { a.stop(timeoutError{limit}, a.grace()) })
+	}
+	unwatch := context.AfterFunc(a.ctx, func() {
+		child.signal(syscall.SIGTERM)
+		child.signal(syscall.SIGCONT) // a suspended process takes no signal but this
+		a.mu.Lock()
+		late := !a.killAt.IsZero() && !time.Now().Before(a.killAt)
+		a.mu.Unlock()
+		if late { // the grace time was over before the process began
+			child.signal(syscall.SIGKILL)
+		}
+	})
+	defer unwatch()
+	status, err := child.wait(func() {
+		a.s.sweepAfter(a.spec.TaskId)
+		a.box.log.release()
+	})
+	stdout.close()
+	stderr.close()
+	well := err == nil && status.code == 0
+	sending.finish(a.ctx, well)
+	if well {
+		a.streams.settle()
+	}
+	if err != nil {
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The end of the command was missed: " + err.Error() + ".", code: -1}
+	}
+	return a.judge(status, stderr.lastLine())
+}
+
+// judge says how the attempt came out.
+func (a *attempt) judge(status exit, lastWords string) ending {
+	e := ending{code: status.code, status: status}
+	switch cause := context.Cause(a.ctx); {
+	case cause != nil:
+		e = stopped(cause, status.code)
+		e.status = status
+	case status.code == 0:
+		e.outcome = flowforgev1.Outcome_OUTCOME_SUCCEEDED
+	case a.outOfMemory(status):
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classMemory
+		e.message = a.memoryMessage()
+	case status.signal == syscall.SIGKILL:
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
+		e.message = "The command was killed (SIGKILL); the machine may have run out of memory."
+	case status.signal != 0:
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
+		e.message = fmt.Sprintf("The command was ended by signal %d (%s).", int(status.signal), status.signal)
+	default:
+		e.outcome, e.class = flowforgev1.Outcome_OUTCOME_FAILED, classError
+		e.message = fmt.Sprintf("The command ended with exit code %d.", status.code)
+		if lastWords != "" {
+			e.message = fmt.Sprintf("The command ended with exit code %d: %s", status.code, lastWords)
+		}
+	}
+	return e
+}
+
+// outOfMemory reports whether the kernel ended the command, or a process of it,
+// because memory ran out. A control group that is shared with others counts their
+// processes as well, so there only the command's own end by SIGKILL is believed.
+func (a *attempt) outOfMemory(status exit) bool {
+	if status.code == 0 || a.s.cgroup.kills() <= a.kills {
+		return false
+	}
+	return a.s.config.Pod != nil || status.code == 128+int(syscall.SIGKILL)
+}
+
+func (a *attempt) memoryMessage() string {
+	limit := a.spec.MemoryLimitMib << 20
+	if a.s.config.Pod != nil {
+		if own := a.s.cgroup.limit(); own > 0 {
+			limit = own
+		}
+	}
+	if limit <= 0 {
+		return "The command was killed because memory ran out."
+	}
+	return fmt.Sprintf("The command was killed because memory ran out; its limit is %d MiB.", limit>>20)
+}
+
+// runHTTP makes the request of an http operator.
+func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
+	ctx := a.ctx
+	if a.spec.TimeoutMs > 0 {
+		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, timeoutError{limit})
+		defer cancel()
+	}
+	a.begun(0)
+	err := a.s.requester.do(ctx, work, a.paths.outputs, a.system)
+	if cause := context.Cause(ctx); cause != nil {
+		return stopped(cause, -1)
+	}
+	if err != nil {
+		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: message, code: 1}
+	}
+	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
+}
+
+// logStream turns what a process writes to one stream into log entries.
+type logStream struct {
+	name     string
+	box      *outbox
+	masker   *masking.Masker
+	splitter lineSplitter
+	guess    levelGuess
+	sequence int64
+	extra    string // JSON object
+	now      time.Time
+	entries  []*flowforgev1.LogEntry
+
+	mu   sync.Mutex
+	last string // the last line that is not empty
+}
+
+func (a *attempt) newStream(name string) *logStream {
+	s := &logStream{name: name, box: a.box, masker: a.masker.Load(), sequence: a.gang.sequence(0), extra: a.gang.fields()}
+	s.splitter.emit = s.line
+	if !s.masker.Empty() {
+		s.splitter.cut = s.masker.Cut
+	}
+	return s
+}
+
+// take is called with what the process wrote, in order, by one goroutine.
+func (s *logStream) take(p []byte) {
+	s.now = time.Now()
+	s.splitter.write(p)
+	s.flush()
+}
+
+// close sends a last line without a line feed; nothing is taken any more.
+func (s *logStream) close() {
+	s.now = time.Now()
+	s.splitter.close()
+	s.flush()
+}
+
+func (s *logStream) line(text string) {
+	text = s.masker.Text(text)
+	s.sequence++
+	entry := newEntry(s.name, s.sequence, s.guess.level(text), text, s.now)
+	entry.Extra = s.extra
+	s.entries = append(s.entries, entry)
+	if strings.TrimSpace(text) != "" {
+		s.mu.Lock()
+		s.last = text
+		s.mu.Unlock()
+	}
+}
+
+func (s *logStream) flush() {
+	s.box.log.append(s.entries)
+	s.entries = nil
+}
+
+// maxLastWords is how much of the last line goes into a failure's sentence.
+const maxLastWords = 300
+
+func (s *logStream) lastLine() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if words := []rune(strings.TrimSpace(s.last)); len(words) > maxLastWords {
+		return string(words[:maxLastWords]) + "…"
+	}
+	return strings.TrimSpace(s.last)
+}

@@ -1,0 +1,132 @@
+package artifact
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/channel/mark"
+	"github.com/flowforge/flowforge/db"
+)
+
+// handover is the folder below the store's in which a runner of the same machine leaves
+// files that the store takes over as they are.
+const handover = "handover"
+
+// handedOver is how many names a file may have: the one in handover and the one that its
+// task gave it. With more, something else may be written through them.
+const handedOver = 2
+
+// adopter is a Store that takes over files of its machine without copying them.
+type adopter interface {
+	Adopt(ctx context.Context, name, expected string) (Blob, error)
+}
+
+// HandoverPath returns where, in the folder dir of a store, a runner leaves the file
+// with hash of the task for Service.AdoptOutput.
+func HandoverPath(dir, task, hash string) string {
+	return filepath.Join(dir, handover, task+"."+hash)
+}
+
+// AdoptOutput takes over a file that the runner of the calling task, whose name is
+// owner, left at HandoverPath: no byte is copied. It returns apperr.Conflict when that
+// is not possible, and the runner then sends the file; apperr.Invalid when the bytes
+// have another hash. No limit refuses it, so that no work is thrown away.
+func (s *Service) AdoptOutput(ctx context.Context, owner, hash string) (Blob, error) {
+	subject, err := auth.Authorize(ctx, auth.TaskReport)
+	if err != nil {
+		return Blob{}, err
+	}
+	if err := checkHash(hash); err != nil {
+		return Blob{}, err
+	}
+	store, ok := s.store.(adopter)
+	if !ok {
+		return Blob{}, notAdopted(nil)
+	}
+	blob, err := store.Adopt(ctx, owner+"."+hash, hash)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, s.refer(ctx, subject.ProjectID, blob, func(q *db.Queries, fresh int64) error {
+		return s.count(ctx, q, subject.ProjectID, fresh, false)
+	})
+}
+
+func notAdopted(err error) error {
+	return apperr.Wrap(apperr.Conflict, err, "The store cannot take the file over. Send it to the server.")
+}
+
+// Adopt makes the file called name in the handover folder the blob with the hash
+// expected. Nobody may have it open for writing, and it may have no names elsewhere.
+func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, error) {
+	if err := checkHash(expected); err != nil {
+		return Blob{}, err
+	}
+	if !strings.HasSuffix(name, "."+expected) || filepath.Base(name) != name {
+		return Blob{}, apperr.New(apperr.Invalid, "%q names no file that was handed over.", name)
+	}
+	path := s.join(handover, name)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+		return Blob{}, notAdopted(err)
+	}
+	if err != nil {
+		return Blob{}, diskError(err)
+	}
+	defer os.Remove(path) // gone already once it is published
+	defer file.Close()
+	if err := unshared(file); err != nil {
+		return Blob{}, notAdopted(err)
+	}
+	h := sha256.New()
+	size, err := io.Copy(h, &contextReader{ctx: ctx, r: file})
+	if err != nil {
+		return Blob{}, diskError(err)
+	}
+	blob := Blob{SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}
+	if err := checkExpected(blob, expected); err != nil {
+		return Blob{}, err
+	}
+	if err := errors.Join(mark.Set(file), file.Sync()); err != nil {
+		return Blob{}, diskError(err)
+	}
+	return blob, s.publish(path, blob.SHA256)
+}
+
+var (
+	errNames  = errors.New("the file has other names")
+	errWriter = errors.New("somebody has the file open for writing")
+)
+
+// unshared makes sure that nobody can change the file without asking for the right to.
+func unshared(file *os.File) error {
+	if err := file.Chmod(0o400); err != nil {
+		return err //nolint:wrapcheck // notAdopted does
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err //nolint:wrapcheck // notAdopted does
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || stat.Nlink > handedOver {
+		return errNames
+	}
+	// The kernel gives a lease for reading only while nobody has a file open for writing.
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		return errors.Join(errWriter, err)
+	}
+	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	return err //nolint:wrapcheck // notAdopted does
+}

@@ -1,0 +1,151 @@
+package artifact
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/db/dbtest"
+)
+
+// everywhere runs a test over each kind of store.
+func everywhere(t *testing.T, test func(t *testing.T, s *Service)) {
+	t.Helper()
+	stores := map[string]func(t *testing.T) Store{
+		"disk": func(t *testing.T) Store { t.Helper(); return newDisk(t) },
+		"s3":   func(t *testing.T) Store { t.Helper(); store, _ := newS3(t); return store },
+	}
+	for name, store := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, NewService(dbtest.New(t), store(t), func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }))
+		})
+	}
+}
+
+func publish(t *testing.T, s *Service, items ...New) []uuid.UUID {
+	t.Helper()
+	var ids []uuid.UUID
+	for i := range items {
+		id, err := NewID()
+		require.NoError(t, err)
+		items[i].ID = id
+		ids = append(ids, id)
+	}
+	require.NoError(t, db.Tx(t.Context(), s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		return s.Publish(auth.AsSystem(t.Context()), q, auth.LocalTenant, auth.LocalProject, items)
+	}))
+	return ids
+}
+
+func TestPublishListGet(t *testing.T) {
+	t.Parallel()
+	everywhere(t, checkPublishListGet)
+}
+
+func checkPublishListGet(t *testing.T, s *Service) {
+	t.Helper()
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	blob, err := s.Upload(ctx, strings.NewReader("hello"))
+	require.NoError(t, err)
+	execution, err := uuid.NewV7()
+	require.NoError(t, err)
+	base := New{
+		ExecutionID: execution, Node: "train", Attempt: 1, WorkflowName: "digits", Name: "model", Type: "Model", Kind: "Model",
+		SHA256: blob.SHA256, Size: blob.Size, MediaType: "application/json", Metadata: map[string]any{"accuracy": 0.9},
+	}
+	report := base
+	report.Name, report.Kind, report.Type = "report", "Report", "Report"
+	ids := publish(t, s, base, report)
+
+	got, err := s.Get(ctx, ids[0])
+	require.NoError(t, err)
+	require.Equal(t, "model.json", got.Filename)
+	require.Equal(t, map[string]any{"accuracy": 0.9}, got.Metadata)
+	r, err := s.Open(ctx, got)
+	require.NoError(t, err)
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(b))
+
+	same, err := s.ByHash(ctx, blob.SHA256)
+	require.NoError(t, err)
+	require.Len(t, same, 2)
+
+	first, err := s.List(ctx, Filter{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, ids[1], first.Artifacts[0].ID, "newest first")
+	second, err := s.List(ctx, Filter{Limit: 1, After: first.Next})
+	require.NoError(t, err)
+	require.Equal(t, ids[0], second.Artifacts[0].ID)
+	require.Empty(t, second.Next)
+
+	for _, f := range []Filter{{Type: "Model"}, {Query: "MODEL"}, {ExecutionID: &execution, Type: "Model"}} {
+		page, err := s.List(ctx, f)
+		require.NoError(t, err)
+		require.NotEmpty(t, page.Artifacts)
+		require.Equal(t, "model", page.Artifacts[len(page.Artifacts)-1].Name)
+	}
+	page, err := s.List(ctx, Filter{Query: "%"})
+	require.NoError(t, err)
+	require.Empty(t, page.Artifacts, "a percent sign is text")
+	_, err = s.List(ctx, Filter{After: "nonsense"})
+	require.True(t, apperr.Is(err, apperr.Invalid))
+}
+
+func TestOtherProjectsSeeNothing(t *testing.T) {
+	t.Parallel()
+	everywhere(t, checkOtherProjectsSeeNothing)
+}
+
+func checkOtherProjectsSeeNothing(t *testing.T, s *Service) {
+	t.Helper()
+	ids := publish(t, s, New{ExecutionID: uuid.New(), Node: "n", Attempt: 1, Name: "x", Kind: "File", Type: "File", SHA256: helloHash, Size: 5})
+	ctx := auth.WithSubject(t.Context(), memberOf(uuid.New()))
+	_, err := s.Get(ctx, ids[0])
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	unknown := uuid.New()
+	_, same := s.Get(ctx, unknown)
+	require.Equal(t, strings.ReplaceAll(same.Error(), unknown.String(), ids[0].String()), err.Error(), "as if there were none")
+	_, err = s.ByHash(ctx, helloHash)
+	require.True(t, apperr.Is(err, apperr.NotFound))
+	_, err = s.List(t.Context(), Filter{})
+	require.True(t, apperr.Is(err, apperr.Unauthenticated))
+	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev)})
+	err = s.Publish(member, db.New(s.pool), auth.LocalTenant, auth.LocalProject, nil)
+	require.True(t, apperr.Is(err, apperr.Forbidden), "outputs are the engine's to publish")
+}
+
+func TestWriteZip(t *testing.T) {
+	t.Parallel()
+	everywhere(t, checkWriteZip)
+}
+
+func checkWriteZip(t *testing.T, s *Service) {
+	t.Helper()
+	ctx := auth.WithSubject(t.Context(), auth.Local())
+	blob, err := s.Upload(ctx, strings.NewReader("hello"))
+	require.NoError(t, err)
+	manifest, err := s.Upload(ctx, strings.NewReader(`{"entries":[{"path":"a/b.txt","sha256":"`+blob.SHA256+`","size":5}]}`))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, s.WriteZip(ctx, &out, Artifact{ProjectID: auth.LocalProject, SHA256: manifest.SHA256, CreatedAt: time.Now()}))
+	archive, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	require.NoError(t, err)
+	f, err := archive.Open("a/b.txt")
+	require.NoError(t, err)
+	b, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(b))
+}

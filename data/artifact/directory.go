@@ -1,0 +1,110 @@
+package artifact
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Directory is a folder: its files by path, each a blob of its own.
+type Directory struct {
+	Entries []Entry `json:"entries"`
+}
+
+// Entry is one file of a folder.
+type Entry struct {
+	Path   string `json:"path"` // with slashes, below the folder
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	Mode   uint32 `json:"mode,omitempty"`
+}
+
+const (
+	manifestBytes = 32 << 20
+	shownEntries  = 200
+)
+
+// ReadDirectory reads the manifest of a folder. A path that leads out of the
+// folder, or a hash that is none, makes it apperr.Invalid.
+func ReadDirectory(r io.Reader) (Directory, error) {
+	var d Directory
+	if err := json.NewDecoder(io.LimitReader(r, manifestBytes)).Decode(&d); err != nil {
+		return d, apperr.Wrap(apperr.Invalid, err, "The list of the folder's files cannot be read.")
+	}
+	for _, e := range d.Entries {
+		if !safePath(e.Path) || !ValidHash(e.SHA256) || e.Size < 0 {
+			return Directory{}, apperr.New(apperr.Invalid, "The folder lists the file %q, which is not safe.", e.Path)
+		}
+	}
+	return d, nil
+}
+
+// safePath reports whether p names something below a folder.
+func safePath(p string) bool {
+	return p != "" && p == path.Clean(p) && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
+}
+
+func previewDirectory(r io.Reader) (Preview, error) {
+	d, err := ReadDirectory(r)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Kind: PreviewDirectory, Directory: &d}
+	if len(d.Entries) > shownEntries {
+		p.Truncated = true
+		d.Entries = d.Entries[:shownEntries]
+	}
+	return p, nil
+}
+
+// WriteZip writes a folder artifact as a zip file while it is read.
+func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
+	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
+		return err
+	}
+	if _, err := s.Blob(ctx, a.ProjectID, a.SHA256, DirectoryMediaType); err != nil {
+		return err
+	}
+	manifest, err := s.store.Open(ctx, a.SHA256)
+	if err != nil {
+		return err
+	}
+	defer manifest.Close()
+	d, err := ReadDirectory(manifest)
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(w)
+	for _, e := range d.Entries {
+		if err := s.zipEntry(ctx, archive, e, a); err != nil {
+			return err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("zip of artifact %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+func (s *Service) zipEntry(ctx context.Context, archive *zip.Writer, e Entry, a Artifact) error {
+	r, err := s.store.Open(ctx, e.SHA256)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	out, err := archive.CreateHeader(&zip.FileHeader{Name: e.Path, Method: zip.Deflate, Modified: a.CreatedAt})
+	if err != nil {
+		return fmt.Errorf("zip of artifact %s: %w", a.ID, err)
+	}
+	if _, err := io.Copy(out, &contextReader{ctx: ctx, r: r}); err != nil {
+		return fmt.Errorf("zip of artifact %s: %s: %w", a.ID, e.Path, err)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package catalogue
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Filter selects entries of one kind; empty fields select all.
+type Filter struct {
+	Kind      typeregistry.Kind
+	Query     string // text in name or description, or a tag
+	Format    string // entries of this format, or of none
+	Framework string // entries of this framework, or of none
+	After     string // Page.Next of the page before
+	Limit     int    // 1 to 200; 50 when 0
+}
+
+// Page is a part of a list; Next is "" at its end.
+type Page struct {
+	Entries []Entry
+	Next    string
+}
+
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// List returns registered entries, newest first.
+func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return Page{}, err
+	}
+	before := uuid.Max
+	if f.After != "" {
+		if before, err = uuid.Parse(f.After); err != nil {
+			return Page{}, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Use next_page of the page before."}})
+		}
+	}
+	limit := f.limit()
+	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{ProjectID: subject.ProjectID, Before: before, RowLimit: limit + 1}, f)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Entries: entries}
+	if len(entries) > int(limit) {
+		page.Entries = entries[:limit]
+		page.Next = entries[limit-1].ID.String()
+	}
+	return page, nil
+}
+
+func (f Filter) limit() int32 {
+	if f.Limit <= 0 {
+		return defaultLimit
+	}
+	return int32(min(f.Limit, maxLimit))
+}
+
+func (s *Service) registeredEntries(ctx context.Context, params db.SearchCatalogueParams, f Filter) ([]Entry, error) {
+	params.Kind, params.Format, params.Framework, params.Query = string(f.Kind), f.Format, f.Framework, db.EscapeLike(f.Query)
+	rows, err := db.New(s.pool).SearchCatalogue(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("search the catalogue: %w", err)
+	}
+	var entries []Entry
+	for _, row := range rows {
+		e, err := fromRow(row)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Search returns what a form offers for text that is being typed: registered
+// entries, those whose name begins with it first, then outputs of earlier
+// executions, newest first. It has one page: After is not looked at.
+func (s *Service) Search(ctx context.Context, f Filter) ([]Entry, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return nil, err
+	}
+	limit := f.limit()
+	entries, err := s.registeredEntries(ctx, db.SearchCatalogueParams{
+		ProjectID: subject.ProjectID, Before: uuid.Max, Ranked: f.Query != "", RowLimit: limit,
+	}, f)
+	if err != nil {
+		return nil, err
+	}
+	if left := int(limit) - len(entries); left > 0 {
+		rows, err := db.New(s.pool).ListArtifacts(ctx, db.ListArtifactsParams{
+			ProjectID: subject.ProjectID, Before: uuid.Max, Kind: string(f.Kind), Query: db.EscapeLike(f.Query), RowLimit: int32(left), //nolint:gosec // at most maxLimit
+		})
+		if err != nil {
+			return nil, fmt.Errorf("search earlier outputs: %w", err)
+		}
+		for _, row := range rows {
+			entries = append(entries, fromArtifact(row))
+		}
+	}
+	return entries, nil
+}
+
+func fromArtifact(row db.Artifact) Entry {
+	id := row.ID
+	return Entry{
+		ID: row.ID, Kind: typeregistry.Kind(row.Kind), Name: row.WorkflowName + " · " + row.Name, Version: row.ExecutionID.String(),
+		Description: "Output " + row.Name + " of " + row.Node, Tags: []string{}, ArtifactID: &id, CreatedAt: row.CreatedAt,
+		Blob: &BlobRef{SHA256: hex.EncodeToString(row.Sha256), Size: row.Size, MediaType: row.MediaType, Filename: row.Filename},
+	}
+}
+
+// Get returns what ref names in the current project: "name@version", "name" for
+// the newest version, or the id of an artifact of kind. Else it is apperr.NotFound.
+func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (Entry, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return Entry{}, err
+	}
+	missing := apperr.New(apperr.NotFound, "There is no %s %q.", kind, ref)
+	if id, err := uuid.Parse(ref); err == nil {
+		row, err := db.New(s.pool).GetArtifact(ctx, id)
+		if db.IsNoRows(err) || (err == nil && (row.ProjectID != subject.ProjectID || row.Kind != string(kind))) {
+			return Entry{}, missing
+		}
+		if err != nil {
+			return Entry{}, fmt.Errorf("get artifact %s: %w", ref, err)
+		}
+		return fromArtifact(row), nil
+	}
+	name, version := SplitRef(ref)
+	row, err := db.New(s.pool).GetCatalogueEntry(ctx, subject.ProjectID, string(kind), name, version)
+	if db.IsNoRows(err) {
+		return Entry{}, missing
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("get %s %s: %w", kind, ref, err)
+	}
+	return fromRow(row)
+}
+
+// Exists reports whether ref names something of kind that the caller may use.
+func (s *Service) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
+	_, err := s.Get(ctx, kind, ref)
+	return err == nil
+}
+
+// Blob returns the bytes behind ref. An entry whose bytes are elsewhere is
+// apperr.Invalid.
+func (s *Service) Blob(ctx context.Context, kind typeregistry.Kind, ref string) (BlobRef, error) {
+	e, err := s.Get(ctx, kind, ref)
+	if err != nil {
+		return BlobRef{}, err
+	}
+	if e.Blob == nil {
+		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without its bytes, so it cannot be given to a node.", kind, ref)
+	}
+	return *e.Blob, nil
+}
+
+// Feature is one feature with the set that it belongs to.
+type Feature struct {
+	typeregistry.Column
+
+	FeatureSet string `json:"feature_set"` // name@version
+}
+
+// Features returns the features of the newest feature sets whose name holds text.
+func (s *Service) Features(ctx context.Context, text string, limit int) ([]Feature, error) {
+	page, err := s.List(ctx, Filter{Kind: typeregistry.KindFeatureSet, Limit: maxLimit})
+	if err != nil {
+		return nil, err
+	}
+	limit = min(limit, maxLimit)
+	features, seen := []Feature{}, map[string]bool{}
+	for _, e := range page.Entries {
+		if seen[e.Name] { // an older version
+			continue
+		}
+		seen[e.Name] = true
+		for _, f := range e.Facts.Features {
+			if len(features) < limit && strings.Contains(strings.ToLower(f.Name), strings.ToLower(text)) {
+				features = append(features, Feature{Column: f, FeatureSet: e.Ref()})
+			}
+		}
+	}
+	return features, nil
+}

@@ -1,0 +1,241 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/flowforge/flowforge/data/telemetry/spool"
+)
+
+// Bounds of one insert, and of the waits after a failed one.
+const (
+	batchRecords = 20_000
+	batchBytes   = 8 << 20
+	minBackoff   = 200 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+	flushTimeout = 30 * time.Second
+	lastFlush    = 2 * time.Second // for the flush at the end of Run
+	checkEvery   = 5 * time.Second // how often an idle connection is checked
+)
+
+// Run moves what is spooled to ClickHouse until ctx ends, then once more for at
+// most two seconds. Without ClickHouse it only waits.
+func (s *Service) Run(ctx context.Context) error {
+	if s.store == nil {
+		<-ctx.Done()
+		return nil
+	}
+	backoff := minBackoff
+	for ctx.Err() == nil {
+		err := s.flush(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			s.setState(StateDown, err)
+			wait(ctx, backoff)
+			backoff = min(2*backoff, maxBackoff)
+			continue
+		}
+		s.setState(StateUp, nil)
+		backoff = minBackoff
+		s.idle(ctx)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	if err := s.flush(last); err != nil {
+		s.cfg.Log.Info("some logs and metrics stay in the spool until the next start", "records", s.spool.Stats().PendingRecords, "error", err)
+	}
+	return nil
+}
+
+// idle waits for something to flush and then for more of it.
+func (s *Service) idle(ctx context.Context) {
+	check := time.NewTimer(checkEvery)
+	defer check.Stop()
+	select {
+	case <-ctx.Done():
+	case <-check.C:
+	case <-s.wake:
+		if s.spool.Stats().PendingRecords < batchRecords {
+			wait(ctx, s.cfg.FlushInterval)
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// flush inserts all that is spooled; with nothing to insert it checks the
+// connection. One flush runs at a time: a batch is open until it is committed.
+func (s *Service) flush(ctx context.Context) error {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	if !s.store.migrated.Load() {
+		migrating, cancel := context.WithTimeout(ctx, flushTimeout)
+		err := s.store.migrate(migrating, s.cfg.RetentionDays)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	for inserted := false; ; inserted = true {
+		batch, err := s.spool.Batch(batchRecords, batchBytes)
+		if err != nil {
+			return err
+		}
+		if batch == nil {
+			if inserted {
+				return nil
+			}
+			return s.store.conn.Ping(ctx)
+		}
+		if err := s.insert(ctx, batch); err != nil {
+			if isMissing(err) {
+				s.store.migrated.Store(false)
+			}
+			return err
+		}
+		floor, err := s.spool.Commit(batch)
+		if err != nil {
+			return err
+		}
+		s.seenMu.Lock()
+		s.seen.forget(floor)
+		s.seenMu.Unlock()
+	}
+}
+
+// insert stores one batch. It carries a deduplication token of its bounds, which
+// survive a crash, so that a batch whose answer was lost is not stored twice.
+func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
+	var rows rows
+	if err := s.spool.Read(batch.Refs, func(f spool.Frame) error { return rows.add(f, s.cfg.Log.Error) }); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	token := fmt.Sprintf("%016x-%d-%d", s.spool.Writer(), batch.From, batch.To)
+	writer := s.spool.Writer()
+	if err := s.store.insert(ctx, "logs", token, logColumns, len(rows.logs), func(b driver.Batch, i int) error {
+		l := &rows.logs[i]
+		return b.Append(l.TenantID, l.ProjectID, l.ExecutionID, uint32(l.NodeIndex), l.Node, uint16(l.Attempt), l.Stream, l.Seq, //nolint:gosec // checked at append
+			l.Time, l.Level, l.Message, string(l.Fields), writer, rows.logAt[i])
+	}); err != nil {
+		return err
+	}
+	if err := s.store.insert(ctx, "metrics", token, metricColumns, len(rows.points), func(b driver.Batch, i int) error {
+		p := &rows.points[i]
+		return b.Append(p.TenantID, p.ProjectID, p.ExecutionID, uint32(p.NodeIndex), p.Node, uint16(p.Attempt), p.Name, p.Kind, p.Seq, //nolint:gosec // checked at append
+			p.Step, p.Value, p.Time, p.tags, writer, rows.pointAt[i])
+	}); err != nil {
+		return err
+	}
+	return s.store.insert(ctx, "execution_facts", token, factColumns, len(rows.facts), func(b driver.Batch, i int) error {
+		return appendFact(b, &rows.facts[i])
+	})
+}
+
+const (
+	logColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, stream, sequence, " +
+		"timestamp, level, message, extra, writer, position"
+	metricColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, name, type, sequence, " +
+		"step, value, timestamp, tags, writer, position"
+	factColumns = "tenant_id, project_id, execution_id, workflow_id, workflow_name, version, status, submitted_by, created_at, started_at, finished_at, " +
+		"duration_ms, total_cpu_ms, total_memory_mb_sec, total_tasks, succeeded_tasks, failed_tasks, skipped_tasks, cancelled_tasks"
+)
+
+func appendFact(b driver.Batch, f *Fact) error {
+	var duration *int64
+	if f.StartedAt != nil {
+		duration = new(f.FinishedAt.Sub(*f.StartedAt).Milliseconds())
+	}
+	return b.Append(f.TenantID, f.ProjectID, f.ExecutionID, f.WorkflowID, f.WorkflowName, f.Version, f.Status, f.SubmittedBy, f.CreatedAt, f.StartedAt, f.FinishedAt,
+		duration, f.CPUMillis, f.MemoryMiBSeconds, uint32(f.Total), uint32(f.Succeeded), uint32(f.Failed), //nolint:gosec // node counts
+		uint32(f.Skipped), uint32(f.Cancelled)) //nolint:gosec // node counts
+}
+
+// rows are the decoded records of a batch with their positions.
+type rows struct {
+	logs    []LogLine
+	logAt   []uint64
+	points  []point
+	pointAt []uint64
+	facts   []Fact
+}
+
+// add decodes one frame. A frame that cannot be decoded is reported and left out:
+// it would hold up all that come after it.
+func (r *rows) add(f spool.Frame, report func(string, ...any)) error {
+	var (
+		err error
+		at  = f.First
+	)
+	switch f.Kind {
+	case kindLogs:
+		var lines []LogLine
+		lines, err = decodeLines(f)
+		for i := range lines {
+			r.logs, r.logAt = append(r.logs, lines[i]), append(r.logAt, at)
+			at++
+		}
+	case kindMetrics:
+		var points []point
+		points, err = decodePoints(f)
+		for i := range points {
+			r.points, r.pointAt = append(r.points, points[i]), append(r.pointAt, at)
+			at++
+		}
+	case kindFacts:
+		var fact Fact
+		if err = json.Unmarshal(f.Payload, &fact); err == nil {
+			r.facts = append(r.facts, fact)
+		}
+	default:
+		err = errEncoding
+	}
+	if err != nil {
+		report("a spooled frame cannot be decoded and is left out", "position", f.First, "records", f.Count, "error", err)
+	}
+	return nil
+}
+
+// insert sends n rows to table in one block.
+func (s *store) insert(ctx context.Context, table, token, columns string, n int, row func(driver.Batch, int) error) error {
+	if n == 0 {
+		return nil
+	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"insert_deduplication_token":                         token + "-" + table,
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		// The text index of fresh rows is built when their parts merge: until then
+		// they are few enough to be read, and inserts take a quarter of the time.
+		"materialize_skip_indexes_on_insert": 0,
+	}))
+	b, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columns+")")
+	if err != nil {
+		return fmt.Errorf("insert into %s: %w", table, err)
+	}
+	defer b.Close()
+	for i := range n {
+		if err := row(b, i); err != nil {
+			_ = b.Abort()
+			return fmt.Errorf("insert into %s: %w", table, err)
+		}
+	}
+	if err := b.Send(); err != nil {
+		return fmt.Errorf("insert into %s: %w", table, err)
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package telemetry
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry/spool"
+)
+
+// Limits of one page of lines.
+const (
+	defaultLines = 200
+	maxLines     = 10_000
+	downloadPage = 20_000
+)
+
+// LogPage is a run of lines in the order of time, oldest first.
+type LogPage struct {
+	Lines   []LogLine
+	Prev    Cursor // for Before: there are older lines; "" when there are none
+	Next    Cursor // for After: there are newer lines; "" when there are none yet
+	Partial bool   // ClickHouse is down: only what waits on disk is shown
+}
+
+// Logs returns a page of lines: those after q.After, those before q.Before, the
+// oldest ones without either, or the newest ones with q.Last. Pages follow the
+// time that tasks wrote on their lines; a reader who must not miss a line that
+// comes late uses Tail.
+func (s *Service) Logs(ctx context.Context, q LogQuery) (LogPage, error) {
+	project, err := scope(ctx)
+	if err != nil {
+		return LogPage{}, err
+	}
+	span, err := spanOf(q)
+	if err != nil {
+		return LogPage{}, err
+	}
+	f := newFilter(q, project)
+	now, partial, err := s.now(ctx, f)
+	if err != nil {
+		return LogPage{}, err
+	}
+	f.upTo, f.strict = now, s.cfg.PollInterval > 0 && !partial
+	lines, more, away, err := s.page(ctx, f, span)
+	if err != nil {
+		return LogPage{}, err
+	}
+	page := LogPage{Lines: lines, Partial: partial || away}
+	for i := range lines {
+		lines[i].marks = now
+	}
+	if n := len(lines); n > 0 {
+		if span.desc && more || !span.desc && span.after != nil {
+			page.Prev = lines[0].Cursor()
+		}
+		if !span.desc && more || span.desc && span.before != nil {
+			page.Next = lines[n-1].Cursor()
+		}
+	}
+	return page, nil
+}
+
+func spanOf(q LogQuery) (keySpan, error) {
+	after, err := q.After.parse()
+	if err != nil {
+		return keySpan{}, err
+	}
+	before, err := q.Before.parse()
+	if err != nil {
+		return keySpan{}, err
+	}
+	span := keySpan{after: after.Key, before: before.Key, limit: q.Limit, desc: q.Last || before.Key != nil && after.Key == nil}
+	if span.limit <= 0 {
+		span.limit = defaultLines
+	}
+	span.limit = min(span.limit, maxLines)
+	return span, nil
+}
+
+// now returns how far every writer has come: what is appended later is not part
+// of a history that begins now. partial: other writers could not be asked.
+func (s *Service) now(ctx context.Context, f *filter) (m marks, partial bool, err error) {
+	m = marks{s.spool.Writer(): s.spool.Durable()}
+	if s.cfg.PollInterval == 0 {
+		return m, false, nil
+	}
+	others, err := s.others(ctx, f)
+	if err != nil {
+		return m, true, s.away(ctx, err)
+	}
+	maps.Copy(m, others)
+	return m, false, nil
+}
+
+// others returns the last positions of the other writers of the execution.
+func (s *Service) others(ctx context.Context, f *filter) (marks, error) {
+	if s.store == nil || !s.store.migrated.Load() {
+		return nil, errNotReady
+	}
+	rows, err := s.store.conn.Query(ctx, "SELECT writer, max(position) FROM logs WHERE execution_id = ? AND writer != ? GROUP BY writer",
+		f.ExecutionID, s.spool.Writer())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	m := marks{}
+	for rows.Next() {
+		var writer, at uint64
+		if err := rows.Scan(&writer, &at); err != nil {
+			return nil, err
+		}
+		m[writer] = at
+	}
+	return m, rows.Err()
+}
+
+// away turns an error of ClickHouse into nil, since a reader gets what is spooled
+// then; the end of the reader's own context stays an error.
+func (s *Service) away(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.cfg.Log.Debug("ClickHouse could not be read", "error", err)
+	return nil
+}
+
+// page returns the lines of the span, oldest first, and whether there are more
+// of them in its direction. away: ClickHouse did not answer.
+//
+// The spool is looked at before ClickHouse is asked: a line on its way from one
+// to the other is then seen at least once.
+func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []LogLine, more, away bool, err error) {
+	refs := s.spool.Pending(f.ExecutionID)
+	fetch := span
+	fetch.limit++
+	spooled, err := s.readPending(f, &refs, fetch)
+	if err != nil {
+		return nil, false, false, err
+	}
+	stored, err := s.stored(ctx, f, fetch)
+	if err != nil {
+		if err := s.away(ctx, err); err != nil {
+			return nil, false, false, err
+		}
+		away = s.store != nil
+	}
+	lines = mergeLines(spooled, stored, span)
+	// Rows that are not merged yet may have taken the place of others.
+	more = len(lines) > span.limit || len(stored) == fetch.limit
+	lines = lines[:min(len(lines), span.limit)]
+	if span.desc {
+		slices.Reverse(lines)
+	}
+	return lines, more, away, nil
+}
+
+// readPending reads the frames; those that were committed and dropped meanwhile
+// are in ClickHouse by now, so it looks again.
+func (s *Service) readPending(f *filter, refs *[]spool.Ref, span keySpan) ([]LogLine, error) {
+	lines, err := s.spooled(*refs, f, span)
+	if isDropped(err) {
+		*refs = s.spool.Pending(f.ExecutionID)
+		lines, err = s.spooled(*refs, f, span)
+	}
+	if err != nil && !isDropped(err) {
+		return nil, fmt.Errorf("logs of %s: %w", f.ExecutionID, err)
+	}
+	return lines, nil
+}
+
+// mergeLines merges two sorted runs and leaves repetitions out.
+func mergeLines(a, b []LogLine, span keySpan) []LogLine {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, span.order)
+	known := make(map[lineID]struct{}, len(all))
+	out := all[:0]
+	for i := range all {
+		id := idOf(&all[i])
+		if _, ok := known[id]; ok {
+			continue
+		}
+		known[id] = struct{}{}
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// LogCounts returns the number of lines by level. The levels of q are left out of
+// account, so that the answer can stand beside a choice of levels.
+func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, error) {
+	project, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.Levels = nil
+	f := newFilter(q, project)
+	counts := map[string]int{}
+	// Lines up to the last commit are in ClickHouse, the later ones in the spool.
+	committed := s.spool.Committed()
+	refs := s.spool.Since(f.ExecutionID, committed)
+	err = s.spool.Read(refs, func(frame spool.Frame) error {
+		if frame.Kind != kindLogs {
+			return nil
+		}
+		lines, err := decodeLines(frame)
+		for i := range lines {
+			if lines[i].writer = s.spool.Writer(); f.match(&lines[i]) {
+				counts[lines[i].Level]++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count logs of %s: %w", f.ExecutionID, err)
+	}
+	f.upTo = marks{s.spool.Writer(): committed}
+	if s.store == nil || !s.store.migrated.Load() {
+		return counts, nil
+	}
+	where, args := f.where()
+	rows, err := s.store.conn.Query(ctx, "SELECT level, count() FROM logs FINAL WHERE "+where+" GROUP BY level", args...)
+	if err != nil {
+		return counts, s.away(ctx, err)
+	}
+	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	for rows.Next() {
+		var (
+			level string
+			n     uint64
+		)
+		if err := rows.Scan(&level, &n); err != nil {
+			return nil, err
+		}
+		counts[level] += int(n)
+	}
+	return counts, rows.Err()
+}
+
+// WriteLog writes all lines that match, oldest first, as text: time, level, node
+// and attempt, message. It returns Unavailable when ClickHouse cannot be read,
+// since a log with holes would look whole.
+func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
+	project, err := scope(ctx)
+	if err != nil {
+		return err
+	}
+	span, err := spanOf(q)
+	if err != nil {
+		return err
+	}
+	span.limit, span.desc = downloadPage, false
+	f := newFilter(q, project)
+	f.upTo = marks{s.spool.Writer(): s.spool.Durable()} // an end, however fast lines come
+	out := bufio.NewWriterSize(w, 1<<16)
+	for {
+		lines, more, away, err := s.page(ctx, f, span)
+		if err != nil {
+			return err
+		}
+		if away {
+			return apperr.New(apperr.Unavailable, "ClickHouse does not answer: the whole log cannot be read now.")
+		}
+		for i := range lines {
+			l := &lines[i]
+			if _, err := fmt.Fprintf(out, "%s %-5s %s#%d  %s\n", l.Time.Format("2006-01-02T15:04:05.000000Z"), l.Level, l.Node, l.Attempt, l.Message); err != nil {
+				return err
+			}
+		}
+		if !more || len(lines) == 0 {
+			return out.Flush()
+		}
+		last := keyOf(&lines[len(lines)-1])
+		span.after = &last
+	}
+}

@@ -1,0 +1,46 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// removeTimeout bounds the removal of some executions' records.
+const removeTimeout = 5 * time.Minute
+
+// Remove deletes the log lines and metrics of executions that have ended; their facts
+// stay. It returns apperr.Unavailable while ClickHouse does not answer, and may be
+// called again: what is gone stays gone. Lines that another server still has in its
+// spool, and those that come later, go with the age of all lines.
+func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return err
+	}
+	if s.store == nil || len(executions) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	// What is spooled here must not come after the removal.
+	if err := s.flush(ctx); err != nil {
+		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: logs and metrics cannot be removed now.")
+	}
+	ids := make([]string, len(executions))
+	for i, id := range executions {
+		ids[i] = "toUUID('" + id.String() + "')"
+	}
+	list := strings.Join(ids, ", ")
+	for _, table := range tables() {
+		if err := s.store.conn.Exec(ctx, "DELETE FROM "+table+" WHERE execution_id IN ("+list+") SETTINGS lightweight_deletes_sync = 2"); err != nil {
+			return apperr.Wrap(apperr.Unavailable, fmt.Errorf("remove from %s: %w", table, err), "ClickHouse does not answer: logs and metrics cannot be removed now.")
+		}
+	}
+	return nil
+}

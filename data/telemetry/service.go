@@ -1,0 +1,210 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry/spool"
+)
+
+// Config says where telemetry is kept and for how long.
+type Config struct {
+	// ClickHouseURL is http://, https:// or clickhouse://host[:port][/database], or
+	// http+unix:///path/of/socket. "" keeps everything in the spool. The server must
+	// know text indexes (26.2 and later).
+	ClickHouseURL string
+	Database      string // when the URL names none; "" is "flowforge"
+
+	SpoolDir      string
+	SpoolMaxBytes int64 // of the spool's files; 0 is 1 GiB
+
+	RetentionDays int // age at which log lines and metrics are dropped; 0 is 30
+
+	// FlushInterval is how long records wait to be inserted together; readers do
+	// not wait for it. 0 is 500 ms.
+	FlushInterval time.Duration
+	// PollInterval is how often tails ask ClickHouse for lines of other servers
+	// that share it. 0: this server is alone.
+	PollInterval time.Duration
+
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+const day = 24 * time.Hour
+
+func (c *Config) setDefaults() {
+	if c.Database == "" {
+		c.Database = "flowforge"
+	}
+	if c.SpoolMaxBytes == 0 {
+		c.SpoolMaxBytes = 1 << 30
+	}
+	if c.RetentionDays == 0 {
+		c.RetentionDays = 30
+	}
+	if c.FlushInterval == 0 {
+		c.FlushInterval = 500 * time.Millisecond
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+// Service appends and reads telemetry. It is safe for concurrent use.
+type Service struct {
+	cfg   Config
+	spool *spool.Spool
+	store *store // nil without ClickHouse
+	hub   *hub
+	wake  chan struct{} // there is something to flush
+
+	// appending is held for reading while an append is on its way to the disk, and
+	// for writing to wait for all of them.
+	appending sync.RWMutex
+	flushing  sync.Mutex // held by the one flush that runs
+	seenMu    sync.Mutex
+	seen      *seen
+
+	statusMu sync.Mutex
+	status   Status
+}
+
+// New opens the spool and prepares the connection; it does not need ClickHouse
+// to be up. Run moves what is spooled; Close ends appends.
+func New(cfg Config) (*Service, error) {
+	cfg.setDefaults()
+	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen()}
+	var err error
+	if cfg.ClickHouseURL != "" {
+		if s.store, err = openStore(cfg.ClickHouseURL, cfg.Database); err != nil {
+			return nil, err
+		}
+	}
+	s.spool, err = spool.Open(spool.Config{Dir: cfg.SpoolDir, MaxBytes: cfg.SpoolMaxBytes}, s.remember)
+	if err != nil {
+		if s.store != nil {
+			_ = s.store.close()
+		}
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	s.status.ClickHouse = StateStarting
+	if s.store == nil {
+		s.status.ClickHouse = StateOff
+	}
+	if n := s.spool.Stats().Damaged; n > 0 {
+		cfg.Log.Warn("the log spool ended in unfinished writes; they were never confirmed", "segments", n)
+	}
+	if s.spool.Stats().PendingRecords > 0 {
+		s.signal()
+	}
+	return s, nil
+}
+
+// Close ends appends and closes the connections. What was appended stays in the spool.
+func (s *Service) Close() error {
+	err := s.spool.Close()
+	if s.store != nil {
+		if cerr := s.store.close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+func (s *Service) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// State says whether ClickHouse can be used.
+type State string
+
+// The states of ClickHouse as seen from here.
+const (
+	StateOff      State = "off"      // none is configured
+	StateStarting State = "starting" // not reached yet
+	StateUp       State = "up"
+	StateDown     State = "down"
+)
+
+// Status is the condition of telemetry, for pages and health checks.
+type Status struct {
+	ClickHouse     State
+	Error          string    // of the last insert or connection, "" when up
+	Since          time.Time // when ClickHouse took this state
+	PendingRecords int64     // spooled, not yet in ClickHouse
+	PendingBytes   int64
+	SpoolMaxBytes  int64
+	Refused        int64     // records refused because the spool or the disk was full
+	RefusedAt      time.Time // the last time
+}
+
+// Status returns the present condition.
+func (s *Service) Status() Status {
+	st := s.spool.Stats()
+	s.statusMu.Lock()
+	defer s.statusMu.Unlock()
+	out := s.status
+	out.PendingRecords, out.PendingBytes, out.SpoolMaxBytes = st.PendingRecords, st.PendingBytes, st.MaxBytes
+	return out
+}
+
+// Ready returns nil when ClickHouse answers and the spool has room, else an
+// Unavailable error that says which of them does not.
+func (s *Service) Ready(ctx context.Context) error {
+	st := s.Status()
+	if st.PendingBytes >= st.SpoolMaxBytes*95/100 {
+		return apperr.New(apperr.Unavailable, "The spool of logs and metrics is full (%d MiB wait for ClickHouse).", st.PendingBytes>>20)
+	}
+	if s.store == nil {
+		return apperr.New(apperr.Unavailable, "No ClickHouse is configured: logs and metrics stay in the spool.")
+	}
+	if err := s.store.conn.Ping(ctx); err != nil {
+		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: logs and metrics wait on disk.")
+	}
+	return nil
+}
+
+func (s *Service) setState(state State, err error) {
+	s.statusMu.Lock()
+	defer s.statusMu.Unlock()
+	s.status.Error = ""
+	if err != nil {
+		s.status.Error = err.Error()
+	}
+	if s.status.ClickHouse == state {
+		return
+	}
+	s.status.ClickHouse, s.status.Since = state, s.cfg.Now()
+	if state == StateDown {
+		s.cfg.Log.Warn("ClickHouse is down: logs and metrics wait on disk", "error", err)
+		return
+	}
+	s.cfg.Log.Info("ClickHouse is up")
+}
+
+// scope authorises reading and returns the project whose records may be read, nil for
+// all of them.
+func scope(ctx context.Context) (*uuid.UUID, error) {
+	subject, err := auth.Authorize(ctx, auth.LogRead)
+	if err != nil {
+		return nil, err
+	}
+	if subject.Role == auth.RoleSystem {
+		return nil, nil
+	}
+	return &subject.ProjectID, nil
+}

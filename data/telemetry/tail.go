@@ -1,0 +1,296 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/flowforge/flowforge/data/telemetry/spool"
+)
+
+// Sizes of what a tail yields at once, and its waits.
+const (
+	tailPage   = 1000
+	retryAfter = time.Second // when ClickHouse is needed and away
+)
+
+func isDropped(err error) bool { return errors.Is(err, spool.ErrDropped) }
+
+// Tail yields the lines that match q and then those that come, until ctx ends or
+// the caller stops. One batch is empty: it says that everything which was there
+// at the start is out, and what follows is new. From "" it begins with the history
+// (with q.Last, the last q.Limit lines of it), in the order of time; new lines
+// come in the order in which they were appended. From the Cursor of any line that
+// a Tail or a page returned it goes on after that line: every line that matches
+// comes exactly once, over any number of reconnects. While ClickHouse is down a
+// tail without cursor begins with what waits on disk; one that must read lines
+// from ClickHouse waits for it.
+func (s *Service) Tail(ctx context.Context, q LogQuery, from Cursor) iter.Seq2[[]LogLine, error] {
+	return func(yield func([]LogLine, error) bool) {
+		t, err := s.newTail(ctx, q, from)
+		if err == nil {
+			hint, stop := s.hub.subscribe(q.ExecutionID)
+			defer stop()
+			err = t.run(ctx, hint, yield)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// errStopped ends a tail whose caller wants no more.
+var errStopped = errors.New("stopped")
+
+type tail struct {
+	s       *Service
+	filter  *filter
+	span    keySpan // of the history that is left
+	history bool
+	fresh   bool  // the reader had no cursor
+	marks   marks // what was read, or what the history ends at
+}
+
+func (s *Service) newTail(ctx context.Context, q LogQuery, from Cursor) (*tail, error) {
+	project, err := scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at, err := from.parse()
+	if err != nil {
+		return nil, err
+	}
+	t := &tail{s: s, filter: newFilter(q, project), marks: at.Marks, fresh: from == ""}
+	t.history = at.Key != nil || at.Marks == nil
+	t.span = keySpan{after: at.Key, limit: tailPage}
+	if t.fresh && q.Last {
+		t.span.desc, t.span.limit = true, min(max(q.Limit, 1), maxLines)
+	}
+	return t, nil
+}
+
+func (t *tail) run(ctx context.Context, hint <-chan struct{}, yield func([]LogLine, error) bool) error {
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	for t.history {
+		if err := t.readHistory(ctx, yield); err != nil {
+			return err
+		}
+	}
+	poll := time.NewTicker(max(t.s.cfg.PollInterval, time.Millisecond))
+	defer poll.Stop()
+	if t.s.cfg.PollInterval == 0 {
+		poll.Stop()
+	}
+	// Lines of other writers may have come since the cursor was made.
+	if err := t.readOthers(ctx, yield, !t.fresh); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		if err := t.readLive(ctx, yield); err != nil {
+			return err
+		}
+		if first && ctx.Err() == nil && !yield(nil, nil) {
+			return errStopped
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-hint:
+		case <-poll.C:
+			if err := t.readOthers(ctx, yield, false); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin fixes where the history of a new tail ends.
+func (t *tail) begin(ctx context.Context) error {
+	if t.marks != nil {
+		return nil
+	}
+	for {
+		m, partial, err := t.s.now(ctx, t.filter)
+		if err != nil {
+			return err
+		}
+		if !partial || t.fresh {
+			t.marks = m
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// readHistory yields the next page of the history.
+func (t *tail) readHistory(ctx context.Context, yield func([]LogLine, error) bool) error {
+	f := *t.filter
+	f.upTo, f.strict = t.marks, t.s.cfg.PollInterval > 0
+	lines, more, away, err := t.s.page(ctx, &f, t.span)
+	if err != nil {
+		return err
+	}
+	if away && !t.fresh {
+		return pause(ctx) // going on would lose lines: try the same page again
+	}
+	t.history = more && !t.span.desc && len(lines) > 0
+	if len(lines) == 0 {
+		return nil
+	}
+	t.fresh = false
+	last := keyOf(&lines[len(lines)-1])
+	t.span.after = &last
+	for i := range lines {
+		lines[i].marks = t.marks
+	}
+	return send(yield, lines)
+}
+
+// readLive yields what was appended to our own spool since the last time.
+func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) error {
+	writer := t.s.spool.Writer()
+	for {
+		after := t.marks[writer]
+		if floor := t.s.spool.Floor(); after < floor {
+			if err := t.catchUp(ctx, writer, floor, yield); err != nil {
+				return err
+			}
+			continue
+		}
+		refs := t.s.spool.Since(t.filter.ExecutionID, after)
+		if len(refs) == 0 {
+			return nil
+		}
+		f := *t.filter
+		f.after = marks{writer: after}
+		refs = firstRefs(refs, tailPage)
+		lines, err := t.s.spooled(refs, &f, keySpan{limit: 1 << 30})
+		if isDropped(err) {
+			continue // it went to ClickHouse, and the floor has risen
+		}
+		if err != nil {
+			return fmt.Errorf("tail of %s: %w", f.ExecutionID, err)
+		}
+		if err := t.sendLive(lines, yield); err != nil {
+			return err
+		}
+		t.mark(writer, refs[len(refs)-1].Last())
+	}
+}
+
+// firstRefs are the first frames with at least n records together.
+func firstRefs(refs []spool.Ref, n int) []spool.Ref {
+	records := 0
+	for i := range refs {
+		if records += refs[i].Count; records >= n {
+			return refs[:i+1]
+		}
+	}
+	return refs
+}
+
+// catchUp yields lines of a writer up to a position that ClickHouse has reached:
+// those that left our spool while the reader was away or slow, and others'.
+func (t *tail) catchUp(ctx context.Context, writer, floor uint64, yield func([]LogLine, error) bool) error {
+	for t.marks[writer] < floor {
+		where, args := t.filter.where()
+		where += " AND writer = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
+		lines, err := t.s.query(ctx, t.filter, where, append(args, writer, t.marks[writer], floor, tailPage))
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := pause(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.sendLive(lines, yield); err != nil {
+			return err
+		}
+		if len(lines) < tailPage {
+			t.mark(writer, floor)
+			return nil
+		}
+		t.mark(writer, lines[len(lines)-1].position)
+	}
+	return nil
+}
+
+// readOthers yields lines that other writers have stored since the last time.
+// must: they are waited for when ClickHouse is away. A server that is alone asks
+// only after writers that the cursor knows, such as itself before its spool was
+// replaced.
+func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool, must bool) error {
+	alone := t.s.cfg.PollInterval == 0
+	if t.s.store == nil || alone && (!must || len(t.marks) < 2) {
+		return nil
+	}
+	for {
+		others, err := t.s.others(ctx, t.filter)
+		if err == nil {
+			for writer, at := range others {
+				if _, known := t.marks[writer]; alone && !known {
+					continue
+				}
+				if err := t.catchUp(ctx, writer, at, yield); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := t.s.away(ctx, err); err != nil {
+			return err
+		}
+		if !must {
+			return nil // asked again soon
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// sendLive yields lines in the order of their positions.
+func (t *tail) sendLive(lines []LogLine, yield func([]LogLine, error) bool) error {
+	slices.SortFunc(lines, func(a, b LogLine) int { return cmp.Compare(a.position, b.position) })
+	lines = slices.CompactFunc(lines, func(a, b LogLine) bool { return a.position == b.position })
+	for len(lines) > 0 {
+		n := min(len(lines), tailPage)
+		for i := range lines[:n] {
+			lines[i].marks, lines[i].live = t.marks, true
+		}
+		if err := send(yield, lines[:n]); err != nil {
+			return err
+		}
+		t.mark(lines[n-1].writer, lines[n-1].position)
+		lines = lines[n:]
+	}
+	return nil
+}
+
+// mark moves the mark of a writer; lines that were yielded keep the marks of then.
+func (t *tail) mark(writer, position uint64) {
+	t.marks = t.marks.clone()
+	t.marks[writer] = max(t.marks[writer], position)
+}
+
+func send(yield func([]LogLine, error) bool, lines []LogLine) error {
+	if len(lines) == 0 || yield(lines, nil) {
+		return nil
+	}
+	return errStopped
+}
+
+func pause(ctx context.Context) error {
+	wait(ctx, retryAfter)
+	return ctx.Err()
+}

@@ -1,0 +1,26 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+	"github.com/stretchr/testify/require"
+)
+
+// The short id that every page shows is taken by the palette and by addresses, and the
+// page of the execution has the whole one.
+func TestAnExecutionIsFoundByItsShortID(t *testing.T) {
+	t.Parallel()
+	id := lookAt(t).digits
+	short := "#" + id[len(id)-6:]
+	page := open(t, options{})
+	visit(t, page, "/")
+	press(t, page, "Control+k")
+	fill(t, page.Locator("#palette-q"), short)
+	click(t, page.Locator("#palette-found a").Filter(playwright.LocatorFilterOptions{HasText: short}))
+	require.NoError(t, expect().Page(page).ToHaveURL("/executions/"+id))
+	visible(t, page.GetByText(id, playwright.PageGetByTextOptions{Exact: new(true)}))
+	visible(t, button(page, "Copy the execution id"))
+	visit(t, page, "/executions/"+short[1:]+"/logs")
+	require.NoError(t, expect().Page(page).ToHaveURL("/executions/"+id+"/logs"))
+}

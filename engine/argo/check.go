@@ -1,0 +1,252 @@
+package argo
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/expression"
+)
+
+// checkText says which tags of a text nobody will be able to replace.
+func (t *translator) checkText(text string, in scope, path string) {
+	if !strings.Contains(text, "{{") {
+		return
+	}
+	parsed, err := expression.ParseTemplate(text)
+	if err != nil {
+		t.add(path, "%s", err)
+		return
+	}
+	for _, tag := range parsed.Tags() {
+		switch {
+		case tag.Err != nil:
+			t.add(path, "%s", tag.Err)
+		case tag.Expression != nil:
+			for _, r := range tag.Expression.References() {
+				t.checkReference(r.Path, in, path)
+			}
+		case strings.Contains(tag.Name, "{{"):
+			// a tag inside of a tag is known when it is replaced
+		default:
+			t.checkName(tag.Name, in, path)
+		}
+	}
+}
+
+func (t *translator) checkTexts(list []string, in scope, path string) {
+	for i, text := range list {
+		t.checkText(text, in, fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// checkValue checks every text of a value.
+func (t *translator) checkValue(v any, in scope, path string) {
+	switch v := v.(type) {
+	case string:
+		t.checkText(v, in, path)
+	case []any:
+		for i, e := range v {
+			t.checkValue(e, in, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			t.checkValue(v[k], in, path+"."+k)
+		}
+	}
+}
+
+// checkCondition checks a condition as far as that goes before its tags are replaced.
+func (t *translator) checkCondition(text string, in scope, path string) {
+	t.checkText(text, in, path)
+	if strings.Contains(text, "{{") {
+		return
+	}
+	if _, err := expression.When(text); err != nil {
+		t.add(path, "%s", err)
+	}
+}
+
+// readsItem reports whether a text has a tag that stands for an item.
+func readsItem(text string) bool {
+	parsed, err := expression.ParseTemplate(text)
+	if err != nil {
+		return false
+	}
+	for _, tag := range parsed.Tags() {
+		if tag.Name == "item" || strings.HasPrefix(tag.Name, "item.") {
+			return true
+		}
+		if tag.Expression == nil {
+			continue
+		}
+		if slices.ContainsFunc(tag.Expression.References(), func(r expression.Reference) bool { return r.Path[0] == "item" }) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkReference is checkName for what an expression reads. Names that the expression
+// puts together when it runs are not known here.
+func (t *translator) checkReference(path []string, in scope, at string) {
+	switch path[0] {
+	case "inputs", "tasks", "steps":
+		if len(path) == 2 && path[0] != "inputs" && path[1] == "name" && in.tasks["name"] == nil { // its own name
+			return
+		}
+		if len(path) < 3 || path[0] == "inputs" && path[1] != "parameters" && path[1] != "artifacts" {
+			if len(path) == 2 && path[0] != "inputs" {
+				t.checkName(path[0]+"."+path[1]+".status", in, at)
+			}
+			return
+		}
+		in.before = nil // an expression may look whether there is anything
+		t.checkName(strings.Join(path, "."), in, at)
+	case "workflow":
+		if len(path) > 2 && path[1] == "parameters" {
+			t.checkName(strings.Join(path[:3], "."), in, at)
+		}
+	case "item":
+		t.checkName("item", in, at)
+	case "retries", "pod", "node", "outputs", "lastRetry", "response", "env", "execution":
+	default:
+		t.add(at, "There is no %q here; expressions read inputs, tasks, steps, workflow and item.", strings.Join(path, "."))
+	}
+}
+
+// checkName says why a simple tag can never be replaced.
+func (t *translator) checkName(name string, in scope, at string) {
+	first, rest, _ := strings.Cut(name, ".")
+	switch first {
+	case "inputs":
+		t.checkInput(rest, in, at)
+	case "tasks", "steps":
+		t.checkTask(name, rest, in, at)
+	case "item":
+		t.refuse(!in.item, at, "Only a task with withItems, withParam or withSequence has items, and only in its own arguments and condition; pass the item on as a parameter.")
+	case "workflow":
+		t.checkWorkflow(name, rest, at)
+	case "outputs":
+		t.refuse(!in.leaf || !hasOutputPath(in.own, name), at, "There is no %s here.", name)
+	case "pod", "node", "retries", "lastRetry":
+		t.refuse(!in.leaf, at, "%s is known in a container or script alone.", name)
+		t.refuse(name == "lastRetry.duration", at, "The duration of the last attempt is known in the expression of retryStrategy alone.")
+	default: // braces of another language, such as Go's or Jinja's, stay as they are, as in Argo
+		near := apperr.Nearest(first, []string{"inputs", "outputs", "tasks", "steps", "workflow", "item", "pod", "node", "retries"})
+		t.refuse(near != "" && rest != "", at, "There is no {{%s}}. Did you mean %q?", shorten(name), near)
+		t.refuse(in.number, at, "The tag {{%s}} is none of Argo's.", shorten(name))
+	}
+}
+
+func (t *translator) checkInput(rest string, in scope, at string) {
+	if in.own == nil {
+		t.add(at, "The workflow itself has no inputs; write workflow.parameters.<name>.")
+		return
+	}
+	kind, name, _ := strings.Cut(rest, ".")
+	var known []string
+	switch kind {
+	case "parameters":
+		for _, p := range in.own.Inputs.Parameters {
+			known = append(known, p.Name)
+		}
+		if name == "" || in.root && slices.ContainsFunc(t.spec.Arguments.Parameters, func(p parameter) bool { return p.Name == name }) {
+			return
+		}
+	case "artifacts":
+		for _, a := range in.own.Inputs.Artifacts {
+			known = append(known, a.Name)
+		}
+		name = strings.TrimSuffix(name, ".path")
+	default:
+		t.add(at, "Inputs are parameters or artifacts, not %q.", kind)
+		return
+	}
+	if !slices.Contains(known, name) {
+		t.add(at, "The template %q has no input %s.%s.%s", in.own.Name, kind, name, suggestion(name, known))
+	}
+}
+
+var taskFields = regexp.MustCompile(`^(status|id|ip|name|startedAt|finishedAt|exitCode|hostNodeName|outputs\.(result|exitCode|parameters|parameters\.[A-Za-z0-9_-]+|artifacts\.[A-Za-z0-9_-]+))$`)
+
+// checkTask checks tasks.<name>.<field> and steps.<name>.<field>.
+func (t *translator) checkTask(tag, rest string, in scope, at string) {
+	name, field, _ := strings.Cut(rest, ".")
+	if tag == "tasks.name" || tag == "steps.name" { // what Argo has for it is the node's own name
+		return
+	}
+	s, ok := in.tasks[name]
+	switch {
+	case in.leaf:
+		t.add(at, "A template reads its own inputs alone; pass %s on as an argument.", tag)
+	case !ok:
+		t.add(at, "There is no task %q beside.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+	case in.before != nil && !in.before[name]:
+		t.add(at, "The task %q need not have ended by then: this one does not wait for it.", name)
+	case t.dagSpec && s != nil && outputByName.MatchString(field) && (t.keepsAll(s) || t.declares(s, field)):
+		// it is known when the task has ended
+	case !taskFields.MatchString(field):
+		t.add(at, "Of a task there are status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
+	case field == "hostNodeName":
+		t.add(at, "FlowForge does not tell the machine of a task.")
+	case s != nil && field == "ip" && !s.serves():
+		t.add(at, "Only a task with daemon has an address.")
+	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):
+		t.add(at, "The task %q serves others (daemon) and has no outputs; there is its ip.", name)
+	case s != nil:
+		t.checkOutput(s, field, at)
+	}
+}
+
+func (t *translator) checkOutput(s *source, field, at string) {
+	if name, ok := strings.CutPrefix(field, "outputs.parameters."); ok {
+		if !slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return p.Name == name }) {
+			t.add(at, "The template %q has no output parameter %q.", s.Name, name)
+		}
+	}
+	if name, ok := strings.CutPrefix(field, "outputs.artifacts."); ok {
+		if !slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return a.Name == name }) {
+			t.add(at, "The template %q has no output artifact %q.", s.Name, name)
+		}
+	}
+}
+
+// hasOutputPath reports whether name is outputs.parameters.<name>.path or the like of
+// an output that the template writes.
+func hasOutputPath(s *source, name string) bool {
+	return slices.ContainsFunc(s.Outputs.Parameters, func(p parameter) bool { return name == "outputs.parameters."+p.Name+".path" }) ||
+		slices.ContainsFunc(s.Outputs.Artifacts, func(a artifact) bool { return name == "outputs.artifacts."+a.Name+".path" })
+}
+
+var workflowFields = regexp.MustCompile(`^(name|namespace|uid|status|failures|priority|duration|serviceAccountName|mainEntrypoint|parameters|labels|annotations|scheduledTime|creationTimestamp|creationTimestamp\.(RFC3339|[YmdHMSyBbAaIpZjLs])|outputs\.(parameters|artifacts)\.[A-Za-z0-9_-]+)$`)
+
+func (t *translator) checkWorkflow(name, rest, at string) {
+	if parameterName, ok := strings.CutPrefix(rest, "parameters."); ok {
+		var known []string
+		for _, p := range t.spec.Arguments.Parameters {
+			known = append(known, p.Name)
+		}
+		if parameterName == "json" && !slices.Contains(known, parameterName) { // all of them
+			return
+		}
+		if !slices.Contains(known, parameterName) && t.isTemplate() && t.asks(parameterName) {
+			return
+		}
+		if !slices.Contains(known, parameterName) && t.spec.Entrypoint != "" {
+			t.add(at, "spec.arguments has no parameter %q.%s", parameterName, suggestion(parameterName, known))
+		}
+		return
+	}
+	for _, kind := range []string{"labels.", "annotations."} {
+		if strings.HasPrefix(rest, kind) {
+			_, ok := t.def.Constants[name]
+			t.refuse(!ok, at, "The workflow has no such label or annotation.")
+			return
+		}
+	}
+	t.refuse(!workflowFields.MatchString(rest), at, "There is no %s.", name)
+}

@@ -1,0 +1,198 @@
+package argo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// givenFiles are the files that a task gives to its template.
+func (t *translator) givenFiles(run *task, s *source, in scope, path string) []workflow.Input {
+	var list []workflow.Input
+	for i, a := range s.Inputs.Artifacts {
+		input := workflow.Input{Name: artifactPort + a.Name, Type: t.file, Path: a.Path}
+		if a.Mode != nil {
+			input.Mode = uint32(*a.Mode) & 0o777 //nolint:gosec // nine bits
+		}
+		input.Recurse, input.SubPath = a.RecurseMode, a.SubPath
+		t.checkText(a.SubPath, scope{own: s}, fmt.Sprintf("%s.inputs.artifacts[%d].subPath", s.path, i))
+		t.subPathOf(run, a, &input, in, path)
+		if a.Path != "" {
+			t.checkPath(a.Path, scope{own: s}, fmt.Sprintf("%s.inputs.artifacts[%d].path", s.path, i))
+		}
+		tagged, ok := t.fileArgument(run, a, in, path)
+		if !ok {
+			own := s.path + fmt.Sprintf(".inputs.artifacts[%d]", i)
+			tagged, ok = t.madeFile(a, scope{own: s}, own)
+			tagged.Own = true
+			if !ok && !a.Optional {
+				if !in.unused {
+					t.add(path+".arguments.artifacts", "The template %q needs the artifact %q (%s).", s.Name, a.Name, own)
+				}
+				continue
+			}
+		}
+		tagged.Optional = tagged.Optional || a.Optional
+		if tagged.Optional {
+			input.Type = t.optional(t.file)
+		}
+		if ok {
+			input.Source = workflow.Source{Kind: workflow.SourceTags, Tagged: tagged}
+			list = append(list, input)
+		}
+	}
+	return list
+}
+
+// subPathOf lets an argument name a file in the folder that it gives: with subPath, or
+// behind the tag of from.
+func (t *translator) subPathOf(run *task, input artifact, to *workflow.Input, in scope, path string) {
+	for i, a := range run.Arguments.Artifacts {
+		if a.Name != input.Name {
+			continue
+		}
+		at := fmt.Sprintf("%s.arguments.artifacts[%d].subPath", path, i)
+		_, behind := splitFrom(a.From)
+		if behind != "" && a.SubPath == "" {
+			a.SubPath = behind
+		}
+		t.checkText(a.SubPath, in, at)
+		t.refuse(a.SubPath != "" && input.SubPath != "", at, "The template takes a file of the folder itself.")
+		if a.SubPath != "" {
+			to.SubPath, to.SubPathGiven = a.SubPath, true
+		}
+	}
+}
+
+// splitFrom takes what follows a tag off: "{{tasks.a.outputs.artifacts.b}}/c.txt".
+func splitFrom(from string) (tag, behind string) {
+	text := strings.TrimSpace(from)
+	if end := strings.LastIndex(text, "}}/"); end > 0 && strings.HasPrefix(text, "{{") {
+		return text[:end+2], text[end+3:]
+	}
+	return text, ""
+}
+
+// fileArgument is the file that a task gives for an artifact; false for none.
+func (t *translator) fileArgument(run *task, input artifact, in scope, path string) (workflow.Tagged, bool) {
+	for i, a := range run.Arguments.Artifacts {
+		if a.Name != input.Name {
+			continue
+		}
+		at := fmt.Sprintf("%s.arguments.artifacts[%d]", path, i)
+		if a.From != "" || a.FromExpression != "" {
+			return t.fileSource(a, in, at), true
+		}
+		if v, ok := t.madeFile(a, in, at); ok {
+			return v, true
+		}
+		t.refuse(!a.Optional, at, "Say which file this is: from, fromExpression, raw, http, git or a key of s3.")
+		return workflow.Tagged{}, false
+	}
+	return workflow.Tagged{}, false
+}
+
+// fileSource is another artifact.
+func (t *translator) fileSource(a artifact, in scope, path string) workflow.Tagged {
+	if a.FromExpression != "" {
+		t.checkText("{{="+a.FromExpression+"}}", in, path+".fromExpression")
+		return workflow.Tagged{Value: a.FromExpression, As: workflow.TaggedFormula, Optional: a.Optional}
+	}
+	text, _ := splitFrom(a.From)
+	if expression, ok := strings.CutPrefix(text, "{{="); ok {
+		t.checkText(text, in, path+".from")
+		return workflow.Tagged{Value: strings.TrimSuffix(expression, "}}"), As: workflow.TaggedFormula, Optional: a.Optional}
+	}
+	name := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}"))
+	if text != "{{"+strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}")+"}}" || !strings.Contains(name, "artifacts.") {
+		t.add(path+".from", "Name one artifact, such as {{tasks.a.outputs.artifacts.b}} or {{inputs.artifacts.b}}.")
+	} else {
+		t.checkName(name, in, path+".from")
+	}
+	return workflow.Tagged{Value: name, As: workflow.TaggedName, Optional: a.Optional}
+}
+
+// madeFile is a file that the runner makes; false when the artifact says of none.
+func (t *translator) madeFile(a artifact, in scope, path string) (workflow.Tagged, bool) {
+	v := workflow.Tagged{As: workflow.TaggedText, Optional: a.Optional}
+	switch {
+	case a.Raw != nil:
+		t.checkText(a.Raw.Data, in, path+".raw.data")
+		v.Value = map[string]any{workflow.RawText: a.Raw.Data}
+	case a.HTTP != nil:
+		t.checkText(a.HTTP.URL, in, path+".http.url")
+		t.refuse(a.HTTP.URL == "", path+".http.url", "Say where the file is.")
+		v.Value = map[string]any{workflow.RawURL: a.HTTP.URL, "headers": t.headers(a.HTTP.Headers, in, path+".http.headers")}
+	case a.Git != nil:
+		t.checkText(a.Git.Repo, in, path+".git.repo")
+		t.checkText(a.Git.Revision, in, path+".git.revision")
+		t.refuse(a.Git.Repo == "", path+".git.repo", "Say which repository.")
+		v.Value = map[string]any{workflow.RawGit: t.git(a.Git, in, path+".git")}
+	case a.S3 != nil:
+		t.checkText(a.S3.Key, in, path+".s3.key")
+		t.refuse(a.S3.Key == "", path+".s3.key", "Say under which key the file was kept.")
+		v.As, v.Value = workflow.TaggedKey, a.S3.Key
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// git says which working tree the runner makes.
+func (t *translator) git(g *repository, in scope, path string) map[string]any {
+	git := map[string]any{"repo": g.Repo, "revision": g.Revision, "branch": g.Branch}
+	if g.Depth != nil {
+		git["depth"] = fmt.Sprint(*g.Depth)
+	}
+	t.checkText(g.Branch, in, path+".branch")
+	t.refuse(strings.HasPrefix(g.Branch, "-"), path+".branch", "This is not the name of a branch.")
+	t.refuse(g.SingleBranch && g.Branch == "", path+".branch", "With singleBranch say which.")
+	for name, yes := range map[string]bool{"single": g.SingleBranch, "plain": g.DisableSubmodules, "insecure": g.InsecureSkipTLS} {
+		if yes {
+			git[name] = "true"
+		}
+	}
+	var fetch []any
+	for i, spec := range g.Fetch {
+		t.checkText(spec, in, fmt.Sprintf("%s.fetch[%d]", path, i))
+		t.refuse(spec == "" || strings.HasPrefix(spec, "-"), fmt.Sprintf("%s.fetch[%d]", path, i), "This is not what git fetches.")
+		fetch = append(fetch, spec)
+	}
+	if len(fetch) > 0 {
+		git["fetch"] = fetch
+	}
+	return git
+}
+
+// headers are those of a request, by name.
+func (t *translator) headers(list []httpHeader, in scope, path string) map[string]any {
+	out := map[string]any{}
+	for i, h := range list {
+		t.checkText(h.Value, in, fmt.Sprintf("%s[%d].value", path, i))
+		t.refuse(h.Name == "", fmt.Sprintf("%s[%d].name", path, i), "A header needs a name.")
+		out[h.Name] = h.Value
+	}
+	return out
+}
+
+// gcOf is when an artifact goes: what it says itself, or else the workflow.
+func (t *translator) gcOf(a artifact, path string) string {
+	own, at := a.ArtifactGC, path+".artifactGC.strategy"
+	if own == nil || own.Strategy == "" {
+		own, at = t.spec.ArtifactGC, "spec.artifactGC.strategy"
+	}
+	if own == nil {
+		return ""
+	}
+	switch own.Strategy {
+	case "", "OnWorkflowDeletion":
+		return ""
+	case "OnWorkflowCompletion":
+		return "completion"
+	case "Never":
+		return "never"
+	}
+	t.add(at, "There is no strategy %q; the strategies are OnWorkflowCompletion, OnWorkflowDeletion and Never.", own.Strategy)
+	return ""
+}

@@ -1,0 +1,122 @@
+package argo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// What a document says of pods has to be done in another way, or refused, where commands are
+// processes of the server's machine. Fields about where pods run and how images are fetched
+// mean nothing there.
+
+const needsCluster = "This server runs tasks as local processes, which have no pods. "
+
+// host gathers what a container needs of the machine, and what only its pod could do.
+func (t *translator) host(s *source, c *container, at string) workflow.Host {
+	h := &hostReader{at: at}
+	h.environment(c)
+	h.volumes(t.hostVolumes(s), c)
+	h.refuse(len(c.EnvFrom) > 0, at+".envFrom", "Name each variable in env.")
+	h.refuse(len(s.InitContainers) > 0, s.path+".initContainers", "Do their work in a task before this one.")
+	h.refuse(len(s.Sidecars) > 0, s.path+".sidecars", "Make it a template with daemon: true, which other tasks use.")
+	of := t.settingsOf(s)
+	for path, settings := range map[string]*podSettings{s.path: &s.podSettings, t.settingsPath(s): of} {
+		h.refuse(settings.PodSpecPatch != "", path+".podSpecPatch", "Leave it out, or run this workflow in a cluster.")
+		h.refuse(len(settings.HostAliases) > 0, path+".hostAliases", "Write addresses in the command.")
+		h.refuse(len(settings.ResourceClaims) > 0, path+".resourceClaims", "Run this workflow in a cluster.")
+	}
+	h.refuse(len(c.Resources.Claims) > 0, at+".resources.claims", "Run this workflow in a cluster.")
+	return h.host
+}
+
+// settingsPath is where settingsOf stands in the document.
+func (t *translator) settingsPath(s *source) string {
+	if s.library != "" {
+		return "status.storedTemplates." + s.library
+	}
+	return "spec"
+}
+
+// hostVolume is a volume that a container may mount.
+type hostVolume struct {
+	path  string
+	empty bool // an emptyDir
+}
+
+// hostVolumes are the volumes of a template and of the workflow, by name.
+func (t *translator) hostVolumes(s *source) map[string]hostVolume {
+	found := map[string]hostVolume{}
+	read := func(list []raw, path string) {
+		for i, v := range list {
+			fields, _ := v.(map[string]any)
+			name, _ := fields["name"].(string)
+			_, empty := fields["emptyDir"]
+			found[name] = hostVolume{fmt.Sprintf("%s[%d]", path, i), empty}
+		}
+	}
+	read(t.settingsOf(s).Volumes, t.settingsPath(s)+".volumes")
+	read(s.Volumes, s.path+".volumes")
+	for i, v := range t.spec.VolumeClaimTemplates {
+		fields, _ := v.(map[string]any)
+		meta, _ := fields["metadata"].(map[string]any)
+		name, _ := meta["name"].(string)
+		found[name] = hostVolume{path: fmt.Sprintf("spec.volumeClaimTemplates[%d]", i)}
+	}
+	return found
+}
+
+type hostReader struct {
+	host workflow.Host
+	at   string // of the container
+}
+
+func (h *hostReader) refuse(given bool, path, advice string) {
+	if given {
+		h.host.Refused = append(h.host.Refused, apperr.Field{Path: path, Message: needsCluster + advice})
+	}
+}
+
+// environment reads the variables whose values come from elsewhere: those of secrets are taken.
+func (h *hostReader) environment(c *container) {
+	for i, e := range c.Env {
+		if e.ValueFrom == nil {
+			continue
+		}
+		path := fmt.Sprintf("%s.env[%d].valueFrom", h.at, i)
+		from, _ := e.ValueFrom.(map[string]any)
+		ref, _ := from["secretKeyRef"].(map[string]any)
+		name, _ := ref["name"].(string)
+		key, _ := ref["key"].(string)
+		optional, _ := ref["optional"].(bool)
+		h.refuse(name == "" || key == "", path, "Its variables have the value of a secretKeyRef; write other values as value.")
+		if name != "" && key != "" {
+			h.host.Secrets = append(h.host.Secrets, workflow.SecretVariable{Name: e.Name, Secret: name + "." + key, Optional: optional, At: path + ".secretKeyRef"})
+		}
+	}
+}
+
+// volumes reads what a container mounts: an emptyDir is a folder of the attempt's own.
+func (h *hostReader) volumes(known map[string]hostVolume, c *container) {
+	for i, v := range c.VolumeMounts {
+		path := fmt.Sprintf("%s.volumeMounts[%d]", h.at, i)
+		fields, _ := v.(map[string]any)
+		name, _ := fields["name"].(string)
+		where, _ := fields["mountPath"].(string)
+		volume, found := known[name]
+		part := fields["subPath"] != nil || fields["subPathExpr"] != nil
+		switch {
+		case !found || !volume.empty:
+			if found {
+				path = volume.path
+			}
+			h.refuse(true, path, "Of volumes there is emptyDir alone; pass files on as artifacts.")
+		case part || !strings.HasPrefix(where, "/") && !strings.HasPrefix(where, "{{"):
+			h.refuse(true, path, "Mount the whole emptyDir at an absolute path.")
+		default:
+			h.host.Scratch = append(h.host.Scratch, workflow.Scratch{Name: name, Path: where})
+		}
+	}
+}

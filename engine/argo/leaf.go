@@ -1,0 +1,339 @@
+package argo
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// The ports of the engine for what is no parameter (see execution.ResultPort).
+const (
+	resultPort   = "outputs.result"
+	artifactPort = "artifacts."
+)
+
+var (
+	taskName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	ruleTerm       = regexp.MustCompile(`[A-Za-z0-9_-]+(\.[A-Za-z]+)?`)
+	sequenceFormat = regexp.MustCompile(`^[^%]*%[0-9 +#-]*[dxXob][^%]*$`)
+)
+
+// checkTemplate holds what a template says against what it is.
+func (t *translator) checkTemplate(s *source) {
+	kinds := 0
+	for _, is := range []bool{s.Container != nil, s.Script != nil, s.Steps != nil, s.DAG != nil, s.Suspend != nil, s.HTTP != nil, s.ContainerSet != nil, s.Resource != nil, s.Data != nil, s.Plugin != nil} {
+		if is {
+			kinds++
+		}
+	}
+	t.refuse(kinds != 1, s.path, "A template is one of container, script, containerSet, steps, dag, suspend and http; this is %s.", numberOf(kinds))
+	t.checkDaemon(s)
+	names := map[string]bool{}
+	for i, p := range s.Inputs.Parameters {
+		t.refuse(p.Name == "" || names[p.Name], fmt.Sprintf("%s.inputs.parameters[%d].name", s.path, i), "An input needs a name of its own.")
+		names[p.Name] = true
+	}
+}
+
+func numberOf(kinds int) string {
+	if kinds == 0 {
+		return "none"
+	}
+	return "several"
+}
+
+// leaf makes the operator of a template that runs something itself.
+func (t *translator) leaf(run *task, s *source, in scope, at string) workflow.Operator {
+	own := scope{own: s, leaf: true}
+	op := workflow.Operator{Tags: &workflow.Tags{Names: map[string]string{}, Open: t.keepsAll(s)}, Outputs: t.ownOutputs(s, own)}
+	t.refuse(s.Parallelism != nil, s.path+".parallelism", "Only a template of steps or tasks has one.")
+	t.set(&op, s)
+	op.Cache = t.memo(s)
+	op.Serves = s.serves()
+	for _, a := range s.Inputs.Artifacts {
+		op.Tags.Names["inputs.artifacts."+a.Name+".path"] = a.Path
+	}
+	for i, p := range s.Outputs.Parameters {
+		if p.ValueFrom != nil && p.ValueFrom.Path != "" {
+			op.Tags.Names["outputs.parameters."+p.Name+".path"] = p.ValueFrom.Path
+			t.checkPath(p.ValueFrom.Path, own, fmt.Sprintf("%s.outputs.parameters[%d].valueFrom.path", s.path, i))
+		}
+	}
+	for i, a := range s.Outputs.Artifacts {
+		op.Tags.Names["outputs.artifacts."+a.Name+".path"] = a.Path
+		t.checkPath(a.Path, own, fmt.Sprintf("%s.outputs.artifacts[%d].path", s.path, i))
+	}
+	switch {
+	case s.Container != nil:
+		t.process(&op, s, s.Container, s.path+".container", own)
+	case s.Script != nil:
+		t.process(&op, s, s.Script, s.path+".script", own)
+	case s.ContainerSet != nil:
+		t.containerSet(&op, s, own)
+	case s.Suspend != nil:
+		t.approval(&op, s)
+	case s.HTTP != nil:
+		t.request(&op, s, own)
+	}
+	if in.unused { // to find what is wrong with its inputs
+		t.given(run, s, in, at)
+	}
+	return op
+}
+
+func (t *translator) checkPath(name string, in scope, at string) {
+	t.checkText(name, in, at)
+	if !path.IsAbs(name) && !strings.HasPrefix(name, "{{") {
+		t.add(at, "This has to be an absolute path.")
+	}
+}
+
+// process makes a container or a script the work of op.
+func (t *translator) process(op *workflow.Operator, s *source, c *container, at string, own scope) {
+	op.Type, op.CodeAt = workflow.TypeCommand, at
+	op.Code = workflow.Code{Image: c.Image, Command: texts(c.Command), Args: texts(c.Args), Folder: c.WorkingDir}
+	t.refuse(c.Image == "", at+".image", "Say in which image it runs.")
+	if s.Script != nil {
+		t.refuse(len(c.Command) == 0 && c.Source != "", at+".command", "Say which program reads the script.")
+		op.Code.Script = c.Source // without one it is a container
+	} else {
+		t.refuse(c.Source != "", at+".source", "A container has no source; make it a script.")
+	}
+	t.checkText(c.Image, own, at+".image")
+	t.checkText(c.Source, own, at+".source")
+	t.checkText(c.WorkingDir, own, at+".workingDir")
+	t.checkTexts(op.Code.Command, own, at+".command")
+	t.checkTexts(op.Code.Args, own, at+".args")
+	op.Environment = map[string]string{}
+	for i, e := range c.Env {
+		where := fmt.Sprintf("%s.env[%d]", at, i)
+		t.refuse(strings.HasPrefix(e.Name, "FLOWFORGE_"), where+".name", "Names that begin with FLOWFORGE_ belong to the task contract.")
+		if e.ValueFrom == nil {
+			t.checkText(string(e.Value), own, where+".value")
+			op.Environment[e.Name] = string(e.Value)
+		}
+	}
+	op.Resources = t.resources(s, c, at)
+	op.Pod, op.Host = t.pod(s, c, at, own), t.host(s, c, at)
+}
+
+func texts(list []Text) []string {
+	if list == nil {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, text := range list {
+		out[i] = string(text)
+	}
+	return out
+}
+
+// ownOutputs are the outputs of a template that runs something itself.
+func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput {
+	var outputs []workflow.OperatorOutput
+	if s.Suspend != nil {
+		return t.answers(s)
+	}
+	if s.serves() {
+		return nil // see daemon
+	}
+	for i, p := range s.Outputs.Parameters {
+		at := fmt.Sprintf("%s.outputs.parameters[%d]", s.path, i)
+		o := workflow.OperatorOutput{Name: p.Name, Type: t.text, Description: string(p.Description), Storage: workflow.StorageDisk}
+		if p.GlobalName != "" {
+			t.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
+			o.Global = "parameters." + p.GlobalName
+		}
+		o.Default = p.whenSkipped()
+		switch {
+		case p.ValueFrom != nil && p.ValueFrom.Path != "":
+			if o.Path = p.ValueFrom.Path; p.ValueFrom.Default != nil {
+				text := string(*p.ValueFrom.Default)
+				t.checkText(text, own, at+".valueFrom.default")
+				o.Else, o.Type = &text, t.optional(t.text)
+			}
+		case p.ValueFrom != nil && p.ValueFrom.Supplied != nil:
+			t.add(at+".valueFrom.supplied", "Only a template of type suspend is given values.")
+		default:
+			tagged, ok := t.outputValue(p, own, at)
+			if !ok {
+				continue
+			}
+			o.Source = workflow.Source{Kind: workflow.SourceTags, Tagged: tagged}
+		}
+		outputs = append(outputs, o)
+	}
+	for i, a := range s.Outputs.Artifacts {
+		at := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
+		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.file, Path: a.Path, Storage: workflow.StorageDisk}
+		t.refuse(a.From != "" || a.FromExpression != "", at+".from", "Only steps and tasks pass artifacts on; write the file to a path.")
+		t.refuse(a.Raw != nil || a.HTTP != nil || a.Git != nil, at, "Files are kept in FlowForge's store; leave the place out, or name a key of s3.")
+		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
+		o.GC = t.gcOf(a, at)
+		if a.S3 != nil {
+			t.checkText(a.S3.Key, own, at+".s3.key")
+			o.Key = a.S3.Key
+		}
+		if a.Optional {
+			o.Type = t.optional(t.file)
+		}
+		if a.GlobalName != "" {
+			t.checkText(a.GlobalName, scope{own: s}, s.path+".outputs")
+			o.Global = "artifacts." + a.GlobalName
+		}
+		outputs = append(outputs, o)
+	}
+	if t.results && !(t.keepsAll(s) && t.declares(s, "result")) {
+		outputs = append(outputs, workflow.OperatorOutput{Name: resultPort, Type: t.optional(t.text), Stdout: true, Storage: workflow.StorageDisk})
+	}
+	return outputs
+}
+
+// answers are the outputs of a template that waits for somebody.
+func (t *translator) answers(s *source) []workflow.OperatorOutput {
+	var outputs []workflow.OperatorOutput
+	for i, p := range s.Outputs.Parameters {
+		if p.ValueFrom == nil || p.ValueFrom.Supplied == nil {
+			t.add(fmt.Sprintf("%s.outputs.parameters[%d].valueFrom", s.path, i), "A template of type suspend has values that are supplied: {}.")
+			continue
+		}
+		o := workflow.OperatorOutput{Name: p.Name, Type: t.text, Storage: workflow.StorageDisk, Default: p.whenSkipped()}
+		if p.GlobalName != "" {
+			t.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
+			o.Global = "parameters." + p.GlobalName
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs
+}
+
+// approval makes a template of type suspend the work of op.
+func (t *translator) approval(op *workflow.Operator, s *source) {
+	op.Type = workflow.TypeApproval
+	var fields []any
+	defaults := map[string]any{}
+	for _, p := range s.Outputs.Parameters {
+		shown := p
+		for _, in := range s.Inputs.Parameters {
+			if in.Name == p.Name {
+				shown = in
+			}
+		}
+		value := cmp.Or(shown.Value, shown.Default)
+		if value == nil && p.ValueFrom != nil {
+			value = p.ValueFrom.Default
+		}
+		if value != nil && strings.Contains(string(*value), "{{") {
+			value = nil
+		}
+		if value != nil {
+			defaults[p.Name] = string(*value)
+		}
+		fields = append(fields, formField(shown, value))
+	}
+	schema, found := t.types.ParseSchema(fields, s.path+".outputs.parameters")
+	t.append(found)
+	for i, f := range schema.Fields {
+		if i < len(op.Outputs) {
+			op.Outputs[i].Type = f.Type
+		}
+	}
+	op.Approval = &workflow.Approval{Form: schema, Message: string(s.Metadata.Annotations["message"])}
+	if s.Suspend.Duration == "" {
+		return
+	}
+	t.refuse(len(defaults) < len(fields), s.path+".suspend.duration", "Each supplied value needs a default that holds when the time is over.")
+	op.Approval.Default = defaults
+}
+
+// request makes a template of type http the work of op.
+func (t *translator) request(op *workflow.Operator, s *source, own scope) {
+	at := s.path + ".http"
+	h := s.HTTP
+	op.Type = workflow.TypeHTTP
+	op.HTTP = &workflow.HTTP{Method: cmp.Or(h.Method, "GET"), URL: h.URL, Body: h.Body, Headers: map[string]string{}}
+	t.checkText(h.URL, own, at+".url")
+	t.checkText(h.Body, own, at+".body")
+	t.refuse(h.URL == "", at+".url", "Say which address.")
+	for i, header := range h.Headers {
+		t.checkText(header.Value, own, fmt.Sprintf("%s.headers[%d].value", at, i))
+		op.HTTP.Headers[header.Name] = header.Value
+	}
+	if h.SuccessCondition != "" {
+		op.HTTP.Success = t.successCodes(h.SuccessCondition, at+".successCondition")
+	}
+}
+
+// successCodes are the status codes with which a condition holds.
+func (t *translator) successCodes(condition, at string) []int {
+	e, err := expression.ParseArgo(condition)
+	if err != nil {
+		t.add(at, "%s", err)
+		return nil
+	}
+	for _, r := range e.References() {
+		if name := strings.Join(r.Path, "."); name != "response.statusCode" {
+			t.add(at, "A condition reads response.statusCode, not %s; look at the answer in the next task.", name)
+			return nil
+		}
+	}
+	var codes []int
+	for code := 100; code < 600; code++ {
+		ok, err := e.Bool(map[string]any{"response": map[string]any{"statusCode": code}})
+		if err != nil {
+			t.add(at, "%s", err)
+			return nil
+		}
+		if ok {
+			codes = append(codes, code)
+		}
+	}
+	t.refuse(len(codes) == 0, at, "No status code meets this.")
+	return codes
+}
+
+// timeout is how long an attempt of a template may run, or a person may take to answer.
+func (t *translator) timeout(s *source) time.Duration {
+	switch {
+	case s.Suspend != nil && s.Suspend.Duration != "":
+		return max(t.pause(s.Suspend.Duration, s.path+".suspend.duration"), time.Millisecond) // 0 is at once
+	case s.HTTP != nil && s.HTTP.TimeoutSeconds != nil:
+		return seconds(s.HTTP.TimeoutSeconds)
+	}
+	limit := t.pause(s.Timeout, s.path+".timeout")
+	if s.ActiveDeadline != nil && !t.late(string(*s.ActiveDeadline)) {
+		n, err := strconv.ParseInt(string(*s.ActiveDeadline), 10, 32)
+		t.refuse(err != nil || n <= 0, s.path+".activeDeadlineSeconds", "This has to be a number of seconds, not %q.", shorten(string(*s.ActiveDeadline)))
+		if d := time.Duration(n) * time.Second; limit == 0 || d < limit {
+			limit = d
+		}
+	}
+	return limit
+}
+
+func seconds(n *int64) time.Duration {
+	if n == nil || *n <= 0 {
+		return 0
+	}
+	return time.Duration(min(*n, 10*365*24*3600)) * time.Second
+}
+
+// duration reads seconds, or a duration as Go writes it; d stands for days.
+func duration(text string) (time.Duration, bool) {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, true
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err == nil
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
+}

@@ -1,0 +1,265 @@
+package argo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// metricPrefix begins the names of metrics, as in Argo: dashboards find them.
+const metricPrefix = "argo_workflows_"
+
+// Tags that stand for how long a template, or the workflow, has run.
+const (
+	ownDuration = "duration"
+	runDuration = "workflow.duration"
+)
+
+// metricsOf are the metrics of a template, read and checked once however many tasks
+// run it.
+func (t *translator) metricsOf(s *source) []workflow.Metric {
+	if s.Metrics == nil {
+		return nil
+	}
+	key := s.library + "\n" + s.path
+	if _, known := t.metrics[key]; !known {
+		t.metrics[key] = t.metricList(s.Metrics, s, s.path+".metrics.prometheus")
+	}
+	return t.metrics[key]
+}
+
+// metricList reads metrics of a template, or of the workflow when s is nil.
+func (t *translator) metricList(m *metrics, s *source, path string) []workflow.Metric {
+	if m == nil {
+		return nil
+	}
+	t.refuse(len(m.Prometheus) > workflow.MaxMetrics, path, "There are %d metrics; at most %d may stand in one place.", len(m.Prometheus), workflow.MaxMetrics)
+	list := make([]workflow.Metric, len(m.Prometheus))
+	for i := range m.Prometheus {
+		list[i] = t.metric(&m.Prometheus[i], s, fmt.Sprintf("%s[%d]", path, i))
+	}
+	return list
+}
+
+// metric reads one metric.
+func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric {
+	m := workflow.Metric{Name: metricPrefix + p.Name, Help: p.Help, When: p.When, At: at}
+	value := t.metricKind(&m, p, at)
+	c := metricCheck{translator: t, own: s}
+	if m.Live {
+		t.refuse(m.Value != "{{"+c.durationTag()+"}}", value, "A gauge in real time has the value {{%s}}: only a duration is known while it grows.", c.durationTag())
+		c.live = true
+	} else {
+		c.text(m.Value, value)
+		if !strings.Contains(m.Value, "{{") {
+			_, problem := workflow.MetricValue(m.Value, m.Kind)
+			t.refuse(problem != "" && m.Kind != "", value, "%s", problem)
+		}
+	}
+	t.refuse(p.Name == "", at+".name", "A metric needs a name.")
+	c.name(p.Name, m.Name, at+".name")
+	t.refuse(m.Help == "", at+".help", "Say in help what the metric means; Prometheus wants that of each.")
+	c.checked(m.Help, at+".help", workflow.MetricTextProblem)
+	c.condition(m.When, at+".when")
+	m.Labels = c.labels(p.Labels, m.Kind, at+".labels")
+	t.agree(&m)
+	return m
+}
+
+// metricKind reads what stands in counter, gauge or histogram, and says where its
+// value stands.
+func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) string {
+	given := 0
+	for _, is := range []bool{p.Counter != nil, p.Gauge != nil, p.Histogram != nil} {
+		if is {
+			given++
+		}
+	}
+	t.refuse(given != 1, at, "A metric is one of counter, gauge and histogram; this is %s.", numberOf(given))
+	switch {
+	case p.Counter != nil:
+		m.Kind, m.Value = workflow.MetricCounter, string(p.Counter.Value)
+	case p.Gauge != nil:
+		m.Kind, m.Value, m.Live = workflow.MetricGauge, string(p.Gauge.Value), p.Gauge.Realtime
+		m.Change = workflow.GaugeChange(strings.ToLower(cmp.Or(p.Gauge.Operation, "Set")))
+		known := []string{"", "Set", "Add", "Sub"}
+		t.refuse(!slices.Contains(known, p.Gauge.Operation), at+".gauge.operation", "The operations are Set, Add and Sub, not %q.%s", shorten(p.Gauge.Operation), suggestion(p.Gauge.Operation, known[1:]))
+		t.refuse(m.Live && m.Change != workflow.GaugeSet, at+".gauge.operation", "A gauge in real time is set; leave operation out.")
+	case p.Histogram != nil:
+		m.Kind, m.Value = workflow.MetricHistogram, string(p.Histogram.Value)
+		m.Bounds = t.buckets(p.Histogram.Buckets, at+".histogram.buckets")
+	}
+	return at + "." + string(m.Kind) + ".value"
+}
+
+// buckets are the upper bounds of a histogram's buckets.
+func (t *translator) buckets(list []Text, at string) []float64 {
+	t.refuse(len(list) == 0 || len(list) > workflow.MaxBuckets, at, "A histogram has 1 to %d buckets.", workflow.MaxBuckets)
+	var bounds []float64
+	for i, text := range list {
+		n, problem := workflow.MetricValue(string(text), workflow.MetricHistogram)
+		where := fmt.Sprintf("%s[%d]", at, i)
+		switch {
+		case problem != "":
+			t.add(where, "A bucket is a number, without tags, and not %q.", shorten(string(text)))
+		case len(bounds) > 0 && n <= bounds[len(bounds)-1]:
+			t.add(where, "Buckets grow; %s is no more than the one before.", strconv.FormatFloat(n, 'g', -1, 64))
+		}
+		bounds = append(bounds, n)
+	}
+	return bounds
+}
+
+// agree holds a metric against those of the same name elsewhere in the document.
+func (t *translator) agree(m *workflow.Metric) {
+	if strings.Contains(m.Name, "{{") || strings.Contains(m.Help, "{{") || m.Kind == "" {
+		return // known when it is told
+	}
+	first, known := t.told[m.Name]
+	if !known {
+		t.told[m.Name] = *m
+		return
+	}
+	if why := m.Agrees(&first); why != "" {
+		t.add(m.At, "The metric %s stands at %s as well, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
+	}
+}
+
+// metricCheck checks the texts of one metric.
+type metricCheck struct {
+	*translator
+	own  *source // nil: a metric of the workflow
+	live bool    // it is told from the begin on
+}
+
+func (c metricCheck) durationTag() string {
+	if c.own == nil {
+		return runDuration
+	}
+	return ownDuration
+}
+
+func (c metricCheck) name(written, full, at string) {
+	c.text(written, at)
+	if problem := workflow.MetricNameProblem(full); problem != "" && written != "" && !strings.Contains(written, "{{") {
+		c.add(at, "%s", problem)
+	}
+}
+
+// checked checks the tags of a text, and one without tags by problem.
+func (c metricCheck) checked(text, at string, problem func(string) string) {
+	c.text(text, at)
+	if p := problem(text); p != "" && !strings.Contains(text, "{{") {
+		c.add(at, "%s", p)
+	}
+}
+
+func (c metricCheck) condition(text, at string) {
+	c.text(text, at)
+	if text == "" || strings.Contains(text, "{{") {
+		return
+	}
+	if _, err := expression.When(text); err != nil {
+		c.add(at, "%s", err)
+	}
+}
+
+func (c metricCheck) labels(list []metricLabel, kind workflow.MetricKind, at string) []workflow.MetricLabel {
+	c.refuse(len(list) > workflow.MaxMetricLabels, at, "There are %d labels; at most %d are allowed.", len(list), workflow.MaxMetricLabels)
+	var labels []workflow.MetricLabel
+	for i, l := range list {
+		where := fmt.Sprintf("%s[%d]", at, i)
+		if problem := workflow.MetricLabelProblem(l.Key, kind); problem != "" {
+			c.add(where+".key", "%s", problem)
+		}
+		c.refuse(slices.ContainsFunc(labels, func(o workflow.MetricLabel) bool { return o.Key == l.Key }), where+".key", "The label %q stands twice.", shorten(l.Key))
+		c.checked(string(l.Value), where+".value", workflow.MetricTextProblem)
+		labels = append(labels, workflow.MetricLabel{Key: l.Key, Value: string(l.Value)})
+	}
+	return labels
+}
+
+// text checks the tags of a text.
+func (c metricCheck) text(text, at string) {
+	if !strings.Contains(text, "{{") {
+		return
+	}
+	parsed, err := expression.ParseTemplate(text)
+	if err != nil {
+		c.add(at, "%s", err)
+		return
+	}
+	for _, tag := range parsed.Tags() {
+		switch {
+		case tag.Err != nil:
+			c.add(at, "%s", tag.Err)
+		case tag.Expression != nil:
+			for _, r := range tag.Expression.References() {
+				if !c.ofTheEnd(r.Path, at) {
+					c.checkReference(r.Path, scope{own: c.own, leaf: true, number: true}, at)
+				}
+			}
+		case strings.Contains(tag.Name, "{{"):
+			// a tag inside of a tag is known when it is replaced
+		case !c.ofTheEnd(strings.Split(tag.Name, "."), at):
+			c.checkName(tag.Name, scope{own: c.own, leaf: true, number: true}, at)
+		}
+	}
+}
+
+// ofTheEnd checks a name that only metrics know, because it says how something ended;
+// false for any other name.
+func (c metricCheck) ofTheEnd(path []string, at string) bool {
+	name := strings.Join(path, ".")
+	switch path[0] {
+	case "workflow":
+		if name == "workflow.status" || name == "workflow.failures" || name == runDuration || len(path) > 1 && path[1] == "outputs" {
+			c.refuse(c.live, at, "%s is not known when a gauge in real time begins.", name)
+			return false
+		}
+		c.refuse(len(path) > 1 && path[1] == "resourcesDuration", at, unknownUse)
+		return len(path) > 1 && path[1] == "resourcesDuration"
+	case "resourcesDuration":
+		c.add(at, unknownUse)
+		return true
+	case "status", ownDuration, "exitCode", "outputs", "retries":
+	default:
+		if c.own == nil && (path[0] == "pod" || path[0] == "node" || path[0] == "lastRetry") {
+			c.add(at, "The workflow itself has no %s.", name)
+			return true
+		}
+		return false
+	}
+	switch {
+	case c.own == nil:
+		c.add(at, "%s is of a template; of the workflow there are workflow.status, workflow.duration, workflow.failures and workflow.outputs.parameters.<name>.", name)
+	case c.live:
+		c.add(at, "%s is not known when a gauge in real time begins.", name)
+	case path[0] == "exitCode":
+		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only what runs a command has an exit code.")
+	case path[0] == "outputs" && len(path) > 1:
+		c.output(path[1:], at)
+	}
+	return true
+}
+
+// unknownUse is said of resourcesDuration.
+const unknownUse = "FlowForge does not add up what a node asked for over time; /metrics has flowforge_quota_used, and the page of the execution its hours."
+
+// output checks outputs.result and outputs.parameters.<name>.
+func (c metricCheck) output(path []string, at string) {
+	name := strings.Join(path, ".")
+	switch {
+	case name == "result":
+		c.refuse(c.own.isGraph() || c.own.Suspend != nil, at, "Only what runs a command has a result.")
+	case path[0] != "parameters":
+		c.add(at, "Of its outputs a metric reads outputs.result and outputs.parameters.<name>, not outputs.%s.", name)
+	case len(path) > 1:
+		c.checkOutput(c.own, "outputs."+name, at)
+	}
+}

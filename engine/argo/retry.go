@@ -1,0 +1,104 @@
+package argo
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// retryStrategy is that of a template, or of the workflow, which holds for templates
+// that run something themselves.
+func (t *translator) retryStrategy(s *source) *retryStrategy {
+	if s.RetryStrategy == nil && !s.isGraph() && s.library == "" {
+		return t.spec.RetryStrategy
+	}
+	return s.RetryStrategy
+}
+
+// retry makes the retry policy of a template.
+func (t *translator) retry(s *source) workflow.Retry {
+	r, path := t.retryStrategy(s), s.path+".retryStrategy"
+	if r != nil && s.RetryStrategy == nil {
+		path = "spec.retryStrategy"
+	}
+	var out workflow.Retry
+	if r == nil {
+		return out
+	}
+	out.Limit, out.Factor = math.MaxInt32, 1
+	if r.Limit != nil && !t.late(string(*r.Limit)) {
+		n, err := strconv.ParseUint(string(*r.Limit), 10, 31)
+		t.refuse(err != nil, path+".limit", "This has to be a whole number, not %q.", shorten(string(*r.Limit)))
+		out.Limit = int(n)
+	}
+	t.policy(&out, r, path)
+	condition := r.Expression
+	if r.RetryPolicy == "OnError" && !t.dagSpec {
+		condition = "lastRetry.status == \"Error\""
+		out.Declines = "Its retry policy OnError tries errors around the command again, not failures of the command itself."
+		if r.Expression != "" {
+			out.Declines = "Its retry policy OnError or its retry expression keeps it from being tried again."
+			condition = "(" + r.Expression + ") && " + condition
+		}
+	}
+	if condition != "" && !t.late(condition) {
+		e, err := expression.ParseArgo(condition)
+		if err != nil {
+			t.add(path+".expression", "%s", err)
+		}
+		out.Condition = e
+	}
+	if r.Backoff == nil {
+		return out
+	}
+	b, path := r.Backoff, path+".backoff"
+	out.InitialDelay = t.pause(b.Duration, path+".duration")
+	out.MaxDelay = t.pause(b.Cap, path+".cap")
+	if out.MaxDuration = t.pause(b.MaxDuration, path+".maxDuration"); b.Factor != nil && !t.late(string(*b.Factor)) {
+		n, err := strconv.ParseFloat(string(*b.Factor), 64)
+		t.refuse(err != nil || n < 0 || n > 1000, path+".factor", "This has to be a number, not %q.", shorten(string(*b.Factor)))
+		out.Factor = max(n, 1)
+	}
+	return out
+}
+
+// policy reads which failures are tried again.
+func (t *translator) policy(out *workflow.Retry, r *retryStrategy, path string) {
+	if t.dagSpec && t.dagSpecPolicy(out, r.RetryPolicy) {
+		return
+	}
+	switch r.RetryPolicy {
+	case "":
+		if out.Policy = protect.OnError; r.Expression != "" {
+			out.Policy = protect.Always
+		}
+	case "OnFailure":
+		out.Policy = protect.OnError
+	case "Always":
+		out.Policy = protect.Always
+	case "OnTransientError":
+		out.Policy = protect.OnTransient
+	case "OnError":
+		out.Policy = protect.Always // that it was no failure of the task itself is part of the condition
+	default:
+		names := []string{"Always", "OnFailure", "OnError", "OnTransientError"}
+		if t.dagSpec {
+			names = []string{"Always", "OnError", "OnTransient", "Never"}
+		}
+		t.add(path+".retryPolicy", "There is no policy %q; the policies are %s.%s", r.RetryPolicy, strings.Join(names, ", "), suggestion(r.RetryPolicy, names))
+	}
+}
+
+func (t *translator) pause(text Text, path string) time.Duration {
+	if text == "" || t.late(string(text)) {
+		return 0
+	}
+	d, ok := duration(string(text))
+	t.refuse(!ok, path, "A duration is a number of seconds, or such as 2h or 30m, not %q.", shorten(string(text)))
+	return d
+}

@@ -1,0 +1,111 @@
+package argo
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+var setName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// containerSet makes several containers of one pod the work of op.
+func (t *translator) containerSet(op *workflow.Operator, s *source, own scope) {
+	set, at := s.ContainerSet, s.path+".containerSet"
+	op.Type, op.CodeAt = workflow.TypeCommand, at+".containers"
+	op.Code = workflow.Code{Command: []string{"true"}} // without a main container the task only waits
+	lead := &container{}
+	retries, pause := t.setRetries(set.RetryStrategy, at+".retryStrategy")
+	for i := range set.Containers {
+		m, where := &set.Containers[i], fmt.Sprintf("%s.containers[%d]", at, i)
+		m.VolumeMounts = slices.Concat(set.VolumeMounts, m.VolumeMounts)
+		var one workflow.Operator
+		t.process(&one, &source{template: &template{Name: s.Name, Container: &m.container, Inputs: s.Inputs, Outputs: s.Outputs}, library: s.library, path: s.path}, &m.container, where, own)
+		member := workflow.Member{Name: m.Name, Code: one.Code, Environment: one.Environment, After: m.Dependencies, Retries: retries, Pause: pause}
+		if m.Name == workflow.MainMember {
+			lead, op.Code, op.Environment, op.Resources = &m.container, one.Code, one.Environment, one.Resources
+		} else {
+			member.Pod = t.memberFields(&m.container, where, own)
+		}
+		host := t.host(s, &m.container, where)
+		op.Host.Scratch = append(op.Host.Scratch, host.Scratch...)
+		op.Host.Refused = append(op.Host.Refused, host.Refused...)
+		for _, v := range host.Secrets { // the containers are processes of one environment
+			op.Host.Refused = append(op.Host.Refused, apperr.Field{Path: v.At, Message: needsCluster + "Read secrets in a container or script of its own."})
+		}
+		op.Members = append(op.Members, member)
+	}
+	t.checkSet(set, s, at)
+	op.Pod = t.pod(s, lead, at, own)
+}
+
+// checkSet holds the containers of a set against each other.
+func (t *translator) checkSet(set *containerSet, s *source, at string) {
+	t.refuse(len(set.Containers) == 0, at+".containers", "A set needs at least one container.")
+	after := map[string][]string{}
+	for i, m := range set.Containers {
+		where := fmt.Sprintf("%s.containers[%d]", at, i)
+		t.refuse(!setName.MatchString(m.Name) || m.Name == mainContainer || strings.HasPrefix(m.Name, "flowforge"), where+".name",
+			"A container of a set is named by lower-case letters, digits and -, at most 63, and neither task nor flowforge.")
+		_, taken := after[m.Name]
+		t.refuse(taken, where+".name", "The name %q is taken.", m.Name)
+		after[m.Name] = m.Dependencies
+	}
+	_, hasMain := after[workflow.MainMember]
+	t.refuse(!hasMain && len(s.Outputs.Parameters)+len(s.Outputs.Artifacts)+len(s.Inputs.Artifacts) > 0, at+".containers",
+		"Inputs and outputs with files are those of the container called main.")
+	for i, m := range set.Containers {
+		for k, name := range m.Dependencies {
+			where := fmt.Sprintf("%s.containers[%d].dependencies[%d]", at, i, k)
+			if _, ok := after[name]; !ok {
+				t.add(where, "There is no container %q.", name)
+			} else if reaches(after, name, m.Name, map[string]bool{}) {
+				t.add(where, "%s and %s wait for each other.", m.Name, name)
+			}
+		}
+	}
+}
+
+// reaches reports whether from depends on to, directly or not.
+func reaches(after map[string][]string, from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	return slices.ContainsFunc(after[from], func(next string) bool { return reaches(after, next, to, seen) })
+}
+
+// memberFields is what the cluster is told of a container beside the main one.
+func (t *translator) memberFields(c *container, at string, own scope) json.RawMessage {
+	list := t.others([]container{*c}, &container{}, at, own)
+	fields, _ := list[0].(map[string]any)
+	for _, name := range []string{"name", "image", "command", "args", "workingDir"} {
+		delete(fields, name)
+	}
+	t.refuse(c.RestartPolicy != nil, at+".restartPolicy", "A container of a set runs once; use its retryStrategy.")
+	data, err := json.Marshal(fields)
+	if err != nil {
+		t.add(at, "The fields of the container cannot be written as JSON.")
+	}
+	return data
+}
+
+// setRetries are how often a container of a set runs again inside of its pod, and after
+// which pause.
+func (t *translator) setRetries(r *setRetry, at string) (int, time.Duration) {
+	if r == nil {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(string(r.Retries), 10, 16)
+	t.refuse(err != nil, at+".retries", "This has to be a whole number, without tags.")
+	return int(n), t.pause(r.Duration, at+".duration")
+}

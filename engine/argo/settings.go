@@ -1,0 +1,87 @@
+package argo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// settings are the fields of a template that are no texts of its work, and may have
+// tags all the same.
+type settings struct {
+	Timeout         Text             `json:"timeout"`
+	ActiveDeadline  *Text            `json:"activeDeadlineSeconds"`
+	Suspend         *suspend         `json:"suspend"`
+	RetryStrategy   *retryStrategy   `json:"retryStrategy"`
+	Synchronization *synchronization `json:"synchronization"`
+}
+
+// set gives op the settings of its template. Those that have tags are read again,
+// with what stands for them, when the operator is about to begin.
+func (t *translator) set(op *workflow.Operator, s *source) {
+	now := t.settings(s)
+	op.Timeout, op.Retry, op.Locks = now.Timeout, now.Retry, now.Locks
+	given := settings{s.Timeout, s.ActiveDeadline, s.Suspend, t.retryStrategy(s), s.Synchronization}
+	encoded, err := json.Marshal(given)
+	if err != nil || !bytes.Contains(encoded, []byte("{{")) {
+		return
+	}
+	var fields any
+	d := json.NewDecoder(bytes.NewReader(encoded))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		t.add(s.path, "The settings cannot be written as JSON.")
+		return
+	}
+	op.Tags.Timeout, op.Tags.Retries = t.shown(s)
+	t.checkValue(fields, scope{own: s, leaf: !s.isGraph()}, s.path)
+	op.Tags.Settle = func(render func(any) (any, error)) (workflow.Settings, error) {
+		v, err := render(fields)
+		if err != nil {
+			return workflow.Settings{}, err
+		}
+		return settle(v, s)
+	}
+}
+
+// shown are the time-out and the number of retries of a template where they have tags.
+func (t *translator) shown(s *source) (timeout, retries string) {
+	for _, text := range []*Text{&s.Timeout, s.ActiveDeadline} {
+		if text != nil && t.late(string(*text)) {
+			timeout = string(*text)
+		}
+	}
+	if s.Suspend != nil && t.late(string(s.Suspend.Duration)) {
+		timeout = string(s.Suspend.Duration)
+	}
+	if r := t.retryStrategy(s); r != nil && r.Limit != nil && t.late(string(*r.Limit)) {
+		retries = string(*r.Limit)
+	}
+	return timeout, retries
+}
+
+// settle reads settings whose tags are replaced.
+func settle(fields any, s *source) (workflow.Settings, error) {
+	t := &translator{problems: &problems{}, settled: true}
+	var now settings
+	decoder{t.problems}.decode(fields, &now, s.path)
+	own := *s.template
+	own.Timeout, own.ActiveDeadline, own.Suspend, own.RetryStrategy, own.Synchronization = now.Timeout, now.ActiveDeadline, now.Suspend, now.RetryStrategy, now.Synchronization
+	out := t.settings(&source{template: &own, library: s.library, path: s.path})
+	problems := make([]error, len(t.list))
+	for i, p := range t.list {
+		problems[i] = fmt.Errorf("%s (%s)", strings.TrimSuffix(p.Message, "."), p.Path)
+	}
+	return out, errors.Join(problems...)
+}
+
+func (t *translator) settings(s *source) workflow.Settings {
+	return workflow.Settings{Timeout: t.timeout(s), Retry: t.retry(s), Locks: t.locks(s.Synchronization, s.path+".synchronization")}
+}
+
+// late reports whether the text of a setting is read when its tags are replaced.
+func (t *translator) late(text string) bool { return !t.settled && strings.Contains(text, "{{") }

@@ -1,0 +1,335 @@
+package argo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// scope is where tasks stand: in a template, or beside the entry point.
+type scope struct {
+	own    *source            // the template whose inputs they read; nil for the workflow itself
+	tasks  map[string]*source // what the tasks beside run, by their names
+	list   []*task
+	root   bool // of the workflow itself
+	exit   bool // they run at the exit
+	item   bool // of a fan-out
+	unused bool // nothing calls the template that is checked
+	leaf   bool // texts of the template itself
+	number bool // texts that become a number
+
+	before map[string]bool // the tasks that have ended when this one begins; nil: all
+}
+
+// graph makes the graph of a template once.
+func (t *translator) graph(s *source) {
+	if t.begun[s.key()] {
+		return
+	}
+	t.begun[s.key()] = true
+	g := t.body(s, scope{own: s})
+	g.Name = s.key()
+	t.graphs[g.Name] = g
+}
+
+// body makes the operators and outputs of a template of steps or tasks.
+func (t *translator) body(s *source, in scope) workflow.Graph {
+	g := workflow.Graph{Inputs: t.inputFields(s)}
+	if s.Parallelism != nil {
+		g.Parallelism = int(max(*s.Parallelism, 0))
+	}
+	t.refuse(s.ActiveDeadline != nil, s.path+".activeDeadlineSeconds", "A template of steps or tasks has none; set it in the templates that it runs, or in spec.")
+	t.refuse(s.Timeout != "", s.path+".timeout", "A template of steps or tasks has none; set it in the templates that it runs.")
+	t.refuse(s.Memoize != nil, s.path+".memoize", "Only a container or a script is remembered; leave it out.")
+	in.tasks = map[string]*source{}
+	if s.DAG != nil {
+		g.Operators = t.dag(s, in)
+	} else {
+		g.Operators = t.steps(s, in)
+	}
+	g.Outputs = t.graphOutputs(s, in)
+	return g
+}
+
+// dag makes the operators of a template's tasks.
+func (t *translator) dag(s *source, in scope) []workflow.Operator {
+	path := s.path + ".dag.tasks"
+	if len(s.DAG.Tasks) == 0 {
+		t.add(path, "A dag needs at least one task.")
+	}
+	for i := range s.DAG.Tasks {
+		t.meet(&s.DAG.Tasks[i], s, &in, fmt.Sprintf("%s[%d]", path, i))
+	}
+	var operators []workflow.Operator
+	rules := make([]string, len(s.DAG.Tasks))
+	waits := map[string][]string{}
+	for i := range s.DAG.Tasks {
+		run := &s.DAG.Tasks[i]
+		rules[i] = t.rule(run, in, fmt.Sprintf("%s[%d]", path, i))
+		waits[run.Name] = namesIn(rules[i])
+	}
+	for i := range s.DAG.Tasks {
+		run, at, rule := &s.DAG.Tasks[i], fmt.Sprintf("%s[%d]", path, i), rules[i]
+		in.before = map[string]bool{}
+		gather(run.Name, waits, in.before)
+		ops := t.operators(run, in, at)
+		for k := range ops {
+			if ops[k].Name == run.Name || ops[k].Depends == "" {
+				ops[k].Depends = rule
+			}
+			ops[k].Drain = s.failsFast() && ops[k].Name == run.Name
+			ops[k].Tags.ItemErrs = workflow.ErrsLast
+		}
+		operators = append(operators, ops...)
+	}
+	t.aim(s, operators)
+	return operators
+}
+
+// namesIn are the tasks that a rule waits for; one that cannot be read was reported.
+func namesIn(rule string) []string {
+	parsed, err := dag.ParseRule(rule, dag.HasSucceeded)
+	if rule == "" || err != nil {
+		return nil
+	}
+	return parsed.Names()
+}
+
+// gather finds all that a task waits for, directly or not.
+func gather(name string, waits map[string][]string, found map[string]bool) {
+	for _, other := range waits[name] {
+		if !found[other] {
+			found[other] = true
+			gather(other, waits, found)
+		}
+	}
+}
+
+// steps makes the operators of a template's groups of steps, each of which waits for
+// the group before.
+func (t *translator) steps(s *source, in scope) []workflow.Operator {
+	for g, group := range s.Steps {
+		for i := range group {
+			run, at := &group[i], fmt.Sprintf("%s.steps[%d][%d]", s.path, g, i)
+			t.meet(run, s, &in, at)
+			t.refuse(run.Depends != "", at+".depends", "Steps run in the order of their groups; use a dag.")
+			t.refuse(len(run.Dependencies) > 0, at+".dependencies", "Steps run in the order of their groups; use a dag.")
+		}
+	}
+	var operators []workflow.Operator
+	var before []string
+	in.before = map[string]bool{}
+	for g, group := range s.Steps {
+		rule := strings.Join(before, " && ")
+		var now []string
+		for i := range group {
+			run := &group[i]
+			ops := t.operators(run, in, fmt.Sprintf("%s.steps[%d][%d]", s.path, g, i))
+			for k := range ops {
+				if ops[k].Name == run.Name || ops[k].Depends == "" {
+					ops[k].Depends = rule
+				}
+				ops[k].Drain = s.failsFast() && ops[k].Name == run.Name
+				ops[k].Tags.ItemErrs = workflow.ErrsAll
+			}
+			operators = append(operators, ops...)
+			now = append(now, wellEnded(run))
+		}
+		if len(now) > 0 {
+			before = now
+		}
+		in.before = maps.Clone(in.before)
+		for i := range group {
+			in.before[group[i].Name] = true
+		}
+	}
+	if len(operators) == 0 {
+		t.add(s.path+".steps", "A template of steps needs at least one.")
+	}
+	return operators
+}
+
+// failsFast reports whether nothing more of a template begins once something in it has
+// failed, whatever is to go on after that.
+func (s *source) failsFast() bool { return s != nil && s.FailFast != nil && *s.FailFast }
+
+// errs says when the failure of a template of tasks is an error: it ends as the first of
+// its last tasks that went wrong, or as the last where all branches run. One of steps
+// has just failed.
+func (s *source) errs() workflow.Errs {
+	switch {
+	case s.DAG == nil:
+		return workflow.ErrsNever
+	case s.DAG.FailFast == nil || *s.DAG.FailFast:
+		return workflow.ErrsFirst
+	}
+	return workflow.ErrsLast
+}
+
+// meet notes what a task runs, and under which name.
+func (t *translator) meet(run *task, s *source, in *scope, path string) {
+	if !taskName.MatchString(run.Name) {
+		t.add(path+".name", "A name has letters, digits, _ and -, at most 128, beginning with a letter or digit.")
+	}
+	if _, taken := in.tasks[run.Name]; taken {
+		t.add(path+".name", "The name %q is taken.", run.Name)
+	}
+	if s.failsFast() {
+		run.ContinueOn = nil // as in Argo, whatever is to go on after a failure
+	}
+	in.tasks[run.Name] = t.resolve(run, s, path)
+	in.list = append(in.list, run)
+}
+
+// resolve finds the template that a task runs; nil, with a problem, when there is none.
+func (t *translator) resolve(run *task, s *source, path string) *source {
+	given := 0
+	for _, is := range []bool{run.Template != "", run.TemplateRef != nil, run.Inline != nil} {
+		if is {
+			given++
+		}
+	}
+	library := ""
+	if s != nil {
+		library = s.library
+	}
+	switch {
+	case given != 1:
+		t.add(path, "Say what runs: one of template, templateRef and inline.")
+	case run.Inline != nil:
+		inline := *run.Inline
+		name := run.Name
+		if s != nil {
+			name = s.Name + "." + run.Name
+		}
+		inline.Name = name
+		found := &source{template: &inline, library: library, path: path + ".inline"}
+		t.checkTemplate(found)
+		return found
+	case run.TemplateRef != nil:
+		key := run.TemplateRef.library() + "/" + run.TemplateRef.Template
+		if found := t.templates[key]; found != nil {
+			return found
+		}
+		if t.libraries[run.TemplateRef.library()] != nil { // one that is missing was reported
+			t.add(path+".templateRef.template", "%s has no template %q.", run.TemplateRef.Name, run.TemplateRef.Template)
+		}
+	default:
+		key := run.Template
+		if library != "" {
+			key = library + "/" + key
+		}
+		if found := t.templates[key]; found != nil {
+			return found
+		}
+		t.add(path+".template", "There is no template %q.%s", run.Template, suggestion(run.Template, slices.Sorted(maps.Keys(t.templates))))
+	}
+	return nil
+}
+
+// allows are the failures that continueOn names.
+func (c *continueOn) allows() dag.Failures {
+	allowed := dag.NoFailure
+	if c != nil && c.Failed {
+		allowed |= dag.OfTask
+	}
+	if c != nil && c.Error {
+		allowed |= dag.OfSystem
+	}
+	return allowed
+}
+
+// wellEnded is the rule that what follows a task goes on.
+func wellEnded(run *task) string {
+	rule := fmt.Sprintf("%s.Succeeded || %s.Skipped || %s.Daemoned", run.Name, run.Name, run.Name)
+	if run.ContinueOn != nil && run.ContinueOn.Failed {
+		rule += fmt.Sprintf(" || %s.Failed", run.Name)
+	}
+	if run.ContinueOn != nil && run.ContinueOn.Error {
+		rule += fmt.Sprintf(" || %s.Errored", run.Name)
+	}
+	return "(" + rule + ")"
+}
+
+// rule says when a task of a dag may begin; "" for at once.
+func (t *translator) rule(run *task, in scope, path string) string {
+	depends := strings.TrimSpace(run.Depends)
+	if depends == "" {
+		rules := make([]string, len(run.Dependencies))
+		for i, wanted := range run.Dependencies {
+			name := wanted.task()
+			k := slices.IndexFunc(in.list, func(other *task) bool { return other.Name == name })
+			if k < 0 {
+				t.add(fmt.Sprintf("%s.dependencies[%d]", path, i), "There is no task %q.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+				return ""
+			}
+			rules[i] = t.ended(wanted, in.list[k], fmt.Sprintf("%s.dependencies[%d]", path, i))
+		}
+		return strings.Join(rules, " && ")
+	}
+	t.refuse(len(run.Dependencies) > 0, path+".dependencies", "Give either depends or dependencies.")
+	t.refuse(run.ContinueOn != nil, path+".continueOn", "With depends say there what may fail: %s.Failed.", run.Name)
+	parsed, err := dag.ParseRule(depends, dag.HasSucceeded)
+	if err != nil {
+		t.add(path+".depends", "%s", err)
+		return ""
+	}
+	for _, name := range parsed.Names() {
+		if _, ok := in.tasks[name]; !ok {
+			t.add(path+".depends", "There is no task %q.%s", name, suggestion(name, slices.Sorted(maps.Keys(in.tasks))))
+			return ""
+		}
+	}
+	t.refuse(in.own.failsFast() && parsed.OfFailure(), path+".depends", "With failFast of its template nothing begins after a failure; take one of them away.")
+	return spellOut(depends)
+}
+
+// spellOut writes names without a status in full: such a task succeeded, was skipped,
+// or serves.
+func spellOut(rule string) string {
+	return ruleTerm.ReplaceAllStringFunc(rule, func(term string) string {
+		if strings.Contains(term, ".") {
+			return term
+		}
+		return fmt.Sprintf("(%s.Succeeded || %s.Skipped || %s.Daemoned)", term, term, term)
+	})
+}
+
+// operators makes the operator of a task, and those of its hooks.
+func (t *translator) operators(run *task, in scope, path string) []workflow.Operator {
+	s := in.tasks[run.Name]
+	if s == nil {
+		if in.tasks != nil {
+			return nil // it was reported
+		}
+		if s = t.resolve(run, in.own, path); s == nil {
+			return nil
+		}
+	}
+	in.item = run.loops()
+	t.checkServes(run, s, path)
+	var op workflow.Operator
+	if s.isGraph() {
+		t.graph(s)
+		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{Errs: s.errs()}}
+		t.set(&op, s)
+	} else {
+		op = t.leaf(run, s, in, path)
+	}
+	op.Name, op.At = run.Name, path
+	op.Tags.Template = s.Name
+	op.Metrics = t.metricsOf(s)
+	op.Inputs = t.given(run, s, in, path)
+	op.Tags.Allows = run.ContinueOn.allows()
+	op.Foreach = t.foreach(run, in, path)
+	if run.When != "" {
+		t.checkCondition(run.When, in, path+".when")
+		op.Tags.When, op.Tags.WhenOfItem = run.When, in.item && readsItem(run.When)
+	}
+	in.before = nil // hooks see their task as well
+	return append([]workflow.Operator{op}, t.hooks(run, in, path)...)
+}

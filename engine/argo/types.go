@@ -1,0 +1,321 @@
+package argo
+
+// The types follow the fields of argoproj.io/v1alpha1 by name. A field with the tag
+// argo is known and refused; what the tag says completes the message. Fields of type
+// raw hold what Kubernetes knows and FlowForge passes on.
+
+// document is one file, whatever its kind.
+type document struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+	Spec       raw      `json:"spec"`
+	Status     raw      `json:"status"`
+}
+
+type metadata struct {
+	Name         string          `json:"name"`
+	GenerateName string          `json:"generateName"`
+	Namespace    string          `json:"namespace"`
+	Labels       map[string]Text `json:"labels"`
+	Annotations  map[string]Text `json:"annotations"`
+
+	// What a cluster adds; it says nothing about the workflow.
+	UID               raw `json:"uid"`
+	ResourceVersion   raw `json:"resourceVersion"`
+	Generation        raw `json:"generation"`
+	CreationTimestamp raw `json:"creationTimestamp"`
+	ManagedFields     raw `json:"managedFields"`
+	SelfLink          raw `json:"selfLink"`
+	OwnerReferences   raw `json:"ownerReferences" argo:"Leave it out: nothing here is owned by objects of a cluster."`
+	Finalizers        raw `json:"finalizers" argo:"Leave it out: FlowForge keeps workflows itself."`
+}
+
+type cronSpec struct {
+	WorkflowSpec               raw      `json:"workflowSpec"`
+	WorkflowMetadata           metadata `json:"workflowMetadata"`
+	Schedule                   string   `json:"schedule"`
+	Schedules                  []string `json:"schedules"`
+	Timezone                   string   `json:"timezone"`
+	Suspend                    bool     `json:"suspend"`
+	ConcurrencyPolicy          string   `json:"concurrencyPolicy"`
+	StartingDeadlineSeconds    *int64   `json:"startingDeadlineSeconds"`
+	SuccessfulJobsHistoryLimit *int64   `json:"successfulJobsHistoryLimit"`
+	FailedJobsHistoryLimit     *int64   `json:"failedJobsHistoryLimit"`
+	StopStrategy               raw      `json:"stopStrategy"`
+	When                       string   `json:"when"`
+}
+
+type spec struct {
+	Templates           []template       `json:"templates"`
+	Entrypoint          string           `json:"entrypoint"`
+	Arguments           arguments        `json:"arguments"`
+	Parallelism         *int64           `json:"parallelism"`
+	OnExit              string           `json:"onExit"`
+	ActiveDeadline      *int64           `json:"activeDeadlineSeconds"`
+	TemplateDefaults    raw              `json:"templateDefaults"`
+	WorkflowTemplateRef *workflowRef     `json:"workflowTemplateRef"`
+	RetryStrategy       *retryStrategy   `json:"retryStrategy"`
+	Hooks               map[string]*hook `json:"hooks"`
+	WorkflowMetadata    ownMetadata      `json:"workflowMetadata"`
+
+	podSettings `json:",inline"`
+
+	// What FlowForge does anyway: logs are always kept, in its own store; pods are
+	// removed when they have ended.
+	ArchiveLogs           *bool `json:"archiveLogs"`
+	ArtifactRepositoryRef raw   `json:"artifactRepositoryRef"`
+	PodGC                 raw   `json:"podGC"`
+
+	Priority             raw              `json:"priority" argo:"Give the priority when you launch; it is from 0 to 100."`
+	PodPriority          raw              `json:"podPriority" argo:"Kubernetes takes a priority by its class alone: name one with podPriorityClassName."`
+	Suspend              raw              `json:"suspend" argo:"Leave it out and launch when it may run."`
+	Shutdown             raw              `json:"shutdown" argo:"Cancel the execution to end it."`
+	ExecutorPlugins      raw              `json:"executorPlugins" argo:"No plugins run beside pods here: give the template that needs one a sidecar, or run it as a template with daemon: true."`
+	Executor             raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
+	VolumeClaimTemplates []raw            `json:"volumeClaimTemplates"`
+	VolumeClaimGC        *claimGC         `json:"volumeClaimGC"`
+	PodDisruptionBudget  raw              `json:"podDisruptionBudget"`
+	PodResources         *resources       `json:"podResources"`
+	TTLStrategy          *ttlStrategy     `json:"ttlStrategy"`
+	Synchronization      *synchronization `json:"synchronization"`
+	Metrics              *metrics         `json:"metrics"`
+	ArtifactGC           *artifactGC      `json:"artifactGC"`
+}
+
+// ownMetadata is what executions have beside what their document has.
+type ownMetadata struct {
+	Labels      map[string]Text `json:"labels"`
+	Annotations map[string]Text `json:"annotations"`
+	LabelsFrom  raw             `json:"labelsFrom" argo:"Write those that do not change as labels."`
+}
+
+// claimGC says when claims that were made for an execution are removed.
+type claimGC struct {
+	Strategy string `json:"strategy"`
+}
+
+type workflowRef struct {
+	Name         string `json:"name"`
+	ClusterScope bool   `json:"clusterScope"`
+}
+
+type templateRef struct {
+	Name         string `json:"name"`
+	Template     string `json:"template"`
+	ClusterScope bool   `json:"clusterScope"`
+}
+
+type arguments struct {
+	Parameters []parameter `json:"parameters"`
+	Artifacts  []artifact  `json:"artifacts"`
+}
+
+type parameter struct {
+	Name        string     `json:"name"`
+	Value       *Text      `json:"value"`
+	Default     *Text      `json:"default"`
+	ValueFrom   *valueFrom `json:"valueFrom"`
+	Enum        []Text     `json:"enum"`
+	Description Text       `json:"description"`
+	GlobalName  string     `json:"globalName"`
+}
+
+type valueFrom struct {
+	Path       string `json:"path"`
+	Parameter  string `json:"parameter"`
+	Expression string `json:"expression"`
+	Default    *Text  `json:"default"`
+	Supplied   raw    `json:"supplied"`
+
+	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
+
+	JSONPath raw `json:"jsonPath" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	JQFilter raw `json:"jqFilter" argo:"It belongs to templates of type resource, which FlowForge does not run."`
+	Event    raw `json:"event" argo:"Start executions through the API instead."`
+}
+
+type artifact struct {
+	Name           string      `json:"name"`
+	Path           string      `json:"path"`
+	Mode           *int64      `json:"mode"`
+	From           string      `json:"from"`
+	FromExpression string      `json:"fromExpression"`
+	Optional       bool        `json:"optional"`
+	GlobalName     string      `json:"globalName"`
+	Raw            *rawFile    `json:"raw"`
+	HTTP           *httpFile   `json:"http"`
+	Git            *repository `json:"git"`
+	// How Argo packs a file in its store; here files are kept as they are.
+	Archive raw `json:"archive"`
+
+	S3          *s3File     `json:"s3"`
+	SubPath     string      `json:"subPath"`
+	RecurseMode bool        `json:"recurseMode"`
+	ArtifactGC  *artifactGC `json:"artifactGC"`
+
+	GCS         raw `json:"gcs" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
+	Azure       raw `json:"azure" argo:"Leave it out: files are kept in FlowForge's store."`
+	OSS         raw `json:"oss" argo:"Leave it out: files are kept in FlowForge's store."`
+	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
+	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
+	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
+	Deleted     raw `json:"deleted" argo:"Leave it out."`
+}
+
+type rawFile struct {
+	Data string `json:"data"`
+}
+
+type httpFile struct {
+	URL     string       `json:"url"`
+	Headers []httpHeader `json:"headers"`
+	Auth    raw          `json:"auth" argo:"Fetch the file in a task, with a secret."`
+}
+
+// s3File is a file of the installation's own store when it says a key alone.
+type s3File struct {
+	Key string `json:"key"`
+
+	Bucket          raw `json:"bucket" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
+	Endpoint        raw `json:"endpoint" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
+	Region          raw `json:"region" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	Insecure        raw `json:"insecure" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	AccessKeySecret raw `json:"accessKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	SecretKeySecret raw `json:"secretKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	SessionToken    raw `json:"sessionTokenSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	RoleARN         raw `json:"roleARN" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	UseSDKCreds     raw `json:"useSDKCreds" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	CreateBucket    raw `json:"createBucketIfNotPresent" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	Encryption      raw `json:"encryptionOptions" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	CASecret        raw `json:"caSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+}
+
+// artifactGC says when artifacts go.
+type artifactGC struct {
+	Strategy string `json:"strategy"`
+
+	ServiceAccountName raw `json:"serviceAccountName" argo:"No pod removes artifacts here; leave it out."`
+	PodMetadata        raw `json:"podMetadata" argo:"No pod removes artifacts here; leave it out."`
+	PodSpecPatch       raw `json:"podSpecPatch" argo:"No pod removes artifacts here; leave it out."`
+	Force              raw `json:"forceFinalizerRemoval" argo:"There are no finalizers here; leave it out."`
+}
+
+type repository struct {
+	Repo     string `json:"repo"`
+	Revision string `json:"revision"`
+	Depth    *int64 `json:"depth"`
+
+	Branch            string   `json:"branch"`
+	Fetch             []string `json:"fetch"`
+	SingleBranch      bool     `json:"singleBranch"`
+	DisableSubmodules bool     `json:"disableSubmodules"`
+	InsecureSkipTLS   bool     `json:"insecureSkipTLS"`
+
+	UsernameSecret        raw `json:"usernameSecret" argo:"Clone the repository in a task, with a secret."`
+	PasswordSecret        raw `json:"passwordSecret" argo:"Clone the repository in a task, with a secret."`
+	SSHPrivateKeySecret   raw `json:"sshPrivateKeySecret" argo:"Clone the repository in a task, with a secret."`
+	InsecureIgnoreHostKey raw `json:"insecureIgnoreHostKey" argo:"Clone the repository in a task."`
+}
+
+type hook struct {
+	Template    string       `json:"template"`
+	TemplateRef *templateRef `json:"templateRef"`
+	Arguments   arguments    `json:"arguments"`
+	Expression  string       `json:"expression"`
+}
+
+type retryStrategy struct {
+	Limit       *Text    `json:"limit"`
+	RetryPolicy string   `json:"retryPolicy"`
+	Backoff     *backoff `json:"backoff"`
+	Expression  string   `json:"expression"`
+	Affinity    raw      `json:"affinity" argo:"Leave it out: an attempt whose machine was lost runs elsewhere anyway."`
+}
+
+type backoff struct {
+	Duration    Text  `json:"duration"`
+	Factor      *Text `json:"factor"`
+	Cap         Text  `json:"cap"`
+	MaxDuration Text  `json:"maxDuration"`
+}
+
+type ttlStrategy struct {
+	Completion *int64 `json:"secondsAfterCompletion"`
+	Success    *int64 `json:"secondsAfterSuccess"`
+	Failure    *int64 `json:"secondsAfterFailure"`
+}
+
+type synchronization struct {
+	Mutex      *mutex      `json:"mutex"`
+	Mutexes    []mutex     `json:"mutexes"`
+	Semaphore  *semaphore  `json:"semaphore"`
+	Semaphores []semaphore `json:"semaphores"`
+}
+
+type mutex struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"` // locks are of the project
+	Database  bool   `json:"database"`  // where FlowForge keeps its locks anyway
+}
+
+type semaphore struct {
+	ConfigMapKeyRef *configMapKey `json:"configMapKeyRef"`
+	Namespace       string        `json:"namespace"`
+	Database        *databaseKey  `json:"database"`
+}
+
+// databaseKey names a semaphore whose permits stand in a database: FlowForge's own,
+// where an administrator of the project sets them.
+type databaseKey struct {
+	Key string `json:"key"`
+}
+
+type configMapKey struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional"`
+}
+
+// metrics are what a template or the workflow tells Prometheus.
+type metrics struct {
+	Prometheus []prometheus `json:"prometheus"`
+}
+
+type prometheus struct {
+	Name      string        `json:"name"`
+	Help      string        `json:"help"`
+	Labels    []metricLabel `json:"labels"`
+	When      string        `json:"when"`
+	Counter   *counter      `json:"counter"`
+	Gauge     *gauge        `json:"gauge"`
+	Histogram *histogram    `json:"histogram"`
+}
+
+type metricLabel struct {
+	Key   string `json:"key"`
+	Value Text   `json:"value"`
+}
+
+type counter struct {
+	Value Text `json:"value"`
+}
+
+type gauge struct {
+	Value     Text   `json:"value"`
+	Realtime  bool   `json:"realtime"`
+	Operation string `json:"operation"`
+}
+
+type histogram struct {
+	Value   Text   `json:"value"`
+	Buckets []Text `json:"buckets"`
+}
+
+type memoize struct {
+	Key    string `json:"key"`
+	MaxAge Text   `json:"maxAge"`
+	Cache  struct {
+		ConfigMap configMapKey `json:"configMap"`
+	} `json:"cache"`
+}

@@ -1,0 +1,189 @@
+package argo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// inputFields are the inputs of a template.
+func (t *translator) inputFields(s *source) typeregistry.Schema {
+	var schema typeregistry.Schema
+	for _, p := range s.Inputs.Parameters {
+		schema.Fields = append(schema.Fields, typeregistry.Field{Name: p.Name, Type: t.text, Description: string(p.Description)})
+	}
+	for _, a := range s.Inputs.Artifacts {
+		schema.Fields = append(schema.Fields, typeregistry.Field{Name: artifactPort + a.Name, Hints: typeregistry.Hints{Label: a.Name}, Type: t.file})
+	}
+	return schema
+}
+
+// graphOutputs are the outputs of a template of steps or tasks.
+func (t *translator) graphOutputs(s *source, in scope) []workflow.Output {
+	var outputs []workflow.Output
+	for i, p := range s.Outputs.Parameters {
+		path := fmt.Sprintf("%s.outputs.parameters[%d]", s.path, i)
+		tagged, ok := t.outputValue(p, in, path)
+		if !ok {
+			continue
+		}
+		t.refuse(p.ValueFrom != nil && p.ValueFrom.Path != "", path+".valueFrom.path", "Only a container or a script writes files; use parameter or expression.")
+		outputs = append(outputs, workflow.Output{
+			Name: p.Name, Type: t.optional(t.text), Description: string(p.Description), Source: workflow.Source{Kind: workflow.SourceTags, Tagged: tagged},
+		})
+	}
+	for i, a := range s.Outputs.Artifacts {
+		path := fmt.Sprintf("%s.outputs.artifacts[%d]", s.path, i)
+		if a.From == "" && a.FromExpression == "" {
+			t.add(path+".from", "Say which artifact this is: from, or fromExpression.")
+			continue
+		}
+		tagged := t.fileSource(a, in, path)
+		tagged.Optional = true
+		outputs = append(outputs, workflow.Output{
+			Name: artifactPort + a.Name, Type: t.optional(t.file), Source: workflow.Source{Kind: workflow.SourceTags, Tagged: tagged},
+		})
+	}
+	return outputs
+}
+
+// outputValue is where the value of an output parameter comes from that no file holds.
+func (t *translator) outputValue(p parameter, in scope, path string) (workflow.Tagged, bool) {
+	v := workflow.Tagged{As: workflow.TaggedText, Optional: true}
+	from := p.ValueFrom
+	switch {
+	case p.Value != nil:
+		t.checkText(string(*p.Value), in, path+".value")
+		v.Value = string(*p.Value)
+	case from == nil:
+		t.add(path+".valueFrom", "Say where the value comes from.")
+		return v, false
+	case from.Parameter != "":
+		t.checkText(from.Parameter, in, path+".valueFrom.parameter")
+		v.Value, v.Optional = from.Parameter, false
+	case from.Expression != "":
+		v.Value = "{{=" + from.Expression + "}}"
+		t.checkText("{{="+from.Expression+"}}", in, path+".valueFrom.expression")
+	default:
+		t.refuse(from.Path == "", path+".valueFrom", "Say where the value comes from.")
+		return v, false
+	}
+	if from != nil && from.Default != nil {
+		text := string(*from.Default)
+		v.Default = &text
+	}
+	return v, true
+}
+
+// outputs are what the operator of a template gives to others.
+func (t *translator) outputs(s *source) []workflow.OperatorOutput {
+	var outputs []workflow.OperatorOutput
+	for _, p := range s.Outputs.Parameters {
+		o := workflow.OperatorOutput{Name: p.Name, Type: t.optional(t.text), Description: string(p.Description), Storage: workflow.StorageDisk, Default: p.whenSkipped()}
+		if p.GlobalName != "" {
+			t.checkText(p.GlobalName, scope{own: s}, s.path+".outputs")
+			o.Global = "parameters." + p.GlobalName
+		}
+		outputs = append(outputs, o)
+	}
+	for _, a := range s.Outputs.Artifacts {
+		o := workflow.OperatorOutput{Name: artifactPort + a.Name, Type: t.optional(t.file), Storage: workflow.StorageDisk}
+		if a.GlobalName != "" {
+			t.checkText(a.GlobalName, scope{own: s}, s.path+".outputs")
+			o.Global = "artifacts." + a.GlobalName
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs
+}
+
+// whenSkipped is what an output parameter of a task that did not run stands for; nil for nothing.
+func (p parameter) whenSkipped() *string {
+	if p.ValueFrom == nil || p.ValueFrom.Default == nil || strings.Contains(string(*p.ValueFrom.Default), "{{") {
+		return nil
+	}
+	text := string(*p.ValueFrom.Default)
+	return &text
+}
+
+// given are the values that a task gives to the inputs of its template.
+func (t *translator) given(run *task, s *source, in scope, path string) []workflow.Input {
+	var list []workflow.Input
+	for i, p := range s.Inputs.Parameters {
+		tagged, ok := t.argument(run, s, p, in, path, fmt.Sprintf("%s.inputs.parameters[%d]", s.path, i))
+		if !ok {
+			if !in.unused {
+				t.add(path+".arguments.parameters", "The template %q needs the parameter %q (%s.inputs.parameters[%d]).", s.Name, p.Name, s.path, i)
+			}
+			continue
+		}
+		list = append(list, workflow.Input{
+			Name: p.Name, Type: t.text, Description: string(p.Description), Source: workflow.Source{Kind: workflow.SourceTags, Tagged: tagged},
+		})
+	}
+	list = t.orderOwn(list, s)
+	for i, a := range run.Arguments.Parameters {
+		known := slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == a.Name })
+		if !known { // as Argo, which passes it on to nobody; still its tags are checked
+			at := fmt.Sprintf("%s.arguments.parameters[%d]", path, i)
+			t.argument(run, s, a, in, at, at)
+		}
+	}
+	return append(list, t.givenFiles(run, s, in, path)...)
+}
+
+// argument is the value of one parameter: the task's, or the template's own, which
+// stands at own.
+func (t *translator) argument(run *task, s *source, p parameter, in scope, path, own string) (workflow.Tagged, bool) {
+	v := workflow.Tagged{As: workflow.TaggedText}
+	for i, a := range run.Arguments.Parameters {
+		if a.Name != p.Name {
+			continue
+		}
+		at := fmt.Sprintf("%s.arguments.parameters[%d]", path, i)
+		switch {
+		case a.Value != nil:
+			t.checkText(string(*a.Value), in, at+".value")
+			v.Value = string(*a.Value)
+		case a.ValueFrom != nil && a.ValueFrom.Expression != "":
+			v.Value = "{{=" + a.ValueFrom.Expression + "}}"
+			t.checkText("{{="+a.ValueFrom.Expression+"}}", in, at+".valueFrom.expression")
+		case a.ValueFrom != nil && a.ValueFrom.Parameter != "":
+			t.checkText(a.ValueFrom.Parameter, in, at+".valueFrom.parameter")
+			v.Value = a.ValueFrom.Parameter
+		case a.ValueFrom != nil && a.ValueFrom.ConfigMapKeyRef != nil:
+			v = t.configMapValue(a, in, at)
+		case a.ValueFrom != nil:
+			t.add(at+".valueFrom", "An argument has a value, valueFrom.expression, valueFrom.parameter or valueFrom.configMapKeyRef.")
+			return v, true
+		default:
+			continue
+		}
+		if p.Default != nil && v.Default == nil {
+			text := string(*p.Default)
+			v.Default = &text
+		}
+		return v, true
+	}
+	if p.ValueFrom != nil && p.ValueFrom.ConfigMapKeyRef != nil {
+		v = t.configMapValue(p, scope{own: s}, own)
+		v.Own = true
+		return v, true
+	}
+	value := cmp.Or(p.Value, p.Default)
+	if value == nil && p.ValueFrom != nil {
+		value = p.ValueFrom.Default
+	}
+	if value == nil {
+		return v, false
+	}
+	v.Value = string(*value)
+	if v.Own = strings.Contains(v.Value.(string), "{{"); v.Own { //nolint:forcetypeassert // set in the line above
+		t.checkText(string(*value), scope{own: s, leaf: true}, own+".value")
+	}
+	return v, true
+}

@@ -1,0 +1,357 @@
+package dag
+
+// ActionKind says what is to be done.
+type ActionKind int
+
+// The actions that Next asks for.
+const (
+	MakeReady   ActionKind = iota + 1 // PENDING → READY; a node that expands begins to
+	Evaluate                          // work out the condition; then Pass, or Set to Skipped
+	HoldNode                          // call Hold: there is no place for it now in its scope, or in the run
+	OmitNode                          // call Omit
+	CancelNode                        // → CANCELLED; no attempt of it is alive
+	StopNode                          // stop the attempt; the state follows when it has ended
+	HaltScope                         // call Halt of Scope, and Next with what it returns
+	DrainScope                        // call Drain of Scope, and Next with what it returns
+	EndGroup                          // all that Node became has ended: it ends as State
+	FinishRun                         // every node has ended
+	DismissNode                       // nobody needs what Node serves any more: stop its attempt; it ends as SUCCEEDED
+	RecallNode                        // what Node reads runs no more: → PENDING, after its attempt, if one is alive, was stopped and has ended
+)
+
+// Action is one decision. Cause is the node that made it necessary, or NoNode.
+type Action struct {
+	Kind    ActionKind
+	Node    int
+	Cause   int
+	Scope   int   // of HaltScope and DrainScope
+	State   State // of EndGroup
+	InScope bool  // of HoldNode: the scope has no place
+}
+
+// Next is the one place that decides what happens in a run. changed names the
+// nodes whose state changed since the last call, or that an expansion, a condition,
+// Halt or Drain gave; nil means all, as after a restart. The caller carries the
+// actions out and calls Next again with the nodes that this changed, until there is
+// no action. A node is made ready only from PENDING, so it never starts twice, and
+// every run whose active and retrying nodes end comes to FinishRun. Next changes
+// nothing.
+func Next(r *Run, changed []int) []Action {
+	if r.Ended() {
+		return []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}
+	}
+	w := &pass{run: r, seen: map[int]struct{}{}, stopping: map[int]ActionKind{}, starting: map[int]int{}}
+	if changed == nil {
+		for i := range r.nodes {
+			w.fails(i)
+		}
+		for i := range r.nodes {
+			if !r.nodes[i].state.Ended() {
+				w.consider(i)
+			}
+		}
+		return w.actions
+	}
+	for _, i := range changed {
+		w.fails(i)
+	}
+	for _, i := range changed {
+		w.look(i)
+	}
+	w.release()
+	return w.actions
+}
+
+// pass is one call of Next.
+type pass struct {
+	run      *Run
+	actions  []Action
+	seen     map[int]struct{}
+	stopping map[int]ActionKind // scopes that this call halts or drains
+	starting map[int]int        // nodes that this call begins, by scope
+	begun    int                // those of them that work themselves
+	freed    []int              // scopes in which a place may have become free
+}
+
+func (w *pass) add(a Action) { w.actions = append(w.actions, a) }
+
+// fails halts or drains the scope of a node that has failed, when its policy says so.
+func (w *pass) fails(i int) {
+	n := &w.run.nodes[i]
+	s := &w.run.scopes[n.scope]
+	if n.state != Failed || s.halted || w.stopping[n.scope] == HaltScope {
+		return
+	}
+	t := w.run.traits(i)
+	if !w.run.stops(i) {
+		return
+	}
+	switch {
+	case t.OnFailure == Stop:
+		w.stopping[n.scope] = HaltScope
+		w.add(Action{Kind: HaltScope, Node: i, Cause: i, Scope: n.scope})
+	case t.OnFailure == Drain && !s.draining && w.stopping[n.scope] == 0:
+		w.stopping[n.scope] = DrainScope
+		w.add(Action{Kind: DrainScope, Node: i, Cause: i, Scope: n.scope})
+	}
+}
+
+// look decides about a node that changed, and about what that changes.
+func (w *pass) look(i int) {
+	n := &w.run.nodes[i]
+	if !n.state.Ended() {
+		w.consider(i)
+		w.readers(i)
+		if n.serving {
+			w.dependents(i)
+			w.servers(n.scope)
+		}
+		if n.state == Pending || n.serving {
+			w.freed = append(w.freed, n.scope) // it may have been recalled, or only now serve
+		}
+		return
+	}
+	w.dependents(i)
+	w.readers(i)
+	if w.run.scopes[n.scope].open == 0 {
+		w.endOf(n.scope)
+	}
+	w.servers(n.scope)
+	w.freed = append(w.freed, n.scope)
+}
+
+// dependents decides about what depends on node i, which has ended or serves.
+func (w *pass) dependents(i int) {
+	node := w.run.planned(i)
+	if node == nil {
+		return
+	}
+	base := w.run.scopes[w.run.nodes[i].scope].base
+	for _, d := range node.Dependents {
+		w.after(base+d, i)
+	}
+}
+
+// endOf decides about a scope in which all but the final nodes have ended.
+func (w *pass) endOf(index int) {
+	s := &w.run.scopes[index]
+	if s.finals > 0 {
+		for i := s.base; i < s.base+s.size; i++ {
+			if w.run.nodes[i].state == Pending {
+				w.consider(i)
+			}
+		}
+		return
+	}
+	if s.parent != NoNode && w.run.nodes[s.parent].inner == index {
+		w.consider(s.parent)
+	}
+}
+
+// after decides about a PENDING node once i, on which it depends, has ended. It
+// looks at i alone when there is no rule: a node with a thousand dependencies is
+// cheap a thousand times.
+func (w *pass) after(d, i int) {
+	n := &w.run.nodes[d]
+	if n.state != Pending {
+		return
+	}
+	if w.run.planned(d).rule == nil && n.pending > 0 {
+		if a, ok := blockedBy(w.run, d, i); ok {
+			w.once(a)
+		}
+		return
+	}
+	w.consider(d)
+}
+
+// once adds an action about a node of which there is none yet.
+func (w *pass) once(a Action) {
+	if _, ok := w.seen[a.Node]; ok {
+		return
+	}
+	w.seen[a.Node] = struct{}{}
+	w.add(a)
+	if a.Kind == MakeReady {
+		w.starting[w.run.nodes[a.Node].scope]++
+		if t := w.run.traits(a.Node); !t.Expands && !t.Waits {
+			w.begun++
+		}
+	}
+}
+
+// consider decides about a node that has not ended.
+func (w *pass) consider(i int) {
+	if _, ok := w.seen[i]; ok {
+		return
+	}
+	var a Action
+	var ok bool
+	if w.run.nodes[i].state == Pending {
+		a, ok = w.pending(i)
+	} else {
+		a, ok = w.begins(i)
+	}
+	if ok {
+		w.once(a)
+	}
+}
+
+// pending decides about a PENDING node.
+func (w *pass) pending(i int) (Action, bool) {
+	r := w.run
+	n, t := &r.nodes[i], r.traits(i)
+	s := &r.scopes[n.scope]
+	if a, ok := r.blocked(i); ok {
+		return a, true
+	}
+	if t.Final {
+		if s.open > 0 {
+			return Action{}, false
+		}
+	} else {
+		switch {
+		case w.halted(i):
+			return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
+		case (s.draining || w.stopping[n.scope] == DrainScope) && !t.Undrained:
+			return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
+		}
+	}
+	if n.pending > 0 || r.paused {
+		return Action{}, false
+	}
+	return w.begin(i, t)
+}
+
+// halted is Run.Halted with what this call halts.
+func (w *pass) halted(i int) bool {
+	for i != NoNode && !w.run.traits(i).Final {
+		s := w.run.nodes[i].scope
+		if w.run.scopes[s].halted || w.stopping[s] == HaltScope {
+			return true
+		}
+		i = w.run.scopes[s].parent
+	}
+	return false
+}
+
+// begin decides about a PENDING node that nothing keeps back but its condition and
+// a place.
+func (w *pass) begin(i int, t Traits) (Action, bool) {
+	n := &w.run.nodes[i]
+	if t.Conditional && !n.passed {
+		return Action{Kind: Evaluate, Node: i, Cause: NoNode}, true
+	}
+	var needs waitKind
+	switch {
+	case w.run.scopes[n.scope].full(w.starting[n.scope]):
+		needs = inScope
+	case !t.Expands && !t.Waits && w.run.full(w.begun):
+		needs = inRun
+	default:
+		return Action{Kind: MakeReady, Node: i, Cause: NoNode}, true
+	}
+	return Action{Kind: HoldNode, Node: i, Cause: NoNode, InScope: needs == inScope}, n.waits != needs
+}
+
+// begins decides about a node that has begun and not ended.
+func (w *pass) begins(i int) (Action, bool) {
+	r := w.run
+	n, t := &r.nodes[i], r.traits(i)
+	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
+		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.outcome(n.inner, w.halted(i))}, true
+	}
+	if d := r.CutOff(i); d != NoNode { // also when all is halted: how it ends is told by d
+		return Action{Kind: RecallNode, Node: i, Cause: d}, true
+	}
+	if !w.halted(i) {
+		return Action{Kind: DismissNode, Node: i, Cause: NoNode}, r.Dismissed(i)
+	}
+	cancel := Action{Kind: CancelNode, Node: i, Cause: NoNode}
+	switch {
+	case n.state == Ready || n.state == Retrying || t.Waits:
+		return cancel, true
+	case !t.Expands:
+		return Action{Kind: StopNode, Node: i, Cause: NoNode}, true
+	case n.inner == NoNode:
+		return cancel, true
+	case r.scopes[n.inner].outside:
+		return Action{}, false
+	}
+	return Action{Kind: HaltScope, Node: i, Cause: NoNode, Scope: n.inner}, true
+}
+
+// blocked decides about a PENDING node by how what it depends on has ended.
+func (r *Run) blocked(i int) (Action, bool) {
+	node, n := r.planned(i), &r.nodes[i]
+	if node == nil || len(node.Dependencies) == 0 {
+		return Action{}, false
+	}
+	base := r.scopes[n.scope].base
+	if node.rule == nil {
+		for _, d := range node.Dependencies {
+			if n.pending == 0 {
+				break
+			}
+			if a, ok := blockedBy(r, i, base+d); ok {
+				return a, true
+			}
+		}
+		return Action{}, false
+	}
+	if n.pending > 0 || node.rule.holds(func(d int, s Status) bool { return r.is(base+d, s) }) {
+		return Action{}, false
+	}
+	cause := base + node.Dependencies[0]
+	for _, d := range node.Dependencies {
+		switch r.nodes[base+d].state {
+		case Cancelled:
+			return Action{Kind: CancelNode, Node: i, Cause: base + d}, true
+		case Failed, Skipped:
+			cause = base + d
+		case Pending, Ready, Queued, Running, Retrying, Succeeded:
+		}
+	}
+	return Action{Kind: OmitNode, Node: i, Cause: cause}, true
+}
+
+// blockedBy decides about node i whose dependency d may never succeed.
+func blockedBy(r *Run, i, d int) (Action, bool) {
+	switch r.nodes[d].state {
+	case Failed, Skipped:
+		return Action{Kind: OmitNode, Node: i, Cause: d}, true
+	case Cancelled:
+		return Action{Kind: CancelNode, Node: i, Cause: d}, true
+	case Pending, Ready, Queued, Running, Retrying, Succeeded:
+	}
+	return Action{}, false
+}
+
+// release begins nodes that wait for a place where one has become free.
+func (w *pass) release() {
+	if w.run.paused || len(w.freed) == 0 {
+		return
+	}
+	for _, index := range w.freed {
+		s := &w.run.scopes[index]
+		for _, i := range s.held {
+			if s.full(w.starting[index]) {
+				break
+			}
+			w.again(i)
+		}
+	}
+	for _, i := range w.run.held {
+		if w.run.full(w.begun) {
+			break
+		}
+		w.again(i)
+	}
+}
+
+// again decides anew about a node that waits for a place.
+func (w *pass) again(i int) {
+	if n := &w.run.nodes[i]; n.waits != noPlace && n.state == Pending {
+		w.consider(i)
+	}
+}

@@ -1,0 +1,82 @@
+package execution_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+// argoSetup is setup for documents of Argo's, whose commands run on this machine.
+func argoSetup(t testing.TB, options ...option) *testBundle {
+	t.Helper()
+	host := func(c *execution.Config) { c.HostImages, c.ConfigMap = true, caseConfigMap }
+	b := setup(t, append([]option{host}, options...)...)
+	b.workflows.ReadWith(argo.Format{})
+	return b
+}
+
+// caseConfigMap has the ConfigMaps of the cases.
+func caseConfigMap(_ context.Context, _ uuid.UUID, name string) (map[string]string, error) {
+	values, ok := map[string]map[string]string{
+		"case-settings": {"greeting": "good morning", "list": `["a", "b"]`, "which": "greeting"},
+		"case-config":   {"room": "1", "rooms": "2"},
+	}[name]
+	if !ok {
+		return nil, apperr.New(apperr.NotFound, "There is no ConfigMap %q in the namespace ff-test.", name)
+	}
+	return values, nil
+}
+
+const argoHello = `
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {generateName: hello-world-}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: message, value: hello}]}
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - name: a
+        template: echo
+        arguments: {parameters: [{name: text, value: "{{workflow.parameters.message}}"}]}
+      - name: b
+        depends: a
+        template: echo
+        arguments: {parameters: [{name: text, value: "{{tasks.a.outputs.result}} again"}]}
+  - name: echo
+    inputs: {parameters: [{name: text}]}
+    container: {image: busybox, command: [echo], args: ["{{inputs.parameters.text}}"]}
+`
+
+func TestArgoHello(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	id := b.launch(argoHello, map[string]any{"message": "hi"})
+	e := b.finish(id)
+	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, map[string]any{"outputs.result": "hi again"}, b.node(id, "b").Outputs)
+}
+
+// TestArgoNeedsImages: without a cluster each operator is refused once, with what to do.
+func TestArgoNeedsImages(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t, func(c *execution.Config) { c.HostImages = false })
+	version := b.register(argoHello)
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	var failed *apperr.Error
+	require.ErrorAs(t, err, &failed)
+	paths := make([]string, len(failed.Fields))
+	for k, f := range failed.Fields {
+		paths[k] = f.Path
+		require.Contains(t, f.Message, "FLOWFORGE_LOCAL_IMAGES=host")
+	}
+	require.Equal(t, []string{"spec.templates[1].container.image", "spec.templates[1].container.image"}, paths)
+}

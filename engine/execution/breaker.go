@@ -1,0 +1,271 @@
+package execution
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// ReasonBreaker is the code of a node that is ready and not started, because its
+// operator failed time and again.
+const ReasonBreaker = "BREAKER_OPEN"
+
+// trialLook is how soon a node looks again that waits for the trial of another.
+const trialLook = 5 * time.Second
+
+// breakerKey names a breaker: an operator of a workflow, and what it runs.
+type breakerKey struct {
+	operator    string // "graph/operator" inside a graph
+	fingerprint [32]byte
+}
+
+// breakerNote is how an attempt of an operator with a breaker came out.
+type breakerNote struct {
+	node    int
+	failed  bool
+	at      time.Time
+	message string
+}
+
+// breakerOf names the breaker of node i.
+func (l *loop) breakerOf(i int) breakerKey {
+	op, name := l.nodes[i].op, l.nodes[i].op.Name
+	if graph := l.nodes[i].graph; graph != "" {
+		name = graph + "/" + name
+	}
+	known, ok := l.fingerprints[op]
+	if !ok {
+		known = op.Fingerprint()
+		if l.fingerprints == nil {
+			l.fingerprints = map[*workflow.Operator][32]byte{}
+		}
+		l.fingerprints[op] = known
+	}
+	return breakerKey{name, known}
+}
+
+// holder names node i to a breaker.
+func (l *loop) holder(i int) string { return fmt.Sprintf("%s.%d", l.id, i) }
+
+// noteBreaker takes down for the breaker of node i how its attempt came out. What the
+// machine or somebody did to it says nothing about the operator.
+func (l *loop) noteBreaker(i int, e ending, failure *Failure) {
+	if !l.operator(i).Breaker.On() || failure != nil && (l.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
+		return
+	}
+	n := breakerNote{node: i, failed: failure != nil, at: l.endTime(e)}
+	if failure != nil {
+		n.message = failure.Message
+	}
+	l.batch.breakers = append(l.batch.breakers, n)
+}
+
+// breakers are the rows of the breakers that a transaction looks at.
+type breakers struct {
+	rows    map[breakerKey]*db.CircuitBreaker
+	before  map[breakerKey]protect.Breaker
+	now     map[breakerKey]protect.Breaker
+	changed map[breakerKey]int // the node that changed it last
+}
+
+// readBreakers reads those of some nodes; with lock nobody else changes them until the
+// transaction ends.
+func (l *loop) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakers, error) {
+	names := map[string]bool{}
+	for _, i := range nodes {
+		names[l.breakerOf(i).operator] = true
+	}
+	read := q.BreakersOf
+	if lock {
+		read = q.LockBreakers
+	}
+	rows, err := read(ctx, l.row.WorkflowID, sortedNames(names))
+	if err != nil {
+		return nil, fmt.Errorf("read breakers: %w", err)
+	}
+	b := &breakers{
+		rows: map[breakerKey]*db.CircuitBreaker{}, before: map[breakerKey]protect.Breaker{}, now: map[breakerKey]protect.Breaker{},
+		changed: map[breakerKey]int{},
+	}
+	for k := range rows {
+		key := breakerKey{operator: rows[k].Operator}
+		copy(key.fingerprint[:], rows[k].Fingerprint)
+		b.rows[key], b.before[key] = &rows[k], breakerState(rows[k])
+		b.now[key] = b.before[key]
+	}
+	return b, nil
+}
+
+func sortedNames(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// breakerState is what the rules of package protect know of a row.
+func breakerState(r db.CircuitBreaker) protect.Breaker {
+	b := protect.Breaker{State: protect.BreakerState(r.State), Failures: r.Failures, Opened: int(r.Opened)}
+	if r.OpenedAt != nil {
+		b.OpenedAt = r.OpenedAt.UTC()
+	}
+	if r.OpenUntil != nil {
+		b.Until = r.OpenUntil.UTC()
+	}
+	if r.TrialExecution != nil && r.TrialNode != nil {
+		b.Trial = fmt.Sprintf("%s.%d", *r.TrialExecution, *r.TrialNode)
+	}
+	return b
+}
+
+// breakersMove reports whether notes may change anything: a success of an operator
+// that has not failed does not.
+func (l *loop) breakersMove(b *breakers, notes []breakerNote) bool {
+	return slices.ContainsFunc(notes, func(n breakerNote) bool {
+		state := b.now[l.breakerOf(n.node)]
+		return n.failed || state.State == protect.HalfOpen || len(state.Failures) > 0
+	})
+}
+
+// makeBreakers makes rows for what failed for the first time, in one order.
+func (l *loop) makeBreakers(ctx context.Context, q *db.Queries, b *breakers, notes []breakerNote) error {
+	missing := map[breakerKey]int{}
+	for _, n := range notes {
+		if key := l.breakerOf(n.node); n.failed && b.rows[key] == nil {
+			missing[key] = n.node
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(missing), func(a, b breakerKey) int {
+		return cmp.Or(cmp.Compare(a.operator, b.operator), bytes.Compare(a.fingerprint[:], b.fingerprint[:]))
+	})
+	for _, key := range keys {
+		if err := l.makeBreaker(ctx, q, missing[key], key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeBreaker makes sure that a breaker has a row.
+func (l *loop) makeBreaker(ctx context.Context, q *db.Queries, i int, key breakerKey) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make id of breaker: %w", err)
+	}
+	rule := l.operator(i).Breaker
+	err = q.MakeBreaker(ctx, db.MakeBreakerParams{
+		ID: id, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID, WorkflowID: l.row.WorkflowID, WorkflowName: l.row.WorkflowName,
+		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: l.row.Version, ChangedAt: l.service.now(),
+		RuleFailures: int32(rule.Failures), RuleWindow: rule.Window.Seconds(), RuleOpenFor: rule.OpenFor.Seconds(), //nolint:gosec // at most 100
+	})
+	if err != nil {
+		return fmt.Errorf("make breaker of %s: %w", key.operator, err)
+	}
+	return nil
+}
+
+func (l *loop) applyNote(b *breakers, n breakerNote) {
+	key := l.breakerOf(n.node)
+	row := b.rows[key]
+	if row == nil {
+		return // no row: closed, and nothing failed
+	}
+	state := b.now[key]
+	next := state.Succeeded(l.holder(n.node))
+	if n.failed {
+		next = state.Failed(l.operator(n.node).Breaker, n.at, l.holder(n.node))
+	}
+	switch {
+	case next.State == protect.Open && state.State != protect.Open:
+		l.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
+		l.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; nothing of it starts until %s.",
+			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
+	case next.State == protect.Closed && state.State == protect.HalfOpen:
+		l.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
+		l.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded, so it starts again.", map[string]any{"breaker": row.ID})
+		l.freed = true
+	}
+	if n.failed {
+		row.LastError, row.LastExecution, row.LastNode = clean(n.message, maxMessage), &l.id, l.nodes[n.node].name
+	}
+	b.now[key], b.changed[key] = next, n.node
+}
+
+func timesWithout(failures, opened int) string {
+	if opened > 1 {
+		return "again when it was let through"
+	}
+	return fmt.Sprintf("%d times without a success between", failures)
+}
+
+// saveBreakers writes those that changed.
+func (l *loop) saveBreakers(ctx context.Context, q *db.Queries, b *breakers) error {
+	for key, i := range b.changed {
+		row, state, rule := b.rows[key], b.now[key], l.operator(i).Breaker
+		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, l.row.Version, l.service.now())); err != nil {
+			return fmt.Errorf("save breaker of %s: %w", key.operator, err)
+		}
+	}
+	return nil
+}
+
+// saveBreaker is the row of a breaker in state.
+func saveBreaker(row *db.CircuitBreaker, state protect.Breaker, rule protect.BreakerRule, version string, now time.Time) db.SaveBreakerParams {
+	p := db.SaveBreakerParams{
+		ID: row.ID, Version: version, State: string(cmp.Or(state.State, protect.Closed)), Failures: state.Failures, Opened: int32(state.Opened), //nolint:gosec // small
+		RuleFailures: int32(rule.Failures), RuleWindow: rule.Window.Seconds(), RuleOpenFor: rule.OpenFor.Seconds(), //nolint:gosec // at most 100
+		LastError: row.LastError, LastExecution: row.LastExecution, LastNode: row.LastNode, ChangedAt: now,
+	}
+	if p.Failures == nil {
+		p.Failures = []time.Time{}
+	}
+	if !state.OpenedAt.IsZero() {
+		p.OpenedAt = &state.OpenedAt
+	}
+	if state.State == protect.Open {
+		p.OpenUntil = &state.Until
+	}
+	if id, ok := parseTaskHolder(state.Trial); ok && state.State == protect.HalfOpen {
+		p.TrialExecution, p.TrialNode = &id.execution, new(int32(id.Node)) //nolint:gosec // at most maxNodes
+	}
+	return p
+}
+
+// parseTaskHolder reads what holder wrote.
+func parseTaskHolder(text string) (attemptID, bool) {
+	var id attemptID
+	head, tail, ok := cutLast(text, '.')
+	if !ok {
+		return id, false
+	}
+	execution, err := uuid.Parse(head)
+	if err != nil {
+		return id, false
+	}
+	var node int
+	if _, err := fmt.Sscanf(tail, "%d", &node); err != nil {
+		return id, false
+	}
+	return attemptID{execution, attemptKey{Node: node}}, true
+}
+
+func cutLast(s string, sep byte) (before, after string, ok bool) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == sep {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}

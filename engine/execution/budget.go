@@ -1,0 +1,270 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// budgetLook is how often retries that wait for a budget ask again, beside the time at
+// which they are due: somebody may have raised it.
+const budgetLook = 15 * time.Second
+
+// budgetAway is how long retries wait that could not ask.
+const budgetAway = time.Second
+
+// overBudget reports whether n waits for its retry because a budget is used up.
+func (n *nodeState) overBudget() bool { return n.reason != nil && n.reason.Code == fair.RetryBudget }
+
+// spend makes nodes ready whose retry is due, as far as the budgets of their tenant and
+// of their workflow have retries left. The others stay RETRYING and ask again.
+//
+// What is taken of the budgets is committed before the nodes move. A crash between the
+// two costs these retries of the budget, and never a retry of a node.
+func (l *loop) spend(ctx context.Context, nodes []int, now time.Time) {
+	if len(nodes) == 0 {
+		return
+	}
+	late := func(granted int) (n int) { // how many have to wait that did not before
+		for _, i := range nodes[granted:] {
+			if !l.nodes[i].overBudget() {
+				n++
+			}
+		}
+		return n
+	}
+	s, err := l.service.takeRetries(ctx, l.row, l.version.Definition.RetryBudget, len(nodes), late, now)
+	if err != nil {
+		l.service.config.Logger.Warn("ask the retry budgets", "execution", l.id, "error", err)
+		for _, i := range nodes {
+			l.timers.add(i, now.Add(budgetAway))
+		}
+		return
+	}
+	l.service.config.Crash("budget.taken")
+	for k, i := range nodes {
+		if k < s.granted {
+			l.makeReady(ctx, i, now)
+			continue
+		}
+		l.waitForBudget(i, s.due(k-s.granted+1), s.text, now)
+	}
+}
+
+// waitForBudget lets node i wait for a budget; it has a retry at the time due, when nobody
+// else takes it.
+func (l *loop) waitForBudget(i int, due time.Time, text string, now time.Time) {
+	n := &l.nodes[i]
+	due = due.UTC().Truncate(time.Microsecond)
+	l.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
+	if n.overBudget() && !due.After(*n.retryAt) {
+		return
+	}
+	l.touch(i)
+	if !n.overBudget() {
+		l.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
+	}
+	n.retryAt = &due
+	n.reason = &Reason{Code: fair.RetryBudget, Message: text}
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// spendAgain lets those that wait for a budget ask now.
+func (l *loop) spendAgain() {
+	if l.progress.Count(dag.Retrying) == 0 {
+		return
+	}
+	now := l.service.now()
+	for i := range l.nodes {
+		if l.nodes[i].overBudget() && l.progress.State(i) == dag.Retrying {
+			l.timers.add(i, now)
+		}
+	}
+}
+
+// spending is what the budgets gave.
+type spending struct {
+	granted int
+	due     func(k int) time.Time // when the k-th of those left may expect a retry
+	text    string                // why they wait
+}
+
+// takeRetries takes up to n retries of the budgets of an execution's tenant and workflow.
+func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (spending, error) {
+	got := spending{granted: n, due: func(int) time.Time { return now }}
+	if !rule.On() {
+		if _, err := s.queries.GetBucket(ctx, row.TenantID); db.IsNoRows(err) {
+			return got, nil
+		}
+	}
+	delayed := 0
+	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		w, err := lockWindow(ctx, q, row, rule, now)
+		if err != nil {
+			return err
+		}
+		b, err := lockBucket(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		got = decide(w, b, n, now)
+		delayed = late(got.granted)
+		if got.granted == 0 && delayed == 0 {
+			return nil
+		}
+		if err := w.save(ctx, q, now, delayed); err != nil {
+			return err
+		}
+		return b.save(ctx, q, delayed)
+	})
+	if err != nil {
+		return spending{}, fmt.Errorf("take retries: %w", err)
+	}
+	if delayed > 0 {
+		s.config.Meter.Count(MeterRetryDelayed, "", delayed)
+	}
+	return got, nil
+}
+
+// heldWindow is the budget of a workflow, locked; its rule is off where there is none.
+type heldWindow struct {
+	row    db.RetryWindow
+	rule   protect.WindowRule
+	window protect.Window
+}
+
+func lockWindow(ctx context.Context, q *db.Queries, e db.Execution, rule protect.WindowRule, now time.Time) (*heldWindow, error) {
+	if !rule.On() {
+		return &heldWindow{}, nil
+	}
+	err := q.MakeWindow(ctx, db.MakeWindowParams{
+		WorkflowID: e.WorkflowID, TenantID: e.TenantID, ProjectID: e.ProjectID, WorkflowName: e.WorkflowName,
+		Retries: int32(rule.Retries), Span: rule.Window.Seconds(), ChangedAt: now, //nolint:gosec // at most protect.MaxWindowRetries
+	})
+	if err != nil {
+		return nil, err
+	}
+	row, err := q.LockWindow(ctx, e.WorkflowID)
+	return &heldWindow{row: row, rule: rule, window: row.Made}, err
+}
+
+func (w *heldWindow) save(ctx context.Context, q *db.Queries, now time.Time, delayed int) error {
+	if !w.rule.On() {
+		return nil
+	}
+	made := []time.Time(w.window)
+	if made == nil {
+		made = []time.Time{}
+	}
+	return q.SaveWindow(ctx, db.SaveWindowParams{
+		WorkflowID: w.row.WorkflowID, Retries: int32(w.rule.Retries), Span: w.rule.Window.Seconds(), //nolint:gosec // at most protect.MaxWindowRetries
+		Made: made, Delayed: int64(delayed), ChangedAt: now,
+	})
+}
+
+// heldBucket is the budget of a tenant, locked; its rule is off where there is none.
+type heldBucket struct {
+	row    db.RetryBucket
+	rule   protect.BucketRule
+	bucket protect.Bucket
+}
+
+func lockBucket(ctx context.Context, q *db.Queries, e db.Execution) (*heldBucket, error) {
+	row, err := q.LockBucket(ctx, e.TenantID)
+	if db.IsNoRows(err) {
+		return &heldBucket{}, nil
+	}
+	return &heldBucket{row: row, rule: bucketRule(row), bucket: bucketState(row)}, err
+}
+
+func bucketRule(r db.RetryBucket) protect.BucketRule {
+	return protect.BucketRule{Retries: int(r.Retries), Per: seconds(r.Period), Burst: int(r.Burst)}
+}
+
+func bucketState(r db.RetryBucket) protect.Bucket {
+	b := protect.Bucket{Tokens: r.Tokens}
+	if r.RefilledAt != nil {
+		b.At = r.RefilledAt.UTC()
+	}
+	return b
+}
+
+func (b *heldBucket) save(ctx context.Context, q *db.Queries, delayed int) error {
+	if !b.rule.On() {
+		return nil
+	}
+	return q.SaveBucket(ctx, b.bucket.Tokens, &b.bucket.At, int64(delayed), b.row.TenantID)
+}
+
+// decide takes as many of n retries as both budgets have, of both the same.
+func decide(w *heldWindow, b *heldBucket, n int, now time.Time) spending {
+	granted := n
+	if w.rule.On() {
+		granted = min(granted, w.window.Left(w.rule, now))
+	}
+	if b.rule.On() {
+		granted = min(granted, b.bucket.Left(b.rule, now))
+	}
+	granted = max(granted, 0)
+	var texts []string
+	if w.rule.On() {
+		if w.window.Left(w.rule, now) < n {
+			texts = append(texts, fmt.Sprintf("The workflow has used its %d retries in %s.", w.rule.Retries, w.rule.Window))
+		}
+		w.window, _ = w.window.Take(w.rule, now, granted)
+	}
+	if b.rule.On() {
+		if b.bucket.Left(b.rule, now) < n {
+			texts = append(texts, fmt.Sprintf("The tenant has used its retries: %d in %s, %d at once.", b.rule.Retries, b.rule.Per, b.rule.Burst))
+		}
+		b.bucket, _ = b.bucket.Take(b.rule, now, granted)
+	}
+	s := spending{granted: granted}
+	for _, t := range texts {
+		s.text += t + " "
+	}
+	s.text += "The retry is made as soon as there is one."
+	s.due = func(k int) time.Time {
+		at := now
+		if w.rule.On() {
+			at = laterOf(at, w.window.Next(w.rule, now, k))
+		}
+		if b.rule.On() {
+			at = laterOf(at, b.bucket.Next(b.rule, now, k))
+		}
+		return at
+	}
+	return s
+}
+
+// writeDeadLetters writes what a batch has for dead letters.
+func (l *loop) writeDeadLetters(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.deadLetters) > 0 {
+		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
+			TenantID: l.row.TenantID, ProjectID: l.row.ProjectID, ExecutionID: l.id, WorkflowName: l.row.WorkflowName, Version: l.row.Version,
+			Letters: recordSet(l.batch.deadLetters),
+		})
+		if err != nil {
+			return fmt.Errorf("keep dead letters: %w", err)
+		}
+	}
+	if len(l.batch.reopened) > 0 {
+		if err := q.SettleLettersOf(ctx, l.service.now(), "", l.id, l.batch.reopened); err != nil {
+			return fmt.Errorf("settle dead letters: %w", err)
+		}
+	}
+	return nil
+}

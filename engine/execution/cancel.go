@@ -1,0 +1,80 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Cancel asks for the end of an execution: what has not begun does not begin,
+// and running attempts get SIGTERM and after a grace time SIGKILL. It answers
+// once the wish is durable; the state is CANCELLED when the last attempt has
+// ended. Cancelling twice is success. It returns Conflict when the execution
+// has ended otherwise, Forbidden for somebody else's.
+func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
+	e, err := s.row(ctx, id)
+	if err != nil {
+		return err
+	}
+	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, absent(id))
+	if err != nil {
+		return err
+	}
+	if e.CancelRequestedAt != nil {
+		return nil
+	}
+	reason = clean(reason, maxMessage)
+	var asked int64
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		data := mustJSON(map[string]any{"by": subject.Name})
+		asked, err = q.RequestCancel(ctx, s.now(), reason, data, id)
+		if err != nil || asked == 0 {
+			return err
+		}
+		err = audit.Record(ctx, q, audit.Entry{
+			Action: "execution.cancel", Kind: "execution", ID: id.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
+			Old: map[string]any{"status": e.Status, "cancel_requested": false}, New: map[string]any{"status": e.Status, "cancel_requested": true}, Reason: reason,
+		})
+		if err != nil {
+			return err
+		}
+		return s.requestDrive(ctx, tx, q, id)
+	})
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", id, err)
+	}
+	s.config.Crash("cancel.committed")
+	if asked == 0 {
+		if e, err = s.queries.GetExecution(ctx, id); err == nil && e.CancelRequestedAt == nil {
+			return apperr.New(apperr.Conflict, "The execution has ended already.")
+		}
+		return err
+	}
+	s.tell(id, message{cancel: &reason})
+	s.changed(id)
+	return nil
+}
+
+// stopAttempts asks the launcher to end attempts. Their heartbeats are told as
+// well, so that a runner that this launcher cannot reach stops too.
+func (l *loop) stopAttempts(ctx context.Context, nodes []int) {
+	indexes := make([]int32, len(nodes))
+	refs := make([]launcher.Ref, len(nodes))
+	for k, i := range nodes {
+		indexes[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
+		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), ProjectID: l.row.ProjectID.String()}
+	}
+	if err := l.service.queries.MarkStopSent(ctx, l.service.now(), l.id, indexes); err != nil {
+		l.service.config.Logger.Warn("mark attempts as stopping", "execution", l.id, "error", err)
+	}
+	l.service.config.Crash("stop.begin")
+	l.starter.stop(refs)
+}

@@ -1,0 +1,276 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// TaskRef names a node of an execution, and with Attempt not 0 one attempt of it.
+type TaskRef struct {
+	Execution uuid.UUID
+	Node      int
+	Attempt   int
+}
+
+// ParseTaskID reads "<execution>.<node index>", with or without ".<attempt>".
+func ParseTaskID(text string) (TaskRef, error) {
+	bad := apperr.New(apperr.Invalid, "%q is not the id of a task: <execution>.<node index>.<attempt>.", text)
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return TaskRef{}, bad
+	}
+	var ref TaskRef
+	var err error
+	if ref.Execution, err = uuid.Parse(parts[0]); err != nil {
+		return TaskRef{}, bad
+	}
+	if ref.Node, err = strconv.Atoi(parts[1]); err != nil || ref.Node < 0 {
+		return TaskRef{}, bad
+	}
+	if len(parts) == 3 {
+		if ref.Attempt, err = strconv.Atoi(parts[2]); err != nil || ref.Attempt < 1 {
+			return TaskRef{}, bad
+		}
+	}
+	return ref, nil
+}
+
+// CancelNode cancels one node: what runs of it is stopped, it ends CANCELLED, and
+// so does what depends on it; everything else goes on. It answers once the wish is
+// durable. Cancelling a cancelled node is success. It returns Conflict when the
+// node, or the attempt that t names, has ended otherwise, and Forbidden for
+// somebody else's execution.
+func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) error {
+	task, err := s.task(ctx, t)
+	if err != nil {
+		return err
+	}
+	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution)); err != nil {
+		return err
+	}
+	if task.node.State == dag.Cancelled {
+		return nil
+	}
+	if err := task.current(t); err != nil {
+		return err
+	}
+	return s.order(ctx, task, "node.cancel", db.OrderNodeParams{Cancel: true, Reason: clean(reason, maxMessage)})
+}
+
+// NodeOrder lets a waiting node ask otherwise: with another priority, or for less
+// than its operator declares. Nil and 0 leave as it is.
+type NodeOrder struct {
+	Priority                   *Priority
+	CPUMillis, MemoryMiB, GPUs int
+	Reason                     string
+}
+
+// Scheduled answers a NodeOrder: whether the node waits in the queue now, and why
+// not when it does not.
+type Scheduled struct {
+	Queued bool
+	Reason string
+}
+
+// ScheduleNode gives a node that has not begun another priority or less to ask
+// for. It returns Invalid with fields for amounts above the operator's, Conflict
+// for a node that has begun or ended, and Forbidden for somebody else's execution.
+func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Scheduled, error) {
+	task, err := s.task(ctx, t)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution)); err != nil {
+		return Scheduled{}, err
+	}
+	if err := o.check(task.operator); err != nil {
+		return Scheduled{}, err
+	}
+	if err := task.current(t); err != nil {
+		return Scheduled{}, err
+	}
+	answer := Scheduled{Queued: true}
+	switch state := task.node.State; {
+	case state.Active():
+		return Scheduled{Reason: "It runs already."}, nil
+	case state == dag.Pending:
+		answer = Scheduled{Reason: "It waits for the nodes before it, and is queued when they have succeeded."}
+	case state == dag.Retrying:
+		answer = Scheduled{Reason: "It waits for the time of its next attempt, and is queued then."}
+	}
+	if o.empty() {
+		return answer, nil
+	}
+	params := db.OrderNodeParams{Reason: clean(o.Reason, maxMessage), CpuMillis: positive(o.CPUMillis), MemoryMib: positive(o.MemoryMiB), Gpus: positive(o.GPUs)}
+	if o.Priority != nil {
+		params.Priority = new(int32(*o.Priority)) //nolint:gosec // 0 to 100
+	}
+	return answer, s.order(ctx, task, "node.schedule", params)
+}
+
+func (o NodeOrder) empty() bool {
+	return o.Priority == nil && o.CPUMillis == 0 && o.MemoryMiB == 0 && o.GPUs == 0
+}
+
+// check holds an order against what the operator declares.
+func (o NodeOrder) check(op *workflow.Operator) error {
+	var fields []apperr.Field
+	if o.Priority != nil && (*o.Priority < 0 || *o.Priority > maxPriority) {
+		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("The priority has to be from 0 to %d.", maxPriority)})
+	}
+	for _, amount := range []struct {
+		path            string
+		asked, declared int
+		unit            string
+	}{
+		{"resources.cpu", o.CPUMillis, op.Resources.CPUMillis, "m"},
+		{"resources.memory", o.MemoryMiB, op.Resources.MemoryMiB, " MiB"},
+		{"resources.gpu", o.GPUs, op.Resources.GPUs, ""},
+	} {
+		if amount.asked < 0 || amount.asked > amount.declared {
+			fields = append(fields, apperr.Field{
+				Path: amount.path, Message: fmt.Sprintf("%s declares %d%s: a task may ask for less, and not for %d%s.", op.Name, amount.declared, amount.unit, amount.asked, amount.unit),
+			})
+		}
+	}
+	return apperr.InvalidFields("The task cannot be scheduled like this.", fields)
+}
+
+func positive(n int) *int32 {
+	if n <= 0 {
+		return nil
+	}
+	return new(int32(n)) //nolint:gosec // at most what an operator declares
+}
+
+// task is a node with what it belongs to.
+type task struct {
+	row      db.Execution
+	node     Node
+	operator *workflow.Operator
+}
+
+// task loads what t names.
+func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
+	row, err := s.row(ctx, t.Execution)
+	if err != nil {
+		return task{}, err
+	}
+	node, op, err := s.nodeAt(ctx, row, t.Node)
+	if err != nil {
+		return task{}, err
+	}
+	return task{row, nodeFromRow(node), op}, nil
+}
+
+// current returns Conflict when the node, or the attempt that t names, has ended.
+func (k task) current(t TaskRef) error {
+	if k.node.State.Ended() {
+		return apperr.New(apperr.Conflict, "The node %s has ended already.", k.node.Name)
+	}
+	next := k.node.Attempt
+	if !k.node.State.Active() {
+		next++ // the one that it waits for
+	}
+	if t.Attempt != 0 && t.Attempt != next {
+		return apperr.New(apperr.Conflict, "The node %s is at attempt %d.", k.node.Name, next)
+	}
+	return nil
+}
+
+// order writes an order about a node and makes somebody drive the execution.
+func (s *Service) order(ctx context.Context, k task, action string, p db.OrderNodeParams) error {
+	subject, _ := auth.SubjectOf(ctx)
+	p.ExecutionID, p.NodeIndex, p.OrderedBy, p.OrderedAt = k.row.ID, int32(k.node.Index), subject.Name, s.now() //nolint:gosec // an index of the plan
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		written, err := q.OrderNode(ctx, p)
+		if err != nil {
+			return fmt.Errorf("order: %w", err)
+		}
+		if written == 0 {
+			return apperr.New(apperr.Conflict, "The execution has ended already.")
+		}
+		err = audit.Record(ctx, q, audit.Entry{
+			Action: action, Kind: "node", ID: fmt.Sprintf("%s.%d", k.row.ID, k.node.Index), Name: k.node.Name,
+			TenantID: k.row.TenantID, ProjectID: k.row.ProjectID, Old: map[string]any{"status": k.node.State}, New: ordered(p), Reason: p.Reason,
+		})
+		if err != nil {
+			return err
+		}
+		return s.requestDrive(ctx, tx, q, k.row.ID)
+	})
+	if err != nil {
+		return err
+	}
+	s.tell(k.row.ID, message{reports: true})
+	s.changed(k.row.ID)
+	return nil
+}
+
+// ordered is an order for the audit log.
+func ordered(p db.OrderNodeParams) map[string]any {
+	said := map[string]any{}
+	for name, v := range map[string]*int32{"priority": p.Priority, "cpu_millis": p.CpuMillis, "memory_mib": p.MemoryMib, "gpus": p.Gpus} {
+		if v != nil {
+			said[name] = *v
+		}
+	}
+	if p.Cancel {
+		said["cancel"] = true
+	}
+	return said
+}
+
+// QueueStatus counts the nodes that wait, by priority, and those that are being
+// started or run.
+type QueueStatus struct {
+	High, Normal, Low, Processing int
+}
+
+// QueueStatus returns the counts of those projects of a tenant that the caller may
+// read; uuid.Nil is the tenant of the caller's project. It returns NotFound for a
+// tenant without any.
+func (s *Service) QueueStatus(ctx context.Context, tenant uuid.UUID) (QueueStatus, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return QueueStatus{}, err
+	}
+	if tenant == uuid.Nil {
+		tenant = subject.TenantID
+	}
+	if tenant != subject.TenantID && !subject.May(auth.ExecutionRead, tenant) {
+		return QueueStatus{}, apperr.New(apperr.NotFound, "There is no tenant %s.", tenant)
+	}
+	rows, err := s.queries.QueueCounts(ctx, tenant)
+	if err != nil {
+		return QueueStatus{}, fmt.Errorf("count the queue of %s: %w", tenant, err)
+	}
+	var status QueueStatus
+	for _, r := range rows {
+		if !subject.May(auth.ExecutionRead, r.ProjectID) {
+			continue
+		}
+		switch n := int(r.Waiting); {
+		case Priority(r.Priority) > Normal:
+			status.High += n
+		case Priority(r.Priority) < Normal:
+			status.Low += n
+		default:
+			status.Normal += n
+		}
+		status.Processing += int(r.Active)
+	}
+	return status, nil
+}

@@ -1,0 +1,280 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/engine/workflow"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// Edge says how one value, file or folder of a node's typed inputs comes to it.
+type Edge struct {
+	Input    string
+	Pointer  string // JSON pointer (RFC 6901) into the inputs; of a value "/<input>"
+	From     string // the output that it was, "train.model"; "" for what no node put out
+	Artifact string // id; "" for what is none
+	Size     int64  // bytes; of a folder that has not come yet those of its list
+	channel.Choice
+	Came *Arrival // nil: no attempt has told yet, or it is a value
+}
+
+// Arrival is how the last attempt that began got it, as its runner told.
+type Arrival struct {
+	Attempt     int                 `json:"-"`
+	Pointer     string              `json:"pointer"`
+	Channel     channel.Channel     `json:"channel"`
+	Compression channel.Compression `json:"compression,omitempty"` // of what travelled
+	Size        int64               `json:"size"`
+	Moved       int64               `json:"moved"`  // bytes through a connection
+	Copied      int64               `json:"copied"` // bytes written anew on its machine
+	Took        time.Duration       `json:"took"`
+	Note        string              `json:"note,omitempty"` // why it is not what was chosen, or was copied
+}
+
+// maxPlaced bounds the files of one attempt of which is kept how they came.
+const maxPlaced = 2000
+
+// chooseChannels says to the runner how the files of the attempt's inputs should come.
+func (l *loop) chooseChannels(in *attemptInputs) {
+	for _, f := range in.files {
+		if f.Sha256 == "" {
+			continue // it is none of the store's
+		}
+		c := channel.Choose(l.factsOf(f, in.origins[f]))
+		f.Channel, f.Compression = string(c.Channel), string(c.Compression)
+	}
+}
+
+func (l *loop) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
+	config := l.service.config
+	return channel.Facts{
+		Folder: f.MediaType == artifact.DirectoryMediaType, Size: f.Size, MediaType: f.MediaType, Filename: f.Filename,
+		Hint: l.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
+	}
+}
+
+// hintOf is where the output that became an artifact of this workflow is best kept.
+func (l *loop) hintOf(a *artifact.Artifact) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.ExecutionID == l.id && a.NodeIndex < len(l.nodes) && l.nodes[a.NodeIndex].op != nil:
+		out, _ := l.nodes[a.NodeIndex].op.Output(a.Name)
+		return string(out.Storage)
+	case a.WorkflowName != l.row.WorkflowName:
+		return ""
+	}
+	// An earlier execution made it, whose result was taken over.
+	op, ok := l.version.Definition.Operator(a.Node)
+	if !ok {
+		return ""
+	}
+	out, _ := op.Output(a.Name)
+	return string(out.Storage)
+}
+
+// keepPlaced keeps what runners told of the inputs of their attempts.
+func (s *Service) keepPlaced(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult) error {
+	type row struct {
+		Execution uuid.UUID `json:"execution_id"`
+		attemptKey
+		Inputs []Arrival `json:"inputs"`
+		Ended  bool      `json:"ended"`
+	}
+	var rows []row
+	for i, r := range reports {
+		placed := r.GetStarted().GetInputs()
+		if len(placed) == 0 {
+			placed = r.GetFinished().GetInputs()
+		}
+		if len(placed) == 0 || !results[i].Accepted {
+			continue
+		}
+		scope := scopes[i]
+		rows = append(rows, row{scope.ExecutionID, attemptKey{scope.NodeIndex, scope.Attempt}, arrivals(placed), r.GetFinished() != nil})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := s.queries.KeepPlacedInputs(ctx, mustJSON(rows)); err != nil {
+		return fmt.Errorf("keep how inputs came: %w", err)
+	}
+	return nil
+}
+
+// arrivals reads what a runner told. What it says that nobody knows becomes DISTRIBUTED.
+func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
+	list := make([]Arrival, 0, min(len(placed), maxPlaced))
+	for _, p := range placed[:min(len(placed), maxPlaced)] {
+		a := Arrival{
+			Pointer: clean(p.GetPointer(), maxMessage), Channel: channel.Channel(p.GetChannel()), Compression: channel.Compression(p.GetCompression()),
+			Size: max(0, p.GetSize()), Moved: max(0, p.GetMoved()), Copied: max(0, p.GetCopied()),
+			Took: time.Duration(max(0, p.GetMicros())) * time.Microsecond, Note: clean(p.GetNote(), maxMessage),
+		}
+		if a.Channel != channel.Memory && a.Channel != channel.LocalDisk && a.Channel != channel.Streaming {
+			a.Channel = channel.Distributed
+		}
+		if !a.Compression.Known() {
+			a.Compression = channel.None
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// Edges returns how the typed inputs of a node come to it, and why so, as far as their
+// values are known; of a fan-out nothing, as each of its items has its own.
+func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	node, version, err := s.findNode(ctx, row, name)
+	if err != nil {
+		return nil, err
+	}
+	n := nodeFromRow(node)
+	if op, ok := operatorOf(version, node); !ok || n.FansOut(op) || op.Graph != "" || op.Workflow != "" {
+		return nil, nil
+	}
+	told, err := s.queries.PlacedInputs(ctx, id, node.NodeIndex)
+	if err != nil {
+		return nil, fmt.Errorf("read how inputs of %s came: %w", name, err)
+	}
+	came := map[string]*Arrival{}
+	for _, r := range told {
+		for _, a := range decodeArrivals(r.Inputs) {
+			a.Attempt = int(r.Attempt)
+			came[a.Pointer] = &a
+		}
+	}
+	view, err := s.view(ctx, row, version, n.Index)
+	if err != nil {
+		return nil, err
+	}
+	view.Lock()
+	defer view.Unlock()
+	return view.loop.edges(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), n.Index, came)
+}
+
+func decodeArrivals(raw json.RawMessage) []Arrival {
+	var list []Arrival
+	_ = json.Unmarshal(raw, &list) // we wrote it
+	return list
+}
+
+// edges are those of node i whose values are known.
+func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
+	var list []Edge
+	for _, in := range l.operator(i).Inputs {
+		if d, ok := l.writerOf(i, in); ok {
+			list = append(list, l.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+			continue
+		}
+		value, ok, err := l.value(ctx, i, in.Source)
+		if unread(err) {
+			return nil, err
+		}
+		if !ok || err != nil || value == nil {
+			continue
+		}
+		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
+		r := &resolver{service: l.service, project: l.row.ProjectID, files: &files.files, origins: files.origins}
+		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(l.operator(i), in.Name)); err != nil {
+			continue // what it names is gone; the attempt says so
+		}
+		if len(files.files) == 0 {
+			size := int64(len(mustJSON(value)))
+			list = append(list, Edge{
+				Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: sourceOf(in.Source), Size: size, Choice: channel.Choose(channel.Facts{Value: true, Size: size}),
+			})
+		}
+		for _, f := range files.files {
+			list = append(list, l.fileEdge(i, in, f, files.origins[f], came[f.Pointer]))
+		}
+	}
+	return list, nil
+}
+
+func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
+	facts := l.factsOf(f, from)
+	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
+		facts.Whole = l.noStream(i, in)
+	}
+	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
+	if from != nil {
+		e.Artifact = from.ID.String()
+		e.From = from.Node + "." + from.Name
+	}
+	if came != nil {
+		e.Size = came.Size
+	}
+	return e
+}
+
+// sourceOf names the output that a source is.
+func sourceOf(s workflow.Source) string {
+	if s.Kind == workflow.SourceFuture {
+		return s.Future.String()
+	}
+	return ""
+}
+
+// Text says in a line how e comes, such as "from train.model, LOCAL_DISK: same machine,
+// 1.2 GiB, no copy". size writes a number of bytes for people.
+func (e Edge) Text(size func(int64) string) string {
+	var parts []string
+	if e.From != "" {
+		parts = append(parts, "from "+e.From)
+	}
+	c, why := e.Channel, e.Reason
+	if e.Came != nil && e.Came.Channel != e.Channel {
+		c, why = e.Came.Channel, ""
+	}
+	what := string(c)
+	if why != "" {
+		what += ": " + why
+	}
+	parts = append(parts, what)
+	if e.Size > 0 || c != channel.Streaming { // of a stream it is known at its end
+		parts = append(parts, size(e.Size))
+	}
+	if e.Came != nil {
+		parts = append(parts, e.Came.text(e.Reason, size)...)
+	} else if e.Compression != channel.None {
+		parts = append(parts, string(e.Compression))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// text tells what came of it.
+func (a *Arrival) text(reason string, size func(int64) string) []string {
+	var parts []string
+	switch {
+	case a.Channel == channel.Streaming && a.Moved == 0:
+		parts = append(parts, "through a pipe")
+	case a.Moved > 0 && a.Compression != channel.None:
+		parts = append(parts, fmt.Sprintf("%s through the network as %s", size(a.Moved), a.Compression))
+	case a.Moved > 0:
+		parts = append(parts, "fetched")
+	case a.Copied > 0 && a.Note == "":
+		parts = append(parts, "copied")
+	case a.Copied == 0 && a.Channel != channel.Distributed:
+		parts = append(parts, "no copy")
+	case a.Copied == 0:
+		parts = append(parts, "already on the machine")
+	}
+	if a.Note != "" && a.Note != reason {
+		parts = append(parts, a.Note)
+	}
+	return parts
+}

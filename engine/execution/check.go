@@ -1,0 +1,257 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// Forecast is what would become of a launch now.
+type Forecast struct {
+	fair.Forecast
+
+	Node     string             // whose wait it is; "" is the execution itself, or nobody's
+	Asked    workflow.Resources // of that node
+	Choices  []Choice           // other ways to run that node
+	Duration time.Duration      // of the whole execution once it has begun, 0: not known
+	GPUHours float64            // that it will probably use, 0: none or not known
+	Basis    int                // earlier attempts that the least known operator ran, 0: some have none
+}
+
+// Choice is another GPU type with what would become of the same launch on it.
+type Choice struct {
+	GPUType  string
+	Forecast fair.Forecast
+}
+
+// LaunchCheck is a launch that creates nothing: what is wrong with it, and what
+// would become of it.
+type LaunchCheck struct {
+	Version  workflow.Version
+	Problems []apperr.Field
+	Forecast Forecast
+}
+
+// Check is Launch without a launch. It returns the errors of Launch, except that
+// wrong values are Problems.
+func (s *Service) Check(ctx context.Context, r LaunchRequest) (LaunchCheck, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
+		return LaunchCheck{}, err
+	}
+	subject, version, err := s.launchable(ctx, r)
+	if err != nil {
+		return LaunchCheck{}, err
+	}
+	ctx = auth.WithSubject(ctx, subject)
+	check := LaunchCheck{Version: version}
+	if _, err = s.checkLaunch(ctx, r, version, version.ProjectID); err != nil {
+		if !apperr.Is(err, apperr.Invalid) {
+			return LaunchCheck{}, err
+		}
+		check.Problems = apperr.FieldsOf(err)
+	}
+	check.Forecast, err = s.Forecast(ctx, version.ID, r.Priority)
+	return check, err
+}
+
+// Forecast says whether an execution of a version would begin now, when, or never,
+// by the nodes that begin it and by those that ask for most.
+func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Priority) (Forecast, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return Forecast{}, err
+	}
+	version, err := s.workflows.VersionByID(ctx, versionID)
+	if err != nil {
+		return Forecast{}, err
+	}
+	estimates, err := s.expected(ctx, version.WorkflowID)
+	if err != nil {
+		return Forecast{}, err
+	}
+	p := &prospect{service: s, project: version.ProjectID, version: version, estimates: estimates, priority: priority, id: uuid.New()}
+	out := Forecast{Forecast: p.of(nil)}
+	for _, i := range p.demanding() {
+		f := p.of(new(i))
+		if worse(f, out.Forecast) {
+			op := &version.Definition.Operators[i]
+			out.Forecast, out.Node, out.Asked = f, op.Name, op.Resources
+		}
+	}
+	if out.Node != "" && out.Verdict != fair.FitsNow {
+		out.Choices = p.choices(out.Node)
+	}
+	if out.Reason != nil {
+		quota.HideHolders(subject, out.Reason)
+	}
+	p.sum(&out)
+	return out, nil
+}
+
+// prospect is a launch that is only thought of.
+type prospect struct {
+	service   *Service
+	project   uuid.UUID
+	version   workflow.Version
+	estimates map[string]Estimate
+	priority  Priority
+	id        uuid.UUID // of no execution
+}
+
+// of forecasts the execution itself together with the node of an index, if given.
+func (p *prospect) of(node *int) fair.Forecast {
+	now := p.service.now()
+	requests := []fair.Request{{
+		Key: fair.Key{Execution: p.id, Node: fair.ExecutionItself}, Project: p.project, Priority: int(p.priority), Since: now,
+		Amount: fair.Amount{Executions: 1},
+	}}
+	if node != nil {
+		requests = append(requests, p.request(*node, now))
+	}
+	return p.service.quota.Forecast(requests)
+}
+
+func (p *prospect) request(i int, now time.Time) fair.Request {
+	op := &p.version.Definition.Operators[i]
+	r := p.service.requestOf(op, p.project)
+	r.Key, r.Priority, r.Since, r.Attempt = fair.Key{Execution: p.id, Node: i}, int(p.priority), now, 1
+	r.Workflow, r.Expected = p.version.Name, p.estimates[op.Name].Fair()
+	return r
+}
+
+// maxDemanding bounds how many nodes of a plan are forecast.
+const maxDemanding = 8
+
+// demanding are the nodes that say when an execution begins and goes on: the first
+// of those that begin it, and of each kind of GPU, of CPU and of memory the one
+// that asks for most.
+func (p *prospect) demanding() []int {
+	most := map[string]int{}
+	ops := p.version.Definition.Operators
+	note := func(kind string, i int, of func(workflow.Resources) int) {
+		best, ok := most[kind]
+		if of(ops[i].Resources) > 0 && (!ok || of(ops[i].Resources) > of(ops[best].Resources)) {
+			most[kind] = i
+		}
+	}
+	for i := range ops {
+		if !ops[i].Type.Runs() {
+			continue
+		}
+		note("gpu:"+ops[i].Resources.GPUType, i, func(r workflow.Resources) int { return r.GPUs })
+		note("cpu", i, func(r workflow.Resources) int { return r.CPUMillis })
+		note("memory", i, func(r workflow.Resources) int { return r.MemoryMiB })
+	}
+	for _, i := range p.version.Plan.Entry {
+		if ops[i].Type.Runs() {
+			most["entry"] = i
+			break
+		}
+	}
+	var nodes []int
+	for _, i := range most {
+		if !slices.Contains(nodes, i) {
+			nodes = append(nodes, i)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes[:min(len(nodes), maxDemanding)]
+}
+
+// worse reports whether a delays a launch more than b.
+func worse(a, b fair.Forecast) bool {
+	rank := func(v fair.Verdict) int {
+		switch v {
+		case fair.NeverFits:
+			return 2
+		case fair.WouldWait:
+			return 1
+		case fair.FitsNow:
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(a.Verdict), rank(b.Verdict)), cmp.Compare(a.Wait, b.Wait)) > 0
+}
+
+// choices forecasts a node on every other type of GPU that there is: those that
+// start sooner first.
+func (p *prospect) choices(node string) []Choice {
+	i, ok := p.version.Plan.Lookup(node)
+	if !ok || p.version.Definition.Operators[i].Resources.GPUType == "" {
+		return nil
+	}
+	var choices []Choice
+	for _, gpuType := range p.service.gpuTypes() {
+		r := p.request(i, p.service.now())
+		if gpuType == r.Amount.GPUType {
+			continue
+		}
+		r.Amount.GPUType = gpuType
+		choices = append(choices, Choice{gpuType, p.service.quota.Forecast([]fair.Request{r})})
+	}
+	slices.SortStableFunc(choices, func(a, b Choice) int {
+		switch {
+		case worse(b.Forecast, a.Forecast):
+			return -1
+		case worse(a.Forecast, b.Forecast):
+			return 1
+		}
+		return strings.Compare(a.GPUType, b.GPUType)
+	})
+	return choices
+}
+
+// gpuTypes are the types of GPUs that the installation has.
+func (s *Service) gpuTypes() []string {
+	tree := s.quota.Scheduler().Tree()
+	root, ok := tree.Level(auth.Installation)
+	if !ok {
+		return nil
+	}
+	var types []string
+	for resource, n := range root.Limits.Limit {
+		if t := resource.GPUType(); t != "" && n > 0 {
+			types = append(types, t)
+		}
+	}
+	slices.Sort(types)
+	return types
+}
+
+// sum adds how long it will run and what it will use, when every operator is known.
+func (p *prospect) sum(f *Forecast) {
+	plan, ops := p.version.Plan, p.version.Definition.Operators
+	ends := make([]time.Duration, len(plan.Nodes))
+	var total time.Duration
+	hours, basis := 0.0, 0
+	for _, level := range plan.Levels {
+		for _, i := range level {
+			e, known := p.estimates[ops[i].Name]
+			if ops[i].Type.Runs() {
+				if !known {
+					return
+				}
+				if basis == 0 || e.Count < basis {
+					basis = e.Count
+				}
+			}
+			for _, d := range plan.Nodes[i].Dependencies {
+				ends[i] = max(ends[i], ends[d])
+			}
+			ends[i] += e.P50
+			total = max(total, ends[i])
+			hours += e.P50.Hours() * float64(ops[i].Resources.GPUs)
+		}
+	}
+	f.Duration, f.GPUHours, f.Basis = total, hours, basis
+}

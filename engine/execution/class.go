@@ -1,0 +1,147 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// classOf returns the class that a runner gave, "" for one that nobody knows.
+func classOf(text string) string {
+	known := []launcher.Class{
+		launcher.ClassError, launcher.ClassOutOfMemory, launcher.ClassDeadline, launcher.ClassImage, launcher.ClassInit, launcher.ClassRefused,
+		launcher.ClassStart, launcher.ClassToken, launcher.ClassEvicted, launcher.ClassPreempted, launcher.ClassMachineLost, launcher.ClassDeleted,
+		launcher.ClassNamespace, launcher.ClassGang,
+	}
+	if slices.Contains(known, launcher.Class(text)) {
+		return text
+	}
+	return ""
+}
+
+// outcomeOfClass is how an attempt counts that came to an end of class c.
+func outcomeOfClass(c launcher.Class) outcome {
+	switch c {
+	case launcher.ClassError, launcher.ClassOutOfMemory:
+		return failed
+	case launcher.ClassDeadline:
+		return timedOut
+	case launcher.ClassImage, launcher.ClassInit, launcher.ClassRefused, launcher.ClassStart:
+		return startFailed
+	case launcher.ClassToken, launcher.ClassEvicted, launcher.ClassPreempted, launcher.ClassMachineLost, launcher.ClassDeleted,
+		launcher.ClassNamespace, launcher.ClassGang:
+	}
+	return lost
+}
+
+// errored reports whether not the task itself failed but something around it.
+func (f *Failure) errored() bool {
+	if f == nil || f.Code == "start_failed" && f.ExitCode != nil { // there is no such command
+		return false
+	}
+	return f.Errored || !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)
+}
+
+// classText says what a class means where nobody said more.
+func classText(c launcher.Class) string {
+	switch c {
+	case launcher.ClassOutOfMemory:
+		return "The task used more memory than its limit."
+	case launcher.ClassDeadline:
+		return "The task ran longer than its timeout."
+	case launcher.ClassImage:
+		return "The image of the task cannot be had."
+	case launcher.ClassInit:
+		return "An init container of the task's pod failed."
+	case launcher.ClassRefused:
+		return "The cluster did not admit the task's pod."
+	case launcher.ClassStart:
+		return "The containers of the task's pod could not be started."
+	case launcher.ClassToken:
+		return "The task's credentials were not taken any more."
+	case launcher.ClassEvicted:
+		return "The task's pod was evicted: its machine ran out of memory or disk."
+	case launcher.ClassPreempted:
+		return "The cluster gave the place of the task's pod to another."
+	case launcher.ClassMachineLost:
+		return "The machine of the task's pod is gone or silent."
+	case launcher.ClassDeleted:
+		return "The task's pod was deleted."
+	case launcher.ClassNamespace:
+		return "The namespace of the task's pod is being deleted."
+	case launcher.ClassGang:
+		return "Not all pods of the task began in time, or one of them was lost."
+	case launcher.ClassError:
+	}
+	return ""
+}
+
+// growMemory makes the next attempt of node i ask for more memory when this one ran
+// out of it and its operator allows that. It returns the words for it, to follow
+// "Retry 1 of 3 follows". What could never be had is not asked for.
+func (l *loop) growMemory(i int, e ending) string {
+	if classify(e) != protect.OutOfMemory || l.progress.State(i).Ended() {
+		return ""
+	}
+	pods := max(l.nodes[i].held.Pods, 1)
+	before := l.nodes[i].held.MemoryMiB / pods
+	if !l.growBeyond(i, before, pods) {
+		return ""
+	}
+	return fmt.Sprintf(" with %s after out of memory at %s", memoryText(l.nodes[i].memory), memoryText(before))
+}
+
+// growBeyond makes node i ask for more than before, in MiB of each of its pods. It
+// reports false when its definition says otherwise or no level has so much.
+func (l *loop) growBeyond(i, before, pods int) bool {
+	after := l.operator(i).Retry.Memory.After(before)
+	if after <= before {
+		return false
+	}
+	wanted := l.service.requestOf(l.operator(i), l.row.ProjectID)
+	if wanted.Amount.MemoryMiB = pods * after; l.service.quota.NeverFits(wanted) != nil {
+		return false
+	}
+	l.nodes[i].memory = after
+	return true
+}
+
+// memoryText writes "32 GiB" or "1500 MiB".
+func memoryText(mib int) string {
+	const gib = 1 << 10
+	if mib >= gib && mib%gib == 0 {
+		return fmt.Sprintf("%d GiB", mib/gib)
+	}
+	return fmt.Sprintf("%d MiB", mib)
+}
+
+// loadMemory takes up which nodes ask for more memory because an attempt ran out
+// of it.
+func (l *loop) loadMemory(ctx context.Context) error {
+	if !growing(l.version.Definition) {
+		return nil
+	}
+	rows, err := l.service.queries.OutOfMemory(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load attempts without memory: %w", err)
+	}
+	for _, r := range rows {
+		i := int(r.NodeIndex)
+		l.growBeyond(i, int(r.MemoryMib), max(l.operator(i).Resources.Pods, 1))
+	}
+	return nil
+}
+
+// growing reports whether some operator asks for more memory after running out of it.
+func growing(d *workflow.Definition) bool {
+	for _, op := range d.EveryOperator() {
+		if op.Retry.Memory.Factor > 0 {
+			return true
+		}
+	}
+	return false
+}

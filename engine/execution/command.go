@@ -1,0 +1,206 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// Command is what people tell a live execution, or one of its nodes.
+type Command string
+
+// The commands. Those of the execution itself are CommandPause and CommandUnpause.
+const (
+	CommandPause   Command = "PAUSE"   // nothing new begins; what runs goes on
+	CommandUnpause Command = "UNPAUSE" // what pausing kept back begins
+	CommandSkip    Command = "SKIP"    // the node does not run, or runs no longer
+	CommandSucceed Command = "SUCCEED" // the node counts as succeeded, with given outputs
+	CommandRetry   Command = "RETRY"   // a node that failed, or did not run, runs again
+	CommandHold    Command = "HOLD"    // the node does not begin until it is released
+	CommandRelease Command = "RELEASE"
+	CommandApprove Command = "APPROVE" // the answer of a person, with the values of a form
+	CommandReject  Command = "REJECT"  // the answer no: the node fails
+)
+
+// NodeCommand is a command about a node. Values are the outputs of CommandSucceed and
+// the filled-in form of CommandApprove.
+type NodeCommand struct {
+	Command Command
+	Values  map[string]any
+	Reason  string
+}
+
+// Pause keeps everything of an execution from beginning that has not begun, until
+// Unpause; what runs goes on. Pausing twice is success. It returns Conflict when the
+// execution has ended, and Forbidden for somebody else's.
+func (s *Service) Pause(ctx context.Context, id uuid.UUID, reason string) error {
+	return s.commandExecution(ctx, id, CommandPause, "execution.pause", reason)
+}
+
+// Unpause lets a paused execution go on.
+func (s *Service) Unpause(ctx context.Context, id uuid.UUID, reason string) error {
+	return s.commandExecution(ctx, id, CommandUnpause, "execution.unpause", reason)
+}
+
+func (s *Service) commandExecution(ctx context.Context, id uuid.UUID, c Command, action, reason string) error {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return err
+	}
+	if _, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, row.ProjectID, row.SubmittedBy, absent(id)); err != nil {
+		return err
+	}
+	return s.command(ctx, row, db.InsertCommandParams{NodeIndex: fair.ExecutionItself, Command: string(c), Reason: clean(reason, maxMessage)}, audit.Entry{
+		Action: action, Kind: "execution", ID: id.String(), Name: row.WorkflowName + " " + row.Version,
+		Old: map[string]any{"status": row.Status}, New: map[string]any{"command": c},
+	})
+}
+
+// CommandNode tells a node of a live execution to do something, and answers once that
+// is durable. It returns Invalid with fields for values that do not fit, Conflict when
+// the node is not in a state for it or the execution has ended, and Forbidden for
+// somebody else's execution; whoever may launch in the project may approve and reject.
+func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) error {
+	task, err := s.task(ctx, t)
+	if err != nil {
+		return err
+	}
+	if c.Command == CommandApprove || c.Command == CommandReject {
+		_, err = auth.AuthorizeIn(ctx, auth.ExecutionLaunch, task.row.ProjectID, absent(t.Execution))
+	} else {
+		_, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution))
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.fits(task); err != nil {
+		return err
+	}
+	values, err := s.checkValues(ctx, task, c)
+	if err != nil {
+		return err
+	}
+	p := db.InsertCommandParams{NodeIndex: int32(task.node.Index), Command: string(c.Command), Reason: clean(c.Reason, maxMessage)} //nolint:gosec // at most maxNodes
+	if values != nil {
+		p.Data = mustJSON(values)
+	}
+	return s.command(ctx, task.row, p, audit.Entry{
+		Action: "node." + strings.ToLower(string(c.Command)), Kind: "node", ID: fmt.Sprintf("%s.%d", task.row.ID, task.node.Index), Name: task.node.Name,
+		Old: map[string]any{"status": task.node.State}, New: map[string]any{"command": c.Command},
+	})
+}
+
+// fits returns Conflict when the node is in no state for the command.
+func (c NodeCommand) fits(k task) error {
+	state := k.node.State
+	no := func(why string) error { return apperr.New(apperr.Conflict, "The node %s %s.", k.node.Name, why) }
+	waits := k.operator.Type == workflow.TypeApproval && state == dag.Running
+	switch c.Command {
+	case CommandApprove, CommandReject:
+		if !waits {
+			return no("does not wait for an answer")
+		}
+	case CommandRetry:
+		if state != dag.Failed && state != dag.Skipped && state != dag.Cancelled {
+			return no("has not failed, so there is nothing to try again")
+		}
+	case CommandSucceed:
+		if state == dag.Succeeded {
+			return no("has succeeded already")
+		}
+	case CommandSkip, CommandHold, CommandRelease:
+		if state.Ended() {
+			return no("has ended already")
+		}
+		if c.Command == CommandHold && state.Active() {
+			return no("runs already, so it cannot be held back")
+		}
+	case CommandPause, CommandUnpause:
+		return apperr.New(apperr.Invalid, "An execution is paused as a whole.")
+	default:
+		return apperr.New(apperr.Invalid, "There is no command %q.", c.Command)
+	}
+	return nil
+}
+
+// checkValues returns the checked values of a command; nil when it takes none.
+func (s *Service) checkValues(ctx context.Context, k task, c NodeCommand) (map[string]any, error) {
+	var schema typeregistry.Schema
+	path := "outputs."
+	switch c.Command {
+	case CommandApprove:
+		schema, path = k.operator.Approval.Form, "answer."
+	case CommandSucceed:
+		for _, o := range k.operator.Outputs {
+			out, _ := k.operator.Produces(o.Name)
+			if k.node.Item != nil {
+				out = o
+			}
+			schema.Fields = append(schema.Fields, typeregistry.Field{Name: o.Name, Type: out.Type, Required: o.Required()})
+		}
+	default:
+		if len(c.Values) > 0 {
+			return nil, apperr.New(apperr.Invalid, "The command takes no values.")
+		}
+		return nil, nil //nolint:nilnil // no values are not an error
+	}
+	values := c.Values
+	if values == nil {
+		values = map[string]any{}
+	}
+	checked, problems := schema.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head})
+	var fields []apperr.Field
+	for _, p := range problems {
+		fields = append(fields, apperr.Field{Path: path + p.Path, Message: p.Message})
+	}
+	return checked, apperr.InvalidFields("Fix the values below.", fields)
+}
+
+// command writes a command and makes somebody drive the execution.
+func (s *Service) command(ctx context.Context, row db.Execution, p db.InsertCommandParams, entry audit.Entry) error {
+	subject, _ := auth.SubjectOf(ctx)
+	p.ExecutionID, p.OrderedBy, p.OrderedAt = row.ID, subject.Name, s.now()
+	entry.TenantID, entry.ProjectID, entry.Reason = row.TenantID, row.ProjectID, p.Reason
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockLive(ctx, row.ID); db.IsNoRows(err) {
+			return apperr.New(apperr.Conflict, "The execution has ended already.")
+		} else if err != nil {
+			return fmt.Errorf("lock execution: %w", err)
+		}
+		if err := q.InsertCommand(ctx, p); err != nil {
+			return fmt.Errorf("write command: %w", err)
+		}
+		if err := audit.Record(ctx, q, entry); err != nil {
+			return err
+		}
+		return s.requestDrive(ctx, tx, q, row.ID)
+	})
+	if err != nil {
+		return err
+	}
+	s.config.Crash("command.committed")
+	s.tell(row.ID, message{reports: true})
+	s.changed(row.ID)
+	return nil
+}
+
+func decodeValues(raw json.RawMessage) map[string]any {
+	values := decodeObject(raw)
+	if values == nil {
+		return map[string]any{}
+	}
+	return values
+}

@@ -1,0 +1,154 @@
+package execution_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+// tell commands a node by its name.
+func (b *testBundle) tell(id uuid.UUID, node string, c execution.NodeCommand) error {
+	b.t.Helper()
+	return b.engine.CommandNode(b.ctx, execution.TaskRef{Execution: id, Node: b.node(id, node).Index}, c)
+}
+
+func (b *testBundle) untilNode(id uuid.UUID, name string, state dag.State) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool { return b.node(id, name).State == state }, 20*time.Second, 5*time.Millisecond, "%s does not become %s", name, state)
+}
+
+func TestPauseKeepsBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stop := t.TempDir() + "/go"
+	id := b.launch(fmt.Sprintf(`
+name: pause
+version: 1.0.0
+operators:
+  - {name: first, type: shell, code: {script: 'while [ ! -e %s ]; do sleep 0.02; done'}}
+  - {name: second, type: shell, depends_on: [first], code: {script: 'true'}}
+  - {name: third, type: noop, depends_on: [first]}
+`, stop), nil)
+	b.untilNode(id, "first", dag.Running)
+	require.NoError(t, b.engine.Pause(b.ctx, id, "look"))
+	b.until(id, "pause", func(e execution.Execution) bool { return e.Status == execution.Paused })
+	touch(t, stop)
+	b.untilNode(id, "first", dag.Succeeded)
+	time.Sleep(300 * time.Millisecond)
+	require.Equal(t, dag.Pending, b.node(id, "second").State)
+	require.Equal(t, dag.Pending, b.node(id, "third").State)
+	require.NoError(t, b.engine.Unpause(b.ctx, id, ""))
+	require.Equal(t, execution.Succeeded, b.finish(id).Status)
+	require.Contains(t, b.kinds(id), "execution.unpaused")
+	require.True(t, apperr.Is(b.engine.Pause(b.ctx, id, ""), apperr.Conflict))
+}
+
+const approvals = `
+name: ask
+version: 1.0.%d
+outputs: [{name: rate, type: Float, from: ask.rate}]
+operators:
+  - name: ask
+    type: approval
+    timeout: %s
+    approval:
+      message: Which rate?
+      form: [{name: rate, type: "Float(min=0, max=1)", required: true}]
+      %s
+  - {name: after, type: noop, depends_on: [ask]}
+`
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(fmt.Sprintf(approvals, 0, "1h", ""), nil)
+	b.untilNode(id, "ask", dag.Running)
+	require.Equal(t, execution.ReasonApproval, b.node(id, "ask").Reason.Code)
+	err := b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})
+	require.Equal(t, "answer.rate", apperr.FieldsOf(err)[0].Path)
+	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("0.5")}}))
+	e := b.finish(id)
+	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, json.Number("0.5"), e.Outputs["rate"])
+	require.Contains(t, b.node(id, "ask").Reason.Message, "Approved by")
+
+	id = b.launch(fmt.Sprintf(approvals, 1, "1h", ""), nil)
+	b.untilNode(id, "ask", dag.Running)
+	require.NoError(t, b.tell(id, "ask", execution.NodeCommand{Command: execution.CommandReject, Reason: "too dear"}))
+	e = b.finish(id)
+	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, "rejected", e.Error.Code)
+	require.Contains(t, e.Error.Message, "too dear")
+
+	id = b.launch(fmt.Sprintf(approvals, 2, "200ms", "default: {rate: 0.25}"), nil)
+	e = b.finish(id)
+	require.Equal(t, json.Number("0.25"), e.Outputs["rate"])
+	id = b.launch(fmt.Sprintf(approvals, 3, "200ms", ""), nil)
+	require.Equal(t, "timeout", b.finish(id).Error.Code)
+}
+
+func TestSkipSucceedRetryHold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	id := b.launch(fmt.Sprintf(`
+name: hands
+version: 1.0.0
+outputs: [{name: v, type: Integer, from: given.v}]
+operators:
+  - {name: wait, type: shell, code: {script: 'while [ ! -e %[1]s/go ]; do sleep 0.02; done'}}
+  - {name: given, type: shell, depends_on: [wait], code: {script: 'sleep 60'}, outputs: [{name: v, type: Integer}]}
+  - {name: long, type: shell, code: {script: 'sleep 60'}}
+  - {name: after-long, type: noop, depends: "long.Skipped"}
+  - {name: bad, type: shell, retry: {fail_fast: false}, code: {script: 'test -e %[1]s/fixed'}}
+  - {name: after-bad, type: noop, depends_on: [bad]}
+  - {name: kept, type: noop, depends_on: [wait]}
+`, dir), nil)
+	b.untilNode(id, "long", dag.Running)
+	b.untilNode(id, "after-bad", dag.Skipped)
+	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandHold}))
+	require.NoError(t, b.tell(id, "long", execution.NodeCommand{Command: execution.CommandSkip, Reason: "no time"}))
+	b.untilNode(id, "after-long", dag.Succeeded)
+	touch(t, dir+"/fixed")
+	require.NoError(t, b.tell(id, "bad", execution.NodeCommand{Command: execution.CommandRetry}))
+	b.untilNode(id, "after-bad", dag.Succeeded)
+	err := b.tell(id, "given", execution.NodeCommand{Command: execution.CommandSucceed})
+	require.Equal(t, "outputs.v", apperr.FieldsOf(err)[0].Path)
+	touch(t, dir+"/go")
+	b.untilNode(id, "given", dag.Running)
+	require.NoError(t, b.tell(id, "given", execution.NodeCommand{Command: execution.CommandSucceed, Values: map[string]any{"v": json.Number("9")}}))
+	b.untilNode(id, "given", dag.Succeeded)
+	b.untilNode(id, "kept", dag.Ready)
+	require.Equal(t, execution.ReasonHeld, b.node(id, "kept").Reason.Code)
+	require.NoError(t, b.tell(id, "kept", execution.NodeCommand{Command: execution.CommandRelease}))
+	e := b.finish(id)
+	require.Equal(t, execution.Succeeded, e.Status, "%+v", e.Error)
+	require.Equal(t, json.Number("9"), e.Outputs["v"])
+	require.Nil(t, e.Error)
+	require.Equal(t, 2, b.node(id, "bad").Attempt)
+}
+
+func TestTimeoutOfAnExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.finish(b.launch(`
+name: late
+version: 1.0.0
+timeout: 300ms
+operators:
+  - {name: long, type: shell, code: {script: 'sleep 60'}}
+on_exit:
+  - {name: tell, type: noop}
+`, nil))
+	require.Equal(t, execution.Failed, e.Status)
+	require.Equal(t, "timeout", e.Error.Code)
+	require.Equal(t, 1, e.Counts.Succeeded)
+}

@@ -1,0 +1,222 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+const (
+	interruptedDelay = time.Second // before an interrupted attempt is repeated
+	maxInterruptions = 50          // of one node, before it counts as failed
+	maxLosses        = 3           // of one node's attempts with their machine, that spend no retry
+)
+
+// applyBegun moves a queued node to RUNNING. Late and repeated news change nothing.
+func (l *loop) applyBegun(m message) {
+	if !l.current(m) || l.progress.State(m.node) != dag.Queued {
+		return
+	}
+	n := l.move(m.node, dag.Running)
+	n.startedAt = &m.begun.At
+	if n.reason != nil && slices.Contains(waitCodes(), n.reason.Code) {
+		n.reason = nil
+	}
+	row := *m.begun
+	row.attemptKey = attemptKey{m.node, m.attempt}
+	if timeout := l.operator(m.node).Timeout; timeout > 0 {
+		deadline := m.begun.At.Add(timeout + l.service.config.Timing.StopGrace + l.service.config.Timing.DeadlineGrace)
+		row.DeadlineAt = &deadline
+	}
+	l.batch.begun[row.attemptKey] = row
+	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
+	l.serve(m.node, m.begun.At)
+}
+
+// current reports whether m is about the attempt that the node is at.
+func (l *loop) current(m message) bool {
+	return m.node >= 0 && m.node < len(l.nodes) && l.nodes[m.node].attempt == m.attempt
+}
+
+// applyEnding applies the end of an attempt. It reports false, and changes
+// nothing, when the node is not at that attempt or has none alive.
+func (l *loop) applyEnding(ctx context.Context, m message) bool {
+	if !l.current(m) || !l.progress.State(m.node).Active() {
+		return false
+	}
+	i, e := m.node, *m.end
+	if e.StartedAt == nil {
+		e.StartedAt = l.nodes[i].startedAt
+	}
+	if e.Outcome == lost && l.progress.State(i) == dag.Queued && e.StartedAt == nil {
+		e.Outcome = interrupted // it never began, so no retry is spent
+	}
+	l.endsStream(i, &e)
+	var values map[string]any
+	switch {
+	case l.endsServing(i, &e):
+		values = map[string]any{AddressPort: l.nodes[i].address}
+	case e.Outcome == succeeded:
+		values = l.takeOutputs(ctx, i, &e)
+	}
+	room := l.madeRoom(i, e)
+	if room {
+		e.Outcome = preempted
+	}
+	growth := l.growMemory(i, e)
+	l.endAttempt(i, e)
+	n := &l.nodes[i]
+	failure := e.failure(n.name, n.attempt)
+	l.noteBreaker(i, e, failure)
+	var again bool
+	var why string
+	if failure != nil {
+		failure = failure.after(n.failure)
+		if again, why = l.triesAgain(i, e, failure); again && l.tooLate(ctx, i, e) {
+			again, why = false, "The time for retries is over."
+		}
+		again = again && !n.stopSent // it was to end anyway
+	}
+	switch {
+	case failure == nil:
+		l.succeed(i, e, values)
+	case n.verdict != nil:
+		l.batch.appliedCommands = append(l.batch.appliedCommands, n.verdict.Seq)
+		l.endByCommand(i, *n.verdict)
+	case n.recalled != nil && n.cancelled == nil:
+		l.recalled(i, l.endTime(e), n.recalled)
+	case room:
+		l.yield(i, e)
+	case n.stopSent && e.Outcome != timedOut, l.progress.Halted(i) && e.Outcome.outside(): // a timeout that came before the stop is the cause
+		l.cancelNode(i, e)
+	case e.Outcome == lost && l.countLosses(ctx, i) < maxLosses && !l.progress.Halted(i):
+		l.touch(i)
+		n.failure = failure
+		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
+	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
+		l.repeat(i, e.FinishedAt, interruptedDelay, &Reason{Code: ReasonInterrupted, Message: interruption(e)})
+	case again:
+		l.touch(i)
+		n.retries++
+		n.failure = failure
+		l.repeat(i, e.FinishedAt, l.delay(i), &Reason{
+			Code:    ReasonBackoff,
+			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
+		})
+	default:
+		l.fail(i, e, failure.conclude(why))
+		l.salvage(ctx, i, &e)
+	}
+	return true
+}
+
+// countLosses counts the earlier attempts of node i that were lost. Such a loss is
+// the infrastructure's; but a task that brings its machine down time and again
+// has to stop.
+func (l *loop) countLosses(ctx context.Context, i int) int {
+	n, err := l.service.queries.CountLosses(ctx, l.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
+	if err != nil {
+		l.service.config.Logger.Warn("count lost attempts", "execution", l.id, "node", i, "error", err)
+		return maxLosses
+	}
+	return int(n)
+}
+
+// endAttempt records the end of the attempt of node i and gives back what it held.
+func (l *loop) endAttempt(i int, e ending) {
+	n := &l.nodes[i]
+	l.touch(i)
+	row := endedRow{
+		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
+		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
+	}
+	// One statement changes a row once: the end takes the begin of its batch in.
+	if b, ok := l.batch.begun[row.attemptKey]; ok {
+		row.Host, row.PID = b.Host, b.PID
+		delete(l.batch.begun, row.attemptKey)
+	}
+	l.batch.ended = append(l.batch.ended, row)
+	l.batch.release[i] = n.held
+	n.held, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
+	n.startedAt = e.StartedAt
+}
+
+func (l *loop) succeed(i int, e ending, values map[string]any) {
+	n := l.move(i, dag.Succeeded)
+	at := l.endTime(e)
+	n.finishedAt, n.reason, n.failure = &at, nil, nil
+	l.outputs[i] = values
+	if len(values) > 0 {
+		l.touch(i).Outputs = values
+	}
+	l.nodeEvent(i, at, "node.succeeded", "", nil)
+}
+
+func (l *loop) cancelNode(i int, e ending) {
+	n := l.move(i, dag.Cancelled)
+	at := l.endTime(e)
+	n.finishedAt, n.reason = &at, l.stopReason(i)
+	l.nodeEvent(i, at, "node.cancelled", n.reason.Message, nil)
+}
+
+// fail ends node i badly after an attempt.
+func (l *loop) fail(i int, e ending, failure *Failure) {
+	l.failNode(i, l.endTime(e), failure)
+	l.addDeadLetter(i, l.endTime(e), failure)
+}
+
+// failNode ends node i badly.
+func (l *loop) failNode(i int, at time.Time, failure *Failure) {
+	l.touch(i)
+	l.progress.Fail(i, failure.errored())
+	l.changed = append(l.changed, i)
+	n := &l.nodes[i]
+	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil
+	if l.failure == nil && l.counts(i) {
+		l.failure, l.failedAt = failure, at
+	}
+	l.nodeEvent(i, at, "node.failed", failure.Message, failure)
+}
+
+// endTime is when the engine counts the node as ended: never before it began.
+func (l *loop) endTime(e ending) time.Time {
+	if e.StartedAt != nil && e.FinishedAt.Before(*e.StartedAt) {
+		return *e.StartedAt
+	}
+	return e.FinishedAt
+}
+
+// repeat lets node i wait for its next attempt.
+func (l *loop) repeat(i int, from time.Time, delay time.Duration, reason *Reason) {
+	n := l.move(i, dag.Retrying)
+	at := from.Add(delay).Truncate(time.Microsecond)
+	n.retryAt, n.reason, n.stopSent = &at, reason, false
+	l.timers.add(i, at)
+	l.nodeEvent(i, from, "node.retrying", reason.Message, map[string]any{"retry_at": at})
+}
+
+// delay is how long node i waits for its present retry.
+func (l *loop) delay(i int) time.Duration {
+	return backoff(l.operator(i).Retry, l.nodes[i].retries, rand.Float64()) //nolint:gosec // spreads retries, no secret
+}
+
+// backoff is how long the n-th retry waits: InitialDelay × Factor^(n-1), at most
+// MaxDelay, spread by ± Jitter. random is from 0 to 1.
+func backoff(r workflow.Retry, n int, random float64) time.Duration {
+	delay := float64(r.InitialDelay) * math.Pow(max(r.Factor, 1), float64(n-1))
+	if r.MaxDelay > 0 {
+		delay = min(delay, float64(r.MaxDelay))
+	}
+	delay *= 1 + r.Jitter*(2*random-1)
+	return time.Duration(min(delay, float64(maxBackoff)))
+}
+
+// maxBackoff bounds a delay whatever the policy says.
+const maxBackoff = 24 * time.Hour

@@ -1,0 +1,239 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// configMapTimeout bounds one question about a ConfigMap.
+const configMapTimeout = 5 * time.Second
+
+// configMapValue reads one value of a ConfigMap of a project. What is not there is its
+// default, or else an Invalid error; Unavailable says that nobody answered.
+func (s *Service) configMapValue(ctx context.Context, project uuid.UUID, ref workflow.ConfigMapKey) (string, error) {
+	if s.config.ConfigMap == nil {
+		if ref.Default != nil {
+			return *ref.Default, nil
+		}
+		return "", apperr.New(apperr.Invalid, "%s", noConfigMaps(ref))
+	}
+	ctx, cancel := context.WithTimeout(ctx, configMapTimeout)
+	defer cancel()
+	values, err := s.config.ConfigMap(ctx, project, ref.Name)
+	missing := apperr.Is(err, apperr.NotFound)
+	if err != nil && !missing {
+		return "", err
+	}
+	value, ok := values[ref.Key]
+	switch {
+	case ok:
+		return value, nil
+	case ref.Default != nil:
+		return *ref.Default, nil
+	case missing:
+		return "", apperr.New(apperr.Invalid, "%s (%s)", strings.TrimSuffix(apperr.MessageOf(err), "."), ref.At)
+	}
+	return "", apperr.New(apperr.Invalid, "The ConfigMap %s has no key %q (%s)", ref.Name, ref.Key, ref.At)
+}
+
+// noConfigMaps says why nobody can read ref.
+func noConfigMaps(ref workflow.ConfigMapKey) string {
+	return fmt.Sprintf("This is %s of the ConfigMap %s, but this server runs tasks as local processes, without ConfigMaps. Give valueFrom a default (%s).", ref.Key, ref.Name, ref.At)
+}
+
+// fromConfigMaps fills in the inputs of a launch that it leaves to ConfigMaps, and says
+// which cannot be.
+func (s *Service) fromConfigMaps(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
+	var problems []apperr.Field
+	for _, name := range slices.Sorted(maps.Keys(d.FromConfigMaps)) {
+		if inputs[name] != nil {
+			continue
+		}
+		value, err := s.configMapValue(ctx, project, d.FromConfigMaps[name])
+		switch {
+		case apperr.Is(err, apperr.Invalid):
+			problems = append(problems, apperr.Field{Path: "inputs." + name, Message: apperr.MessageOf(err)})
+		case err != nil:
+			return nil, err
+		default:
+			inputs[name] = value
+		}
+	}
+	return problems, nil
+}
+
+// atLaunch reports whether a launch reads ConfigMaps itself; else whoever drives the
+// execution does, because this process may not ask the cluster.
+func (s *Service) atLaunch() bool { return s.config.ConfigMap != nil || !s.config.Cluster }
+
+// withoutCluster names what operators read of ConfigMaps where there are none.
+func (s *Service) withoutCluster(v workflow.Version) []apperr.Field {
+	if s.config.Cluster || s.config.ConfigMap != nil {
+		return nil
+	}
+	var fields []apperr.Field
+	for at, op := range v.Definition.EveryOperator() {
+		for _, in := range op.Inputs {
+			if t := in.Source.Tagged; in.Source.Kind == workflow.SourceTags && t.As == workflow.TaggedConfigMap && t.Default == nil {
+				fields = append(fields, apperr.Field{Path: at, Message: noConfigMaps(configMapKeyOf(t.Value, nil))})
+			}
+		}
+	}
+	return fields
+}
+
+func configMapKeyOf(value any, otherwise *string) workflow.ConfigMapKey {
+	fields, _ := value.(map[string]any)
+	text := func(name string) string {
+		s, _ := fields[name].(string)
+		return s
+	}
+	return workflow.ConfigMapKey{Name: text("name"), Key: text("key"), At: text("at"), Default: otherwise}
+}
+
+// configMapRead is a value that an attempt has from a ConfigMap.
+type configMapRead struct {
+	attemptKey
+	name, key string
+}
+
+// configMap is what a ConfigMap has for the present attempt of the node. It is read
+// once: the attempt's inputs stay what they were.
+func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
+	v, err := p.render(t.Value, true)
+	if err != nil {
+		return nil, err
+	}
+	l, ref := p.loop, configMapKeyOf(v, t.Default)
+	at := configMapRead{name: ref.Name, key: ref.Key, attemptKey: attemptKey{Node: p.node}}
+	if p.node != dag.NoNode {
+		at.Attempt = l.nodes[p.node].attempt
+	}
+	if value, ok := l.configMaps[at]; ok {
+		return value, nil
+	}
+	value, err := l.service.configMapValue(p.ctx, l.row.ProjectID, ref)
+	if apperr.Is(err, apperr.Unavailable) {
+		p.broken = &readError{err}
+		return nil, p.broken
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.configMaps == nil {
+		l.configMaps = map[configMapRead]string{}
+	}
+	l.configMaps[at] = value
+	return value, nil
+}
+
+// fillInputs gives an execution that has not begun what its launch left to ConfigMaps.
+// What they do not have ends it.
+func (l *loop) fillInputs(ctx context.Context) error {
+	d := l.version.Definition
+	open := func(name string) bool { return l.inputs[name] == nil }
+	if l.status != Pending || !slices.ContainsFunc(slices.Collect(maps.Keys(d.FromConfigMaps)), open) {
+		return nil
+	}
+	if l.inputs == nil {
+		l.inputs = map[string]any{}
+	}
+	problems, err := l.service.fromConfigMaps(ctx, d, l.row.ProjectID, l.inputs)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		l.refuseToRun(&Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
+		return nil
+	}
+	moved, err := l.service.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.epoch)
+	if err == nil && moved == 0 {
+		err = errFenced
+	}
+	return err
+}
+
+// refuseToRun ends an execution of which nothing can begin.
+func (l *loop) refuseToRun(why *Failure) {
+	l.refused = why
+	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
+	l.event(eventRow{At: l.service.now(), Kind: "execution.halted", Message: why.Message})
+}
+
+// limitFresh is how long the number of permits that a ConfigMap has is taken as read.
+const limitFresh = 5 * time.Second
+
+// lockLimit is the number of permits that a ConfigMap has, as it was read last.
+type lockLimit struct {
+	permits int
+	problem string // why it is not known
+	at      time.Time
+}
+
+// readLimits reads the numbers of permits of the locks that are to be taken, before
+// the transaction that takes them begins.
+func (l *loop) readLimits(ctx context.Context) {
+	var locks []workflow.Lock
+	if l.status == Pending && !l.locked {
+		locks = slices.Clone(l.version.Definition.Locks)
+	}
+	for _, i := range l.batch.locking {
+		locks = append(locks, l.operator(i).Locks...)
+	}
+	for _, lock := range locks {
+		if lock.Limit.Name == "" || l.service.config.ConfigMap == nil || l.service.now().Sub(l.limits[lock.Name].at) < limitFresh {
+			continue
+		}
+		if l.limits == nil {
+			l.limits = map[string]lockLimit{}
+		}
+		l.limits[lock.Name] = l.readLimit(ctx, lock)
+	}
+}
+
+func (l *loop) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
+	limit := lockLimit{at: l.service.now()}
+	value, err := l.service.configMapValue(ctx, l.row.ProjectID, lock.Limit)
+	if err == nil {
+		limit.permits, err = strconv.Atoi(strings.TrimSpace(value))
+		if err != nil || limit.permits < 0 {
+			err = fmt.Errorf("%s of the ConfigMap %s is no number", lock.Limit.Key, lock.Limit.Name)
+		}
+	}
+	if err != nil {
+		limit.permits, limit.problem = 0, sentence(err)
+	}
+	return limit
+}
+
+// permitsOf is how many may hold a lock, when no administrator has said it, and why
+// nobody may.
+func (l *loop) permitsOf(lock workflow.Lock) (int, string) {
+	if limit, ok := l.limits[lock.Name]; ok && lock.Limit.Name != "" {
+		return limit.permits, limit.problem
+	}
+	return lock.Permits, ""
+}
+
+// checkFilled is what a launch with these inputs lacks.
+func (s *Service) checkFilled(ctx context.Context, d *workflow.Definition, project uuid.UUID, inputs map[string]any) ([]apperr.Field, error) {
+	if len(d.FromConfigMaps) == 0 || !s.atLaunch() {
+		return nil, nil
+	}
+	problems, err := s.fromConfigMaps(ctx, d, project, inputs)
+	if err != nil {
+		return nil, fmt.Errorf("read the values that ConfigMaps have: %w", err)
+	}
+	return problems, nil
+}

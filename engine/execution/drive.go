@@ -1,0 +1,359 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// errFenced says that another loop has taken the execution.
+var errFenced = errors.New("the lease is lost")
+
+// Drive owns one execution until nothing in it can move any more, and returns.
+// It returns nil at once when somebody else drives it or when it has ended. For
+// the drive job.
+func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
+	if s.live.isDraining() || s.live.nudge(id) {
+		return nil
+	}
+	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("acquire %s: %w", id, err)
+	}
+	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
+	s.config.Crash("drive.acquired")
+	l, err := s.resume(ctx, row)
+	if err != nil {
+		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
+		return fmt.Errorf("load %s: %w", id, err)
+	}
+	l.starter, l.asked = newStarter(s, id), s.now()
+	l.unsure.Store(true)
+	if !s.live.add(l) {
+		l.starter.close()
+		s.release(ctx, id, row.OwnerEpoch, s.now())
+		return nil
+	}
+	if err = l.takeOver(ctx); err == nil {
+		err = l.fillInputs(ctx)
+	}
+	if err == nil {
+		err = l.run(ctx)
+	}
+	l.close()
+	if errors.Is(err, errFenced) {
+		return nil
+	}
+	if err != nil {
+		s.release(ctx, id, row.OwnerEpoch, s.now())
+		if ctx.Err() == nil {
+			s.config.Logger.Error("An execution could not be driven; it is tried again.", "execution", id, "error", err)
+		}
+		return fmt.Errorf("drive %s: %w", id, err)
+	}
+	return nil
+}
+
+// loadRetry is how long an execution rests that could not be loaded.
+const loadRetry = 10 * time.Second
+
+// Drain makes every drive loop write what it has and return, and keeps new ones
+// from starting. Reports that arrive later are stored for whoever drives next.
+func (s *Service) Drain() { s.live.drain() }
+
+// release gives a lease back after a failure. The lease runs out by itself when
+// this fails too.
+func (s *Service) release(ctx context.Context, id uuid.UUID, epoch int64, wakeAt time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	err := s.queries.ReleaseLease(ctx, &wakeAt, id, s.owner, epoch)
+	if err != nil {
+		s.config.Logger.Warn("release a lease", "execution", id, "error", err)
+	}
+}
+
+const releaseTimeout = 2 * time.Second
+
+// resume returns a loop for the execution that was just acquired: the one this
+// process kept when nobody else drove it since, or a fresh one from the rows.
+func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
+	if l, ok := s.live.takeIdle(row.ID); ok && l.epoch+1 == row.OwnerEpoch {
+		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
+		l.cancelled = row.CancelRequestedAt != nil
+		l.cancelReason = row.CancelReason
+		l.batch, l.unlocked = newBatch(), nil
+		l.batch.offers = l.status == Pending
+		for i := range l.nodes {
+			switch l.progress.State(i) {
+			case dag.Ready:
+				l.ask(i)
+			case dag.Queued:
+				// What was handed to a cluster is there, whoever looks away meanwhile.
+				if !s.config.Cluster || !l.settled {
+					l.uncertain = append(l.uncertain, i)
+				}
+			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
+			}
+		}
+		return l, nil
+	}
+	return s.load(ctx, row)
+}
+
+// load builds a loop from the rows.
+func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
+	version, err := s.workflows.VersionByID(ctx, row.VersionID)
+	if err != nil {
+		return nil, fmt.Errorf("load version: %w", err)
+	}
+	rows, err := s.queries.LoadNodes(ctx, row.ID)
+	if err != nil {
+		return nil, fmt.Errorf("load nodes: %w", err)
+	}
+	l := newLoop(s, row, version)
+	if err := l.loadNodes(rows); err != nil {
+		return nil, err
+	}
+	if err := l.loadOrigins(ctx); err != nil {
+		return nil, err
+	}
+	if l.cancelled {
+		l.progress.Halt(dag.Root, true)
+	}
+	if l.expected, err = s.expected(ctx, row.WorkflowID); err != nil {
+		return nil, err
+	}
+	l.setTimeout()
+	if err := l.loadLocks(ctx); err != nil {
+		return nil, err
+	}
+	if l.status == Pending {
+		l.waits = decodeInto[Reason](row.Reason)
+		l.batch.offers = true
+		return l, nil
+	}
+	if err := l.loadMemory(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.settleOperators(ctx); err != nil {
+		return nil, err
+	}
+	for i := range l.nodes {
+		l.remember(i, l.progress.State(i))
+		l.rememberRecall(i)
+	}
+	if err := l.rememberServing(ctx); err != nil {
+		return nil, err
+	}
+	return l, l.loadAttempts(ctx)
+}
+
+// takeOver applies what arrived while nobody drove, and starts again what is
+// queued, because nobody knows whether its start was ever carried out. The order
+// keeps an attempt from running twice: the loop is registered, so that from the
+// lock on no report is stored beside it, and it takes no message before the
+// launcher has answered, so that a runner that knows an attempt still does when
+// it is asked to start it again.
+func (l *loop) takeOver(ctx context.Context) error {
+	if err := l.catchUp(ctx); err != nil {
+		return err
+	}
+	return l.startAgain(ctx)
+}
+
+// catchUp applies the stored reports, once nobody stores any more.
+func (l *loop) catchUp(ctx context.Context) error {
+	holds, err := l.service.queries.LockDriven(ctx, l.service.term.Load(), l.id)
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	if !holds {
+		l.service.release(ctx, l.id, l.epoch, l.service.now())
+		return errFenced
+	}
+	return l.loadReports(ctx)
+}
+
+// remember takes up what a state asks for beyond the state itself.
+func (l *loop) remember(i int, state dag.State) {
+	switch state {
+	case dag.Ready:
+		l.ask(i)
+	case dag.Retrying:
+		l.timers.add(i, *l.nodes[i].retryAt)
+		if l.nodes[i].overBudget() { // the budget may be another by now
+			l.timers.add(i, l.service.now())
+		}
+	case dag.Failed:
+		if l.progress.Unhandled(i) && (l.failure == nil || l.nodes[i].finishedAt.Before(l.failedAt)) {
+			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
+		}
+	case dag.Queued:
+		l.uncertain = append(l.uncertain, i)
+	case dag.Running:
+		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
+			l.setDeadline(i)
+		}
+	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
+	}
+}
+
+// loadAttempts finds which queued attempts have begun while nobody drove, and
+// what the live ones hold.
+func (l *loop) loadAttempts(ctx context.Context) error {
+	held, err := l.service.queries.ReservationsOf(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load reservations: %w", err)
+	}
+	foreign := map[int]bool{}
+	for _, r := range held {
+		if r.NodeIndex == fair.ExecutionItself {
+			l.admitted = true
+			continue
+		}
+		i := int(r.NodeIndex)
+		n := &l.nodes[i]
+		n.held = fair.Amount{
+			CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods),
+		}
+		n.machine, n.devices = r.Machine, make([]int, len(r.Devices))
+		for k, d := range r.Devices {
+			n.devices[k] = int(d)
+		}
+		foreign[i] = r.Launcher != l.service.config.LauncherName
+	}
+	begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load attempts: %w", err)
+	}
+	for _, a := range begun {
+		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		foreign[int(a.NodeIndex)] = true
+	}
+	l.uncertain = slices.DeleteFunc(l.uncertain, func(i int) bool { return foreign[i] })
+	return nil
+}
+
+// loadNews applies what others have stored for this loop.
+func (l *loop) loadNews(ctx context.Context) error {
+	if l.progress.Count(dag.Queued) > 0 {
+		begun, err := l.service.queries.StartedAttempts(ctx, l.id)
+		if err != nil {
+			return fmt.Errorf("load attempts: %w", err)
+		}
+		for _, a := range begun {
+			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
+		}
+	}
+	return l.loadReports(ctx)
+}
+
+// loadReports applies the ends of attempts that arrived while nobody drove.
+func (l *loop) loadReports(ctx context.Context) error {
+	rows, err := l.service.queries.LoadReports(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load reports: %w", err)
+	}
+	for _, r := range rows {
+		var e ending
+		if err := json.Unmarshal(r.Report, &e); err != nil {
+			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
+		}
+		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
+		l.applyEnding(ctx, m)
+		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
+	}
+	if err := l.loadBegun(ctx); err != nil {
+		return err
+	}
+	if err := l.loadServing(ctx); err != nil {
+		return err
+	}
+	if err := l.loadOrders(ctx); err != nil {
+		return err
+	}
+	if err := l.loadCommands(ctx); err != nil {
+		return err
+	}
+	return l.loadPreempted(ctx)
+}
+
+// releaseLease gives the lease up when nothing is left to do: it reports false when a
+// report arrived meanwhile, and the loop has to go on.
+func (l *loop) releaseLease(ctx context.Context) (bool, error) {
+	if !l.service.live.removeIdle(l) {
+		return false, nil
+	}
+	l.service.config.Crash("rest.before_release")
+	rested := false
+	err := db.Tx(ctx, l.service.pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockExecution(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		if row.Owner != l.service.owner || row.OwnerEpoch != l.epoch {
+			return errFenced
+		}
+		waiting, err := q.HasReports(ctx, l.id)
+		if err == nil && !waiting && l.progress.Count(dag.Queued) > 0 {
+			begun, readErr := q.BegunQueued(ctx, l.id)
+			waiting, err = len(begun) > 0, readErr
+		}
+		if err != nil || waiting || (row.CancelRequestedAt != nil && !l.cancelled) {
+			l.cancelled = l.cancelled || row.CancelRequestedAt != nil
+			return err
+		}
+		rested = true
+		return q.ReleaseLease(ctx, l.wakeAt(), l.id, l.service.owner, l.epoch)
+	})
+	if err != nil {
+		return false, err
+	}
+	if rested {
+		l.service.config.Crash("rest.released")
+		l.service.live.keepIdle(l)
+		return true, nil
+	}
+	if !l.service.live.add(l) {
+		return false, errFenced
+	}
+	return false, l.catchUp(ctx)
+}
+
+// wakeAt is when a resting execution wants to be looked at without any event.
+func (l *loop) wakeAt() *time.Time {
+	var at *time.Time
+	if due, ok := l.timers.next(); ok {
+		at = &due
+	}
+	if l.service.live.isDraining() {
+		now := l.service.now()
+		return &now
+	}
+	if !l.paused && (l.progress.Count(dag.Ready) > 0 || l.status == Pending) {
+		again := l.service.now().Add(readyRecheck)
+		if at == nil || again.Before(*at) {
+			at = &again
+		}
+	}
+	return at
+}
+
+// readyRecheck is how long nodes wait for capacity before their execution asks
+// again, should the offer have been lost with another process.
+const readyRecheck = 15 * time.Second

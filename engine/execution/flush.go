@@ -1,0 +1,296 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+// flush writes the batch in one transaction and then carries out what waited for
+// it. On an error the loop is of no use any more: memory is ahead of the rows.
+func (l *loop) flush(ctx context.Context) error {
+	b := l.batch
+	var a admission
+	var freed []uuid.UUID // executions that wait for locks of this one
+	crash := l.service.config.Crash
+	crash("flush.begin")
+	began := time.Now()
+	l.readLimits(ctx)
+	if err := l.gatherMetrics(ctx); err != nil {
+		return err
+	}
+	// A flush that has begun ends even when the server is asked to stop.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+		var err error
+		if err = l.takeLocks(ctx, q); err != nil {
+			return err
+		}
+		if err = l.guard(ctx, q); err != nil {
+			return err
+		}
+		if a, err = l.admit(ctx, q); err != nil {
+			return err
+		}
+		if err := l.write(ctx, q); err != nil {
+			return err
+		}
+		if b.finished {
+			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+				return fmt.Errorf("enqueue the news of the end: %w", err)
+			}
+		}
+		if freed, err = l.releaseLocks(ctx, q); err != nil {
+			return err
+		}
+		crash("flush.written")
+		return nil
+	})
+	if err != nil {
+		l.undo(a)
+		return err
+	}
+	crash("flush.committed")
+	l.service.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
+	l.service.countNodes(b.nodes)
+	l.service.countRefused(b.refusedSeries)
+	l.endedResults(b.nodes)
+	starts, stops, preempts := b.starts, b.stops, b.preempts
+	b.answer(true)
+	l.batch = newBatch()
+	l.batch.starts, l.batch.stops, l.batch.preempts = starts, stops, preempts
+	if l.freed {
+		l.releaseWithheld(ctx)
+	}
+	l.effects(ctx)
+	crash("flush.effects")
+	l.service.changed(l.id)
+	for _, id := range freed {
+		l.service.tell(id, message{})
+	}
+	return nil
+}
+
+// flushTimeout bounds one flush; a database that takes longer loses the loop its
+// lease anyway.
+const flushTimeout = 30 * time.Second
+
+// write writes the batch: what its one statement refers to, the statement, and what
+// refers to its rows.
+func (l *loop) write(ctx context.Context, q *db.Queries) error {
+	for _, step := range []func(context.Context, *db.Queries) error{
+		l.publishArtifacts, l.deleteReports, l.forgetStreams, l.writeDeadLetters, l.writeUses,
+		l.writeMetrics, // its events are part of the transition
+		l.writeTransition,
+		l.writeOrigins, l.writeHours, l.writeOrders, l.writeCommands, l.writeYielding, l.writeExpiry, l.writeBegun,
+	} {
+		if err := step(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) publishArtifacts(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.artifacts) == 0 {
+		return nil
+	}
+	if err := l.service.artifacts.Publish(ctx, q, l.row.TenantID, l.row.ProjectID, l.batch.artifacts); err != nil {
+		return fmt.Errorf("publish artifacts: %w", err)
+	}
+	return nil
+}
+
+// deleteReports removes the stored reports that the batch took in; at the end of
+// the execution all of them.
+func (l *loop) deleteReports(ctx context.Context, q *db.Queries) error {
+	if l.batch.finished {
+		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
+			return fmt.Errorf("delete reports: %w", err)
+		}
+		return nil
+	}
+	for _, k := range l.batch.consumed {
+		if err := q.DeleteReport(ctx, l.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
+			return fmt.Errorf("delete a report: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeTransition moves the nodes in one statement, which a loop without its lease
+// fails, and adds the nodes of what has expanded.
+func (l *loop) writeTransition(ctx context.Context, q *db.Queries) error {
+	added := l.addedRows()
+	result, err := q.FlushExecution(ctx, l.flushParams())
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	if result.Fenced == 0 {
+		return errFenced
+	}
+	if int(result.Moved) != len(l.batch.nodes) {
+		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(l.batch.nodes))
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	for k := range added {
+		added[k].ChangedSeq = result.Seq
+	}
+	if _, err := q.InsertChildren(ctx, added); err != nil {
+		return fmt.Errorf("insert nodes: %w", err)
+	}
+	return nil
+}
+
+// writeYielding notes which attempts were asked to make room.
+func (l *loop) writeYielding(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.yielding) == 0 {
+		return nil
+	}
+	if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(l.batch.yielding)); err != nil {
+		return fmt.Errorf("note what makes room: %w", err)
+	}
+	return nil
+}
+
+// writeBegun writes which attempts have begun.
+func (l *loop) writeBegun(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.begun) == 0 {
+		return nil
+	}
+	rows := slices.Collect(maps.Values(l.batch.begun))
+	if err := q.FlushBegun(ctx, l.id, indexes(rows, func(r begunRow) int { return r.Node }), recordSet(rows)); err != nil {
+		return fmt.Errorf("flush begins: %w", err)
+	}
+	return nil
+}
+
+// indexes returns the node indexes of rows.
+func indexes[T any](rows []T, node func(T) int) []int32 {
+	list := make([]int32, len(rows))
+	for k, r := range rows {
+		list[k] = int32(node(r)) //nolint:gosec // at most workflow.MaxOperators
+	}
+	return list
+}
+
+func (l *loop) flushParams() db.FlushExecutionParams {
+	b, p := l.batch, l.progress
+	nodes := l.nodeRows()
+	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most maxNodes
+	params := db.FlushExecutionParams{
+		ID: l.id, Owner: l.service.owner, Epoch: l.epoch, LeaseSeconds: l.service.config.Timing.Lease.Seconds(),
+		Launcher: l.service.config.LauncherName,
+		Status:   string(l.shown()), StartedAt: l.row.StartedAt, FinishedAt: l.row.FinishedAt, Outputs: l.row.Outputs,
+		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
+		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
+		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
+		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
+		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
+		Nodes:      recordSet(nodes),
+		Ended:      recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
+		Claims: recordSet(b.claims), Events: recordSet(b.events),
+	}
+	if l.status == Pending && l.waits != nil {
+		params.Reason = mustJSON(l.waits)
+	}
+	if l.failure != nil {
+		params.Error = mustJSON(l.failure)
+	}
+	return params
+}
+
+// shown is the status that readers see.
+func (l *loop) shown() State {
+	if l.paused && !l.status.Ended() {
+		return Paused
+	}
+	return l.status
+}
+
+// recordSet encodes rows; none is an empty set and not null.
+func recordSet[T any](rows []T) []byte {
+	if len(rows) == 0 {
+		return []byte("[]")
+	}
+	return mustJSON(rows)
+}
+
+// nodeRows fills the rows of the batch with what the nodes have come to.
+func (l *loop) nodeRows() []*nodeRow {
+	rows := make([]*nodeRow, 0, len(l.batch.nodes))
+	for i, row := range l.batch.nodes {
+		n := &l.nodes[i]
+		row.State, row.Pending, row.Attempt, row.Retries = l.progress.State(i), l.progress.Pending(i), n.attempt, n.retries
+		row.Reason, row.Error = n.reason, n.failure
+		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
+		if n.children.first > 0 {
+			row.FirstChild, row.ChildCount = &n.children.first, &n.children.count
+			if n.inputs != nil {
+				row.Inputs = n.inputs
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b *nodeRow) int { return a.Index - b.Index })
+	return rows
+}
+
+// addedRows are the nodes that the execution did not have before, as they have become
+// within this batch; its rows of changes hold them no more.
+func (l *loop) addedRows() []db.InsertChildrenParams {
+	rows := make([]db.InsertChildrenParams, 0, len(l.batch.added))
+	for _, i := range l.batch.added {
+		change := l.batch.nodes[i]
+		delete(l.batch.nodes, i)
+		rows = append(rows, l.addedRow(i, change))
+	}
+	return rows
+}
+
+func (l *loop) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
+	n, p := &l.nodes[i], l.progress
+	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes and counts below maxNodes
+	parent := p.Parent(i)
+	row := db.InsertChildrenParams{
+		ExecutionID: l.id, NodeIndex: number(i), Name: n.name, Level: number(n.level), State: string(p.State(i)),
+		PendingDependencies: number(p.Pending(i)), Attempt: number(n.attempt), Retries: number(n.retries),
+		ReadyAt: n.readyAt, StartedAt: n.startedAt, FinishedAt: n.finishedAt, RetryAt: n.retryAt,
+		ParentIndex: new(number(parent)), Expansion: number(l.nodes[parent].attempt), Graph: n.graph, ChildCount: number(n.children.count),
+	}
+	if n.index >= 0 {
+		row.ItemIndex, row.Item, row.OperatorIndex = new(number(n.index)), mustJSON(n.item), new(number(l.operatorIndex(parent)))
+	} else {
+		row.OperatorIndex = new(number(p.Position(i)))
+	}
+	if n.reason != nil {
+		row.Reason = mustJSON(n.reason)
+	}
+	if n.failure != nil {
+		row.Error = mustJSON(n.failure)
+	}
+	if change != nil && change.Outputs != nil {
+		row.Outputs = mustJSON(change.Outputs)
+	}
+	if n.inputs != nil {
+		row.Inputs = mustJSON(n.inputs)
+	}
+	if n.children.first > 0 {
+		row.FirstChild = new(number(n.children.first))
+	}
+	return row
+}
+
+// operatorIndex is the place of the operator of node i in its graph.
+func (l *loop) operatorIndex(i int) int { return l.progress.Position(l.home(i)) }

@@ -1,0 +1,384 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// Codes of a Reason of nodes that wait for a place or were left out.
+const (
+	ReasonCondition   = "CONDITION"   // its condition is false
+	ReasonParallelism = "PARALLELISM" // enough others are at work
+)
+
+// children are the nodes that a node became last.
+type children struct{ first, count int }
+
+// fansOut reports whether node i becomes the items of a fan-out.
+func (l *loop) fansOut(i int) bool { return l.nodes[i].op.Foreach != nil && l.nodes[i].index < 0 }
+
+// members are the nodes of a graph, whose plan is plan; in is the name of what they
+// stand in.
+func (l *loop) members(graph string, plan *dag.Plan, in string) []nodeState {
+	g, _ := l.version.Definition.Graph(graph)
+	nodes := make([]nodeState, len(plan.Nodes))
+	for k := range nodes {
+		nodes[k] = nodeState{op: &g.Operators[k], graph: graph, name: in + g.Operators[k].Name, index: -1, level: plan.Nodes[k].Level}
+	}
+	return nodes
+}
+
+// items are the nodes of a fan-out of node i.
+func (l *loop) items(i int, values []any) []nodeState {
+	of := &l.nodes[i]
+	nodes := make([]nodeState, len(values))
+	for k, v := range values {
+		nodes[k] = nodeState{op: of.op, graph: of.graph, name: fmt.Sprintf("%s[%d]", of.name, k), index: k, item: v, level: of.level}
+	}
+	return nodes
+}
+
+// expand makes other nodes of node i, whose try has just begun.
+func (l *loop) expand(ctx context.Context, i int, now time.Time) {
+	expansion, nodes, err := l.expansion(ctx, i)
+	if l.cannotRead(err) {
+		return
+	}
+	if err != nil {
+		l.failNode(i, now, &Failure{Code: "expand", Message: sentence(err), Node: l.nodes[i].name, Attempt: l.nodes[i].attempt})
+		return
+	}
+	if len(nodes) == 0 && l.fansOut(i) && l.nodes[i].op.Tags != nil {
+		l.skipEmpty(i, now)
+		return
+	}
+	first := l.progress.Expand(i, expansion)
+	level := l.nodes[i].level
+	for k := range nodes {
+		nodes[k].level = level
+		l.changed = append(l.changed, first+k)
+		l.batch.added = append(l.batch.added, first+k)
+	}
+	l.nodes = append(l.nodes, nodes...)
+	n := l.move(i, dag.Running)
+	n.children = children{first, len(nodes)}
+	if err := l.carryOver(ctx, i, first, now); err != nil {
+		l.broken = err // whoever drives next tries again
+		return
+	}
+	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("It became %d nodes.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
+}
+
+// expansion works out what node i becomes.
+func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState, error) {
+	n := &l.nodes[i]
+	if l.fansOut(i) {
+		values, err := l.itemsOf(ctx, i)
+		if err != nil {
+			return dag.Expansion{}, nil, err
+		}
+		f := n.op.Foreach
+		return dag.Expansion{Items: len(values), Item: n.op.ItemTraits(), Limit: f.Parallelism, Partial: f.Partial}, l.items(i, values), nil
+	}
+	if depth, most := l.depth(i), l.version.Definition.Depth(); depth >= most {
+		return dag.Expansion{}, nil, fmt.Errorf("graphs run graphs %d levels deep, which is as deep as the definition allows (max_depth)", most)
+	}
+	g, ok := l.version.Definition.Graph(n.op.Graph)
+	if !ok || n.op.Graph == "" {
+		return dag.Expansion{}, nil, fmt.Errorf("there is no graph called %q", n.op.Graph)
+	}
+	if room := maxNodes - len(l.nodes); len(g.Operators) > room {
+		return dag.Expansion{}, nil, tooManyNodes()
+	}
+	inputs, err := l.graphInputs(ctx, i, g)
+	if err != nil {
+		return dag.Expansion{}, nil, err
+	}
+	n.inputs = inputs
+	return dag.Expansion{Plan: l.version.Plans[g.Name], Limit: g.Parallelism}, l.members(g.Name, l.version.Plans[g.Name], n.name+"/"), nil
+}
+
+// maxNodes bounds the nodes of one execution, whatever it becomes.
+const maxNodes = 1_000_000
+
+func tooManyNodes() error {
+	return fmt.Errorf("the execution would have more than %d nodes", maxNodes)
+}
+
+// depth is in how many graphs node i stands.
+func (l *loop) depth(i int) int {
+	depth := 0
+	for p := l.progress.Parent(i); p != dag.NoNode; p = l.progress.Parent(p) {
+		if !l.fansOut(p) {
+			depth++
+		}
+	}
+	return depth
+}
+
+// itemsOf are the items over which node i fans out.
+func (l *loop) itemsOf(ctx context.Context, i int) ([]any, error) {
+	f := l.nodes[i].op.Foreach
+	if of, ok := l.beside(i); ok && l.nodes[of].children.count > 0 {
+		return l.itemsBeside(of), nil
+	}
+	value, ok, err := l.value(ctx, i, f.Items)
+	if err != nil {
+		return nil, err
+	}
+	list, isList := value.([]any)
+	switch {
+	case !ok || value == nil:
+		return nil, fmt.Errorf("the list to fan out over has no value")
+	case !isList:
+		return nil, fmt.Errorf("what to fan out over is no list")
+	case len(list) > f.Limit:
+		return nil, fmt.Errorf("there are %d items; at most %d are allowed (foreach.limit)", len(list), f.Limit)
+	case len(list) > maxNodes-len(l.nodes):
+		return nil, tooManyNodes()
+	}
+	return list, nil
+}
+
+// evaluate works out the condition of node i.
+func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
+	n := &l.nodes[i]
+	holds, text, err := l.condition(ctx, i)
+	code, problem := "condition", "The condition could not be evaluated: "
+	if err == nil && holds {
+		code, problem = "settings", "A setting could not be worked out: "
+		err = l.settleOperator(ctx, i)
+	}
+	switch {
+	case l.cannotRead(err):
+	case err != nil:
+		l.touch(i)
+		n.attempt++
+		l.failNode(i, now, &Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
+	case holds:
+		l.progress.Pass(i)
+		l.changed = append(l.changed, i)
+	default:
+		l.endWithout(i, dag.Skipped, now, &Reason{Code: ReasonCondition, Message: "Its condition is false: " + text})
+	}
+}
+
+// condition works out whether node i runs, and says what was evaluated.
+func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
+	n := &l.nodes[i]
+	if n.op.Tags != nil {
+		return l.taggedCondition(ctx, i)
+	}
+	env, err := l.env(ctx, i, n.op.Condition())
+	if err != nil {
+		return false, n.op.When, err
+	}
+	holds, err := n.op.Condition().Bool(env)
+	return holds, n.op.When, err
+}
+
+// hold lets a node wait for a place, and says so.
+func (l *loop) hold(a dag.Action) {
+	l.progress.Hold(a.Node, a.InScope)
+	n := &l.nodes[a.Node]
+	if n.reason != nil && n.reason.Code == ReasonParallelism {
+		return
+	}
+	l.touch(a.Node)
+	n.reason = &Reason{Code: ReasonParallelism, Message: l.parallelismText(a)}
+}
+
+func (l *loop) parallelismText(a dag.Action) string {
+	parent := l.progress.Parent(a.Node)
+	switch {
+	case !a.InScope:
+		return fmt.Sprintf("The execution runs %d nodes at once.", l.version.Definition.Parallelism)
+	case parent != dag.NoNode && l.fansOut(parent):
+		return fmt.Sprintf("%s runs %d items at once.", l.nodes[parent].name, l.nodes[parent].op.Foreach.Parallelism)
+	}
+	g, _ := l.version.Definition.Graph(l.nodes[a.Node].graph)
+	return fmt.Sprintf("The graph %s runs %d nodes at once.", g.Name, g.Parallelism)
+}
+
+// omitReason says why a node can never run.
+func (l *loop) omitReason(a dag.Action) *Reason {
+	reason := &Reason{Code: ReasonUpstream, Message: "What it depends on did not succeed."}
+	home := l.home(a.Node)
+	if rule := l.progress.Depends(home); rule != "" {
+		reason.Message = fmt.Sprintf("What it depends on did not end as %s wants.", rule)
+	} else if a.Cause >= 0 {
+		reason.Message = l.nodes[a.Cause].name + " did not succeed."
+	}
+	return reason
+}
+
+// halt stops or drains a scope because of a node that failed, or because what is
+// around it was stopped.
+func (l *loop) halt(a dag.Action, now time.Time) {
+	outside := l.progress.ScopeOf(a.Node) != a.Scope
+	if !outside {
+		l.progress.RecordCause(a.Scope, a.Node)
+	}
+	verb := "fails fast"
+	if a.Kind == dag.DrainScope {
+		verb = "lets nothing more begin"
+		l.changed = append(l.changed, l.progress.Drain(a.Scope)...)
+	} else {
+		l.changed = append(l.changed, l.progress.Halt(a.Scope, outside)...)
+	}
+	if outside {
+		return
+	}
+	kind, about := "execution.halted", a.Node
+	if a.Scope != dag.Root {
+		kind, about = "node.halted", l.progress.Parent(a.Node)
+	}
+	l.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed and %s.", l.nodes[a.Node].name, verb)})
+}
+
+// beginReady begins what was ready before the execution had a place.
+func (l *loop) beginReady(ctx context.Context) {
+	nodes := l.alone
+	l.alone = nil
+	for _, i := range nodes {
+		if l.progress.State(i) == dag.Ready && l.canStart(i) {
+			l.beginAlone(ctx, i, l.service.now())
+		}
+	}
+}
+
+// endGroup ends node i, all nodes of which have ended, as state.
+func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
+	i := a.Node
+	n := &l.nodes[i]
+	if n.verdict != nil && a.State != dag.Succeeded {
+		l.batch.appliedCommands = append(l.batch.appliedCommands, n.verdict.Seq)
+		l.endByCommand(i, *n.verdict)
+		return
+	}
+	switch a.State {
+	case dag.Succeeded:
+		values, err := l.groupOutputs(ctx, i)
+		if l.cannotRead(err) {
+			return
+		}
+		if err != nil {
+			l.groupFailed(i, now, &Failure{Code: "output", Message: sentence(err), Node: n.name, Attempt: n.attempt})
+			return
+		}
+		l.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, values)
+	case dag.Cancelled:
+		l.cancelNode(i, ending{FinishedAt: now, StartedAt: n.startedAt})
+	default:
+		l.groupFailed(i, now, l.groupFailure(i))
+	}
+}
+
+// groupFailed ends node i badly, or lets it try again.
+func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
+	n := &l.nodes[i]
+	if l.fansOut(i) {
+		l.failNode(i, now, failure)
+		return
+	}
+	e, cause := l.groupEnding(i, now, failure)
+	if again, why := l.triesAgain(i, e, cause); !again {
+		l.failNode(i, now, failure.conclude(why))
+		return
+	}
+	l.touch(i)
+	n.retries++
+	n.failure = failure
+	l.repeat(i, now, l.delay(i), &Reason{
+		Code: ReasonBackoff, Message: fmt.Sprintf("%s Retry %d of %d follows.", failure.Message, n.retries, n.op.Retry.Limit),
+	})
+}
+
+// groupFailure says what failed among what node i became.
+func (l *loop) groupFailure(i int) *Failure {
+	n := &l.nodes[i]
+	base, size := n.children.first, n.children.count
+	var first *nodeState
+	failed := 0
+	for k := base; k < base+size; k++ {
+		if l.progress.State(k) != dag.Failed {
+			continue
+		}
+		failed++
+		if first == nil || l.nodes[k].finishedAt.Before(*first.finishedAt) {
+			first = &l.nodes[k]
+		}
+	}
+	f := &Failure{Code: "children", Message: "What it became failed.", Node: n.name, Attempt: n.attempt}
+	f.Errored = l.errs(i)
+	if first == nil || first.failure == nil {
+		return f
+	}
+	f.Message = fmt.Sprintf("%s failed: %s", first.name, first.failure.Message)
+	if l.fansOut(i) {
+		f.Message = fmt.Sprintf("%d of %d items failed; first %s: %s", failed, size, first.name, first.failure.Message)
+	}
+	return f
+}
+
+// groupOutputs gathers what node i gives to others: of a fan-out the lists of what
+// its items gave, of a graph its outputs.
+func (l *loop) groupOutputs(ctx context.Context, i int) (map[string]any, error) {
+	n := &l.nodes[i]
+	if !l.fansOut(i) {
+		g, _ := l.version.Definition.Graph(n.op.Graph)
+		return l.scopeOutputs(ctx, l.progress.Inner(i), g.Outputs)
+	}
+	if len(n.op.Outputs) == 0 && !n.op.KeepsAll() {
+		return nil, nil
+	}
+	all := make([]int, n.children.count)
+	for k := range all {
+		all[k] = n.children.first + k
+	}
+	if err := l.loadOutputs(ctx, all); err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for _, name := range l.outputNames(n.op, all) {
+		list := make([]any, len(all))
+		for k, child := range all {
+			list[k] = l.outputs[child][name]
+		}
+		values[name] = list
+	}
+	return values, nil
+}
+
+// scopeOutputs gathers the outputs of a graph, or of the workflow, from the nodes of
+// its scope. What did not run has none.
+func (l *loop) scopeOutputs(ctx context.Context, scope int, outputs []workflow.Output) (map[string]any, error) {
+	values := map[string]any{}
+	for _, o := range outputs {
+		if o.Source.Kind == workflow.SourceTags {
+			v, ok, err := l.inScope(ctx, scope).tagged(o.Source.Tagged)
+			if err != nil {
+				return nil, fmt.Errorf("output %s: %w", o.Name, err)
+			}
+			if ok {
+				values[o.Name] = v
+			}
+			continue
+		}
+		i, ok := l.progress.Sibling(scope, o.From.Operator)
+		if !ok {
+			return nil, fmt.Errorf("output %s comes from %q, which the plan does not have", o.Name, o.From.Operator)
+		}
+		if err := l.loadOutputs(ctx, []int{i}); err != nil {
+			return nil, err
+		}
+		if v, ok := l.outputs[i][o.From.Output]; ok {
+			values[o.Name] = v
+		}
+	}
+	return values, nil
+}

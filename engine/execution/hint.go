@@ -1,0 +1,120 @@
+package execution
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// driveChannel carries the ids of executions whose rows have news for their loop:
+// stored reports, begins, orders, a cancellation.
+const driveChannel = "flowforge_drive"
+
+// hints are the executions that the process which drives them is to be told of.
+type hints struct {
+	mu      sync.Mutex
+	pending map[uuid.UUID]struct{}
+	signal  chan struct{}
+}
+
+func newHints() *hints {
+	return &hints{pending: map[uuid.UUID]struct{}{}, signal: make(chan struct{}, 1)}
+}
+
+func (h *hints) add(id uuid.UUID) {
+	h.mu.Lock()
+	h.pending[id] = struct{}{}
+	h.mu.Unlock()
+	select {
+	case h.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (h *hints) take() []uuid.UUID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := make([]uuid.UUID, 0, len(h.pending))
+	for id := range h.pending {
+		ids = append(ids, id)
+	}
+	clear(h.pending)
+	return ids
+}
+
+// tell hands m to the loop of an execution when it is in this process, and makes it
+// look at its rows when it is in another. What m says has to be in the rows already.
+func (s *Service) tell(id uuid.UUID, m message) {
+	if !s.live.post(id, m) {
+		s.hints.add(id)
+	}
+}
+
+// tellForever sends hints to the process that drives. Those that come up while it
+// sends share the next notification.
+func (s *Service) tellForever(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.hints.signal:
+		}
+		ids := s.hints.take()
+		if len(ids) == 0 {
+			continue
+		}
+		// The guarantee behind a lost hint is the renewal of leases, which looks too.
+		if err := s.queries.NotifyDrive(ctx, ids); err != nil && ctx.Err() == nil {
+			s.config.Logger.Debug("tell of news", "error", err)
+		}
+	}
+}
+
+// onHint returns what is done with the id of an execution that has news. Hints that
+// arrive together are looked up together.
+func (s *Service) onHint(ctx context.Context) func(string) {
+	heard := newHints()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-heard.signal:
+			}
+			if err := s.lookAt(ctx, heard.take()); err != nil && ctx.Err() == nil {
+				s.config.Logger.Debug("look at news", "error", err)
+			}
+		}
+	}()
+	return func(payload string) {
+		id, err := uuid.Parse(payload)
+		if err != nil {
+			return
+		}
+		if _, ok := s.live.get(id); ok {
+			heard.add(id)
+		}
+	}
+}
+
+// lookTimeout bounds one look at the rows of executions with news.
+const lookTimeout = 10 * time.Second
+
+// lookAt makes the loops of these executions read what others have stored for them.
+func (s *Service) lookAt(ctx context.Context, ids []uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	all := s.live.all()
+	leases := make(map[uuid.UUID]lease, len(ids))
+	for _, id := range ids {
+		if l, ok := all[id]; ok {
+			leases[id] = l
+		}
+	}
+	for id := range leases {
+		s.live.post(id, message{reports: true})
+	}
+	return s.renew(ctx, leases)
+}

@@ -1,0 +1,49 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/engine/workflow"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// addHost adds what an operator needs of the machine where there are no pods.
+func (l *loop) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+	config := l.service.config
+	for _, s := range op.Host.Secrets {
+		if s.Optional && config.Secrets != nil {
+			if _, err := config.Secrets.Reveal(auth.AsSystem(ctx), l.row.ProjectID, s.Secret); apperr.Is(err, apperr.NotFound) {
+				continue
+			}
+		}
+		grant := &flowforgev1.SecretGrant{Name: s.Secret, Mac: config.Signer.Grant(l.scope(i), s.Secret)}
+		spec.Secrets = append(spec.Secrets, &flowforgev1.InputSecret{Grant: grant, Variable: s.Name})
+	}
+	for _, s := range op.Host.Scratch {
+		spec.Scratch = append(spec.Scratch, &flowforgev1.Scratch{Name: s.Name, Path: s.Path})
+	}
+}
+
+// missingVariables names the variables whose secrets the project does not have. Names with tags
+// are known when their task begins, and fail it then.
+func (s *Service) missingVariables(ctx context.Context, v workflow.Version) []apperr.Field {
+	if s.config.Cluster || !s.config.HostImages {
+		return nil
+	}
+	var fields []apperr.Field
+	for _, op := range v.Definition.EveryOperator() {
+		for _, variable := range op.Host.Secrets {
+			if variable.Optional || strings.Contains(variable.Secret, "{{") || s.config.Secrets != nil && s.config.Secrets.Exists(ctx, variable.Secret) {
+				continue
+			}
+			fields = append(fields, apperr.Field{Path: variable.At, Message: fmt.Sprintf(
+				"Without a cluster the variable %s has the value of FlowForge's secret %q, which this project does not have; create it under Secrets.", variable.Name, variable.Secret)})
+		}
+	}
+	return fields
+}

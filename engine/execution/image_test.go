@@ -1,0 +1,113 @@
+package execution_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+const argoImages = `
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: plain, template: plain}
+      - {name: given, template: given}
+      - {name: set, template: set}
+      - {name: named, template: named}
+  - {name: plain, container: {image: hello-world}}
+  - {name: given, container: {image: whalesay, args: [hi], workingDir: /w}}
+  - {name: named, container: {image: busybox, command: [ls]}}
+  - name: set
+    containerSet:
+      containers:
+      - {name: a, image: one, args: [x]}
+      - {name: b, image: one, command: [y]}
+      - {name: main, image: two, dependencies: [a]}
+`
+
+// TestCommandsOfImagesInACluster: the launcher is told which containers name no command, and
+// the runner which processes.
+func TestCommandsOfImagesInACluster(t *testing.T) {
+	t.Parallel()
+	b := setupPods(t)
+	b.workflows.ReadWith(argo.Format{})
+	id := b.launch(fmt.Sprintf(argoHead, "images")+"spec:"+argoImages, nil)
+	silent := func(node int) map[string]bool {
+		var fields struct {
+			ImageCommands map[string]bool `json:"imageCommands"`
+		}
+		if text := b.cluster.pod(t, execution.TaskID(id, node, 1)).GetPodJson(); text != "" {
+			require.NoError(t, json.Unmarshal([]byte(text), &fields))
+		}
+		return fields.ImageCommands
+	}
+	plain := b.cluster.pod(t, execution.TaskID(id, 0, 1)).GetProcess()
+	require.Empty(t, plain.GetCommand())
+	require.True(t, plain.GetImageCommand() && plain.GetImageFolder())
+	require.Equal(t, map[string]bool{"task": false}, silent(0))
+
+	given := b.cluster.pod(t, execution.TaskID(id, 1, 1)).GetProcess()
+	require.Equal(t, []string{"hi"}, given.GetCommand())
+	require.Equal(t, "/w", given.GetFolder())
+	require.True(t, given.GetImageCommand())
+	require.Equal(t, map[string]bool{"task": true}, silent(1))
+
+	set := b.cluster.pod(t, execution.TaskID(id, 2, 1))
+	require.False(t, set.GetProcess().GetImageCommand(), "its own command runs the members")
+	require.True(t, set.GetProcess().GetImageFolder())
+	require.Equal(t, map[string]bool{"task": false, "a": true}, silent(2))
+	require.Contains(t, set.GetProcess().GetCommand()[2], `"name":"main","after":["a"],"command":null,"image":true`)
+	require.Contains(t, set.GetPodJson(), `\"name\":\"a\",\"command\":[\"x\"],\"image\":true`)
+
+	named := b.cluster.pod(t, execution.TaskID(id, 3, 1)).GetProcess()
+	require.False(t, named.GetImageCommand())
+	require.True(t, named.GetImageFolder(), "as in Argo it runs where the image says")
+	require.Empty(t, silent(3))
+}
+
+// TestCommandsOfImagesOnThisMachine: nobody looks into images there; the launch says which
+// templates need a command.
+func TestCommandsOfImagesOnThisMachine(t *testing.T) {
+	t.Parallel()
+	b := argoSetup(t)
+	version := b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
+	_, _, err := b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	var failed *apperr.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, []apperr.Field{
+		{Path: "spec.templates[1].container.command", Message: "Operator plain names no command; what an image runs by itself is looked up in a cluster alone. Write command in the template plain."},
+		{Path: "spec.templates[2].container.command", Message: "Operator given names no command; what an image runs by itself is looked up in a cluster alone. Write command in the template given."},
+		{Path: "spec.templates[4].containerSet.containers", Message: "Operator set names no command in the container a, main; what an image runs by itself is looked up in a cluster alone. Write command in the template set."},
+	}, failed.Fields)
+
+	b = argoSetup(t, func(c *execution.Config) { c.HostImages = false })
+	version = b.register(fmt.Sprintf(argoHead, "images") + "spec:" + argoImages)
+	_, _, err = b.engine.Launch(b.ctx, execution.LaunchRequest{Workflow: version.Name, Priority: execution.Normal})
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Fields, 4, "each operator is named once, for its image")
+	for _, f := range failed.Fields {
+		require.Contains(t, f.Message, "FLOWFORGE_LOCAL_IMAGES=host")
+	}
+}
+
+// TestNativeCommandOfTheImage: a definition of FlowForge's own says it as well.
+func TestNativeCommandOfTheImage(t *testing.T) {
+	t.Parallel()
+	b := setupPods(t)
+	id := b.launch("name: native\nversion: 1.0.0\noperators: [{name: serve, type: command, code: {image: nginx, args: [-v]}}, {name: named, type: command, code: {image: nginx, command: [ls]}}]", nil)
+	serve := b.cluster.pod(t, execution.TaskID(id, 0, 1))
+	require.Equal(t, []string{"-v"}, serve.GetProcess().GetCommand())
+	require.True(t, serve.GetProcess().GetImageCommand() && serve.GetProcess().GetImageFolder())
+	require.JSONEq(t, `{"imageCommands": {"task": true}}`, serve.GetPodJson())
+	named := b.cluster.pod(t, execution.TaskID(id, 1, 1))
+	require.False(t, named.GetProcess().GetImageFolder(), "a folder of its own, with its package")
+	require.Empty(t, named.GetPodJson())
+}

@@ -1,0 +1,300 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// LaunchRequest asks for an execution. Version "" is the latest. A request with
+// an IdempotencyKey that was used before in the project answers the execution
+// of the first one.
+type LaunchRequest struct {
+	Workflow       string // name or id
+	Version        string
+	Inputs         map[string]any // decoded JSON
+	Priority       Priority
+	IdempotencyKey string
+	Name           string
+	RelaunchOf     *uuid.UUID
+	Cache          CacheUse
+	TTL            workflow.TTL // how long it is kept after its end; where it says nothing the definition does
+
+	resume *resumption // nil: everything runs
+}
+
+const (
+	maxNameLength = 200
+	maxKeyLength  = 200
+)
+
+// Launch validates the inputs, writes the execution with its nodes, and enqueues
+// its drive, in one transaction. created is false when the idempotency key had
+// been used for the same request. It returns Invalid with fields "inputs.<path>", NotFound for
+// an unknown workflow, Conflict for a key of another request or an archived workflow.
+func (s *Service) Launch(ctx context.Context, r LaunchRequest) (e Execution, created bool, err error) {
+	subject, version, err := s.launchable(ctx, r)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	ctx = auth.WithSubject(ctx, subject)
+	if err := s.checkOrigin(ctx, &r); err != nil {
+		return Execution{}, false, err
+	}
+	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	return s.launch(ctx, r, subject, version, inputs)
+}
+
+// launch writes an execution whose request and inputs were checked.
+func (s *Service) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e Execution, created bool, err error) {
+	ctx = auth.WithSubject(ctx, subject)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Execution{}, false, fmt.Errorf("make execution id: %w", err)
+	}
+	l := &launch{id: id, request: r, subject: subject, version: version, inputs: mustJSON(inputs), now: s.now()}
+	s.config.Crash("launch.begin")
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.insert(ctx, tx, q, l) })
+	if err != nil {
+		return Execution{}, false, err
+	}
+	s.config.Crash("launch.committed")
+	if l.id == id {
+		s.hub.lives(id, subject.ProjectID)
+		s.changed(id)
+	}
+	e, err = s.Get(ctx, l.id)
+	return e, l.id == id, err
+}
+
+// launch is one launch on its way into the tables. id becomes that of the
+// earlier execution when the idempotency key was used before.
+type launch struct {
+	id      uuid.UUID
+	request LaunchRequest
+	subject auth.Subject
+	version workflow.Version
+	inputs  json.RawMessage
+	now     time.Time
+	ready   int32 // nodes that begin it
+}
+
+// launchable returns the version that r asks for, and the caller in its project:
+// a workflow that is named by its id is launched where it is.
+func (s *Service) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
+	w, err := s.workflows.Get(ctx, r.Workflow)
+	if err != nil {
+		return auth.Subject{}, workflow.Version{}, err
+	}
+	absent := apperr.New(apperr.NotFound, "There is no workflow %q.", w.Name)
+	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, w.ProjectID, absent)
+	if err != nil {
+		return auth.Subject{}, workflow.Version{}, err
+	}
+	if w.Status == workflow.Archived {
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Conflict, "The workflow %s is archived.", w.Name)
+	}
+	version, err := s.workflows.Version(ctx, r.Workflow, r.Version)
+	if err == nil && len(version.Plan.Nodes) == 0 {
+		return auth.Subject{}, workflow.Version{}, apperr.New(apperr.Invalid, "%s has templates for other workflows and no entrypoint: it does not run by itself.", w.Name)
+	}
+	subject.TenantID, subject.ProjectID = version.TenantID, version.ProjectID
+	return subject, version, err
+}
+
+// checkOrigin forgets an earlier execution that the caller cannot see.
+func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
+	if r.RelaunchOf == nil {
+		return nil
+	}
+	_, _, err := s.Scope(ctx, *r.RelaunchOf)
+	if apperr.Is(err, apperr.NotFound) {
+		r.RelaunchOf = nil
+		return nil
+	}
+	return err
+}
+
+// checkLaunch returns the normalised inputs, or everything that is wrong at once.
+func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
+	var fields []apperr.Field
+	if r.Priority < 0 || r.Priority > maxPriority {
+		fields = append(fields, apperr.Field{Path: "priority", Message: "The priority has to be from 0 to 100."})
+	}
+	if len(r.Name) > maxNameLength {
+		fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("At most %d characters.", maxNameLength)})
+	}
+	if len(r.IdempotencyKey) > maxKeyLength {
+		fields = append(fields, apperr.Field{Path: "idempotency_key", Message: fmt.Sprintf("At most %d characters.", maxKeyLength)})
+	}
+	values := r.Inputs
+	if values == nil {
+		values = map[string]any{}
+	}
+	inputs, problems := v.Definition.Inputs.CheckAll(values, typeregistry.Env{Now: s.now(), Exists: s.References(ctx), Head: s.artifacts.Head})
+	for _, p := range problems {
+		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
+	}
+	missing, err := s.checkFilled(ctx, v.Definition, project, inputs)
+	if err != nil {
+		return nil, err
+	}
+	fields = append(fields, missing...)
+	fields = append(fields, r.Cache.problems(v)...)
+	var beyond uuid.UUID
+	fields = append(fields, s.tooLarge(v, project, &beyond)...)
+	fields = append(fields, s.withoutCluster(v)...)
+	fields = append(fields, s.missingVariables(ctx, v)...)
+	if len(fields) == 0 {
+		return inputs, nil
+	}
+	refused := &apperr.Error{Code: apperr.Invalid, Message: "The execution cannot be launched with these values.", Fields: fields}
+	if beyond != uuid.Nil {
+		refused.Err = &BeyondLimitError{Level: beyond}
+	}
+	return inputs, refused
+}
+
+// insert writes everything about l.
+func (s *Service) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
+	fresh, err := s.claimKey(ctx, q, l)
+	if err != nil || !fresh {
+		return err
+	}
+	if err := holdProject(ctx, q, l.subject.ProjectID); err != nil {
+		return err
+	}
+	plan := l.version.Plan
+	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
+	rows := nodeRowsOf(l)
+	err = q.InsertExecution(ctx, db.InsertExecutionParams{
+		ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
+		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
+		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
+		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now,
+		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
+	})
+	if err != nil {
+		return fmt.Errorf("insert execution: %w", err)
+	}
+	if _, err := q.InsertNodes(ctx, rows); err != nil {
+		return fmt.Errorf("insert nodes: %w", err)
+	}
+	if err := s.insertExtras(ctx, q, l); err != nil {
+		return err
+	}
+	if err := holdNamed(ctx, q, l); err != nil {
+		return err
+	}
+	err = q.InsertFirstEvent(ctx, l.now, l.begunBy(), l.id)
+	if err != nil {
+		return fmt.Errorf("insert event: %w", err)
+	}
+	if err := audit.Record(ctx, q, l.entry()); err != nil {
+		return err
+	}
+	return s.enqueueDrive(ctx, tx, l.id, 0)
+}
+
+// holdProject keeps the project in use until the transaction ends, so that nobody
+// archives it between the launch and its commit.
+func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
+	_, err := q.LockActiveProject(ctx, project)
+	if db.IsNoRows(err) {
+		return apperr.New(apperr.Conflict, "The project is archived: nothing can be launched in it.")
+	}
+	if err != nil {
+		return fmt.Errorf("hold project %s: %w", project, err)
+	}
+	return nil
+}
+
+// entry is the launch in the audit log. The inputs are in the execution.
+func (l *launch) entry() audit.Entry {
+	return audit.Entry{
+		Action: "execution.launch", Kind: "execution", ID: l.id.String(), Name: l.version.Name + " " + l.version.Version,
+		TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
+		New: map[string]any{"workflow": l.version.Name, "version": l.version.Version, "name": l.request.Name, "priority": l.request.Priority, "relaunch_of": l.request.RelaunchOf, "resume_of": l.request.resumeOf()},
+	}
+}
+
+// begins reports whether node i is READY from the start: nothing is to be worked out
+// or counted before.
+func (l *launch) begins(i int) bool {
+	n := &l.version.Plan.Nodes[i]
+	return l.request.resume == nil && len(n.Dependencies) == 0 && !n.Conditional && !n.Final && l.version.Definition.Parallelism == 0 &&
+		len(l.version.Definition.Operators[i].Locks) == 0 // who needs a lock takes it before anything else
+}
+
+// nodeRowsOf returns the nodes of a new execution: those that begin it READY.
+func nodeRowsOf(l *launch) []db.InsertNodesParams {
+	rows := make([]db.InsertNodesParams, len(l.version.Plan.Nodes))
+	for i, n := range l.version.Plan.Nodes {
+		rows[i] = db.InsertNodesParams{
+			ExecutionID: l.id, NodeIndex: int32(i), Name: n.Name, Level: int32(n.Level), //nolint:gosec // at most workflow.MaxOperators
+			State: string(dag.Pending), PendingDependencies: int32(len(n.Dependencies)), //nolint:gosec // at most workflow.MaxOperators
+		}
+		if l.begins(i) {
+			rows[i].State, rows[i].ReadyAt = string(dag.Ready), &l.now
+			l.ready++
+		}
+	}
+	return rows
+}
+
+// claimKey reports whether this request is the first with its idempotency key.
+func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool, error) {
+	if l.request.IdempotencyKey == "" {
+		return true, nil
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s%s", l.version.WorkflowID, l.request.Version, l.request.Priority, mustJSON(l.request.Inputs), l.request.extras()))
+	row, err := q.ClaimIdempotencyKey(ctx, db.ClaimIdempotencyKeyParams{
+		ProjectID: l.subject.ProjectID, Key: l.request.IdempotencyKey, ExecutionID: l.id, RequestHash: hash[:], CreatedAt: l.now,
+	})
+	if db.IsNoRows(err) {
+		return false, apperr.New(apperr.Conflict, "Another request with the same idempotency key is being carried out.")
+	}
+	if err != nil {
+		return false, fmt.Errorf("claim idempotency key: %w", err)
+	}
+	if row.ExecutionID == l.id {
+		return true, nil
+	}
+	if string(row.RequestHash) != string(hash[:]) {
+		return false, apperr.New(apperr.Conflict, "The idempotency key was used for another request.")
+	}
+	l.id = row.ExecutionID
+	return false, nil
+}
+
+// estimate adds the probable time of the end, when there is a history.
+func (s *Service) estimate(ctx context.Context, e *Execution) {
+	if e.Status.Ended() || e.ResumeOf != nil { // who took results over is done sooner, and nobody knows by how much
+		return
+	}
+	seconds, err := s.queries.MedianDuration(ctx, e.WorkflowID, e.VersionID)
+	if err != nil || seconds <= 0 || math.IsNaN(seconds) {
+		return
+	}
+	at := e.CreatedAt.Add(time.Duration(seconds * float64(time.Second)))
+	if at.After(s.now()) {
+		e.EstimatedCompletion = &at
+	}
+}

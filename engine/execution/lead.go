@@ -1,0 +1,61 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// Follow passes on changes and hints until ctx ends. Every process does, whether or
+// not it drives executions.
+func (s *Service) Follow(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.wakeForever(ctx) })
+	group.Go(func() error { return s.tellForever(ctx) })
+	group.Go(func() error { return s.announceForever(ctx) })
+	group.Go(func() error { return s.listenForever(ctx, channelName, s.onChange) })
+	group.Go(func() error { return s.pollForever(ctx) })
+	group.Go(func() error { return s.endObserved(ctx) })
+	return group.Wait()
+}
+
+// TakeOver makes this process the one that drives, under a term of the scheduler's
+// lease; 0 is a server without one. It fences the loops of all former drivers, frees
+// what they drove, and ends what Drain began. Call it before Lead and any Drive.
+func (s *Service) TakeOver(ctx context.Context, term int64) error {
+	s.term.Store(term)
+	if _, err := s.queries.TakeOverExecutions(ctx); err != nil {
+		return fmt.Errorf("take executions over: %w", err)
+	}
+	s.live.reopen()
+	return nil
+}
+
+// Lead renews the leases of executions and reconciles until ctx ends. The drive jobs
+// run elsewhere (package jobs): stop them first, then Lead.
+func (s *Service) Lead(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.renewLeases(ctx) })
+	group.Go(func() error { return s.reconcileForever(ctx) })
+	if s.config.Cluster {
+		group.Go(func() error { return s.missingForever(ctx) })
+	}
+	group.Go(func() error { return s.listenForever(ctx, driveChannel, s.onHint(ctx)) })
+	return group.Wait()
+}
+
+// holdsTerm returns errFenced when a later term than this process's has begun. It is
+// for what neither an epoch fences nor a repetition leaves as it is.
+func (s *Service) holdsTerm(ctx context.Context, q *db.Queries) error {
+	holds, err := q.HoldsTerm(ctx, s.term.Load())
+	if err != nil {
+		return fmt.Errorf("look for a later term: %w", err)
+	}
+	if !holds {
+		return errFenced
+	}
+	return nil
+}

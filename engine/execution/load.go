@@ -1,0 +1,94 @@
+package execution
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+// loadNodes builds the nodes and their progress from the rows, which are in order.
+func (l *loop) loadNodes(rows []db.LoadNodesRow) error {
+	if len(rows) < len(l.nodes) {
+		return fmt.Errorf("the execution has %d nodes, its plan %d", len(rows), len(l.nodes))
+	}
+	for k := len(l.nodes); k < len(rows); {
+		size, err := l.loadChildren(rows[k:])
+		if err != nil {
+			return err
+		}
+		k += size
+	}
+	for i, r := range rows {
+		l.loadNode(i, r)
+	}
+	return nil
+}
+
+// loadChildren expands the node that became what rows begin with, and returns how
+// many of them that is.
+func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
+	first := rows[0]
+	if first.ParentIndex == nil || int(*first.ParentIndex) >= len(l.nodes) {
+		return 0, fmt.Errorf("node %d has no parent", first.NodeIndex)
+	}
+	size := 1
+	for size < len(rows) && rows[size].ParentIndex != nil && *rows[size].ParentIndex == *first.ParentIndex && rows[size].Expansion == first.Expansion {
+		size++
+	}
+	i := int(*first.ParentIndex)
+	n := &l.nodes[i]
+	if l.fansOut(i) {
+		values := make([]any, size)
+		for k := range values {
+			if err := decodeNumbers(rows[k].Item, &values[k]); err != nil {
+				return 0, fmt.Errorf("item of node %d: %w", rows[k].NodeIndex, err)
+			}
+		}
+		l.progress.Expand(i, dag.Expansion{Items: size, Item: n.op.ItemTraits(), Limit: n.op.Foreach.Parallelism, Partial: n.op.Foreach.Partial})
+		l.nodes = append(l.nodes, l.items(i, values)...)
+		return size, nil
+	}
+	g, ok := l.version.Definition.Graph(n.op.Graph)
+	plan := l.version.Plans[n.op.Graph]
+	if !ok || n.op.Graph == "" || len(plan.Nodes) != size {
+		return 0, fmt.Errorf("node %d became %d nodes, its graph %q has others", i, size, n.op.Graph)
+	}
+	l.progress.Expand(i, dag.Expansion{Plan: plan, Limit: g.Parallelism})
+	l.nodes = append(l.nodes, l.members(g.Name, plan, n.name+"/")...)
+	return size, nil
+}
+
+// loadNode takes up what a row says of node i.
+func (l *loop) loadNode(i int, r db.LoadNodesRow) {
+	n := &l.nodes[i]
+	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
+	n.reason, n.failure = decodeInto[Reason](r.Reason), decodeInto[Failure](r.Error)
+	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
+	n.kept = n.reason != nil && n.reason.Code == ReasonHeld
+	if len(r.Inputs) > 0 {
+		n.inputs = decodeObject(r.Inputs)
+	}
+	if r.FirstChild != nil {
+		n.children = children{int(*r.FirstChild), int(r.ChildCount)}
+		if r.ChildCount == 0 && l.progress.Inner(i) == dag.NoNode {
+			l.progress.Expand(i, dag.Expansion{}) // a fan-out over nothing
+		}
+	}
+	switch state := dag.State(r.State); {
+	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition && n.reason.Code != ReasonSkipped):
+		l.progress.Omit(i)
+	case state == dag.Failed:
+		l.progress.Fail(i, n.failure.errored())
+	default:
+		l.progress.Set(i, state)
+	}
+}
+
+// decodeNumbers decodes JSON with numbers as they are written.
+func decodeNumbers(raw json.RawMessage, into *any) error {
+	value, err := decodeJSON(string(raw))
+	*into = value
+	return err
+}

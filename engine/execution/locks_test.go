@@ -1,0 +1,70 @@
+package execution_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+// TestLocks runs nodes that take turns: never two at once with a mutex, never three
+// with a semaphore of two, across executions.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	for permits, lock := range map[int]string{1: "one", 2: "{name: two, permits: 2}"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			dir := t.TempDir()
+			doc := fmt.Sprintf(`
+name: turns
+version: 1.0.0
+operators:
+  - name: each
+    type: shell
+    foreach: [1, 2, 3]
+    locks: [%s]
+    code: {script: 'mkdir -p %[2]s/in; touch %[2]s/in/$$; ls %[2]s/in | wc -l >> %[2]s/seen; sleep 0.05; rm %[2]s/in/$$'}
+`, lock, dir)
+			first := b.launch(doc, nil)
+			second := b.launchVersion(doc)
+			require.Equal(t, execution.Succeeded, b.finish(first).Status)
+			require.Equal(t, execution.Succeeded, b.finish(second).Status)
+			lines := readLines(t, dir+"/seen")
+			require.Len(t, lines, 6)
+			for _, line := range lines {
+				require.Contains(t, []string{"1", "2"}[:permits], strings.TrimSpace(line))
+			}
+			var left int
+			require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT (SELECT count(*) FROM locks) + (SELECT count(*) FROM lock_waits)").Scan(&left))
+			require.Zero(t, left)
+		})
+	}
+}
+
+func TestMaxRunningKeepsExecutionsBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	doc := fmt.Sprintf(`
+name: alone
+version: 1.0.0
+max_running: 1
+operators:
+  - {name: wait, type: shell, code: {script: 'while [ ! -e %s/go ]; do sleep 0.02; done'}}
+`, dir)
+	first := b.launch(doc, nil)
+	b.untilNode(first, "wait", dag.Running)
+	second := b.launchVersion(doc)
+	e := b.until(second, "a reason", func(e execution.Execution) bool { return e.Reason != nil })
+	require.Equal(t, execution.Pending, e.Status)
+	require.Equal(t, execution.ReasonLock, e.Reason.Code)
+	require.Contains(t, e.Reason.Message, "runs 1 executions at once")
+	touch(t, dir+"/go")
+	require.Equal(t, execution.Succeeded, b.finish(first).Status)
+	require.Equal(t, execution.Succeeded, b.finish(second).Status)
+}

@@ -1,0 +1,116 @@
+package execution
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// membersDir is what the containers of an attempt that has several share; see SetDir of
+// package launcher/kube/pod.
+const membersDir = "/flowforge-set"
+
+// memberWire and membersWire are what `flowforge members` reads (see package runner).
+type memberWire struct {
+	Name    string            `json:"name"`
+	After   []string          `json:"after,omitempty"`
+	Command []string          `json:"command"`
+	Image   bool              `json:"image,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Folder  string            `json:"folder,omitempty"`
+	Retries int               `json:"retries,omitempty"`
+	Pause   time.Duration     `json:"pause,omitempty"`
+}
+
+type membersWire struct {
+	Dir  string       `json:"dir"`
+	Run  []memberWire `json:"run"`
+	All  []string     `json:"all,omitempty"`
+	Main string       `json:"main,omitempty"`
+	Lead bool         `json:"lead,omitempty"`
+}
+
+// membersCommand is the command of the member that leads: in a cluster it runs the main
+// member, elsewhere all of them.
+func membersCommand(op *workflow.Operator, cluster bool) []string {
+	wire := membersWire{Main: workflow.MainMember, Lead: true, Run: []memberWire{}}
+	if cluster {
+		wire.Dir = membersDir
+	}
+	for _, m := range op.Members {
+		wire.All = append(wire.All, m.Name)
+		if !cluster || m.Name == workflow.MainMember {
+			wire.Run = append(wire.Run, wireMember(m, !cluster))
+		}
+	}
+	return []string{"flowforge", "members", string(mustJSON(wire))}
+}
+
+// wireMember is a member as its process reads it. In a pod its container has the
+// environment and the folder already.
+func wireMember(m workflow.Member, process bool) memberWire {
+	wire := memberWire{Name: m.Name, After: m.After, Command: slices.Concat(m.Code.Command, m.Code.Args), Image: m.Code.OfImage(), Retries: m.Retries, Pause: m.Pause}
+	if process || m.Name == workflow.MainMember {
+		wire.Env, wire.Folder = m.Environment, m.Code.Folder
+	}
+	return wire
+}
+
+// taskContainer runs the attempt in its pod, and the main member of several; see Container
+// of package launcher/kube/pod.
+const taskContainer = "task"
+
+// imageCommands are the containers of an attempt that leave it to their image which
+// program runs, and whether they give it arguments.
+func imageCommands(op *workflow.Operator) map[string]bool {
+	silent := map[string]bool{}
+	note := func(name string, code workflow.Code) {
+		if code.OfImage() {
+			silent[name] = len(code.Args) > 0
+		}
+	}
+	if len(op.Members) == 0 {
+		note(taskContainer, op.Code)
+	}
+	for _, m := range op.Members {
+		if m.Name == workflow.MainMember {
+			m.Name = taskContainer
+		}
+		note(m.Name, m.Code)
+	}
+	return silent
+}
+
+// podMembers are the containers beside that of the main member.
+func podMembers(op *workflow.Operator) []any {
+	var list []any
+	for _, m := range op.Members {
+		if m.Name == workflow.MainMember {
+			continue
+		}
+		container := decodeObject(m.Pod)
+		if container == nil {
+			container = map[string]any{}
+		}
+		container["name"], container["image"] = m.Name, m.Code.Image
+		container["command"] = []string{membersDir + "/flowforge", "members", string(mustJSON(membersWire{Dir: membersDir, Run: []memberWire{wireMember(m, false)}}))}
+		if m.Code.Folder != "" {
+			container["workingDir"] = m.Code.Folder
+		}
+		list = append(list, container)
+	}
+	return list
+}
+
+// members are members with their tags replaced.
+func (w *writer) members(list []workflow.Member) []workflow.Member {
+	out := make([]workflow.Member, len(list))
+	for i, m := range list {
+		m.Code.Command, m.Code.Args = w.texts(m.Code.Command), w.texts(m.Code.Args)
+		m.Code.Image, m.Code.Folder = w.text(m.Code.Image), w.text(m.Code.Folder)
+		m.Environment, m.Pod = w.mapping(m.Environment), w.json(m.Pod)
+		out[i] = m
+	}
+	return out
+}

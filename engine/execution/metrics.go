@@ -1,0 +1,307 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// metricState is what a loop knows of the metrics that its definition has. What it tells in
+// a batch is worked out before the transaction, which then writes it (series.go).
+type metricState struct {
+	begunTold bool       // the metrics in real time of the execution itself have begun
+	emissions []emission // of the present batch, in the order in which things ended
+
+	begins      map[int]time.Time // of nodes, when they began first
+	anew        map[int]struct{}  // nodes that somebody let run again, until they have begun
+	begunBefore bool              // begins has what began before this loop
+}
+
+// emission is what one metric tells of a node, or of the execution itself.
+type emission struct {
+	metric *workflow.Metric
+	node   int // or fair.ExecutionItself
+	at     time.Time
+	name   string
+	help   string
+	labels json.RawMessage
+	key    string // of the series
+	value  float64
+	since  *time.Time // when its node began that is told while it runs; nil: it has ended
+}
+
+// gatherMetrics works out what the batch tells: a metric in real time of what begins
+// with it, every metric of what ends with it for good. A metric that cannot be told is
+// an event and changes nothing else; only what cannot be read just now is an error.
+func (l *loop) gatherMetrics(ctx context.Context) error {
+	l.emissions = nil
+	l.noteBegins()
+	for _, i := range l.nodesWithMetrics() {
+		row, state, n := l.batch.nodes[i], l.progress.State(i), &l.nodes[i]
+		var began time.Time
+		if n.startedAt != nil {
+			var err error
+			if began, err = l.firstBegin(ctx, i); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch {
+		case state.Ended():
+			err = l.emitMetrics(l.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
+			delete(l.begins, i)
+		case row.FromState != dag.Running && n.startedAt != nil:
+			err = l.emitMetrics(l.within(ctx, i, l.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	own := l.version.Definition.Metrics
+	if len(own) == 0 {
+		return nil
+	}
+	switch {
+	case l.batch.finished:
+		return l.emitMetrics(l.atRunEnd(ctx), own, fair.ExecutionItself, *l.row.FinishedAt, nil)
+	case !l.begunTold && l.status == Running && l.row.StartedAt != nil:
+		l.begunTold = true
+		return l.emitMetrics(l.inScope(ctx, dag.Root), own, fair.ExecutionItself, *l.row.StartedAt, l.row.StartedAt)
+	}
+	return nil
+}
+
+// nodesWithMetrics are the nodes of the batch that may have something to tell, in the order
+// in which they ended. A fan-out tells nothing itself: its items do. Nor does what was
+// left out, never began, or was taken over from an execution that told it already.
+func (l *loop) nodesWithMetrics() []int {
+	var list []int
+	for i, row := range l.batch.nodes {
+		n := &l.nodes[i]
+		if len(n.op.Metrics) == 0 || l.fansOut(i) || n.origin != nil && n.origin.use == useTaken {
+			continue
+		}
+		state := l.progress.State(i)
+		over := state == dag.Succeeded || state == dag.Failed || state == dag.Cancelled && n.attempt > 0
+		if over && !row.FromState.Ended() || state == dag.Running {
+			list = append(list, i)
+		}
+	}
+	when := func(i int) time.Time {
+		if at := l.nodes[i].finishedAt; at != nil {
+			return *at
+		}
+		return time.Time{}
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		if c := when(a).Compare(when(b)); c != 0 {
+			return c
+		}
+		return a - b
+	})
+	return list
+}
+
+// ownInputs are the inputs of what node i runs.
+func (l *loop) ownInputs(ctx context.Context, i int) map[string]any {
+	if n := &l.nodes[i]; n.op.Graph != "" && n.inputs != nil {
+		return n.inputs
+	}
+	return l.inputValues(ctx, i)
+}
+
+// noteBegins remembers when nodes with metrics began first: a node that is tried again has
+// run since then, one that somebody lets run again since that.
+func (l *loop) noteBegins() {
+	if l.begins == nil {
+		l.begins, l.anew = map[int]time.Time{}, map[int]struct{}{}
+	}
+	for _, i := range l.batch.reopened {
+		delete(l.begins, int(i))
+		l.anew[int(i)] = struct{}{}
+	}
+	for i := range l.batch.nodes {
+		n := &l.nodes[i]
+		if len(n.op.Metrics) == 0 || n.startedAt == nil {
+			continue
+		}
+		_, known := l.begins[i]
+		if _, anew := l.anew[i]; !known && (anew || n.attempt == 1) {
+			l.begins[i] = *n.startedAt
+			delete(l.anew, i)
+		}
+	}
+}
+
+// firstBegin is when node i, which has begun, began first. What began while another
+// process drove is read once.
+func (l *loop) firstBegin(ctx context.Context, i int) (time.Time, error) {
+	if at, ok := l.begins[i]; ok {
+		return at, nil
+	}
+	if !l.begunBefore {
+		rows, err := l.service.queries.FirstBegins(ctx, l.id)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("look when nodes began: %w", err)
+		}
+		for _, r := range rows {
+			node := int(r.NodeIndex)
+			if _, known := l.begins[node]; !known {
+				l.begins[node] = r.At
+			}
+		}
+		l.begunBefore = true
+	}
+	if at, ok := l.begins[i]; ok {
+		return at, nil
+	}
+	return *l.nodes[i].startedAt, nil
+}
+
+// atEnd is the place of the metrics of node i, which has ended: beside what its texts
+// see anyway, how it ended. It began then, or never, when that is the zero time.
+func (l *loop) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
+	n := &l.nodes[i]
+	p := l.within(ctx, i, l.ownInputs(ctx, i))
+	var ran time.Duration
+	if !began.IsZero() {
+		ran = n.finishedAt.Sub(began)
+	}
+	p.ended = map[string]string{"status": l.phase(i), "duration": secondsText(ran)}
+	if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+		p.ended["exitCode"] = "0"
+	} else if code, ok := exitCodeOf(n.failure); ok {
+		p.ended["exitCode"] = code
+	}
+	for name, v := range l.outputs[i] {
+		switch {
+		case v == nil:
+		case name == ResultPort:
+			p.ended[ResultPort] = textOf(v)
+		case !strings.Contains(name, "."): // artifacts have no text
+			p.ended["outputs.parameters."+name] = textOf(v)
+		}
+	}
+	return p
+}
+
+// atRunEnd is the place of the metrics of the execution, which ends with the batch.
+func (l *loop) atRunEnd(ctx context.Context) *tagScope {
+	p := l.inScope(ctx, dag.Root)
+	phase := "Failed"
+	switch {
+	case l.status == Succeeded:
+		phase = "Succeeded"
+	case l.status == Failed && l.rootErrs():
+		phase = "Error"
+	}
+	var ran time.Duration
+	if l.row.StartedAt != nil {
+		ran = l.row.FinishedAt.Sub(*l.row.StartedAt)
+	}
+	p.ended = map[string]string{"workflow.status": phase, "workflow.duration": secondsText(ran)}
+	return p
+}
+
+func secondsText(d time.Duration) string {
+	return strconv.FormatFloat(max(d, 0).Seconds(), 'f', 6, 64)
+}
+
+// emitMetrics works out what metrics say of a node at p. Since says when it began that runs on;
+// then only metrics in real time say something.
+func (l *loop) emitMetrics(p *tagScope, metrics []workflow.Metric, node int, at time.Time, since *time.Time) error {
+	for k := range metrics {
+		m := &metrics[k]
+		if since != nil && !m.Live {
+			continue
+		}
+		e, holds, err := p.emission(m, since != nil)
+		switch {
+		case unread(err) || p.broken != nil:
+			return fmt.Errorf("tell the metric %s: %w", m.Name, err)
+		case err != nil:
+			l.metricFailed(m, node, at, sentence(err))
+		case holds:
+			e.node, e.at, e.since = node, at, since
+			l.emissions = append(l.emissions, e)
+		}
+	}
+	return nil
+}
+
+// emission is what m says at p; false when its condition does not hold.
+func (p *tagScope) emission(m *workflow.Metric, begins bool) (e emission, holds bool, err error) {
+	e.metric = m
+	if m.When != "" {
+		text, err := p.text(m.When, false)
+		if err != nil {
+			return e, false, err
+		}
+		if holds, err = expression.When(text); err != nil || !holds {
+			return e, false, err
+		}
+	}
+	if e.name, err = p.checked(m.Name, workflow.MetricNameProblem); err != nil {
+		return e, false, err
+	}
+	if e.help, err = p.checked(m.Help, workflow.MetricTextProblem); err != nil {
+		return e, false, err
+	}
+	labels := make(map[string]string, len(m.Labels))
+	for _, label := range m.Labels {
+		if labels[label.Key], err = p.checked(label.Value, workflow.MetricTextProblem); err != nil {
+			return e, false, fmt.Errorf("label %s: %w", label.Key, err)
+		}
+	}
+	e.labels = mustJSON(labels)
+	sum := sha256.Sum256(slices.Concat([]byte(e.name), []byte{0}, e.labels))
+	e.key = hex.EncodeToString(sum[:])
+	if begins {
+		return e, true, nil
+	}
+	text, err := p.text(m.Value, true)
+	if err != nil {
+		return e, false, err
+	}
+	value, problem := workflow.MetricValue(text, m.Kind)
+	if problem != "" {
+		return e, false, fmt.Errorf("%s", problem)
+	}
+	e.value = value
+	return e, true, nil
+}
+
+// checked replaces the tags of a text, all of which have to be known, and refuses what
+// problem says something of. A byte that is no text becomes a question mark.
+func (p *tagScope) checked(text string, problem func(string) string) (string, error) {
+	text, err := p.text(text, true)
+	if err != nil {
+		return "", err
+	}
+	if why := problem(text); why != "" {
+		return "", fmt.Errorf("%s", why)
+	}
+	return clean(text, len(text)), nil
+}
+
+// metricFailed says that a metric was not told, and why. It changes nothing else.
+func (l *loop) metricFailed(m *workflow.Metric, node int, at time.Time, why string) {
+	text := fmt.Sprintf("The metric %s (%s) was not told: %s", m.Name, m.At, why)
+	data := map[string]any{"metric": m.Name, "at": m.At}
+	if node == fair.ExecutionItself {
+		l.event(eventRow{At: at, Kind: "metric.failed", Message: clean(text, maxMessage), Data: mustJSON(data)})
+		return
+	}
+	l.nodeEvent(node, at, "metric.failed", text, data)
+}

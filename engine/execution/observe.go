@@ -1,0 +1,305 @@
+package execution
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/db"
+)
+
+// waitCodes are the codes of reasons that a launcher gives for an attempt that has
+// not begun. They give way to each other, and to nothing else.
+func waitCodes() []string {
+	return []string{
+		launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang, launcher.WaitCluster, launcher.WaitResident,
+	}
+}
+
+// placeRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
+// KeepPodEvents and SetWaiting.
+type locationRow struct {
+	Execution uuid.UUID `json:"execution_id"`
+	attemptKey
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Machine   string `json:"machine"`
+}
+
+type eventOfPod struct {
+	Execution uuid.UUID `json:"execution_id"`
+	attemptKey
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Warning bool      `json:"warning"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Count   int       `json:"count"`
+}
+
+type waitRow struct {
+	attemptKey
+	Reason *Reason `json:"reason"`
+}
+
+// observed sorts observations by what is done with them.
+type observed struct {
+	locations []locationRow
+	events    []eventOfPod
+	waits     map[uuid.UUID][]waitRow
+	ends      []observedEnd
+	serves    []servesRow
+}
+
+// observedEnd is the end of an attempt that a launcher saw, and when it is applied
+// unless the attempt's own report comes first.
+type observedEnd struct {
+	id  attemptID
+	end ending
+	due time.Time
+}
+
+// Observe takes what a launcher saw of attempts, in any process and any number of
+// times: where they run, why they have not begun, what happened to their pods, and
+// that they are over. An end waits a moment for the report of the attempt's runner,
+// which wins. When Observe returns an error nothing is lost by telling all again.
+// For the process that composes the service, like Drive.
+func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) error {
+	o := s.sortOut(seen)
+	var errs []error
+	if len(o.locations) > 0 {
+		changed, err := s.queries.PlaceAttempts(ctx, mustJSON(o.locations))
+		errs = append(errs, err)
+		slices.SortFunc(changed, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		for _, id := range slices.Compact(changed) {
+			s.changed(id)
+		}
+	}
+	if len(o.events) > 0 {
+		errs = append(errs, s.queries.KeepPodEvents(ctx, mustJSON(o.events)))
+	}
+	errs = append(errs, s.takeServing(ctx, o.serves))
+	for id, rows := range o.waits {
+		errs = append(errs, s.setWaiting(ctx, id, waitCodes(), rows))
+	}
+	for _, e := range o.ends {
+		if e.due.IsZero() {
+			errs = append(errs, s.applyObserved(ctx, e))
+			continue
+		}
+		s.ends.put(e)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("take observations: %w", err)
+	}
+	return nil
+}
+
+// sortOut reads observations; those of tasks that are none of ours are passed over.
+func (s *Service) sortOut(seen []launcher.Observation) observed {
+	o := observed{waits: map[uuid.UUID][]waitRow{}}
+	for _, see := range seen {
+		id, ok := parseTaskID(see.TaskID)
+		if !ok {
+			s.config.Logger.Warn("an observation of an unknown task", "task", see.TaskID)
+			continue
+		}
+		if p := see.Location; p != nil {
+			o.locations = append(o.locations, locationRow{id.execution, id.attemptKey, clean(p.Namespace, maxNameLength), clean(p.Pod, maxNameLength), clean(p.Machine, maxNameLength)})
+		}
+		if w := see.Waiting; w != nil && see.End == nil {
+			o.waits[id.execution] = append(o.waits[id.execution], waitRow{id.attemptKey, &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}})
+		}
+		if a := see.Serving; a != nil && see.End == nil {
+			o.serves = append(o.serves, servesRow{id.execution, id.attemptKey, clean(a.Address, maxNameLength)})
+		}
+		o.events = append(o.events, eventsOf(id, see.Events)...)
+		if see.End != nil {
+			o.ends = append(o.ends, s.observedEnd(id, *see.End))
+		}
+	}
+	return o
+}
+
+// eventsOf are the rows of an attempt's events, one for each event.
+func eventsOf(id attemptID, events []launcher.Event) []eventOfPod {
+	latest := map[string]eventOfPod{}
+	for _, e := range events {
+		row := eventOfPod{
+			id.execution, id.attemptKey, clean(e.ID, maxNameLength), e.At, e.Warning,
+			clean(e.Reason, maxNameLength), clean(e.Message, maxMessage), max(e.Count, 1),
+		}
+		if before, ok := latest[row.ID]; !ok || before.Count <= row.Count {
+			latest[row.ID] = row
+		}
+	}
+	rows := make([]eventOfPod, 0, len(latest))
+	for _, row := range latest {
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b eventOfPod) int { return strings.Compare(a.ID, b.ID) })
+	return rows
+}
+
+// observedEnd decides how long the report of the attempt's runner is waited for: not
+// at all where none can have been sent, because no command of it ever ran or its
+// machine is silent.
+func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
+	now := s.now()
+	end := ending{
+		Outcome: outcomeOfClass(e.Class), Class: classOf(string(e.Class)), ExitCode: e.ExitCode,
+		Message: clean(e.Message, maxMessage), FinishedAt: now,
+	}
+	if !e.FinishedAt.IsZero() {
+		end.FinishedAt = earlier(e.FinishedAt.UTC(), now)
+	}
+	if e.StartedAt != nil {
+		at := earlier(e.StartedAt.UTC(), end.FinishedAt)
+		end.StartedAt = &at
+	}
+	o := observedEnd{id: id, end: end}
+	if end.Outcome != startFailed && e.Class != launcher.ClassMachineLost {
+		o.due = now.Add(s.config.Timing.ReportGrace)
+	}
+	return o
+}
+
+// applyObserved ends an attempt as it was seen to end. Of one that has ended already
+// it keeps what kind of end that was, where nobody has said so.
+func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
+	id := o.id
+	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
+	done := make(chan verdict, 1)
+	var posted <-chan verdict
+	if s.live.post(id.execution, message{node: id.Node, attempt: id.Attempt, end: &o.end, done: done}) {
+		posted = done
+	}
+	accepted, err := s.settleEnd(ctx, scope, o.end, posted)
+	if err != nil || accepted || o.end.Class == "" {
+		return err
+	}
+	_, err = s.queries.ClassifyAttempt(ctx, db.ClassifyAttemptParams{
+		Class: o.end.Class, Message: o.end.Message, ExecutionID: id.execution,
+		NodeIndex: int32(id.Node), Attempt: int32(id.Attempt), //nolint:gosec // small numbers
+	})
+	if err != nil {
+		return fmt.Errorf("classify the end of %s: %w", TaskID(id.execution, id.Node, id.Attempt), err)
+	}
+	return nil
+}
+
+// setWaiting writes why attempts of an execution have not begun; a nil reason takes
+// one with one of codes away.
+func (s *Service) setWaiting(ctx context.Context, execution uuid.UUID, codes []string, rows []waitRow) error {
+	latest := map[int]waitRow{}
+	for _, r := range rows {
+		latest[r.Node] = r
+	}
+	rows = rows[:0:0]
+	for _, r := range latest {
+		rows = append(rows, r)
+	}
+	changed, err := s.queries.SetWaiting(ctx, db.SetWaitingParams{
+		Waiting: mustJSON(rows), ExecutionID: execution, Indexes: indexes(rows, func(r waitRow) int { return r.Node }), Codes: codes, At: s.now(),
+	})
+	if err != nil {
+		return fmt.Errorf("write why attempts of %s wait: %w", execution, err)
+	}
+	if changed > 0 {
+		s.changed(execution)
+	}
+	return nil
+}
+
+// parseTaskID reads "<execution>.<node index>.<attempt>".
+func parseTaskID(text string) (attemptID, bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return attemptID{}, false
+	}
+	execution, err := uuid.Parse(parts[0])
+	node, nodeErr := strconv.ParseInt(parts[1], 10, 32)
+	attempt, attemptErr := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil || nodeErr != nil || attemptErr != nil || node < 0 || attempt < 1 {
+		return attemptID{}, false
+	}
+	return attemptID{execution, attemptKey{int(node), int(attempt)}}, true
+}
+
+// observedEnds are the ends that wait for the reports of runners.
+type observedEnds struct {
+	mu      sync.Mutex
+	pending map[attemptID]observedEnd
+	signal  chan struct{}
+}
+
+func newObservedEnds() *observedEnds {
+	return &observedEnds{pending: map[attemptID]observedEnd{}, signal: make(chan struct{}, 1)}
+}
+
+// put keeps an end; the first of an attempt stays.
+func (p *observedEnds) put(e observedEnd) {
+	p.mu.Lock()
+	if _, ok := p.pending[e.id]; !ok {
+		p.pending[e.id] = e
+	}
+	p.mu.Unlock()
+	select {
+	case p.signal <- struct{}{}:
+	default:
+	}
+}
+
+// due takes the ends whose time has come, and returns when the next one's does.
+func (p *observedEnds) due(now time.Time) (list []observedEnd, next time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, e := range p.pending {
+		switch {
+		case !e.due.After(now):
+			list = append(list, e)
+			delete(p.pending, id)
+		case next.IsZero() || e.due.Before(next):
+			next = e.due
+		}
+	}
+	return list, next
+}
+
+// endObserved applies ends once their reports had time to come, until ctx ends.
+func (s *Service) endObserved(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.ends.signal:
+		case <-timer.C:
+		}
+		list, _ := s.ends.due(s.now())
+		for _, e := range list {
+			if err := s.applyObserved(ctx, e); err != nil && ctx.Err() == nil {
+				s.config.Logger.Warn("end an attempt as it was seen", "execution", e.id.execution, "node", e.id.Node, "error", err)
+				e.due = s.now().Add(observedRetry)
+				s.ends.put(e)
+			}
+		}
+		if _, next := s.ends.due(time.Time{}); !next.IsZero() {
+			timer.Reset(max(next.Sub(s.now()), 0))
+		}
+	}
+}
+
+// observedRetry is the pause after an end could not be written.
+const observedRetry = time.Second

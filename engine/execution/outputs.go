@@ -1,0 +1,169 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// takeOutputs checks the outputs of an attempt that ended well and returns them
+// as the node's. Uploaded blobs become artifacts of the batch and stand as
+// {"$artifact": id}. A missing or ill-typed output turns e into a failure.
+func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any {
+	op := l.operator(i)
+	if len(op.Outputs) == 0 && len(e.Outputs) == 0 && !op.KeepsAll() {
+		return nil
+	}
+	values, artifacts, problems := l.readOutputs(ctx, i, e)
+	if len(problems) > 0 {
+		l.refuseOutputs(e, strings.Join(problems, " "))
+		return nil
+	}
+	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
+	return values
+}
+
+// salvage keeps what is there of the outputs of an attempt that failed, for those that
+// go on after it all the same: so do Argo's files, whose operators have tags.
+func (l *loop) salvage(ctx context.Context, i int, e *ending) {
+	op := l.operator(i)
+	if e.Outcome != failed || op.Tags == nil || len(op.Outputs) == 0 && !op.KeepsAll() {
+		return
+	}
+	values, artifacts, _ := l.readOutputs(ctx, i, e)
+	l.batch.artifacts = append(l.batch.artifacts, artifacts...)
+	l.outputs[i] = values
+	l.touch(i).Outputs = values
+}
+
+// readOutputs makes values, and artifacts, of what an attempt reported; problems says what
+// is missing or wrong.
+func (l *loop) readOutputs(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
+	op := l.operator(i)
+	values = map[string]any{}
+	reported, err := l.reportedOutputs(ctx, i, e.Outputs)
+	if err != nil {
+		return values, nil, []string{err.Error()}
+	}
+	for _, declared := range op.Outputs {
+		out, ok := reported[declared.Name]
+		if !ok {
+			if declared.Required() && declared.Source.Kind == "" && declared.Else == nil {
+				problems = append(problems, fmt.Sprintf("Output %s is missing.", declared.Name))
+			}
+			continue
+		}
+		value, published, err := l.takeOutput(ctx, i, declared, out)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("Output %s: %s", declared.Name, err))
+			continue
+		}
+		values[declared.Name] = value
+		if published != nil {
+			artifacts = append(artifacts, *published)
+		}
+	}
+	if op.KeepsAll() {
+		more, faults := l.undeclared(ctx, i, reported, values)
+		artifacts, problems = append(artifacts, more...), append(problems, faults...)
+	}
+	return values, artifacts, append(problems, l.ownValues(ctx, i, values)...)
+}
+
+func (l *loop) refuseOutputs(e *ending, message string) {
+	e.Outcome, e.Message = outputFailed, clean(message, maxMessage)
+}
+
+// reportedOutputs joins what the task set by the SDK with what its runner found
+// in files; a file wins over a value of the same name.
+func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[string]output, error) {
+	outputs := map[string]output{}
+	if op := l.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
+		rows, err := l.service.queries.AttemptOutputs(ctx, l.id, int32(i), int32(l.nodes[i].attempt)) //nolint:gosec // an index and a count
+		if err != nil {
+			return nil, fmt.Errorf("the outputs could not be read: %w", err)
+		}
+		for _, r := range rows {
+			for name, value := range decodeObject(r.Outputs) {
+				outputs[name] = output{Name: name, Value: string(mustJSON(value))}
+			}
+		}
+	}
+	for _, o := range found {
+		outputs[o.Name] = o
+	}
+	return outputs, nil
+}
+
+// takeOutput checks one output against its type.
+func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
+	t := declared.Type
+	if t.Kind == typeregistry.KindOptional {
+		t = t.Elem
+	}
+	if out.SHA256 != "" {
+		if !t.IsBlob() {
+			return nil, nil, fmt.Errorf("it is a file, but %s is a value.", t)
+		}
+		published, err := l.publish(ctx, i, declared, t, out)
+		if err != nil {
+			return nil, nil, err
+		}
+		return map[string]any{"$artifact": published.ID.String()}, published, nil
+	}
+	if len(out.Value) > maxOutputBytes {
+		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20)
+	}
+	value, err := decodeJSON(out.Value)
+	if err != nil {
+		return nil, nil, err
+	}
+	if op := l.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK takes any value
+		value = textOf(value)
+	}
+	value, problems := declared.Type.Normalize(value)
+	if len(problems) > 0 {
+		return nil, nil, problemError(problems)
+	}
+	return value, nil, nil
+}
+
+func problemError(problems []typeregistry.Problem) error {
+	var parts []string
+	for _, p := range problems {
+		text := p.Message
+		if p.Path != "" {
+			text = p.Path + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Errorf("%s", strings.Join(parts, " "))
+}
+
+// publish describes the artifact of one output; the batch writes it. Its bytes,
+// and of a folder those of every file, have to have come into the project.
+func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
+	blob, err := l.service.artifacts.Blob(ctx, l.row.ProjectID, out.SHA256, out.MediaType)
+	if err != nil {
+		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
+	}
+	id, err := artifact.NewID()
+	if err != nil {
+		return nil, err
+	}
+	var metadata map[string]any
+	if out.Metadata != "" {
+		metadata = decodeObject(json.RawMessage(out.Metadata))
+	}
+	return &artifact.New{
+		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.nodes[i].name, Attempt: l.nodes[i].attempt,
+		WorkflowName: l.row.WorkflowName, Name: declared.Name, Type: t.String(), Kind: string(t.Kind),
+		SHA256: out.SHA256, Size: blob.Size, MediaType: out.MediaType, Filename: out.Filename,
+		GC: artifact.GC(declared.GC), Metadata: metadata,
+	}, nil
+}

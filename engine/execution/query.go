@@ -1,0 +1,329 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	defaultPage  = 50
+	maxPage      = 500
+	currentNodes = 10 // active nodes that Get names
+)
+
+// row returns the execution when the caller may read it; what is not there, and
+// what the caller may not read, is absent alike.
+func (s *Service) row(ctx context.Context, id uuid.UUID) (db.Execution, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return db.Execution{}, err
+	}
+	row, err := s.queries.GetExecution(ctx, id)
+	if db.IsNoRows(err) {
+		return db.Execution{}, absent(id)
+	}
+	if err != nil {
+		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
+	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
+		return db.Execution{}, err
+	}
+	return row, nil
+}
+
+// Scope returns the tenant and the project of an execution that the caller may read.
+func (s *Service) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	row, err := s.queries.ExecutionPlace(ctx, id)
+	if db.IsNoRows(err) {
+		return uuid.Nil, uuid.Nil, absent(id)
+	}
+	if err != nil {
+		return uuid.Nil, uuid.Nil, fmt.Errorf("place of execution %s: %w", id, err)
+	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	return row.TenantID, row.ProjectID, nil
+}
+
+func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }
+
+// Get returns an execution with the names of some active nodes and, from
+// earlier executions, when it will probably end.
+func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return Execution{}, err
+	}
+	e := fromRow(row)
+	hideOthers(ctx, e.Reason)
+	if e.Counts.Queued+e.Counts.Running > 0 {
+		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
+			return Execution{}, err
+		}
+	}
+	s.estimate(ctx, &e)
+	s.expire(&e)
+	return e, nil
+}
+
+func (s *Service) currentNodes(ctx context.Context, row db.Execution) ([]string, error) {
+	names, err := s.queries.ListActiveNodes(ctx, row.ID, currentNodes)
+	if err != nil {
+		return nil, fmt.Errorf("list active nodes: %w", err)
+	}
+	return names, nil
+}
+
+// Filter chooses executions; zero fields choose all. After is a Page's Next.
+type Filter struct {
+	Workflow string // name or id
+	User     string // name or id
+	Query    string // in the name, the workflow's name or the id; "#8c6804" is the end of an id
+	Status   []State
+	Waiting  bool      // only those with nodes that wait, or that may not begin yet
+	Asking   bool      // only those that wait for the answer of a person
+	From, To time.Time // of the launch
+	After    string
+	Offset   int // rows to leave out at the beginning
+	Limit    int
+	Counted  bool // Page.Total is wanted
+}
+
+// Page is one page of executions, the latest first. Next is "" on the last.
+type Page struct {
+	Executions []Execution
+	Next       string
+	Total      int // of all pages, with Filter.Counted
+}
+
+// List returns the executions of the caller's project that f chooses. An unknown
+// workflow has none.
+func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return Page{}, err
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	params := db.ListExecutionsParams{
+		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
+		Submitters: []uuid.UUID{}, NamedWorkflows: []uuid.UUID{}, ShortIds: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.Asking,
+	}
+	for _, st := range f.Status {
+		params.Statuses = append(params.Statuses, string(st))
+	}
+	if err := s.resolveFilter(ctx, f, &params); err != nil {
+		return Page{}, err
+	}
+	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
+	rows, err := s.queries.ListExecutions(ctx, params)
+	if err != nil {
+		return Page{}, fmt.Errorf("list executions: %w", err)
+	}
+	var page Page
+	if f.Counted {
+		if page.Total, err = s.count(ctx, params); err != nil {
+			return Page{}, err
+		}
+	}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		page.Next = rows[limit-1].ID.String()
+	}
+	for _, row := range rows {
+		e := fromRow(row)
+		hideOthers(ctx, e.Reason)
+		page.Executions = append(page.Executions, e)
+	}
+	return page, nil
+}
+
+// count is how many executions the filter of p lets through.
+func (s *Service) count(ctx context.Context, p db.ListExecutionsParams) (int, error) {
+	n, err := s.queries.CountExecutions(ctx, db.CountExecutionsParams{
+		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: p.NamePattern,
+		NamedWorkflows: p.NamedWorkflows, ShortIds: p.ShortIds, IDLeast: p.IDLeast, IDMost: p.IDMost, Waiting: p.Waiting, Asking: p.Asking,
+		Least: p.Least, Beyond: p.Beyond,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count executions: %w", err)
+	}
+	return int(n), nil
+}
+
+// resolveFilter turns names into ids first, so that indexes serve the list.
+func (s *Service) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
+	if p.Before, err = parseCursor(f.After); err != nil {
+		return err
+	}
+	if f.Workflow != "" {
+		if p.WorkflowID, err = s.workflowID(ctx, f.Workflow); err != nil {
+			return err
+		}
+	}
+	if f.User != "" {
+		if p.Submitters, err = s.submitters(ctx, f.User); err != nil {
+			return err
+		}
+	}
+	if f.Query != "" {
+		pattern := "%" + db.EscapeLike(f.Query) + "%"
+		p.NamePattern = &pattern
+		if p.NamedWorkflows, err = s.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
+			return fmt.Errorf("find workflows: %w", err)
+		}
+		p.IDLeast, p.IDMost = idRange(f.Query)
+		if p.ShortIds, err = s.endingWith(ctx, p.ProjectID, f.Query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workflowID resolves a name; an unknown one becomes an id that nothing has.
+func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
+	if id, err := uuid.Parse(ref); err == nil {
+		return &id, nil
+	}
+	w, err := s.workflows.Get(ctx, ref)
+	if apperr.Is(err, apperr.NotFound) {
+		return &uuid.Nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &w.ID, nil
+}
+
+// submitters resolves a person's name or id; nobody becomes an id that nobody has.
+func (s *Service) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
+	if id, err := uuid.Parse(ref); err == nil {
+		return []uuid.UUID{id}, nil
+	}
+	ids, err := s.queries.UsersNamed(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find people: %w", err)
+	}
+	if len(ids) == 0 {
+		ids = []uuid.UUID{uuid.Nil}
+	}
+	return ids, nil
+}
+
+// idRange returns the ids that begin with text: none when text is no beginning
+// of an id.
+func idRange(text string) (least, most uuid.UUID) {
+	digits := strings.ReplaceAll(strings.ToLower(text), "-", "")
+	const hexDigits = 32
+	if len(digits) == 0 || len(digits) > hexDigits {
+		return uuid.Max, uuid.Nil
+	}
+	least, errLeast := uuid.Parse(digits + strings.Repeat("0", hexDigits-len(digits)))
+	most, errMost := uuid.Parse(digits + strings.Repeat("f", hexDigits-len(digits)))
+	if errLeast != nil || errMost != nil {
+		return uuid.Max, uuid.Nil
+	}
+	return least, most
+}
+
+// floorOf is the least id of a moment, nil for none.
+func floorOf(t time.Time) *uuid.UUID {
+	if t.IsZero() {
+		return nil
+	}
+	var id uuid.UUID
+	ms := t.UnixMilli()
+	for i := 5; i >= 0; i-- {
+		id[i] = byte(ms)
+		ms >>= 8
+	}
+	return &id
+}
+
+func parseCursor(text string) (*uuid.UUID, error) {
+	if text == "" {
+		return nil, nil
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil, apperr.New(apperr.Invalid, "The page mark is not valid.")
+	}
+	return &id, nil
+}
+
+// Recent returns the latest executions of each workflow, the latest first,
+// without inputs and outputs.
+func (s *Service) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.RecentExecutions(ctx, workflowIDs, subject.ProjectID, int32(min(each, maxPage))) //nolint:gosec // at most maxPage
+	if err != nil {
+		return nil, fmt.Errorf("recent executions: %w", err)
+	}
+	recent := make(map[uuid.UUID][]Execution, len(workflowIDs))
+	for _, r := range rows {
+		recent[r.WorkflowID] = append(recent[r.WorkflowID], fromRow(db.Execution{
+			ID: r.ID, ProjectID: subject.ProjectID, WorkflowID: r.WorkflowID, WorkflowName: r.WorkflowName, Version: r.Version,
+			Name: r.Name, Status: r.Status, Priority: r.Priority, SubmittedBy: r.SubmittedBy, SubmittedByName: r.SubmittedByName,
+			CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Error: r.Error,
+			Total: r.Total, Pending: r.Pending, Ready: r.Ready, Queued: r.Queued, Running: r.Running, Retrying: r.Retrying,
+			Succeeded: r.Succeeded, Failed: r.Failed, Skipped: r.Skipped, Cancelled: r.Cancelled,
+			Levels: r.Levels, LevelsDone: r.LevelsDone,
+		}))
+	}
+	return recent, nil
+}
+
+// Live returns how many executions have not ended.
+func (s *Service) Live(ctx context.Context) (int, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.queries.CountLive(ctx, subject.ProjectID)
+	if err != nil {
+		return 0, fmt.Errorf("count live executions: %w", err)
+	}
+	return int(n), nil
+}
+
+func fromRow(r db.Execution) Execution {
+	return Execution{
+		ID: r.ID, TenantID: r.TenantID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
+		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status),
+		Inputs: decodeObject(r.Inputs), Outputs: decodeObject(r.Outputs), Priority: Priority(r.Priority),
+		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},
+		CreatedAt:   r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), CancelRequestedAt: utc(r.CancelRequestedAt),
+		Reason: decodeInto[Reason](r.Reason), Error: decodeInto[Failure](r.Error),
+		Counts: Counts{
+			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running),
+			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
+		},
+		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,
+		TTL: ttlOf(r), ExpiresAt: utc(r.ExpiresAt), KeptAt: utc(r.KeptAt), KeptBy: r.KeptBy,
+	}
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

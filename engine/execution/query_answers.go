@@ -1,0 +1,120 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+)
+
+// Question is a node that waits for the answer of a person.
+type Question struct {
+	ExecutionID uuid.UUID
+	Workflow    string
+	Execution   string
+	LaunchedBy  string
+	Index       int
+	Node        string
+	Message     string
+	Since       time.Time
+}
+
+// maxQuestions bounds the questions of one execution.
+const maxQuestions = 20
+
+// Questions returns the nodes of an execution that wait for an answer.
+func (s *Service) Questions(ctx context.Context, id uuid.UUID) ([]Question, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.AnswersOf(ctx, id, maxQuestions)
+	if err != nil {
+		return nil, fmt.Errorf("questions of %s: %w", id, err)
+	}
+	questions := make([]Question, len(rows))
+	for i, r := range rows {
+		questions[i] = Question{
+			ExecutionID: id, Workflow: row.WorkflowName, Execution: row.Name, LaunchedBy: row.SubmittedByName,
+			Index: int(r.NodeIndex), Node: r.Name, Message: messageOf(r.Reason), Since: utcOf(r.StartedAt),
+		}
+	}
+	return questions, nil
+}
+
+// OpenQuestions returns the nodes of the current project that wait for an answer, the
+// oldest first.
+func (s *Service) OpenQuestions(ctx context.Context, limit int) ([]Question, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	rows, err := s.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit))
+	if err != nil {
+		return nil, fmt.Errorf("open questions: %w", err)
+	}
+	questions := make([]Question, len(rows))
+	for i, r := range rows {
+		questions[i] = Question{
+			ExecutionID: r.ExecutionID, Workflow: r.WorkflowName, Execution: r.ExecutionName, LaunchedBy: r.SubmittedByName,
+			Index: int(r.NodeIndex), Node: r.Name, Message: messageOf(r.Reason), Since: utcOf(r.StartedAt),
+		}
+	}
+	return questions, nil
+}
+
+// CountQuestions returns how many nodes of the current project wait for an answer.
+func (s *Service) CountQuestions(ctx context.Context) (int, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.queries.CountAnswersOwed(ctx, subject.ProjectID)
+	if err != nil {
+		return 0, fmt.Errorf("count open questions: %w", err)
+	}
+	return int(n), nil
+}
+
+// Asking returns which of some executions, which the caller has read, do nothing but
+// wait for the answer of a person.
+func (s *Service) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
+	var ids []uuid.UUID
+	for _, e := range list {
+		if e.Status == Running && e.Counts.Running > 0 {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := s.queries.AskingExecutions(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("find executions that ask: %w", err)
+	}
+	asking := make(map[uuid.UUID]bool, len(found))
+	for _, id := range found {
+		asking[id] = true
+	}
+	return asking, nil
+}
+
+func messageOf(raw []byte) string {
+	if reason := decodeInto[Reason](raw); reason != nil {
+		return reason.Message
+	}
+	return ""
+}
+
+func utcOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,166 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+const (
+	defaultEvents  = 500
+	maxEvents      = 5000
+	waitingPerPage = 5 // nodes of one execution that Waiting names
+)
+
+// Events returns the events after afterSeq, the oldest first.
+func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListEvents(ctx, id, afterSeq, eventLimit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", id, err)
+	}
+	events := make([]db.ListLatestEventsRow, len(rows))
+	for i, r := range rows {
+		events[i] = db.ListLatestEventsRow(r)
+	}
+	return s.named(ctx, row, events)
+}
+
+// EventFilter chooses events of an execution; zero fields choose all.
+type EventFilter struct {
+	Before int64    // only those with a smaller sequence number
+	Kinds  []string // "node.failed"
+	Node   string   // the name of the node that they are about
+	Limit  int
+}
+
+// LatestEvents returns the events that f chooses, the newest first. It returns NotFound
+// for a node that the execution does not have.
+func (s *Service) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	params := db.ListLatestEventsParams{ExecutionID: id, Before: f.Before, Kinds: f.Kinds, MaxRows: eventLimit(f.Limit)}
+	if params.Before <= 0 {
+		params.Before = math.MaxInt64
+	}
+	if params.Kinds == nil {
+		params.Kinds = []string{}
+	}
+	if f.Node != "" {
+		n, _, err := s.findNode(ctx, row, f.Node)
+		if err != nil {
+			return nil, err
+		}
+		params.NodeIndex = &n.NodeIndex
+	}
+	rows, err := s.queries.ListLatestEvents(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s: %w", id, err)
+	}
+	return s.named(ctx, row, rows)
+}
+
+func eventLimit(limit int) int32 {
+	if limit <= 0 {
+		limit = defaultEvents
+	}
+	return int32(min(limit, maxEvents))
+}
+
+// named gives the events the names of their nodes.
+func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.nodeNames(ctx, row.ID, version, rows)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, len(rows))
+	for i, r := range rows {
+		e := Event{ID: fmt.Sprintf("%s.%d", row.ID, r.Seq), Seq: r.Seq, At: r.At.UTC(), Kind: r.Kind, NodeIndex: -1, Message: r.Message, Data: r.Data}
+		if r.NodeIndex != nil {
+			e.NodeIndex = int(*r.NodeIndex)
+			e.Node = names[*r.NodeIndex]
+		}
+		if r.Attempt != nil {
+			e.Attempt = int(*r.Attempt)
+		}
+		events[i] = e
+	}
+	return events, nil
+}
+
+// nodeNames are the names of the nodes that events are about.
+func (s *Service) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
+	names := map[int32]string{}
+	var others []int32
+	for _, r := range rows {
+		switch {
+		case r.NodeIndex == nil:
+		case int(*r.NodeIndex) < len(version.Plan.Nodes):
+			names[*r.NodeIndex] = version.Plan.Nodes[*r.NodeIndex].Name
+		default:
+			others = append(others, *r.NodeIndex)
+		}
+	}
+	if len(others) == 0 {
+		return names, nil
+	}
+	found, err := s.queries.NodeNames(ctx, id, others)
+	if err != nil {
+		return nil, fmt.Errorf("names of nodes of %s: %w", id, err)
+	}
+	for _, r := range found {
+		names[r.NodeIndex] = r.Name
+	}
+	return names, nil
+}
+
+// Waiting returns nodes of the caller's project that wait for capacity, by
+// right: priority, then age.
+func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	rows, err := s.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
+	if err != nil {
+		return nil, fmt.Errorf("list waiting nodes: %w", err)
+	}
+	nodes := make([]WaitingNode, len(rows))
+	for i, r := range rows {
+		w := WaitingNode{
+			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
+			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
+			Position: s.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
+		}
+		if r.ReadyAt != nil {
+			w.Since = r.ReadyAt.UTC()
+		}
+		if reason := decodeInto[Reason](r.Reason); reason != nil {
+			hideOthers(ctx, reason)
+			w.Reason = *reason
+		} else {
+			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
+		}
+		nodes[i] = w
+	}
+	return nodes, nil
+}

@@ -1,0 +1,36 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Lease is something that one server does at a time, and which server that is.
+type Lease struct {
+	Name      string // "scheduler", "launcher"
+	Holder    string
+	Term      int64 // grows with every change of the holder
+	Address   string
+	ExpiresAt time.Time
+	Held      bool // it has not run out
+}
+
+// Leases returns who leads, by name. It needs QuotaRead at the installation.
+func (s *Service) Leases(ctx context.Context) ([]Lease, error) {
+	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListLeases(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the leases: %w", err)
+	}
+	leases := make([]Lease, len(rows))
+	for i, r := range rows {
+		leases[i] = Lease{Name: r.Name, Holder: r.Holder, Term: r.Term, Address: r.Address, ExpiresAt: r.ExpiresAt.UTC(), Held: r.Held}
+	}
+	return leases, nil
+}

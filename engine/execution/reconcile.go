@@ -1,0 +1,305 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	undrivenBatch    = 500              // executions that one transaction takes up
+	drivePatience    = 10 * time.Second // for a drive job to begin
+	attemptChecks    = 5                // looks for undriven executions between two checks of attempts
+	leaseRenewals    = 3                // renewals within one lease
+	missesUntilLost  = 2                // checks that have to miss an attempt
+	expiredBatch     = 500
+	reconcileTimeout = 30 * time.Second
+)
+
+// renewLeases keeps the leases of this process's loops, and passes on what the
+// rows say meanwhile: that the lease is lost, somebody cancelled, reports wait.
+func (s *Service) renewLeases(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Lease / leaseRenewals)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.renewOnce(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("renew leases", "error", err)
+		}
+	}
+}
+
+func (s *Service) renewOnce(ctx context.Context) error {
+	return s.renew(ctx, s.live.all())
+}
+
+// renew keeps the leases of loops, and passes on what their rows say.
+func (s *Service) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
+	if len(leases) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, 0, len(leases))
+	for id := range leases {
+		ids = append(ids, id)
+	}
+	rows, err := s.queries.RenewLeases(ctx, s.config.Timing.Lease.Seconds(), ids, s.owner)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		// A newer epoch of this owner is a loop that rested and went on meanwhile.
+		if leases[row.ID].epoch <= row.OwnerEpoch {
+			delete(leases, row.ID)
+		}
+		if row.CancelRequestedAt != nil {
+			s.live.post(row.ID, message{cancel: &row.CancelReason})
+		}
+		if row.HasReports {
+			s.live.post(row.ID, message{reports: true})
+		}
+	}
+	for _, held := range leases {
+		held.loop.fence()
+	}
+	return nil
+}
+
+// reconcileForever looks for executions that nobody drives and attempts that
+// nobody hears of.
+func (s *Service) reconcileForever(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Reconcile)
+	defer ticker.Stop()
+	s.since.Store(new(s.now()))
+	misses := map[attemptID]int{}
+	// Attempts are judged only after a while: what ended while this server was
+	// away is still being delivered.
+	for look := 1; ; look++ {
+		if err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("reconcile", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Service) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) error {
+	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
+	defer cancel()
+	s.quota.Sweep()
+	s.preempt(ctx)
+	err := s.driveUndriven(ctx)
+	if !attempts {
+		return err
+	}
+	if s.config.Cluster {
+		return errors.Join(err, s.findSilent(ctx))
+	}
+	return errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
+}
+
+// missingForever looks for attempts whose pods are gone and whose end nobody saw:
+// that takes a list of all of them, so it is done seldom.
+func (s *Service) missingForever(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Missing)
+	defer ticker.Stop()
+	misses := map[attemptID]int{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.findMissing(ctx, misses); err != nil && ctx.Err() == nil {
+			clear(misses) // nothing is missing from a list that nobody has
+			s.config.Logger.Warn("look for lost attempts", "error", err)
+		}
+	}
+}
+
+// findSilent ends attempts in a cluster that outlived their timeout, and those that
+// have begun and gave no sign of life for very long although their pods are there:
+// neither they nor their results can be reached.
+func (s *Service) findSilent(ctx context.Context) error {
+	now := s.now()
+	since := now.Add(-s.config.Timing.Silence)
+	rows, err := s.queries.ListSilent(ctx, now, s.config.LauncherName, since, expiredBatch)
+	if err != nil {
+		return fmt.Errorf("list silent attempts: %w", err)
+	}
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		end := ending{Outcome: timedOut, Class: string(launcher.ClassDeadline), FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."}
+		if !r.Overdue {
+			if now.Sub(s.leading()) < s.config.Timing.Silence {
+				continue // its signs of life may have gone to nobody
+			}
+			end = ending{Outcome: lost, FinishedAt: now, Message: fmt.Sprintf("The task gave no sign of life for %s.", s.config.Timing.Silence)}
+		}
+		ref := launcher.Ref{TaskID: TaskID(r.ExecutionID, id.Node, id.Attempt), ProjectID: r.ProjectID.String()}
+		if err := s.config.Launcher.Stop(ctx, []launcher.Ref{ref}, 0); err != nil {
+			s.config.Logger.Warn("stop an attempt that cannot be reached", "task", ref.TaskID, "error", err)
+		}
+		s.lose(ctx, id, end)
+	}
+	return nil
+}
+
+// driveUndriven enqueues a drive for every execution that needs one.
+func (s *Service) driveUndriven(ctx context.Context) error {
+	for n := undrivenBatch; n == undrivenBatch && !s.live.isDraining(); {
+		err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+			rows, err := q.ListUndriven(ctx, drivePatience.Seconds(), undrivenBatch)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				if err := s.enqueueDrive(ctx, tx, row.ID, row.OwnerEpoch); err != nil {
+					return err
+				}
+			}
+			n = len(rows)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("drive what nobody drives: %w", err)
+		}
+	}
+	return nil
+}
+
+// attemptID is an attempt as a map key.
+type attemptID struct {
+	execution uuid.UUID
+	attemptKey
+}
+
+// findMissing ends the attempts of this machine that its launcher does not know.
+// The reservations are read before the launcher is asked: an attempt whose end
+// was taken in between has no reservation any more when its loss is applied.
+func (s *Service) findMissing(ctx context.Context, misses map[attemptID]int) error {
+	rows, err := s.queries.ListSettledReservations(ctx, s.config.LauncherName)
+	if err != nil {
+		return fmt.Errorf("list reservations: %w", err)
+	}
+	if len(rows) == 0 {
+		clear(misses)
+		return nil
+	}
+	known, err := s.known(ctx)
+	if err != nil {
+		return err
+	}
+	seen := make(map[attemptID]int, len(misses))
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		if _, ok := known[TaskID(r.ExecutionID, id.Node, id.Attempt)]; ok || s.starting(r.ExecutionID) {
+			continue
+		}
+		seen[id] = misses[id] + 1
+		if seen[id] >= missesUntilLost {
+			s.lose(ctx, id, s.missingEnd())
+		}
+	}
+	clear(misses)
+	maps.Copy(misses, seen)
+	return nil
+}
+
+// missingEnd is the end of an attempt that the launcher does not know any more.
+func (s *Service) missingEnd() ending {
+	if s.config.Cluster {
+		return ending{Outcome: lost, Class: string(launcher.ClassDeleted), FinishedAt: s.now(), Message: "The task's pod is gone, and nobody saw it end."}
+	}
+	return ending{Outcome: lost, FinishedAt: s.now(), Message: "The machine's runner stopped while the task ran."}
+}
+
+// leading is since when this process reconciles.
+func (s *Service) leading() time.Time {
+	if at := s.since.Load(); at != nil {
+		return *at
+	}
+	return s.now()
+}
+
+// known returns the attempts that the launcher answers for, by task id.
+func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error) {
+	statuses, err := s.config.Launcher.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	known := make(map[string]launcher.Status, len(statuses))
+	for _, status := range statuses {
+		known[status.TaskID] = status
+	}
+	return known, nil
+}
+
+// starting reports whether a loop of this process is still handing attempts of
+// an execution to the launcher, or may have to do so again.
+func (s *Service) starting(id uuid.UUID) bool {
+	l, ok := s.live.get(id)
+	return ok && (l.unsure.Load() || l.starter.busy())
+}
+
+// findExpired ends attempts that were silent for too long, wherever they ran,
+// and those whose runner did not enforce their timeout.
+func (s *Service) findExpired(ctx context.Context) error {
+	now := s.now()
+	rows, err := s.queries.ListExpired(ctx, now, expiredBatch)
+	if err != nil {
+		return fmt.Errorf("list expired attempts: %w", err)
+	}
+	known := map[string]launcher.Status{}
+	if len(rows) > 0 {
+		if known, err = s.known(ctx); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
+		task := TaskID(r.ExecutionID, id.Node, id.Attempt)
+		mine := r.Launcher == s.config.LauncherName
+		status, listed := known[task]
+		switch {
+		case status.Finished: // its result is on the way
+		case r.Overdue:
+			if mine {
+				if err := s.config.Launcher.Stop(ctx, []launcher.Ref{{TaskID: task}}, 0); err != nil {
+					s.config.Logger.Warn("stop an overdue attempt", "task", task, "error", err)
+				}
+			}
+			s.lose(ctx, id, ending{Outcome: timedOut, FinishedAt: now, Message: "The task outlived its timeout and its runner did not end it."})
+		case !listed && !mine:
+			s.lose(ctx, id, ending{Outcome: lost, FinishedAt: now, Message: "The task gave no sign of life any more."})
+		}
+	}
+	return nil
+}
+
+// lose delivers an ending in place of a runner that cannot.
+func (s *Service) lose(ctx context.Context, id attemptID, end ending) {
+	m := message{node: id.Node, attempt: id.Attempt, end: &end}
+	if s.live.post(id.execution, m) {
+		return
+	}
+	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
+	if _, err := s.settleEnd(ctx, scope, end, nil); err != nil {
+		s.config.Logger.Warn("store a lost attempt", "execution", id.execution, "node", id.Node, "error", err)
+	}
+}

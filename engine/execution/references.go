@@ -1,0 +1,47 @@
+package execution
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// blobPrefix marks a reference to bytes in the store.
+const blobPrefix = "sha256:"
+
+// References returns what says whether the caller of ctx may launch in the current
+// project with a reference of a kind: an artifact of that kind, bytes
+// ("sha256:<hex>"), or an entry of the catalogue, all of that project, or a
+// secret. It is the Exists of a typeregistry.Env.
+func (s *Service) References(ctx context.Context) func(typeregistry.Kind, string) bool {
+	subject, _ := auth.SubjectOf(ctx)
+	return func(kind typeregistry.Kind, ref string) bool {
+		if kind == typeregistry.KindSecret {
+			return s.config.Secrets != nil && s.config.Secrets.Exists(ctx, ref)
+		}
+		if hash, ok := strings.CutPrefix(ref, blobPrefix); ok {
+			mediaType := ""
+			if kind == typeregistry.KindDirectory {
+				mediaType = artifact.DirectoryMediaType
+			}
+			_, err := s.artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
+			return err == nil
+		}
+		if id, err := uuid.Parse(ref); err == nil {
+			a, err := s.artifacts.Get(ctx, id)
+			return err == nil && a.ProjectID == subject.ProjectID && servesAs(a, kind)
+		}
+		return s.config.Catalogue != nil && s.config.Catalogue.Exists(ctx, kind, ref)
+	}
+}
+
+// servesAs reports whether an artifact may stand for a value of kind: one of the
+// same kind, or any single file for a File.
+func servesAs(a artifact.Artifact, kind typeregistry.Kind) bool {
+	return a.Kind == string(kind) || kind == typeregistry.KindFile && a.MediaType != artifact.DirectoryMediaType
+}

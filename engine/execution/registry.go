@@ -1,0 +1,192 @@
+package execution
+
+import (
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// registry knows the drive loops of this process, and keeps the memory of those
+// that went to rest, so that one completion does not load ten thousand rows.
+type registry struct {
+	mu       sync.Mutex
+	loops    map[uuid.UUID]*loop
+	idle     map[uuid.UUID]*loop
+	order    []uuid.UUID // of parked, the oldest first
+	nodes    int         // of all parked loops
+	draining bool
+	drained  chan struct{}
+}
+
+// maxParkedNodes bounds the memory of resting loops, about 200 bytes a node.
+const maxParkedNodes = 300_000
+
+func newRegistry() *registry {
+	return &registry{loops: map[uuid.UUID]*loop{}, idle: map[uuid.UUID]*loop{}, drained: make(chan struct{})}
+}
+
+// add makes l the live loop of its execution; false when there is one.
+func (r *registry) add(l *loop) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.loops[l.id]; ok {
+		return false
+	}
+	r.loops[l.id] = l
+	return true
+}
+
+// removeIdle takes l out unless something came in meanwhile.
+func (r *registry) removeIdle(l *loop) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(l.inbox) > 0 {
+		return false
+	}
+	if r.loops[l.id] == l {
+		delete(r.loops, l.id)
+	}
+	return true
+}
+
+// remove takes l out and returns what nobody will look at any more.
+func (r *registry) remove(l *loop) []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.loops[l.id] == l {
+		delete(r.loops, l.id)
+	}
+	left := l.inbox
+	l.inbox = nil
+	return left
+}
+
+// post hands m to the live loop of id; false when there is none.
+func (r *registry) post(id uuid.UUID, m message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.loops[id]
+	if !ok || r.draining {
+		return false
+	}
+	l.inbox = append(l.inbox, m)
+	l.ring()
+	return true
+}
+
+// accepts reports whether post would find a loop for id.
+func (r *registry) accepts(id uuid.UUID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.loops[id]
+	return ok && !r.draining
+}
+
+// nudge makes the live loop of id look around; false when there is none.
+func (r *registry) nudge(id uuid.UUID) bool { return r.post(id, message{}) }
+
+// take empties the inbox of l.
+func (r *registry) take(l *loop) []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	messages := l.inbox
+	l.inbox = nil
+	return messages
+}
+
+// all returns the loops of this process.
+func (r *registry) all() map[uuid.UUID]lease {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	leases := make(map[uuid.UUID]lease, len(r.loops))
+	for id, l := range r.loops {
+		leases[id] = lease{loop: l, epoch: l.epoch}
+	}
+	return leases
+}
+
+// lease is a live loop with the epoch under which it lives. A loop that is
+// parked and taken up again lives under another.
+type lease struct {
+	loop  *loop
+	epoch int64
+}
+
+// get returns the live loop of id.
+func (r *registry) get(id uuid.UUID) (*loop, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.loops[id]
+	return l, ok
+}
+
+// drain makes every loop write what it has and return.
+func (r *registry) drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return
+	}
+	r.draining = true
+	close(r.drained)
+}
+
+// reopen ends what drain began: loops may begin again.
+func (r *registry) reopen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		r.draining, r.drained = false, make(chan struct{})
+	}
+}
+
+// drainedSignal closes when the loops of now have to come to their end.
+func (r *registry) drainedSignal() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.drained
+}
+
+func (r *registry) isDraining() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining
+}
+
+// keepIdle keeps the memory of a loop that has released its lease.
+func (r *registry) keepIdle(l *loop) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.idle[l.id]; !ok {
+		r.order = append(r.order, l.id)
+		r.nodes += len(l.nodes)
+	}
+	r.idle[l.id] = l
+	for r.nodes > maxParkedNodes && len(r.order) > 0 {
+		r.forget(r.order[0])
+	}
+}
+
+// takeIdle returns and forgets the memory of id.
+func (r *registry) takeIdle(id uuid.UUID) (*loop, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.idle[id]
+	if ok {
+		r.forget(id)
+	}
+	return l, ok
+}
+
+func (r *registry) forget(id uuid.UUID) {
+	for i, other := range r.order {
+		if other == id {
+			r.order = append(r.order[:i], r.order[i+1:]...)
+			break
+		}
+	}
+	if l, ok := r.idle[id]; ok {
+		r.nodes -= len(l.nodes)
+		delete(r.idle, id)
+	}
+}

@@ -1,0 +1,314 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// ResumeRequest asks for an execution that goes on from one that has ended: nodes that
+// succeeded are not run again unless something that they depend on changes.
+type ResumeRequest struct {
+	Of             uuid.UUID
+	From           string                      // a node that runs again with all that depends on it; "": the first failures
+	Version        string                      // of the same workflow; "" is the one that ran
+	Inputs         map[string]any              // in place of those of the earlier execution; nil as a value takes the default
+	Resources      map[string]ResourceOverride // by the names of operators, or EveryOperator
+	Name           string
+	Priority       *Priority // nil: that of the earlier execution
+	IdempotencyKey string
+	Cache          CacheUse
+	TTL            workflow.TTL // the zero TTL: that of the earlier execution
+
+	deadLetter uuid.UUID // a dead letter that the caller settles itself
+}
+
+// ResourceOverride is what each attempt of an operator gets in place of what its definition says.
+type ResourceOverride struct {
+	CPUMillis *int `json:"cpu_millis,omitempty"`
+	MemoryMiB *int `json:"memory_mib,omitempty"`
+	GPUs      *int `json:"gpus,omitempty"`
+}
+
+// resumed is what of a ResumeRequest stands in the row of the execution.
+type resumed struct {
+	From      string                      `json:"from,omitempty"`
+	Resources map[string]ResourceOverride `json:"resources,omitempty"`
+}
+
+// ResumeNode says what becomes of one node of the plan.
+type ResumeNode struct {
+	Name   string
+	Runs   bool
+	Ground dag.RunReason
+	Why    string
+	Before dag.State // what became of it; "" when it was not there
+	Inside int       // of a node that becomes others: how many it became
+	Kept   int       // how many of those keep their results, as far as that is known before
+}
+
+// InputChange is an input with another value than before. Before and After are nil for none.
+type InputChange struct {
+	Name   string
+	Before any
+	After  any
+}
+
+// ResumePlan says what a resume would do.
+type ResumePlan struct {
+	Of      Execution
+	Version workflow.Version
+	Inputs  map[string]any
+	Changes []InputChange
+	Nodes   []ResumeNode
+	Runs    int    // nodes of the plan that run
+	Kept    int    // and that keep what became of them
+	Refusal string // why it cannot be done; "" when it can
+}
+
+// passageOf is a resume that was looked through.
+type resumption struct {
+	request   ResumeRequest
+	row       db.Execution
+	subject   auth.Subject
+	reusePlan reusePlan
+	inputs    map[string]any
+	before    map[string]any // inputs of the earlier execution
+	past      map[string]*pastNode
+	nodes     []decision // of the plan of the new version
+}
+
+// PlanResume says what Resume would do with the same request. It returns the errors of
+// Resume but for the refusal of an execution of which nothing would run.
+func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, error) {
+	x, err := s.resumption(ctx, r)
+	if err != nil {
+		return ResumePlan{}, err
+	}
+	plan := ResumePlan{Of: fromRow(x.row), Version: x.reusePlan.new, Inputs: x.inputs, Refusal: x.refusal()}
+	for _, name := range slices.Sorted(maps.Keys(x.reusePlan.changed)) {
+		plan.Changes = append(plan.Changes, InputChange{name, x.before[name], x.inputs[name]})
+	}
+	g := x.reusePlan.new.Definition.Main()
+	for k, d := range x.nodes {
+		n := ResumeNode{Name: g.Operators[k].Name, Runs: d.RunReason != dag.Taken, Ground: d.RunReason, Why: d.why}
+		if past := x.past[n.Name]; past != nil {
+			n.Before, n.Inside = past.state(), int(past.row.ChildCount)
+		}
+		if n.Runs {
+			plan.Runs++
+			if n.Kept, err = s.keptInside(ctx, x, k); err != nil {
+				return ResumePlan{}, err
+			}
+		} else {
+			plan.Kept++
+		}
+		plan.Nodes = append(plan.Nodes, n)
+	}
+	return plan, nil
+}
+
+// Resume launches an execution that goes on from one that has ended. It returns the
+// errors of Launch, NotFound for a node that the execution or the version does not have,
+// and Conflict for an execution that has not ended, one that succeeded when no node is
+// named, and one of which nothing would run.
+func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, created bool, err error) {
+	x, err := s.resumption(ctx, r)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	if text := x.refusal(); text != "" {
+		return Execution{}, false, apperr.New(apperr.Conflict, "%s", text)
+	}
+	priority := Priority(x.row.Priority)
+	if r.Priority != nil {
+		priority = *r.Priority
+	}
+	return s.launch(ctx, LaunchRequest{
+		Workflow: x.row.WorkflowID.String(), Version: x.reusePlan.new.Version, Inputs: x.inputs, Priority: priority,
+		IdempotencyKey: r.IdempotencyKey, Name: r.Name, Cache: r.Cache, TTL: x.ttl(), resume: x,
+	}, x.subject, x.reusePlan.new, x.inputs)
+}
+
+// ttl is how long the new execution is kept, as far as the launches say.
+func (x *resumption) ttl() workflow.TTL {
+	if x.request.TTL.IsZero() {
+		return ttlOf(x.row)
+	}
+	return x.request.TTL
+}
+
+// refusal says why nothing can be resumed; "" when something can.
+func (x *resumption) refusal() string {
+	verdicts := make([]dag.Verdict, len(x.nodes))
+	for k, d := range x.nodes {
+		verdicts[k] = d.Verdict
+	}
+	switch {
+	case State(x.row.Status) == Succeeded && x.request.From == "":
+		return "The execution succeeded: say from which node it should run again."
+	case dag.Runs(verdicts):
+		return ""
+	}
+	for k, op := range x.reusePlan.new.Definition.Operators {
+		past := x.past[op.Name]
+		if x.nodes[k].RunReason == dag.AtTheEnd && (x.request.From == op.Name || past == nil || past.state() != dag.Succeeded) {
+			return ""
+		}
+	}
+	return "Nothing would run: every node keeps its result."
+}
+
+// resumption looks a request through and decides about the nodes of the plan.
+func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption, error) {
+	row, err := s.row(ctx, r.Of)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, row.ProjectID, absent(r.Of)); err != nil {
+		return nil, err
+	}
+	if !State(row.Status).Ended() {
+		return nil, apperr.New(apperr.Conflict, "The execution has not ended; only one that has can be resumed.")
+	}
+	x := &resumption{request: r, row: row, before: decodeObject(row.Inputs), past: map[string]*pastNode{}}
+	old, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	wanted := LaunchRequest{Workflow: row.WorkflowID.String(), Version: old.Version, Name: r.Name, IdempotencyKey: r.IdempotencyKey, Cache: r.Cache}
+	if r.Version != "" {
+		wanted.Version = r.Version
+	}
+	if r.Priority != nil {
+		wanted.Priority = *r.Priority
+	}
+	var next workflow.Version
+	if x.subject, next, err = s.launchable(ctx, wanted); err != nil {
+		return nil, err
+	}
+	ctx = auth.WithSubject(ctx, x.subject)
+	wanted.Inputs = overlay(next.Definition.Inputs, x.before, r.Inputs)
+	if x.inputs, err = s.checkLaunch(ctx, wanted, next, x.subject.ProjectID); err != nil {
+		return nil, err
+	}
+	if err := s.checkRooms(r.Resources, next); err != nil {
+		return nil, err
+	}
+	if err := s.checkFrom(ctx, row, next, r.From); err != nil {
+		return nil, err
+	}
+	x.reusePlan = reusePlan{old: old, new: next, from: r.From, changed: changedInputs(x.before, x.inputs)}
+	return x, s.decide(ctx, x)
+}
+
+// decide reads what became of the nodes of the plan and decides about them.
+func (s *Service) decide(ctx context.Context, x *resumption) error {
+	rows, err := s.queries.PastNodes(ctx, x.row.ID, 0, int32(len(x.reusePlan.old.Plan.Nodes))) //nolint:gosec // at most workflow.MaxOperators
+	if err != nil {
+		return fmt.Errorf("load nodes of %s: %w", x.row.ID, err)
+	}
+	if x.past, x.reusePlan.lost, err = s.pastNodes(ctx, x.row.ProjectID, rows); err != nil {
+		return err
+	}
+	x.nodes = x.reusePlan.scope("", "", x.past, x.reusePlan.changed)
+	return nil
+}
+
+// pastNodes reads rows, by name, and finds out which of their results are not there any more.
+func (s *Service) pastNodes(ctx context.Context, project uuid.UUID, rows []db.PastNodesRow) (map[string]*pastNode, func(map[string]any) bool, error) {
+	past := make(map[string]*pastNode, len(rows))
+	ids := map[uuid.UUID]struct{}{}
+	for _, r := range rows {
+		node := pastOf(r)
+		past[r.Name] = node
+		artifactsIn(node.outputs, ids)
+	}
+	there, err := s.present(ctx, project, ids)
+	return past, there.lost, err
+}
+
+// overlay puts values in the place of earlier ones, as far as the schema has them. nil
+// takes the earlier one away.
+func overlay(schema typeregistry.Schema, before, values map[string]any) map[string]any {
+	merged := map[string]any{}
+	for name, v := range before {
+		if _, ok := schema.Field(name); ok {
+			merged[name] = v
+		}
+	}
+	for name, v := range values {
+		if merged[name] = v; v == nil {
+			delete(merged, name)
+		}
+	}
+	return merged
+}
+
+// checkFrom: the node to begin at is one of the execution, and its operator one of the version.
+func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow.Version, from string) error {
+	if from == "" {
+		return nil
+	}
+	node, version, err := s.findNode(ctx, row, from)
+	if err != nil {
+		return err
+	}
+	op, ok := operatorOf(version, node)
+	if g, known := next.Definition.Graph(node.Graph); ok && known && slices.ContainsFunc(g.Operators, func(o workflow.Operator) bool { return o.Name == op.Name }) {
+		return nil
+	}
+	return apperr.New(apperr.NotFound, "Version %s has no node called %q.", next.Version, from)
+}
+
+// checkRooms: resources are given to operators that use some, and could be had.
+func (s *Service) checkRooms(rooms map[string]ResourceOverride, v workflow.Version) error {
+	var fields []apperr.Field
+	for _, name := range slices.Sorted(maps.Keys(rooms)) {
+		if text := s.roomProblem(name, rooms, v); text != "" {
+			fields = append(fields, apperr.Field{Path: "resources." + name, Message: text})
+		}
+	}
+	return apperr.InvalidFields("These resources cannot be given.", fields)
+}
+
+func (s *Service) roomProblem(name string, rooms map[string]ResourceOverride, v workflow.Version) string {
+	room := rooms[name]
+	for _, n := range []*int{room.CPUMillis, room.MemoryMiB, room.GPUs} {
+		if n != nil && *n < 0 {
+			return "An amount cannot be below 0."
+		}
+	}
+	found := false
+	for _, op := range v.Definition.EveryOperator() {
+		if op.Name != name && name != EveryOperator || !op.Type.Runs() {
+			continue
+		}
+		found = true
+		room, _ = roomOf(rooms, op.Name)
+		wanted := s.requestOf(op, v.ProjectID)
+		wanted.Amount = room.apply(wanted.Amount)
+		if r := s.quota.NeverFits(wanted); r != nil && name == EveryOperator {
+			return op.Name + ": " + r.Message
+		} else if r != nil {
+			return r.Message
+		}
+	}
+	if !found && name == EveryOperator {
+		return "No operator runs tasks."
+	}
+	if !found {
+		return fmt.Sprintf("No operator called %q runs tasks.", name)
+	}
+	return ""
+}

@@ -1,0 +1,293 @@
+package execution
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/memo"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// How a node uses the node of an earlier execution that it goes on from.
+const (
+	useTaken  = "TAKEN"  // it has its result, from a resume
+	useCached = "CACHED" // it has its result, from the cache
+	useBefore = "BEFORE" // it runs again, with what that one saved
+)
+
+// origin is the node of an earlier execution that a node goes on from.
+type origin struct {
+	execution uuid.UUID
+	index     int
+	use       string
+}
+
+// reusePlan decides what of an ended execution another one takes over. It reads nothing:
+// what it decides about is given to it.
+type reusePlan struct {
+	old, new workflow.Version
+	from     string              // the node that somebody chose to begin at; "" for none
+	changed  map[string]struct{} // inputs of the workflow that have another value
+	lost     func(outputs map[string]any) bool
+}
+
+// pastNode is what became of a node of the ended execution.
+type pastNode struct {
+	execution uuid.UUID
+	row       db.PastNodesRow
+	outputs   map[string]any
+	reason    *Reason
+	failure   *Failure
+}
+
+func pastOf(row db.PastNodesRow) *pastNode {
+	return &pastNode{execution: row.ExecutionID, row: row, outputs: decodeObject(row.Outputs), reason: decodeInto[Reason](row.Reason), failure: decodeInto[Failure](row.Error)}
+}
+
+func (p *pastNode) state() dag.State { return dag.State(p.row.State) }
+
+// omitted reports whether p was skipped because of what it depends on.
+func (p *pastNode) omitted() bool {
+	return p.state() == dag.Skipped && (p.reason == nil || p.reason.Code != ReasonCondition)
+}
+
+// decision is a verdict about one node with its ground in words.
+type decision struct {
+	dag.Verdict
+	why string
+}
+
+// scope decides about the nodes of a graph. in is the name of what they stand in with
+// "/", past has them by their names, changed are the inputs of the graph that have
+// another value.
+func (p *reusePlan) scope(graph, in string, past map[string]*pastNode, changed map[string]struct{}) []decision {
+	g, _ := p.new.Definition.Graph(graph)
+	before := make([]dag.Past, len(g.Operators))
+	why := make([]string, len(g.Operators))
+	for k := range g.Operators {
+		op := &g.Operators[k]
+		node := past[in+op.Name]
+		if node != nil {
+			before[k] = dag.Past{State: node.state(), Omitted: node.omitted(), Errored: node.failure.errored()}
+		}
+		why[k] = p.differs(graph, in+op.Name, op, node, changed)
+		before[k].Changed = why[k] != ""
+	}
+	verdicts := dag.Resume(p.new.Plans[graph], before)
+	out := make([]decision, len(verdicts))
+	for k, v := range verdicts {
+		out[k] = decision{v, p.words(g, v, past[in+g.Operators[k].Name], why[k])}
+	}
+	return out
+}
+
+// words says why a node of g runs, or why not.
+func (p *reusePlan) words(g *workflow.Graph, v dag.Verdict, node *pastNode, why string) string {
+	switch v.RunReason {
+	case dag.Taken:
+		switch node.state() {
+		case dag.Skipped:
+			return "It was skipped, and would be again."
+		case dag.Failed:
+			return "Its failure was provided for."
+		case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded, dag.Cancelled:
+		}
+		return "It succeeded, and nothing that it depends on changed."
+	case dag.Changed:
+		return why
+	case dag.Downstream:
+		return fmt.Sprintf("It depends on %s, which runs.", g.Operators[v.Cause].Name)
+	case dag.Serving:
+		return fmt.Sprintf("It serves %s, which runs.", g.Operators[v.Cause].Name)
+	case dag.AtTheEnd:
+		return "It runs at the end of every execution."
+	case dag.Unfinished:
+	}
+	switch node.state() {
+	case dag.Failed:
+		return "It failed."
+	case dag.Cancelled:
+		return "It was cancelled."
+	case dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded, dag.Skipped:
+	}
+	return "It did not run."
+}
+
+// differs says why op would not do the same as node again; "" when it would.
+func (p *reusePlan) differs(graph, name string, op *workflow.Operator, node *pastNode, changed map[string]struct{}) string {
+	old, known := p.operator(graph, op.Name)
+	switch {
+	case node == nil, !known:
+		return fmt.Sprintf("It is new in version %s.", p.new.Version)
+	case p.from == name:
+		return "You chose to begin here."
+	case within(p.from, name):
+		return fmt.Sprintf("You chose to begin at %s.", p.from)
+	}
+	if p.old.ID != p.new.ID {
+		if text := p.codeDiffers(op, old); text != "" {
+			return text
+		}
+	}
+	if names := touched(reads(op, true), changed); len(names) > 0 {
+		return fmt.Sprintf("It reads %s, which changed.", strings.Join(names, ", "))
+	}
+	if node.state() == dag.Succeeded && p.lost(node.outputs) {
+		return "What it put out is not there any more."
+	}
+	return ""
+}
+
+// operator is the operator of the earlier version.
+func (p *reusePlan) operator(graph, name string) (*workflow.Operator, bool) {
+	g, ok := p.old.Definition.Graph(graph)
+	if !ok {
+		return nil, false
+	}
+	i := slices.IndexFunc(g.Operators, func(o workflow.Operator) bool { return o.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &g.Operators[i], true
+}
+
+// codeDiffers says in what op is another operator than old; "" in nothing.
+func (p *reusePlan) codeDiffers(op, old *workflow.Operator) string {
+	switch {
+	case op.Work() != old.Work():
+		return fmt.Sprintf("Its code changed from version %s to %s.", p.old.Version, p.new.Version)
+	case op.Sense() != old.Sense():
+		return fmt.Sprintf("What it reads or when it runs changed from version %s to %s.", p.old.Version, p.new.Version)
+	case op.Graph != "" && p.graphDiffers(op.Graph, map[string]bool{}):
+		return fmt.Sprintf("The graph %s changed from version %s to %s.", op.Graph, p.old.Version, p.new.Version)
+	}
+	return ""
+}
+
+// graphDiffers reports whether a graph, or one that it runs, is another than before.
+func (p *reusePlan) graphDiffers(name string, seen map[string]bool) bool {
+	if seen[name] {
+		return false
+	}
+	seen[name] = true
+	g, _ := p.new.Definition.Graph(name)
+	before, ok := p.old.Definition.Graph(name)
+	if !ok || len(before.Operators) != len(g.Operators) || !slices.EqualFunc(before.Outputs, g.Outputs, func(a, b workflow.Output) bool {
+		return a.Name == b.Name && a.From == b.From
+	}) {
+		return true
+	}
+	for k := range g.Operators {
+		op := &g.Operators[k]
+		old, ok := p.operator(name, op.Name)
+		if !ok || op.Sense() != old.Sense() || op.Graph != "" && p.graphDiffers(op.Graph, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether the node called name is inside of the one called of.
+func within(name, of string) bool {
+	return strings.HasPrefix(name, of+"/") || strings.HasPrefix(name, of+"[")
+}
+
+// reads are the inputs of its graph that op reads; list says whether what it fans out
+// over counts.
+func reads(op *workflow.Operator, list bool) map[string]struct{} {
+	found := map[string]struct{}{}
+	source := func(s workflow.Source) {
+		switch s.Kind {
+		case workflow.SourceInput:
+			found[s.Input] = struct{}{}
+		case workflow.SourceFormula:
+			formulaReads(s.Formula, found)
+		case workflow.SourceLiteral, workflow.SourceFuture, workflow.SourceItem, workflow.SourceIndex:
+		}
+	}
+	for _, in := range op.Inputs {
+		source(in.Source)
+	}
+	if list && op.Foreach != nil {
+		source(op.Foreach.Items)
+	}
+	formulaReads(op.Condition(), found)
+	return found
+}
+
+// formulaReads adds the inputs that an expression reads; "" stands for all of them.
+func formulaReads(e *expression.Expression, found map[string]struct{}) {
+	if e == nil {
+		return
+	}
+	for _, r := range e.References() {
+		switch {
+		case r.Path[0] != workflow.NameInputs:
+		case len(r.Path) == 1:
+			found[""] = struct{}{}
+		default:
+			found[r.Path[1]] = struct{}{}
+		}
+	}
+}
+
+// touched are the names that are both read and changed, in order.
+func touched(read, changed map[string]struct{}) []string {
+	var names []string
+	_, all := read[""]
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		if _, ok := read[name]; ok || all {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// changedInputs are the names under which two sets of values differ.
+func changedInputs(before, now map[string]any) map[string]struct{} {
+	changed := map[string]struct{}{}
+	for name, value := range now {
+		if old, ok := before[name]; !ok || !memo.Same(old, value) {
+			changed[name] = struct{}{}
+		}
+	}
+	for name := range before {
+		if _, ok := now[name]; !ok {
+			changed[name] = struct{}{}
+		}
+	}
+	return changed
+}
+
+// alike reports whether each item of op's fan-out would do the same as the item with
+// its place and value did: nothing else that items read is another than before.
+func (p *reusePlan) alike(graph, name string, op *workflow.Operator, changed map[string]struct{}) bool {
+	old, known := p.operator(graph, op.Name)
+	if !known || p.from == name || len(touched(reads(op, false), changed)) > 0 {
+		return false
+	}
+	return p.old.ID == p.new.ID || op.Sense() == old.Sense() && (op.Graph == "" || !p.graphDiffers(op.Graph, map[string]bool{}))
+}
+
+// takes reports whether item k of a fan-out that is alike takes over the result of past,
+// which has the same place.
+func (p *reusePlan) takes(name string, item any, past *pastNode) bool {
+	return past != nil && past.state() == dag.Succeeded && p.from != name && !within(p.from, name) &&
+		memo.Same(item, itemOf(past)) && !p.lost(past.outputs)
+}
+
+// itemOf is the item that a node was of.
+func itemOf(past *pastNode) any {
+	var item any
+	if decodeNumbers(past.row.Item, &item) != nil {
+		return nil
+	}
+	return item
+}

@@ -1,0 +1,285 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// resuming is what the loop of a resumed execution knows of what it goes on from.
+type resuming struct {
+	passes *reusePlan                  // once something asked for it
+	rooms  map[string]ResourceOverride // of operators
+}
+
+// loadOrigins takes up what the nodes of a resumed execution go on from.
+func (l *loop) loadOrigins(ctx context.Context) error {
+	if l.row.ResumeOf == nil {
+		return nil
+	}
+	if stored := decodeInto[resumed](l.row.Resume); stored != nil {
+		l.rooms = stored.Resources
+	}
+	rows, err := l.service.queries.OriginsOf(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load origins: %w", err)
+	}
+	for _, r := range rows {
+		l.nodes[r.NodeIndex].origin = &origin{*r.OriginExecution, int(*r.OriginIndex), *r.OriginUse}
+	}
+	return nil
+}
+
+// reusePlan is the one of this resumed execution, without what is lost.
+func (l *loop) reusePlan(ctx context.Context) (*reusePlan, error) {
+	if l.passes != nil {
+		return l.passes, nil
+	}
+	row, err := l.service.queries.GetExecution(ctx, *l.row.ResumeOf)
+	if err != nil {
+		return nil, &readError{err}
+	}
+	old, err := l.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return nil, &readError{err}
+	}
+	p := &reusePlan{old: old, new: l.version, changed: changedInputs(decodeObject(row.Inputs), l.inputs)}
+	if stored := decodeInto[resumed](l.row.Resume); stored != nil {
+		p.from = stored.From
+	}
+	l.passes = p
+	return p, nil
+}
+
+// carryOver lets what node i has just become, from the node first on, take over what became
+// of it in the execution that this one resumes.
+func (l *loop) carryOver(ctx context.Context, i, first int, now time.Time) error {
+	from := l.nodes[i].origin
+	if from == nil || from.use != useBefore || l.nodes[i].attempt > 1 {
+		return nil
+	}
+	p, err := l.reusePlan(ctx)
+	if err != nil {
+		return err
+	}
+	before, rows, err := l.service.childrenOf(ctx, *from)
+	if err != nil || before == nil {
+		return err
+	}
+	past, lost, err := l.service.pastNodes(ctx, l.row.ProjectID, rows)
+	if err != nil {
+		return &readError{err}
+	}
+	with := *p
+	with.lost = lost
+	if l.fansOut(i) {
+		changed, err := l.changedFor(ctx, p, i)
+		if err != nil {
+			return err
+		}
+		alike := l.upstreamTaken(i) && p.alike(l.nodes[i].graph, l.nodes[i].name, l.nodes[i].op, changed)
+		l.carryOverItems(&with, i, first, past, alike, now)
+	} else if l.nodes[i].op.Graph != "" {
+		l.carryOverGraph(&with, i, first, before, past, now)
+	}
+	return nil
+}
+
+// childrenOf reads a node of an earlier execution and what it became last; nil when it
+// is not there any more or became nothing.
+func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.PastNodesRow, error) {
+	number := func(n int) int32 { return int32(n) } //nolint:gosec // indexes below maxNodes
+	rows, err := s.queries.PastNodes(ctx, o.execution, number(o.index), number(o.index+1))
+	if err != nil {
+		return nil, nil, &readError{err}
+	}
+	if len(rows) == 0 || rows[0].FirstChild == nil {
+		return nil, nil, nil
+	}
+	children, err := s.queries.PastNodes(ctx, o.execution, *rows[0].FirstChild, *rows[0].FirstChild+rows[0].ChildCount)
+	if err != nil {
+		return nil, nil, &readError{err}
+	}
+	return pastOf(rows[0]), children, nil
+}
+
+// carryOverItems decides about the items of a fan-out; alike says whether an item with the
+// place and value of an earlier one would do the same.
+func (l *loop) carryOverItems(p *reusePlan, i, first int, past map[string]*pastNode, alike bool, now time.Time) {
+	for k := range l.nodes[i].children.count {
+		child := &l.nodes[first+k]
+		node := past[child.name]
+		switch {
+		case node == nil:
+		case alike && p.takes(child.name, child.item, node):
+			l.take(first+k, node, now)
+		case goesOn(node):
+			l.carryOverFrom(first+k, p.before(node))
+		}
+	}
+}
+
+// upstreamTaken reports whether all that node i depends on kept its result.
+func (l *loop) upstreamTaken(i int) bool {
+	for _, d := range l.progress.DependenciesOf(l.home(i)) {
+		if o := l.nodes[d].origin; o == nil || o.use != useTaken {
+			return false
+		}
+	}
+	return true
+}
+
+// changedFor are the inputs of the graph of node i that have another value than before.
+func (l *loop) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]struct{}, error) {
+	parent := l.progress.Parent(l.home(i))
+	if parent == dag.NoNode {
+		return p.changed, nil
+	}
+	n := &l.nodes[parent]
+	if n.changed != nil || n.origin == nil {
+		return n.changed, nil
+	}
+	before, _, err := l.service.childrenOf(ctx, *n.origin) // another process expanded it
+	if err != nil || before == nil {
+		return map[string]struct{}{"": {}}, err
+	}
+	n.changed = changedInputs(decodeObject(before.row.Inputs), n.inputs)
+	return n.changed, nil
+}
+
+// carryOverGraph decides about the nodes of a graph.
+func (l *loop) carryOverGraph(p *reusePlan, i, first int, before *pastNode, past map[string]*pastNode, now time.Time) {
+	n := &l.nodes[i]
+	n.changed = changedInputs(decodeObject(before.row.Inputs), n.inputs)
+	for k, d := range p.scope(n.op.Graph, n.name+"/", past, n.changed) {
+		node := past[l.nodes[first+k].name]
+		switch {
+		case d.RunReason == dag.Taken:
+			l.take(first+k, node, now)
+		case node != nil && goesOn(node):
+			l.carryOverFrom(first+k, p.before(node))
+		}
+	}
+}
+
+// before is what a node that runs again goes on from.
+func (p *reusePlan) before(past *pastNode) origin {
+	return origin{past.execution, int(past.row.NodeIndex), useBefore}
+}
+
+// take gives node k, which has just been made, the end that past had.
+func (l *loop) take(k int, past *pastNode, now time.Time) {
+	n := &l.nodes[k]
+	l.touch(k)
+	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
+	preset(l.progress, k, past)
+	l.outputs[k] = past.outputs
+	if len(past.outputs) > 0 {
+		l.touch(k).Outputs = past.outputs
+	}
+	from := origin{past.execution, int(past.row.NodeIndex), useTaken}
+	if use := past.row.OriginUse; use != nil && *use != useBefore {
+		from.execution, from.index = *past.row.OriginExecution, int(*past.row.OriginIndex)
+	}
+	l.carryOverFrom(k, from)
+}
+
+// keptInside counts what is taken over inside of node k of the plan, which runs, as far
+// as its list and the inputs of its graph are known beforehand.
+func (s *Service) keptInside(ctx context.Context, x *resumption, k int) (int, error) {
+	op := &x.reusePlan.new.Definition.Operators[k]
+	past, d := x.past[op.Name], x.nodes[k]
+	if past == nil || past.row.FirstChild == nil || d.RunReason == dag.Downstream && op.Foreach != nil {
+		return 0, nil
+	}
+	_, rows, err := s.childrenOf(ctx, origin{x.row.ID, int(past.row.NodeIndex), useBefore})
+	if err != nil {
+		return 0, err
+	}
+	children, lost, err := s.pastNodes(ctx, x.row.ProjectID, rows)
+	if err != nil {
+		return 0, err
+	}
+	p := x.reusePlan
+	p.lost = lost
+	if op.Foreach == nil {
+		return p.keptOfGraph(op, children, x.nodes), nil
+	}
+	if !p.alike("", op.Name, op, p.changed) {
+		return 0, nil
+	}
+	kept := 0
+	list, known := x.items(op)
+	for name, child := range children {
+		item := itemOf(child)
+		if at := int(*child.row.ItemIndex); known {
+			if at >= len(list) {
+				continue
+			}
+			item = list[at]
+		}
+		if p.takes(name, item, child) {
+			kept++
+		}
+	}
+	return kept, nil
+}
+
+// items is the list that op fans out over, when it is one of the inputs.
+func (x *resumption) items(op *workflow.Operator) ([]any, bool) {
+	switch s := op.Foreach.Items; s.Kind {
+	case workflow.SourceInput:
+		list, ok := x.inputs[s.Input].([]any)
+		return list, ok
+	case workflow.SourceLiteral:
+		list, ok := s.Value.([]any)
+		return list, ok
+	case workflow.SourceFuture, workflow.SourceItem, workflow.SourceIndex, workflow.SourceFormula:
+	}
+	return nil, false
+}
+
+// keptOfGraph counts what a graph keeps: its inputs count as changed where what they
+// are made of changes.
+func (p *reusePlan) keptOfGraph(op *workflow.Operator, children map[string]*pastNode, around []decision) int {
+	changed := map[string]struct{}{}
+	for _, in := range op.Inputs {
+		one := workflow.Operator{Inputs: []workflow.Input{in}}
+		again := len(touched(reads(&one, false), p.changed)) > 0
+		for k := range around {
+			name := p.new.Definition.Operators[k].Name
+			again = again || around[k].RunReason != dag.Taken && readsNode(in.Source, name)
+		}
+		if again {
+			changed[in.Name] = struct{}{}
+		}
+	}
+	kept := 0
+	for _, d := range p.scope(op.Graph, op.Name+"/", children, changed) {
+		if d.RunReason == dag.Taken {
+			kept++
+		}
+	}
+	return kept
+}
+
+// readsNode reports whether a source gives what a node put out.
+func readsNode(s workflow.Source, name string) bool {
+	switch s.Kind {
+	case workflow.SourceFuture:
+		return s.Future.Operator == name
+	case workflow.SourceFormula:
+		for _, r := range s.Formula.References() {
+			if r.Path[0] == workflow.NameNodes && (len(r.Path) == 1 || r.Path[1] == name) {
+				return true
+			}
+		}
+	case workflow.SourceLiteral, workflow.SourceInput, workflow.SourceItem, workflow.SourceIndex:
+	}
+	return false
+}

@@ -1,0 +1,288 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// EveryOperator stands among resources for all operators that run tasks. What is said of
+// one by its name goes before it.
+const EveryOperator = "*"
+
+// roomOf is what is said of an operator.
+func roomOf(rooms map[string]ResourceOverride, operator string) (ResourceOverride, bool) {
+	all, some := rooms[EveryOperator]
+	own, ok := rooms[operator]
+	return ResourceOverride{
+		CPUMillis: cmp.Or(own.CPUMillis, all.CPUMillis), MemoryMiB: cmp.Or(own.MemoryMiB, all.MemoryMiB), GPUs: cmp.Or(own.GPUs, all.GPUs),
+	}, some || ok
+}
+
+// apply is an amount with r in place of what the definition says. The amounts of r are
+// those of each pod.
+func (r ResourceOverride) apply(a fair.Amount) fair.Amount {
+	pods := max(a.Pods, 1)
+	set := func(to *int, by *int) {
+		if by != nil {
+			*to = pods * *by
+		}
+	}
+	set(&a.CPUMillis, r.CPUMillis)
+	set(&a.MemoryMiB, r.MemoryMiB)
+	if set(&a.GPUs, r.GPUs); a.GPUs == 0 {
+		a.GPUType = ""
+	}
+	return a
+}
+
+// resumeOf is the execution that r goes on from; nil for none.
+func (r LaunchRequest) resumeOf() *uuid.UUID {
+	if r.resume == nil {
+		return nil
+	}
+	return &r.resume.row.ID
+}
+
+// extras is what tells two requests apart beside their workflow, priority and inputs.
+func (r LaunchRequest) extras() string {
+	text := ""
+	if !r.Cache.isZero() {
+		text += "\n" + string(mustJSON(r.Cache))
+	}
+	if !r.TTL.IsZero() {
+		text += "\nttl " + string(mustJSON(r.TTL))
+	}
+	if r.resume != nil {
+		text += fmt.Sprintf("\n%s\n%s", r.resume.row.ID, mustJSON(r.resume.stored()))
+	}
+	return text
+}
+
+func (x *resumption) stored() resumed {
+	return resumed{From: x.request.From, Resources: x.request.Resources}
+}
+
+// begunBy is the first event of an execution.
+func (l *launch) begunBy() string {
+	x := l.request.resume
+	if x == nil {
+		return fmt.Sprintf("Launched by %s.", l.subject.Name)
+	}
+	runs := 0
+	for _, d := range x.nodes {
+		if d.RunReason != dag.Taken {
+			runs++
+		}
+	}
+	where := "its first failures"
+	if x.request.From != "" {
+		where = x.request.From
+	}
+	return fmt.Sprintf("Resumed by %s from %s of execution %s: %d of %d nodes run.", l.subject.Name, where, x.row.ID, runs, len(x.nodes))
+}
+
+// insertExtras writes what a plain launch does not have: results that are taken over,
+// and what was asked of the cache.
+func (s *Service) insertExtras(ctx context.Context, q *db.Queries, l *launch) error {
+	if !l.request.Cache.isZero() {
+		if err := q.MarkCache(ctx, mustJSON(l.request.Cache), l.id); err != nil {
+			return fmt.Errorf("note the use of the cache: %w", err)
+		}
+	}
+	if !l.request.TTL.IsZero() {
+		if err := q.MarkTTL(ctx, mustJSON(l.request.TTL), l.id); err != nil {
+			return fmt.Errorf("note how long it is kept: %w", err)
+		}
+	}
+	if l.request.resume == nil {
+		return nil
+	}
+	if err := s.insertTaken(ctx, q, l); err != nil {
+		return err
+	}
+	return settleResumed(ctx, q, l)
+}
+
+// settleResumed settles the dead letters of nodes that run again now.
+func settleResumed(ctx context.Context, q *db.Queries, l *launch) error {
+	x := l.request.resume
+	var roots []string
+	for k, d := range x.nodes {
+		if d.RunReason != dag.Taken {
+			roots = append(roots, x.reusePlan.new.Definition.Operators[k].Name)
+		}
+	}
+	n, err := q.SettleResumedLetters(ctx, db.SettleResumedLettersParams{
+		SettledAt: l.now, SettledBy: l.subject.Name, RequeuedAs: l.id, ExecutionID: x.row.ID, But: x.request.deadLetter, Roots: roots,
+	})
+	if err != nil {
+		return fmt.Errorf("settle dead letters: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	return audit.Record(ctx, q, audit.Entry{
+		Action: "dead_letter.requeued", Kind: "execution", ID: x.row.ID.String(), Name: x.row.WorkflowName + " " + x.row.Version,
+		TenantID: x.row.TenantID, ProjectID: x.row.ProjectID,
+		Old: map[string]any{"open": n}, New: map[string]any{"outcome": "requeued", "execution": l.id},
+	})
+}
+
+// insertTaken gives the new nodes what becomes of them by the resume.
+func (s *Service) insertTaken(ctx context.Context, q *db.Queries, l *launch) error {
+	x := l.request.resume
+	run := dag.NewRun(x.reusePlan.new.Plan, 0)
+	taken := db.TakeNodesParams{At: l.now, FromExecution: x.row.ID, ExecutionID: l.id}
+	for k, d := range x.nodes {
+		if d.RunReason != dag.Taken {
+			continue
+		}
+		past := x.past[x.reusePlan.new.Definition.Operators[k].Name]
+		preset(run, k, past)
+		taken.Indexes = append(taken.Indexes, int32(k))
+		taken.Origins = append(taken.Origins, past.row.NodeIndex)
+	}
+	moved, err := q.TakeNodes(ctx, taken)
+	if err != nil {
+		return fmt.Errorf("take over nodes: %w", err)
+	}
+	if int(moved) != len(taken.Indexes) {
+		return fmt.Errorf("take over nodes: %d of %d are there", moved, len(taken.Indexes))
+	}
+	if err := insertOpen(ctx, q, l, run); err != nil {
+		return err
+	}
+	count := func(state dag.State) int32 { return int32(run.Count(state)) } //nolint:gosec // at most workflow.MaxOperators
+	err = q.MarkResumed(ctx, db.MarkResumedParams{
+		Origin: x.row.ID, Request: mustJSON(x.stored()), ID: l.id, Pending: count(dag.Pending), Succeeded: count(dag.Succeeded),
+		Failed: count(dag.Failed), Skipped: count(dag.Skipped), LevelsDone: int32(run.LevelsDone()), //nolint:gosec // at most workflow.MaxOperators
+	})
+	if err != nil {
+		return fmt.Errorf("note the resume: %w", err)
+	}
+	return nil
+}
+
+// preset gives node k of a run the end that it had before.
+func preset(run *dag.Run, k int, past *pastNode) {
+	switch {
+	case past.omitted():
+		run.Omit(k)
+	case past.state() == dag.Failed:
+		run.Fail(k, past.failure.errored())
+	default:
+		run.Set(k, past.state())
+	}
+}
+
+// insertOpen writes of the nodes that run what they wait for and what they go on from.
+func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) error {
+	x := l.request.resume
+	open := db.OpenDependenciesParams{FromExecution: x.row.ID, ExecutionID: l.id}
+	var saved checkpointRows
+	for k, d := range x.nodes {
+		if d.RunReason == dag.Taken {
+			continue
+		}
+		from := int32(-1)
+		if past := x.past[x.reusePlan.new.Definition.Operators[k].Name]; past != nil && goesOn(past) {
+			from = past.row.NodeIndex
+			saved.add(k, x.row.ID, int(from))
+		}
+		open.Indexes = append(open.Indexes, int32(k))
+		open.Open = append(open.Open, int32(run.Pending(k))) //nolint:gosec // at most workflow.MaxOperators
+		open.Origins = append(open.Origins, from)
+	}
+	if err := q.OpenDependencies(ctx, open); err != nil {
+		return fmt.Errorf("open nodes: %w", err)
+	}
+	return saved.write(ctx, q, l.id)
+}
+
+// goesOn reports whether a node that runs again has a use for what the one before
+// left: of one that became others their results, of a task that did not come to its end
+// what it saved on its way.
+func goesOn(past *pastNode) bool {
+	return past.row.FirstChild != nil || past.state() == dag.Failed || past.state() == dag.Cancelled
+}
+
+// checkpointRows are nodes that run again, with where their checkpoints are.
+type checkpointRows struct {
+	indexes    []int32
+	executions []uuid.UUID
+	origins    []int32
+}
+
+func (c *checkpointRows) add(i int, execution uuid.UUID, origin int) {
+	c.indexes = append(c.indexes, int32(i)) //nolint:gosec // at most maxNodes
+	c.executions = append(c.executions, execution)
+	c.origins = append(c.origins, int32(origin)) //nolint:gosec // at most maxNodes
+}
+
+func (c *checkpointRows) write(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+	if len(c.indexes) == 0 {
+		return nil
+	}
+	err := q.TakeCheckpoints(ctx, id, c.indexes, c.executions, c.origins)
+	if err != nil {
+		return fmt.Errorf("take over checkpoints: %w", err)
+	}
+	err = q.TakeCheckpointFolders(ctx, id, c.indexes, c.executions, c.origins)
+	if err != nil {
+		return fmt.Errorf("take over folders of checkpoints: %w", err)
+	}
+	return nil
+}
+
+// originRow says in a flush what node i goes on from, and what was found in the cache.
+type originRow struct {
+	Index     int             `json:"i"`
+	Execution *uuid.UUID      `json:"execution,omitempty"`
+	Origin    *int            `json:"origin,omitempty"`
+	Use       string          `json:"use,omitempty"`
+	Cache     json.RawMessage `json:"cache,omitempty"`
+}
+
+// carryOverFrom notes what node i goes on from.
+func (l *loop) carryOverFrom(i int, o origin) {
+	l.nodes[i].origin = &o
+	l.batch.origins = append(l.batch.origins, originRow{Index: i, Execution: &o.execution, Origin: &o.index, Use: o.use})
+}
+
+// writeOrigins comes after all rows of nodes of the batch are there. One row may be
+// there twice, once for its origin and once for the cache.
+func (l *loop) writeOrigins(ctx context.Context, q *db.Queries) error {
+	if len(l.batch.origins) == 0 {
+		return nil
+	}
+	rows := map[int]originRow{}
+	var saved checkpointRows
+	for _, r := range l.batch.origins {
+		before, ok := rows[r.Index]
+		if ok && r.Execution == nil {
+			before.Cache = r.Cache
+			r = before
+		}
+		rows[r.Index] = r
+		if r.Use == useBefore {
+			saved.add(r.Index, *r.Execution, *r.Origin)
+		}
+	}
+	list := make([]originRow, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, r)
+	}
+	if err := q.FlushOrigins(ctx, l.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
+		return fmt.Errorf("note origins: %w", err)
+	}
+	return saved.write(ctx, q, l.id)
+}

@@ -1,0 +1,137 @@
+package execution
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// What an execution names of others stays there as long as the execution does: the
+// table artifact_uses says so, and package retention asks it. Rows are written by the
+// transaction that names an artifact, which holds the artifact's row until it ends.
+
+// useArtifacts notes that execution names artifacts, and returns those that are not in
+// project any more.
+func useArtifacts(ctx context.Context, q *db.Queries, project, execution uuid.UUID, ids map[uuid.UUID]struct{}) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := q.UseArtifacts(ctx, slices.SortedFunc(maps.Keys(ids), compareIDs), project, execution)
+	if err != nil {
+		return nil, fmt.Errorf("note the artifacts that are used: %w", err)
+	}
+	missing := maps.Clone(ids)
+	for _, id := range found {
+		delete(missing, id)
+	}
+	return slices.SortedFunc(maps.Keys(missing), compareIDs), nil
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
+// holdNamed keeps what a new execution names: the artifacts of its inputs and of the
+// results that it takes over, and the execution that it goes on from. It returns
+// apperr.Conflict for what is just being removed.
+func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
+	ids := map[uuid.UUID]struct{}{}
+	if bytes.Contains(l.inputs, []byte("$artifact")) {
+		artifactsIn(decodeObject(l.inputs), ids)
+	}
+	if origin := l.request.resumeOf(); origin != nil {
+		if _, err := q.HoldOrigin(ctx, *origin); db.IsNoRows(err) {
+			return apperr.New(apperr.Conflict, "The execution %s has expired and is being removed.", origin)
+		} else if err != nil {
+			return fmt.Errorf("hold execution %s: %w", origin, err)
+		}
+		taken, err := q.ArtifactsOfNodes(ctx, l.id)
+		if err != nil {
+			return fmt.Errorf("artifacts that are taken over: %w", err)
+		}
+		for _, id := range taken {
+			ids[id] = struct{}{}
+		}
+	}
+	missing, err := useArtifacts(ctx, q, l.subject.ProjectID, l.id, ids)
+	if err == nil && len(missing) > 0 {
+		err = apperr.New(apperr.Conflict, "The artifact %s has just been removed.", missing[0])
+	}
+	return err
+}
+
+// writeUses is part of a flush, before the rows of new nodes leave the batch: which
+// artifacts the results of the batch name.
+func (l *loop) writeUses(ctx context.Context, q *db.Queries) error {
+	ids := map[uuid.UUID]struct{}{}
+	for _, n := range l.batch.nodes {
+		if n.Outputs != nil {
+			artifactsIn(decoded(n.Outputs), ids)
+		}
+	}
+	for _, a := range l.batch.artifacts {
+		delete(ids, a.ID)
+	}
+	missing, err := useArtifacts(ctx, q, l.row.ProjectID, l.id, ids)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 && len(l.batch.origins) > 0 {
+		return fmt.Errorf("the artifact %s of an earlier result has just been removed", missing[0])
+	}
+	return nil
+}
+
+// writeExpiry is part of a flush: until when an execution that ends is kept, when its
+// launch or its definition says so.
+func (l *loop) writeExpiry(ctx context.Context, q *db.Queries) error {
+	if !l.batch.finished {
+		return nil
+	}
+	ttl, ok := ttlOf(l.row).After(l.status == Succeeded)
+	if !ok {
+		ttl, ok = l.version.Definition.TTL.After(l.status == Succeeded)
+	}
+	if ok {
+		if err := q.SetExpiry(ctx, l.row.FinishedAt.Add(ttl), l.id); err != nil {
+			return fmt.Errorf("set until when it is kept: %w", err)
+		}
+	}
+	return nil
+}
+
+// ttlOf is what the launch of an execution said.
+func ttlOf(row db.Execution) workflow.TTL {
+	if ttl := decodeInto[workflow.TTL](row.Ttl); ttl != nil {
+		return *ttl
+	}
+	return workflow.TTL{}
+}
+
+// decoded is a value of a row as decoded JSON.
+func decoded(value any) any {
+	switch v := value.(type) {
+	case json.RawMessage:
+		return decodeObject(v)
+	case map[string]any:
+		return v
+	}
+	return nil
+}
+
+// expire fills in until when e is kept by the rule of the installation.
+func (s *Service) expire(e *Execution) {
+	if e.FinishedAt == nil || e.ExpiresAt != nil {
+		return
+	}
+	if ttl, ok := s.config.Retention.After(e.Status == Succeeded); ok {
+		e.ExpiresAt = new(e.FinishedAt.Add(ttl))
+	}
+}

@@ -1,0 +1,136 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// mayNameSecrets reports whether the value of an operator's input may name
+// secrets: where its type says so, and in parameters, which only a definition
+// sets. What tasks write into other values never does.
+func mayNameSecrets(op *workflow.Operator, name string) bool {
+	for _, input := range op.Inputs {
+		if input.Name == name {
+			return input.Type.HoldsSecret()
+		}
+	}
+	_, isParameter := op.Parameters[name]
+	return isParameter
+}
+
+// Secrets returns the values that the calling attempt was granted, in the order
+// of grants. It returns Forbidden for a grant of another attempt, Conflict when
+// the attempt has ended, and NotFound for a secret that was deleted meanwhile.
+func (s *Service) Secrets(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
+	scope, err := scopeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.config.Secrets == nil {
+		return nil, apperr.New(apperr.NotFound, "There are no secrets here.")
+	}
+	names := make([]string, len(grants))
+	for i, g := range grants {
+		if !s.config.Signer.Granted(scope, g.GetName(), g.GetMac()) {
+			return nil, apperr.New(apperr.Forbidden, "The attempt has no right to the secret %q.", g.GetName())
+		}
+		names[i] = g.GetName()
+	}
+	alive, err := s.queries.AttemptAlive(ctx, scope.ExecutionID, int32(scope.NodeIndex), int32(scope.Attempt)) //nolint:gosec // signed by us
+	if err != nil {
+		return nil, fmt.Errorf("look for the attempt: %w", err)
+	}
+	if !alive {
+		return nil, attemptEnded()
+	}
+	system := auth.AsSystem(ctx)
+	values := make([]string, len(names))
+	for i, name := range names {
+		if values[i], err = s.config.Secrets.Reveal(system, scope.ProjectID, name); err != nil {
+			return nil, err
+		}
+	}
+	return values, s.noteSecrets(system, scope, names)
+}
+
+// noteSecrets remembers which workflow was given which secrets.
+func (s *Service) noteSecrets(ctx context.Context, scope auth.TaskScope, names []string) error {
+	row, err := s.queries.GetExecution(ctx, scope.ExecutionID)
+	if err != nil {
+		return fmt.Errorf("load execution: %w", err)
+	}
+	slices.Sort(names)
+	return s.config.Secrets.NoteUse(ctx, scope.ProjectID, row.WorkflowName, scope.ExecutionID, slices.Compact(names))
+}
+
+// SecretNames returns the names of the secrets that the inputs of an execution
+// and the definition of its workflow name. It is for the engine.
+func (s *Service) SecretNames(ctx context.Context, id uuid.UUID) ([]string, error) {
+	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
+		return nil, err
+	}
+	if s.config.Secrets == nil {
+		return nil, nil
+	}
+	e, err := s.Get(auth.AsSystem(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	gatherSecrets(names, e.Inputs)
+	for _, op := range version.Definition.EveryOperator() {
+		gatherSecrets(names, op.Parameters)
+		for _, input := range op.Inputs {
+			gatherSecrets(names, input.Source.Value)
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// SecretValues returns the values of the project's secrets with these names;
+// those that are not there any more are left out. It is for what masks them, in
+// the name of the engine.
+func (s *Service) SecretValues(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
+	values := make([]string, 0, len(names))
+	for _, name := range names {
+		value, err := s.config.Secrets.Reveal(ctx, project, name) // authorises
+		if apperr.Is(err, apperr.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// gatherSecrets adds the names of the secrets that value names.
+func gatherSecrets(names map[string]bool, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if name, ok := v["$secret"].(string); ok {
+			names[name] = true
+		}
+		for _, item := range v {
+			gatherSecrets(names, item)
+		}
+	case []any:
+		for _, item := range v {
+			gatherSecrets(names, item)
+		}
+	}
+}

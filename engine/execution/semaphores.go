@@ -1,0 +1,192 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// Semaphore is a lock of a project that somebody holds, waits for, or was given permits
+// by hand: a mutex, a semaphore, or a place among the executions of a workflow.
+type Semaphore struct {
+	Name     string
+	Workflow string // whose executions hold it, when it is a place among them
+	Permits  int    // set by hand; 0: the definitions say
+	SetAt    *time.Time
+	SetBy    string
+	Defined  int    // what the definition of one who holds it or waits says; 0: nobody does
+	Limit    string // the ConfigMap that says it in place of the definition; "" for none
+	Held     int
+	Waiting  int
+	Holders  []LockUser // the longest first
+	Waiters  []LockUser // the next first; of both at most lockUsers
+}
+
+// Holds is how many may hold it at once; 0: it is not known.
+func (s Semaphore) Holds() int {
+	if s.Permits > 0 {
+		return s.Permits
+	}
+	return s.Defined
+}
+
+// LockUser is a node, or an execution as a whole, that holds a lock or waits for it.
+type LockUser struct {
+	Execution     uuid.UUID
+	Workflow      string
+	ExecutionName string
+	Node          string // "" for the execution as a whole
+	Since         time.Time
+}
+
+// SemaphorePage is a page of semaphores in the order of their names; Next is "" on the last.
+type SemaphorePage struct {
+	Semaphores []Semaphore
+	Next       string // the After of the next page
+}
+
+const (
+	semaphorePage = 100
+	lockUsers     = 20
+)
+
+// Semaphores lists those of the caller's project with names after the given one.
+func (s *Service) Semaphores(ctx context.Context, after string) (SemaphorePage, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return SemaphorePage{}, err
+	}
+	return s.semaphores(ctx, subject.ProjectID, after, "")
+}
+
+func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only string) (SemaphorePage, error) {
+	fresh := s.now().Add(-lockFresh)
+	rows, err := s.queries.ListSemaphores(ctx, db.ListSemaphoresParams{ProjectID: project, Fresh: fresh, After: after, Single: only, MaxRows: semaphorePage + 1})
+	if err != nil {
+		return SemaphorePage{}, fmt.Errorf("list semaphores: %w", err)
+	}
+	var page SemaphorePage
+	if len(rows) > semaphorePage {
+		rows = rows[:semaphorePage]
+		page.Next = rows[len(rows)-1].Name
+	}
+	at, names := map[string]int{}, make([]string, len(rows))
+	for k, r := range rows {
+		one := Semaphore{Name: r.Name, Permits: int(r.Permits), SetAt: utc(r.UpdatedAt), SetBy: r.UpdatedBy, Held: int(r.Held), Waiting: int(r.Waiting)}
+		if lock := (workflow.Lock{Name: r.Name}); lock.OfWorkflow() {
+			one.Workflow = lock.Workflow()
+		}
+		page.Semaphores = append(page.Semaphores, one)
+		at[r.Name], names[k] = k, r.Name
+	}
+	users, err := s.queries.LockUsers(ctx, project, names, fresh, lockUsers)
+	if err != nil {
+		return SemaphorePage{}, fmt.Errorf("list who uses semaphores: %w", err)
+	}
+	for _, u := range users {
+		one := &page.Semaphores[at[u.Name]]
+		user := LockUser{Execution: u.ExecutionID, Workflow: u.WorkflowName, ExecutionName: u.ExecutionName, Since: u.Since.UTC()}
+		if u.NodeIndex != fair.ExecutionItself {
+			user.Node = u.NodeName
+		}
+		if u.Waits {
+			one.Waiters = append(one.Waiters, user)
+		} else {
+			one.Holders = append(one.Holders, user)
+		}
+		if one.Defined == 0 {
+			s.defined(ctx, one, u.VersionID)
+		}
+	}
+	return page, nil
+}
+
+// defined fills in what a version says of a semaphore; a version that is gone says nothing.
+func (s *Service) defined(ctx context.Context, one *Semaphore, version uuid.UUID) {
+	v, err := s.workflows.VersionByID(auth.AsSystem(ctx), version)
+	if err != nil {
+		return
+	}
+	if lock, ok := v.Definition.LockCalled(one.Name); ok {
+		one.Defined = lock.Permits
+		if lock.Limit.Name != "" {
+			one.Limit = lock.Limit.Name + ", " + lock.Limit.Key
+		}
+	}
+}
+
+// SetSemaphore says how many may hold a semaphore of the caller's project at once,
+// whatever definitions say; 0 takes that back. Those who administer the project may. It
+// returns Invalid for a name that no definition could give, or a number out of range.
+func (s *Service) SetSemaphore(ctx context.Context, name string, permits int, reason string) (Semaphore, error) {
+	subject, err := auth.Authorize(ctx, auth.QuotaWrite)
+	if err != nil {
+		return Semaphore{}, err
+	}
+	var fields []apperr.Field
+	if !workflow.IsLockName(name) {
+		fields = append(fields, apperr.Field{Path: "name", Message: "A semaphore is named by letters, digits, . _ / and -, at most 200."})
+	}
+	if permits < 0 || permits > workflow.MaxPermits {
+		fields = append(fields, apperr.Field{Path: "permits", Message: fmt.Sprintf("A semaphore has 1 to %d permits.", workflow.MaxPermits)})
+	}
+	if err := apperr.InvalidFields("The permits cannot be set.", fields); err != nil {
+		return Semaphore{}, err
+	}
+	var waiting []uuid.UUID
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := q.HoldLockName(ctx, subject.ProjectID.String()+"/"+name); err != nil {
+			return fmt.Errorf("look at lock %s: %w", name, err)
+		}
+		before, err := q.LockSemaphore(ctx, subject.ProjectID, name)
+		if err != nil {
+			return fmt.Errorf("read semaphore %s: %w", name, err)
+		}
+		if int(before) == permits {
+			return nil
+		}
+		if permits == 0 {
+			err = q.UnsetSemaphore(ctx, subject.ProjectID, name)
+		} else {
+			err = q.SetSemaphore(ctx, db.SetSemaphoreParams{
+				ProjectID: subject.ProjectID, Name: name, Permits: int32(permits), UpdatedAt: s.now(), UpdatedBy: subject.Name, //nolint:gosec // checked above
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("set semaphore %s: %w", name, err)
+		}
+		if waiting, err = q.LockWaiters(ctx, subject.ProjectID, name); err != nil {
+			return fmt.Errorf("who waits for %s: %w", name, err)
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: "semaphore.set", Kind: "semaphore", ID: name, Name: name, TenantID: subject.TenantID, ProjectID: subject.ProjectID,
+			Old: permitsEntry(int(before)), New: permitsEntry(permits), Reason: clean(reason, maxMessage),
+		})
+	})
+	if err != nil {
+		return Semaphore{}, err
+	}
+	s.wakeAll(waiting)
+	page, err := s.semaphores(ctx, subject.ProjectID, "", name)
+	if err != nil || len(page.Semaphores) == 0 {
+		return Semaphore{Name: name}, err
+	}
+	return page.Semaphores[0], nil
+}
+
+func permitsEntry(permits int) map[string]any {
+	if permits == 0 {
+		return map[string]any{"permits": "as definitions say"}
+	}
+	return map[string]any{"permits": permits}
+}

@@ -1,0 +1,243 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// maxSeries bounds the series of one project. A label whose values never end would fill
+// the memory of whoever collects them.
+const maxSeries = 1000
+
+// newSeries and changedSeries are rows of the record sets in InsertSeries and WriteSeries.
+type newSeries struct {
+	Key    string              `json:"key"`
+	Name   string              `json:"name"`
+	Labels any                 `json:"labels"`
+	Kind   workflow.MetricKind `json:"kind"`
+	Help   string              `json:"help"`
+	Bounds []float64           `json:"bounds,omitempty"`
+	Counts []int64             `json:"counts,omitempty"`
+}
+
+type changedSeries struct {
+	Key           string     `json:"key"`
+	Help          string     `json:"help"`
+	Value         float64    `json:"value"`
+	Counts        []int64    `json:"counts,omitempty"`
+	LiveSince     *time.Time `json:"live_since,omitempty"`
+	LiveExecution *uuid.UUID `json:"live_execution,omitempty"`
+	LiveNode      *int32     `json:"live_node,omitempty"`
+}
+
+// writeMetrics adds what the batch tells to the series of the project, in the
+// transaction that ends the nodes: a crash neither loses nor repeats it.
+//
+// Nobody waits in a circle: who adds series takes the lock of the project before it
+// locks any row, and all lock rows in the order of their keys. For the same reason the
+// bound is exact: series are added, and never removed, under that lock.
+func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
+	keys := keysOf(l.emissions)
+	left, err := l.leftLive(ctx, q)
+	if err != nil || len(keys)+len(left) == 0 {
+		return err
+	}
+	known, err := q.KnownSeries(ctx, l.row.ProjectID, keys)
+	if err != nil {
+		return fmt.Errorf("look for series: %w", err)
+	}
+	if len(known) < len(keys) {
+		if err := l.addSeries(ctx, q, keys); err != nil {
+			return err
+		}
+	}
+	rows, err := q.LockSeries(ctx, l.row.ProjectID, slices.Concat(keys, left))
+	if err != nil {
+		return fmt.Errorf("lock series: %w", err)
+	}
+	there := make(map[string]*db.LockSeriesRow, len(rows))
+	for i := range rows {
+		there[rows[i].Key] = &rows[i]
+	}
+	for _, e := range l.emissions {
+		s, ok := there[e.key]
+		if !ok {
+			continue // it was refused
+		}
+		if why := l.apply(s, e); why != "" {
+			l.metricFailed(e.metric, e.node, e.at, why)
+		}
+	}
+	changed := make([]changedSeries, len(rows))
+	for i, s := range rows {
+		if l.batch.finished && s.LiveExecution != nil && *s.LiveExecution == l.id {
+			s.LiveSince, s.LiveExecution, s.LiveNode = nil, nil, nil
+		}
+		changed[i] = changedSeries{s.Key, s.Help, s.Value, s.Counts, s.LiveSince, s.LiveExecution, s.LiveNode}
+	}
+	if err := q.WriteSeries(ctx, l.service.now(), l.row.ProjectID, mustJSON(changed)); err != nil {
+		return fmt.Errorf("write series: %w", err)
+	}
+	return nil
+}
+
+// leftLive are the series that nothing of the execution, which ends with the batch,
+// keeps on telling: a node that began and was left out after all has no end to tell.
+func (l *loop) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
+	if !l.batch.finished || !l.version.Definition.HasLiveMetrics() {
+		return nil, nil
+	}
+	keys, err := q.LiveSeries(ctx, l.row.ProjectID, l.id)
+	if err != nil {
+		return nil, fmt.Errorf("look for series in real time: %w", err)
+	}
+	return keys, nil
+}
+
+func keysOf(emissions []emission) []string {
+	keys := map[string]struct{}{}
+	for _, e := range emissions {
+		keys[e.key] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// addSeries adds the series that the project does not have, as far as there is room and
+// the metric is what it was before. What is refused says so with each emission.
+func (l *loop) addSeries(ctx context.Context, q *db.Queries, keys []string) error {
+	if err := q.HoldSeries(ctx, l.row.ProjectID.String()); err != nil {
+		return fmt.Errorf("hold the series of %s: %w", l.row.ProjectID, err)
+	}
+	known, err := q.KnownSeries(ctx, l.row.ProjectID, keys) // somebody may just have added some
+	if err != nil {
+		return fmt.Errorf("look for series: %w", err)
+	}
+	count, err := q.CountSeries(ctx, l.row.ProjectID)
+	if err != nil {
+		return fmt.Errorf("count series: %w", err)
+	}
+	families, err := l.families(ctx, q)
+	if err != nil {
+		return err
+	}
+	settled := map[string]string{} // keys, and why they were refused
+	for _, key := range known {
+		settled[key] = ""
+	}
+	var fresh []newSeries
+	for _, e := range l.emissions {
+		why, seen := settled[e.key]
+		if !seen {
+			switch before, named := families[e.name]; {
+			case named && before.differs(e.metric) != "":
+				why = before.differs(e.metric)
+			case int(count)+len(fresh) >= maxSeries:
+				why = fmt.Sprintf("The project has %d series of metrics, which is all that it may have; this would be one more. Use labels that have fewer values.", maxSeries)
+				l.batch.refusedSeries++
+			default:
+				fresh = append(fresh, freshSeries(e))
+				families[e.name] = family{e.metric.Kind, e.metric.Bounds}
+			}
+			settled[e.key] = why
+		}
+		if why != "" {
+			l.metricFailed(e.metric, e.node, e.at, why)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := q.InsertSeries(ctx, l.row.ProjectID, l.service.now(), mustJSON(fresh)); err != nil {
+		return fmt.Errorf("add series: %w", err)
+	}
+	return nil
+}
+
+// family is what all series of a name have in common.
+type family struct {
+	kind   workflow.MetricKind
+	bounds []float64
+}
+
+// differs says why a metric can be no series of the family; "" when it can.
+func (f family) differs(m *workflow.Metric) string {
+	switch {
+	case f.kind != m.Kind:
+		return fmt.Sprintf("The project has a %s of that name, and this is a %s; give it another name.", f.kind, m.Kind)
+	case !slices.Equal(f.bounds, m.Bounds):
+		return "The project has a histogram of that name with other buckets; give it another name."
+	}
+	return ""
+}
+
+// families are those of the names that the batch tells.
+func (l *loop) families(ctx context.Context, q *db.Queries) (map[string]family, error) {
+	var names []string
+	for _, e := range l.emissions {
+		names = append(names, e.name)
+	}
+	slices.Sort(names)
+	rows, err := q.SeriesFamilies(ctx, l.row.ProjectID, slices.Compact(names))
+	if err != nil {
+		return nil, fmt.Errorf("look for metrics: %w", err)
+	}
+	families := map[string]family{}
+	for _, r := range rows {
+		families[r.Name] = family{workflow.MetricKind(r.Kind), r.Bounds}
+	}
+	return families, nil
+}
+
+func freshSeries(e emission) newSeries {
+	s := newSeries{Key: e.key, Name: e.name, Labels: e.labels, Kind: e.metric.Kind, Help: e.help, Bounds: e.metric.Bounds}
+	if s.Kind == workflow.MetricHistogram {
+		s.Counts = make([]int64, len(s.Bounds)+1)
+	}
+	return s
+}
+
+// apply lets a locked series take up an emission, or says why it cannot. The text of a
+// help is that of the latest.
+func (l *loop) apply(s *db.LockSeriesRow, e emission) string {
+	if why := (family{workflow.MetricKind(s.Kind), s.Bounds}).differs(e.metric); why != "" {
+		return why
+	}
+	s.Help = e.help
+	node := int32(e.node) //nolint:gosec // fewer nodes than maxNodes
+	ours := s.LiveExecution != nil && *s.LiveExecution == l.id && *s.LiveNode == node
+	if e.since != nil {
+		// Of several that run, the series is that of the one that began last.
+		if s.LiveSince == nil || ours || !e.since.Before(*s.LiveSince) {
+			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &l.id, &node
+		}
+		return ""
+	}
+	if ours {
+		s.LiveSince, s.LiveExecution, s.LiveNode = nil, nil, nil
+	}
+	value := e.value
+	switch {
+	case e.metric.Kind == workflow.MetricHistogram:
+		bucket, _ := slices.BinarySearch(s.Bounds, e.value) // the first bound that is no less
+		s.Counts[bucket]++
+		value += s.Value
+	case e.metric.Change == workflow.GaugeSub:
+		value = s.Value - value
+	case e.metric.Kind == workflow.MetricCounter, e.metric.Change == workflow.GaugeAdd:
+		value += s.Value
+	}
+	if math.IsInf(value, 0) {
+		return "The number is too large."
+	}
+	s.Value = value
+	return ""
+}

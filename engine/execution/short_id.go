@@ -1,0 +1,65 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+)
+
+const (
+	shortest  = 4  // digits from which the end of an id is looked up
+	maxShorts = 20 // executions that one end of an id may name
+)
+
+// ShortID returns the end of an id that text is, as in "#8c6804", without its mark.
+// It reports false for text that cannot be one.
+func ShortID(text string) (string, bool) {
+	end := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "#"))
+	if len(end) < shortest || len(end) >= len(uuid.UUID{}.String()) {
+		return "", false
+	}
+	for _, r := range end {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'f') && r != '-' {
+			return "", false
+		}
+	}
+	return end, true
+}
+
+// EndingWith returns the executions of the caller's project whose ids end with text,
+// the latest first, at most 20.
+func (s *Service) EndingWith(ctx context.Context, text string) ([]uuid.UUID, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	return s.endingWith(ctx, subject.ProjectID, text)
+}
+
+func (s *Service) endingWith(ctx context.Context, project uuid.UUID, text string) ([]uuid.UUID, error) {
+	end, ok := ShortID(text)
+	if !ok {
+		return []uuid.UUID{}, nil
+	}
+	low := reversed(end)
+	ids, err := s.queries.ExecutionsEndingWith(ctx, project, low, low+"~", maxShorts) // no digit is beyond "~"
+	if err != nil {
+		return nil, fmt.Errorf("find executions by the end of their id: %w", err)
+	}
+	if ids == nil {
+		ids = []uuid.UUID{}
+	}
+	return ids, nil
+}
+
+func reversed(text string) string {
+	b := make([]byte, len(text))
+	for i := range len(text) {
+		b[len(text)-1-i] = text[i]
+	}
+	return string(b)
+}

@@ -1,0 +1,328 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/engine/workflow"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// tokenLife is how long the token of an attempt is good beyond its timeout: the
+// result has to be taken even when the server was off for weeks.
+const tokenLife = 30 * 24 * time.Hour
+
+// TaskID names an attempt: "<execution>.<node index>.<attempt>".
+func TaskID(execution uuid.UUID, node, attempt int) string {
+	return fmt.Sprintf("%s.%d.%d", execution, node, attempt)
+}
+
+// spec returns all that a launcher needs to start the present attempt of node i.
+// When that cannot be put together the attempt fails as not started.
+func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
+	inputs, err := l.attemptInputs(ctx, i)
+	op := l.operator(i)
+	if err == nil {
+		op, err = l.written(ctx, i, inputs.values)
+	}
+	var saved string
+	var before []string
+	if err == nil && (l.nodes[i].attempt > 1 || l.runsAgain(i)) {
+		saved, err = l.service.savedFolder(ctx, l.id, i)
+	}
+	if err == nil && l.runsAgain(i) {
+		before, err = l.service.checkpointsBefore(ctx, *l.nodes[i].origin)
+	}
+	if err != nil && l.unreadySpec(i, err) {
+		return nil, false
+	}
+	if err != nil {
+		now := l.service.now()
+		l.service.live.post(l.id, message{node: i, attempt: l.nodes[i].attempt, end: &ending{
+			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
+		}})
+		return nil, false
+	}
+	attempt, config := l.nodes[i].attempt, l.service.config
+	scope := l.scope(i)
+	spec := &flowforgev1.AttemptSpec{
+		TaskId:           TaskID(l.id, i, attempt),
+		Name:             attemptName(l.id, i, attempt),
+		Token:            config.Signer.Sign(scope, l.service.now().Add(tokenLife+op.Timeout)),
+		ExecutionId:      l.id.String(),
+		Node:             l.nodes[i].name,
+		Attempt:          int32(attempt), //nolint:gosec // a small count
+		TenantId:         l.row.TenantID.String(),
+		ProjectId:        l.row.ProjectID.String(),
+		InputsJson:       string(mustJSON(inputs.values)),
+		Env:              l.attemptEnvironment(i, op),
+		Files:            inputs.files,
+		Secrets:          inputs.secrets,
+		Outputs:          l.outputsOf(i, op),
+		TimeoutMs:        op.Timeout.Milliseconds(),
+		Salvage:          op.Tags != nil,
+		GraceMs:          config.Timing.StopGrace.Milliseconds(),
+		PreemptGraceMs:   op.Grace().Milliseconds(),
+		ApiEndpoint:      config.Endpoint,
+		CheckpointKey:    checkpointKey(l.id, i),
+		CheckpointFrom:   before,
+		CheckpointSha256: saved,
+		Traceparent:      l.traceparent(i),
+		PackageSha256:    strings.TrimPrefix(op.Code.Package, "sha256:"),
+		Requirements:     op.Code.Requirements,
+		Image:            op.Code.Image,
+		Pods:             int32(op.Resources.Pods), //nolint:gosec // at most a thousand
+		PodJson:          podJSON(op, config.Cluster),
+		Resident:         op.Resident,
+		Serves:           op.Serves,
+		WorkflowId:       l.row.WorkflowID.String(),
+		Resources:        l.resources(i),
+	}
+	if !config.Cluster {
+		l.addHost(ctx, spec, i, op)
+	}
+	spec.StoreDir = config.StoreDir
+	if l.limitsMemory(i) {
+		spec.MemoryLimitMib = spec.Resources.MemoryMib
+	}
+	setWork(spec, op, config.Cluster)
+	return spec, true
+}
+
+// scope is the present attempt of node i.
+func (l *loop) scope(i int) auth.TaskScope {
+	return auth.TaskScope{ExecutionID: l.id, NodeIndex: i, Attempt: l.nodes[i].attempt, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID}
+}
+
+// environment is what the definition sets, and on a machine with GPUs which of
+// them the attempt may use: those that it holds, and no others.
+func (l *loop) environment(i int) map[string]string {
+	env := l.operator(i).Environment
+	if l.service.config.Cluster || len(l.service.quota.Capacity().GPUs) == 0 {
+		return env
+	}
+	devices := make([]string, len(l.nodes[i].devices))
+	for k, d := range l.nodes[i].devices {
+		devices[k] = strconv.Itoa(d)
+	}
+	env = maps.Clone(env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["CUDA_VISIBLE_DEVICES"] = strings.Join(devices, ",")
+	env["NVIDIA_VISIBLE_DEVICES"] = cmp.Or(strings.Join(devices, ","), "void")
+	return env
+}
+
+// resources are what each pod of the present attempt of node i may use: what it
+// holds, where people ordered less than the definition asks for, or memory grew.
+func (l *loop) resources(i int) *flowforgev1.Resources {
+	held, pods := l.nodes[i].held, max(l.nodes[i].held.Pods, 1)
+	return &flowforgev1.Resources{
+		CpuMillis: int32(held.CPUMillis / pods), MemoryMib: int64(held.MemoryMiB / pods), //nolint:gosec // amounts of a definition
+		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(l.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition
+	}
+}
+
+// limitsMemory reports whether the attempt of node i ends when it uses more memory than it
+// holds: somebody said how much that is. A default request is no limit.
+func (l *loop) limitsMemory(i int) bool {
+	room, _ := roomOf(l.rooms, l.operator(i).Name)
+	return l.operator(i).Resources.MemoryMiB > 0 || l.nodes[i].memory > 0 || room.MemoryMiB != nil
+}
+
+// podJSON is the pod fields of op, with the size of its shared memory among them, and in
+// a cluster the containers that name no command.
+func podJSON(op *workflow.Operator, cluster bool) string {
+	silent := imageCommands(op)
+	if !cluster {
+		silent = nil
+	}
+	if op.Resources.ShmMiB == 0 && len(op.Members) == 0 && len(silent) == 0 {
+		return string(op.Pod)
+	}
+	fields := decodeObject(op.Pod)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	if len(op.Members) > 0 {
+		fields["members"] = podMembers(op)
+	}
+	if len(silent) > 0 {
+		fields["imageCommands"] = silent
+	}
+	if _, own := fields["shmSize"]; !own && op.Resources.ShmMiB > 0 {
+		fields["shmSize"] = strconv.Itoa(op.Resources.ShmMiB) + "Mi"
+	}
+	return string(mustJSON(fields))
+}
+
+// setWork says what is run: a process, several, or a request.
+func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
+	if len(op.Members) > 0 {
+		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
+		return
+	}
+	if op.HTTP != nil {
+		request := &flowforgev1.Http{Method: op.HTTP.Method, Url: op.HTTP.URL, Headers: op.HTTP.Headers, Body: op.HTTP.Body}
+		for _, code := range op.HTTP.Success {
+			request.SuccessCodes = append(request.SuccessCodes, int32(code)) //nolint:gosec // a status code
+		}
+		spec.Work = &flowforgev1.AttemptSpec_Http{Http: request}
+		return
+	}
+	p, _ := op.Process()
+	process := &flowforgev1.Process{Command: p.Command, Script: p.Script, Interpreter: p.Interpreter, Folder: op.Code.Folder}
+	if p.Script != "" {
+		process.Command = p.Args
+	}
+	process.ImageCommand = op.Code.OfImage()
+	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // as Argo has it
+	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
+}
+
+func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
+	specs := make([]*flowforgev1.OutputSpec, 0, len(op.Outputs))
+	for _, o := range op.Outputs {
+		if o.Source.Kind != "" {
+			continue // the engine works it out
+		}
+		t := o.Type
+		if t.Kind == typeregistry.KindOptional {
+			t = t.Elem
+		}
+		specs = append(specs, &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage)})
+	}
+	if op.KeepsAll() {
+		specs = append(specs, &flowforgev1.OutputSpec{Name: channel.AllOutputs})
+	}
+	return specs
+}
+
+// attemptInputs are the values that a task finds in FLOWFORGE_INPUTS and the
+// files and secrets that stand in for the references among them.
+type attemptInputs struct {
+	values  map[string]any
+	files   []*flowforgev1.InputFile
+	secrets []*flowforgev1.InputSecret
+	origins map[*flowforgev1.InputFile]*artifact.Artifact // which artifacts files are
+}
+
+// attemptInputs gathers the inputs of node i: its parameters, what each upstream
+// node left (<node>_output, <node>_assets, <node>_results), and its typed
+// inputs, which win over the others of the same name.
+func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error) {
+	op := l.operator(i)
+	upstream := l.progress.DependenciesOf(l.home(i))
+	if op.Tags != nil {
+		upstream = nil // its texts name what they read
+	}
+	upstream = l.whole(i, upstream)
+	if err := l.loadOutputs(ctx, upstream); err != nil {
+		return nil, err
+	}
+	in := &attemptInputs{values: map[string]any{}, origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
+	var made []*flowforgev1.InputFile
+	maps.Copy(in.values, op.Parameters)
+	for _, d := range upstream {
+		l.addUpstream(in, d)
+	}
+	var streams []*flowforgev1.InputFile
+	for _, input := range op.Inputs {
+		if d, ok := l.writerOf(i, input); ok {
+			streams = append(streams, l.streamOf(input, d))
+			in.values[input.Name] = nil // the runner sets its path
+			continue
+		}
+		value, err := l.typedWith(ctx, i, input, in.values)
+		if err != nil {
+			return nil, err
+		}
+		if file, ok := madeFile(value, input); ok && op.Tags != nil {
+			made = append(made, file)
+			value = nil // the runner sets its path
+		}
+		in.values[input.Name] = value
+	}
+	for name, value := range in.values {
+		resolver := &resolver{service: l.service, project: l.row.ProjectID, files: &in.files, secrets: &in.secrets, origins: in.origins}
+		if mayNameSecrets(op, name) {
+			resolver.grant = func(secret string) *flowforgev1.SecretGrant {
+				return &flowforgev1.SecretGrant{Name: secret, Mac: l.service.config.Signer.Grant(l.scope(i), secret)}
+			}
+		}
+		resolved, err := resolver.resolve(ctx, value, name, "/"+escapePointer(name), kindOfInput(op, name))
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", name, err)
+		}
+		in.values[name] = resolved
+	}
+	spots, err := l.filePlacements(ctx, i, in.values)
+	if err != nil {
+		return nil, err
+	}
+	in.placeFiles(op, made, spots)
+	l.chooseChannels(in)
+	in.files = append(in.files, streams...)
+	return in, nil
+}
+
+// kindOfInput is the kind of a typed input, for references to the catalogue.
+func kindOfInput(op *workflow.Operator, name string) typeregistry.Kind {
+	for _, input := range op.Inputs {
+		if input.Name != name {
+			continue
+		}
+		t := input.Type
+		for t.Elem != nil {
+			t = t.Elem
+		}
+		return t.Kind
+	}
+	return ""
+}
+
+// addUpstream adds what node d left. Outputs called output_assets or assets and
+// results are taken as they are; without them the files of the node are its
+// assets and its values its results.
+func (l *loop) addUpstream(in *attemptInputs, d int) {
+	op, outputs := l.operator(d), l.outputs[d]
+	output := map[string]any{}
+	maps.Copy(output, outputs)
+	assets, results := []any{}, []any{}
+	for _, o := range op.Outputs {
+		value, ok := outputs[o.Name]
+		if !ok {
+			continue
+		}
+		if o.Type.IsBlob() {
+			assets = append(assets, map[string]any{"name": o.Name, "type": strings.ToLower(string(o.Type.Kind)), "path": value})
+		} else {
+			results = append(results, map[string]any{"type": o.Name, "data": value})
+		}
+	}
+	in.values[op.Name+"_output"] = output
+	in.values[op.Name+"_assets"] = firstOf(outputs, assets, "output_assets", "assets")
+	in.values[op.Name+"_results"] = firstOf(outputs, results, "results")
+}
+
+func firstOf(outputs map[string]any, otherwise any, names ...string) any {
+	for _, name := range names {
+		if v, ok := outputs[name]; ok {
+			return v
+		}
+	}
+	return otherwise
+}

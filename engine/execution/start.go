@@ -1,0 +1,259 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+const (
+	startTimeout    = 5 * time.Second
+	clusterTimeout  = time.Minute // to make the pods of one chunk, within the rate that a cluster allows
+	startChunk      = 100         // attempts that a cluster is given at once
+	firstAwayRetry  = time.Second
+	lastAwayRetry   = 5 * time.Second
+	firstStoreRetry = time.Second
+)
+
+// starting is what a loop knows of attempts that are handed to the launcher.
+type starting struct {
+	starter    *starter
+	uncertain  []int // queued nodes whose attempt may not have been started
+	unready    []int // nodes of which what their attempt needs could not be read just now
+	startAt    time.Time
+	startRetry time.Duration
+	unsure     atomic.Bool // uncertain is not empty, or not known yet
+	away       bool        // the cluster did not answer when attempts were handed to it last
+	settled    bool        // it rests, and all that is queued was started
+}
+
+// handOver gives attempts of one execution to the launcher. It ends those that are
+// refused for good, writes why others wait, and returns an error when some may not
+// have been started: then all but the refused are to be handed over again. away says
+// that the cluster does not answer at all.
+func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (away bool, err error) {
+	timeout := startTimeout
+	if s.config.Cluster {
+		timeout = clusterTimeout
+	}
+	calling, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	// A leader that was frozen between the commit and here must not start what its
+	// successor has started, seen end, and removed meanwhile.
+	if s.config.LauncherName != s.config.Instance {
+		if err := s.holdsTerm(calling, s.queries); err != nil {
+			return false, err
+		}
+	}
+	err = s.config.Launcher.Start(calling, attempts)
+	var partial *launcher.StartError
+	if !errors.As(err, &partial) {
+		partial = &launcher.StartError{Err: err}
+	}
+	for task, end := range partial.Refused {
+		if id, ok := parseTaskID(task); ok {
+			seen := s.observedEnd(id, end)
+			s.lose(ctx, id, seen.end)
+		}
+	}
+	if partial.Err == nil {
+		return false, nil
+	}
+	away = errors.Is(partial.Err, launcher.ErrAway) && len(partial.Waiting) == 0
+	for _, w := range partial.Waiting {
+		away = away || w.Code == launcher.WaitCluster
+	}
+	if away || len(partial.Waiting) > 0 {
+		s.tellWaiting(ctx, execution, attempts, partial, away)
+	}
+	return away, partial.Err
+}
+
+// tellWaiting writes why attempts are not in the cluster yet: all of them when it does
+// not answer, else those that it does not admit.
+func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, away bool) {
+	rows := make([]waitRow, 0, len(attempts))
+	for _, a := range attempts {
+		id, ok := parseTaskID(a.GetTaskId())
+		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
+			continue
+		}
+		reason := &Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
+		w, waits := e.Waiting[a.GetTaskId()]
+		if !waits && !away {
+			continue
+		}
+		if waits {
+			reason = &Reason{Code: w.Code, Message: clean(w.Message, maxMessage)}
+		}
+		rows = append(rows, waitRow{id.attemptKey, reason})
+	}
+	if err := s.setWaiting(ctx, execution, waitCodes(), rows); err != nil && ctx.Err() == nil {
+		s.config.Logger.Warn("write why attempts wait for the cluster", "execution", execution, "error", err)
+	}
+}
+
+// startAgain starts the attempts of queued nodes that may not have been started. A
+// cluster gets them in chunks, so that the loop hears of other things between, and
+// one at a time while it does not answer.
+func (l *loop) startAgain(ctx context.Context) error {
+	specs, rest := l.uncertainSpecs(ctx)
+	if len(specs) == 0 {
+		l.uncertain = rest
+		if len(rest) == 0 {
+			l.certain()
+			return nil
+		}
+		l.startAt = l.service.now().Add(firstStoreRetry)
+		return nil
+	}
+	l.service.config.Crash("start.again")
+	away, err := l.service.handOver(ctx, l.id, specs)
+	if err != nil {
+		first, last := firstStartRetry, lastStartRetry
+		if l.service.config.Cluster {
+			first, last = firstAwayRetry, lastAwayRetry
+		}
+		l.startRetry, l.away = min(max(2*l.startRetry, first), last), away
+		l.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
+		l.startAt = l.service.now().Add(l.startRetry)
+		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
+		return nil
+	}
+	if l.away {
+		l.clearUnreachable(ctx)
+	}
+	l.startRetry, l.away = 0, false
+	if l.uncertain = rest; len(rest) == 0 {
+		l.certain()
+	}
+	return nil
+}
+
+// uncertainSpecs are what is handed over next of the nodes whose start is uncertain,
+// and the nodes that remain for later. What was asked to stop meanwhile is not
+// started any more in a cluster.
+func (l *loop) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
+	most := len(l.uncertain)
+	if l.service.config.Cluster {
+		most = startChunk
+		if l.away {
+			most = 1
+		}
+	}
+	for _, i := range l.uncertain {
+		switch {
+		case l.progress.State(i) != dag.Queued:
+		case l.service.config.Cluster && l.nodes[i].stopSent:
+			l.service.neverStarted(attemptID{l.id, attemptKey{i, l.nodes[i].attempt}})
+		case len(specs) == most:
+			rest = append(rest, i)
+		default:
+			before := len(l.unready)
+			if spec, ok := l.spec(ctx, i); ok {
+				specs = append(specs, spec)
+			} else if len(l.unready) > before {
+				l.unready = l.unready[:before]
+				rest = append(rest, i)
+			}
+		}
+	}
+	return specs, rest
+}
+
+// neverStarted ends an attempt that was asked to stop before a launcher had it.
+func (s *Service) neverStarted(id attemptID) {
+	s.live.post(id.execution, message{node: id.Node, attempt: id.Attempt, end: &ending{Outcome: cancelled, FinishedAt: s.now()}})
+}
+
+// notStarted takes up that nodes may not have been started.
+func (l *loop) notStarted(nodes []int, away bool) {
+	l.unsure.Store(true)
+	l.uncertain = append(l.uncertain, nodes...)
+	delay := firstStartRetry
+	if l.service.config.Cluster {
+		l.away, delay = l.away || away, firstAwayRetry
+	}
+	l.startAt = l.service.now().Add(delay)
+}
+
+// nodesOf are the nodes of attempts.
+func nodesOf(attempts []launcher.Attempt) []int {
+	nodes := make([]int, 0, len(attempts))
+	for _, a := range attempts {
+		if id, ok := parseTaskID(a.GetTaskId()); ok {
+			nodes = append(nodes, id.Node)
+		}
+	}
+	return nodes
+}
+
+// unreadySpec takes up that what node i needs cannot be read now, and reports whether
+// that will pass.
+func (l *loop) unreadySpec(i int, err error) bool {
+	if !apperr.Is(err, apperr.Unavailable) {
+		return false
+	}
+	l.service.config.Logger.Warn("gather what an attempt needs", "execution", l.id, "node", i, "error", err)
+	l.unready = append(l.unready, i)
+	return true
+}
+
+// waitForStore tries again in a moment to start what could not be gathered.
+func (l *loop) waitForStore() {
+	if len(l.unready) == 0 {
+		return
+	}
+	l.unsure.Store(true)
+	l.uncertain, l.unready = append(l.uncertain, l.unready...), nil
+	l.startAt = l.service.now().Add(firstStoreRetry)
+}
+
+// clearUnreachable takes the reason away that the cluster does not answer.
+func (l *loop) clearUnreachable(ctx context.Context) {
+	rows := make([]waitRow, 0, len(l.uncertain))
+	for _, i := range l.uncertain {
+		rows = append(rows, waitRow{attemptKey: attemptKey{i, l.nodes[i].attempt}})
+	}
+	if err := l.service.setWaiting(ctx, l.id, []string{launcher.WaitCluster}, rows); err != nil {
+		l.service.config.Logger.Warn("write that the cluster answers", "execution", l.id, "error", err)
+	}
+}
+
+func (l *loop) certain() {
+	l.uncertain, l.startRetry, l.away = nil, 0, false
+	l.unsure.Store(false)
+}
+
+// loadBegun takes up the begins of attempts that other processes were told of.
+func (l *loop) loadBegun(ctx context.Context) error {
+	if l.progress.Count(dag.Queued) == 0 {
+		return nil
+	}
+	rows, err := l.service.queries.BegunQueued(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("load begins: %w", err)
+	}
+	for _, r := range rows {
+		l.applyBegun(begunOf(r))
+	}
+	return nil
+}
+
+func begunOf(r db.BegunQueuedRow) message {
+	row := &begunRow{At: r.StartedAt.UTC(), Host: r.Host}
+	if r.Pid != nil {
+		row.PID = new(int(*r.Pid))
+	}
+	return message{node: int(r.NodeIndex), attempt: int(r.Attempt), begun: row}
+}

@@ -1,0 +1,249 @@
+package execution
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+const (
+	followLimit = 25 * time.Second // that an answer about a stream is held back
+	followFirst = 20 * time.Millisecond
+	followMost  = 500 * time.Millisecond
+	maxPieces   = 1000 // of an answer about a stream
+	maxStream   = 1 << 24
+)
+
+// Stream is how an output stands that a node writes.
+type Stream struct {
+	State  StreamState
+	Pieces []BlobRef // after those that the reader has heard of
+	Whole  BlobRef   // once it has ended
+	Why    string    // it is gone, a sentence
+}
+
+// StreamState says how far an output is that is read while it is written.
+type StreamState int
+
+// The states.
+const (
+	StreamWriting StreamState = iota + 1
+	StreamEnded               // its writer has succeeded
+	StreamGone                // its writer is not at that attempt any more, or did not succeed
+)
+
+// FollowStream tells the calling task how an output stands that the attempt writer, a
+// task id, of its own execution writes: at once when there are pieces after the first
+// known or it is not being written any more, else when that changes or wait is over. It
+// returns NotFound for what the task does not have as an input, and Unauthenticated when
+// the calling attempt has ended.
+func (s *Service) FollowStream(ctx context.Context, writer, output string, known int, wait time.Duration) (Stream, error) {
+	scope, err := scopeOf(ctx)
+	if err != nil {
+		return Stream{}, err
+	}
+	w, ok := parseTaskID(writer)
+	if !ok || w.execution != scope.ExecutionID || known < 0 {
+		return Stream{}, apperr.New(apperr.NotFound, "There is no attempt %q beside this one.", clean(writer, maxNameLength))
+	}
+	sources, err := s.streamsOf(ctx, scope)
+	if err != nil {
+		return Stream{}, err
+	}
+	if !slices.Contains(sources, streamSource{w.Node, output}) {
+		return Stream{}, apperr.New(apperr.NotFound, "The task does not read %q of %q.", clean(output, maxNameLength), writer)
+	}
+	deadline := time.NewTimer(min(wait, followLimit))
+	defer deadline.Stop()
+	for pause := followFirst; ; pause = min(2*pause, followMost) {
+		if err := s.Alive(ctx); err != nil {
+			return Stream{}, err
+		}
+		stream, err := s.stream(ctx, scope, w, output, known)
+		if err != nil || stream.State != StreamWriting || len(stream.Pieces) > 0 || wait <= 0 {
+			return stream, err
+		}
+		select {
+		case <-ctx.Done():
+			return Stream{}, ctx.Err()
+		case <-deadline.C:
+			return stream, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// streamSource is an output of a node that a task reads while it is written.
+type streamSource struct {
+	node   int
+	output string
+}
+
+// streamsOf are the outputs that an attempt reads, or read, while they are written.
+func (s *Service) streamsOf(ctx context.Context, scope auth.TaskScope) ([]streamSource, error) {
+	row, version, err := s.taskVersion(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.view(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID), row, version, scope.NodeIndex)
+	if err != nil {
+		return nil, err
+	}
+	view.Lock()
+	defer view.Unlock()
+	l, i := view.loop, scope.NodeIndex
+	var sources []streamSource
+	for _, in := range l.operator(i).Inputs {
+		if in.Source.Kind != workflow.SourceFuture {
+			continue
+		}
+		if d, ok := l.sibling(i, in.Source.Future.Operator); ok && l.progress.Reads(i, d) {
+			sources = append(sources, streamSource{d, in.Source.Future.Output})
+		}
+	}
+	return sources, nil
+}
+
+// streamBlob reports whether an attempt may read the bytes under hash because they are a
+// piece, or the whole, of what it reads while it is written.
+func (s *Service) streamBlob(ctx context.Context, scope auth.TaskScope, hash string) (bool, error) {
+	sources, err := s.streamsOf(ctx, scope)
+	raw, hexErr := hex.DecodeString(hash)
+	if err != nil || hexErr != nil {
+		return false, err
+	}
+	for _, source := range sources {
+		node := int32(source.node) //nolint:gosec // at most maxNodes
+		piece, err := s.queries.IsPiece(ctx, scope.ExecutionID, node, source.output, raw)
+		if err != nil {
+			return false, fmt.Errorf("look for a piece: %w", err)
+		}
+		if piece {
+			return true, nil
+		}
+		writer, err := s.queries.GetNode(ctx, scope.ExecutionID, node)
+		if err != nil {
+			return false, fmt.Errorf("look at the writer of a stream: %w", err)
+		}
+		if dag.State(writer.State) != dag.Succeeded {
+			continue
+		}
+		whole, ok, err := s.streamed(ctx, scope, writer, source.output)
+		if err != nil {
+			return false, err
+		}
+		if ok && whole.SHA256 == hash {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// stream is how the output of an attempt stands now.
+func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID, output string, known int) (Stream, error) {
+	node, err := s.queries.GetNode(ctx, w.execution, int32(w.Node)) //nolint:gosec // parsed as 32 bits
+	if db.IsNoRows(err) {
+		return Stream{}, apperr.New(apperr.NotFound, "There is no node %d beside this one.", w.Node)
+	}
+	if err != nil {
+		return Stream{}, fmt.Errorf("look at the writer of a stream: %w", err)
+	}
+	if int(node.Attempt) != w.Attempt {
+		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, runs again.", node.Name)}, nil
+	}
+	var whole BlobRef
+	state := StreamWriting
+	switch dag.State(node.State) {
+	case dag.Queued, dag.Running:
+	case dag.Succeeded:
+		var ok bool
+		if whole, ok, err = s.streamed(ctx, scope, node, output); err != nil {
+			return Stream{}, err
+		}
+		if !ok {
+			return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, has left no file of its own as %s.", node.Name, output)}, nil
+		}
+		state = StreamEnded
+	case dag.Pending, dag.Ready, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
+		return Stream{State: StreamGone, Why: fmt.Sprintf("%s, which it read, did not end well.", node.Name)}, nil
+	}
+	pieces, err := s.pieces(ctx, w, output, known)
+	return Stream{State: state, Pieces: pieces, Whole: whole}, err
+}
+
+// streamed is the file that a node has left as an output; false when that is none.
+func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.Node, output string) (BlobRef, bool, error) {
+	value, ok := decodeObject(node.Outputs)[output].(map[string]any)
+	if !ok {
+		return BlobRef{}, false, nil
+	}
+	r := &resolver{service: s, project: scope.ProjectID}
+	blob, _, ok, err := r.blob(auth.AsSystemIn(ctx, scope.TenantID, scope.ProjectID), value, "")
+	if apperr.Is(err, apperr.NotFound) {
+		return BlobRef{}, false, nil
+	}
+	return blob, ok && blob.MediaType != artifact.DirectoryMediaType, err
+}
+
+// pieces are those of an output that an attempt has told of, after the first known.
+func (s *Service) pieces(ctx context.Context, w attemptID, output string, known int) ([]BlobRef, error) {
+	rows, err := s.queries.StreamPieces(ctx, db.StreamPiecesParams{
+		ExecutionID: w.execution, NodeIndex: int32(w.Node), Attempt: int32(w.Attempt), Output: output, Known: int32(known), Most: maxPieces, //nolint:gosec // parsed as 32 bits
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the pieces of a stream: %w", err)
+	}
+	pieces := make([]BlobRef, len(rows))
+	for k, r := range rows {
+		pieces[k] = BlobRef{SHA256: hex.EncodeToString(r.Sha256), Size: r.Size}
+	}
+	return pieces, nil
+}
+
+// AppendStream records the next piece of an output that the calling task writes, whose
+// bytes its project has. A repetition changes nothing. It returns Invalid for an output
+// that its operator does not have, NotFound when the bytes are missing, Conflict when a
+// piece before it is, and Unauthenticated when the attempt has ended.
+func (s *Service) AppendStream(ctx context.Context, output string, index int, hash string, size int64) error {
+	scope, err := scopeOf(ctx)
+	if err != nil {
+		return err
+	}
+	raw, err := hex.DecodeString(hash)
+	if err != nil || len(raw) != 32 || size <= 0 || index < 0 || index > maxStream || output == "" || len(output) > maxNameLength {
+		return apperr.New(apperr.Invalid, "A piece of a stream has a name, a place, a SHA-256 and a size.")
+	}
+	if err := s.Alive(ctx); err != nil {
+		return err
+	}
+	if _, err := s.artifacts.Blob(ctx, scope.ProjectID, hash, ""); err != nil {
+		return err
+	}
+	row := db.AppendStreamParams{
+		ExecutionID: scope.ExecutionID, NodeIndex: int32(scope.NodeIndex), Attempt: int32(scope.Attempt), Output: output, Piece: int32(index), //nolint:gosec // signed by us, and below maxStream
+		Sha256: raw, Size: size, WrittenAt: s.now(),
+	}
+	if index > 0 {
+		before := db.HasPieceParams{ExecutionID: row.ExecutionID, NodeIndex: row.NodeIndex, Attempt: row.Attempt, Output: output, Piece: row.Piece - 1}
+		there, err := s.queries.HasPiece(ctx, before)
+		if err != nil {
+			return fmt.Errorf("look at the piece before: %w", err)
+		}
+		if !there {
+			return apperr.New(apperr.Conflict, "Piece %d of %s has to come first.", index-1, output)
+		}
+	}
+	if err := s.queries.AppendStream(ctx, row); err != nil {
+		return fmt.Errorf("append to a stream: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package execution
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// listOf is a list, or the one that a text of JSON holds.
+func listOf(v any) (any, error) {
+	text, isText := v.(string)
+	if !isText {
+		return v, nil
+	}
+	decoded, err := decodeJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("what to run over is no list in JSON: %s", clean(text, 200))
+	}
+	if _, isList := decoded.([]any); !isList {
+		return nil, fmt.Errorf("what to run over has to be a list in JSON, and is %s", clean(text, 200))
+	}
+	return decoded, nil
+}
+
+// sequenceOf makes the numbers of {start, end, count, format} as texts.
+func sequenceOf(v any) (any, error) {
+	fields, _ := v.(map[string]any)
+	number := func(name string, otherwise int) (int, error) {
+		text := strings.TrimSpace(textOf(fields[name]))
+		if fields[name] == nil || text == "" {
+			return otherwise, nil
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, apperr.New(apperr.Invalid, "%s of the sequence has to be a whole number, not %q.", name, text)
+		}
+		return n, nil
+	}
+	start, err := number("start", 0)
+	if err != nil {
+		return nil, err
+	}
+	end, err := number("end", 0)
+	if err != nil {
+		return nil, err
+	}
+	if fields["count"] != nil {
+		count, err := number("count", 0)
+		if err != nil {
+			return nil, err
+		}
+		if end = start + count - 1; count <= 0 {
+			return []any{}, nil
+		}
+	}
+	step := 1
+	if end < start {
+		step = -1
+	}
+	if (end-start)*step >= workflow.MaxItems {
+		return nil, apperr.New(apperr.Invalid, "The sequence has more than %d numbers.", workflow.MaxItems)
+	}
+	format := "%d"
+	if f, ok := fields["format"].(string); ok && f != "" {
+		format = f
+	}
+	var items []any
+	for n := start; ; n += step {
+		items = append(items, fmt.Sprintf(format, n))
+		if n == end {
+			return items, nil
+		}
+	}
+}

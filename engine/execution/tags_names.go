@@ -1,0 +1,330 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// phase is the state of a node in Argo's words.
+func (l *loop) phase(i int) string {
+	switch l.progress.State(i) {
+	case dag.Succeeded:
+		return "Succeeded"
+	case dag.Failed:
+		return failurePhase(l.nodes[i].failure.errored())
+	case dag.Cancelled:
+		return "Failed"
+	case dag.Skipped:
+		if l.progress.Omitted(i) {
+			return "Omitted"
+		}
+		return "Skipped"
+	case dag.Running, dag.Queued, dag.Retrying:
+		return "Running"
+	case dag.Pending, dag.Ready:
+	}
+	return "Pending"
+}
+
+func failurePhase(errored bool) string {
+	if errored {
+		return "Error"
+	}
+	return "Failed"
+}
+
+// taskTag reads what is known of a node beside: tasks.<name>.<of>.
+func (p *tagScope) taskTag(name, of string) (any, bool) {
+	l := p.loop
+	i, ok := p.task(name)
+	if !ok {
+		return nil, false
+	}
+	n := &l.nodes[i]
+	switch of {
+	case "status":
+		return l.phase(i), true
+	case "id":
+		return l.id.String() + "." + strconv.Itoa(i), true
+	case "name":
+		return n.name, true
+	case "startedAt":
+		return timeTag(n.startedAt)
+	case "finishedAt":
+		return timeTag(n.finishedAt)
+	case "ip":
+		if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+			p.broken = err
+			return nil, false
+		}
+		address, ok := l.outputs[i][AddressPort]
+		return address, ok && n.op.Serves
+	case "exitCode", "outputs.exitCode":
+		if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+			return "0", true
+		}
+		code, ok := exitCodeOf(n.failure)
+		return code, ok
+	}
+	if of, ok = strings.CutPrefix(of, "outputs."); !ok || !l.progress.State(i).Ended() {
+		return nil, false
+	}
+	if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+		p.broken = err
+		return nil, false
+	}
+	return p.outputTag(i, of)
+}
+
+func timeTag(t *time.Time) (any, bool) {
+	if t == nil {
+		return nil, false
+	}
+	return t.UTC().Format(time.RFC3339), true
+}
+
+// outputTag reads "result", "parameters", "parameters.<name>" or "artifacts.<name>" of
+// node i, whose outputs are loaded. Of a fan-out it is the list of what its items gave.
+func (p *tagScope) outputTag(i int, of string) (any, bool) {
+	outputs, fans := p.outputsOf(i)
+	if !fans {
+		if p.loop.nodes[i].op.KeepsAll() {
+			if v, ok := outputs[of]; ok && v != nil {
+				return v, true
+			}
+		}
+		if of == "result" {
+			v, ok := outputs[ResultPort]
+			return v, ok && v != nil
+		}
+		return parametersTag(p.loop.withDefaults(i, outputs), of)
+	}
+	if of == "parameters" {
+		return itemsOfOutputs(outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
+	}
+	port, isParameter := strings.CutPrefix(of, "parameters.")
+	if of == "result" {
+		port, isParameter = ResultPort, true
+	}
+	list, ok := outputs[port].([]any)
+	if !ok || !isParameter {
+		return nil, false
+	}
+	return plainItems(list), true
+}
+
+// withDefaults adds to the outputs of node i, when it did not run, the defaults of its parameters.
+func (l *loop) withDefaults(i int, outputs map[string]any) map[string]any {
+	if l.progress.State(i) != dag.Skipped {
+		return outputs
+	}
+	all := map[string]any{}
+	for _, o := range l.nodes[i].op.Outputs {
+		if o.Default != nil {
+			all[o.Name] = *o.Default
+		}
+	}
+	maps.Copy(all, outputs)
+	return all
+}
+
+// plainItems are the outputs of items without those that have none; what is JSON in a
+// text stands as itself.
+func plainItems(list []any) []any {
+	items := []any{}
+	for _, v := range list {
+		if v != nil {
+			items = append(items, plainItem(v))
+		}
+	}
+	return items
+}
+
+func plainItem(v any) any {
+	text, isText := v.(string)
+	if !isText {
+		return v
+	}
+	if decoded, err := decodeJSON(text); err == nil && json.Valid([]byte(text)) {
+		return decoded
+	}
+	return text
+}
+
+// itemsOfOutputs turns lists by port into a list of parameters, an object for each item.
+func itemsOfOutputs(outputs map[string]any) []any {
+	items := []any{}
+	for _, port := range sortedKeys(outputs) {
+		list, ok := outputs[port].([]any)
+		if !ok || strings.Contains(port, ".") {
+			continue
+		}
+		for k, v := range list {
+			for len(items) <= k {
+				items = append(items, map[string]any{})
+			}
+			if v != nil {
+				items[k].(map[string]any)[port] = v //nolint:forcetypeassert // made two lines above
+			}
+		}
+	}
+	return items
+}
+
+// workflowTag reads what is known of the execution: workflow.<of>.
+func (p *tagScope) workflowTag(of string) (any, bool) {
+	l := p.loop
+	switch of {
+	case "name":
+		return l.tagName(), true
+	case "namespace":
+		return "default", true // unless the document says another
+	case "uid":
+		return l.id.String(), true
+	case "status":
+		return l.workflowPhase(), true
+	case "failures":
+		return l.failuresTag(), true
+	case "priority":
+		return strconv.Itoa(int(l.row.Priority)), true
+	case "duration":
+		return l.durationTag()
+	case "creationTimestamp", "creationTimestamp.RFC3339", "scheduledTime": // who launches a CronWorkflow schedules it for now
+		return l.row.CreatedAt.UTC().Format(time.RFC3339), true
+	case "parameters":
+		return parametersTag(l.inputs, of)
+	case "parameters.json":
+		if _, own := l.inputs["json"]; !own {
+			return parametersTag(l.inputs, "parameters")
+		}
+	}
+	switch first, rest, _ := strings.Cut(of, "."); first {
+	case "parameters":
+		return parametersTag(l.inputs, of)
+	case "creationTimestamp":
+		return timeFormat(l.row.CreatedAt.UTC(), rest)
+	case "outputs":
+		return p.globalTag(rest)
+	}
+	return nil, false
+}
+
+// tagName is a name of the execution that no other has, as Argo gives one to each.
+func (l *loop) tagName() string {
+	id := l.id.String()
+	return l.row.WorkflowName + "-" + id[len(id)-8:]
+}
+
+// workflowPhase is what the execution would end as now; before its end it is Running.
+func (l *loop) workflowPhase() string {
+	if base, size := l.progress.Members(dag.Root); !l.allButFinal(base, size) {
+		return "Running"
+	}
+	switch l.conclude() {
+	case Succeeded:
+		return "Succeeded"
+	case Cancelled:
+		return "Failed"
+	case Pending, Running, Paused, Failed:
+	}
+	return failurePhase(l.rootErrs())
+}
+
+func (l *loop) allButFinal(base, size int) bool {
+	for i := base; i < base+size; i++ {
+		if !l.nodes[i].op.Final && !l.progress.State(i).Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *loop) durationTag() (any, bool) {
+	if l.row.StartedAt == nil {
+		return "0.000000", true
+	}
+	return strconv.FormatFloat(l.service.now().Sub(*l.row.StartedAt).Seconds(), 'f', 6, 64), true
+}
+
+// failuresTag lists the tasks that failed, as Argo's exit handlers read it.
+func (l *loop) failuresTag() []any {
+	list := []any{}
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		if l.progress.State(i) != dag.Failed || !n.op.Type.Runs() || l.fansOut(i) || len(list) == maxFailures {
+			continue
+		}
+		f := map[string]any{
+			"displayName": n.name, "templateName": n.op.TemplateName(), "phase": l.phase(i), "message": "",
+			"podName": attemptName(l.id, i, n.attempt),
+		}
+		if n.failure != nil {
+			f["message"] = n.failure.Message
+		}
+		if at, ok := timeTag(n.finishedAt); ok {
+			f["finishedAt"] = at
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// globalTag reads what a node gave to the whole execution under a global name; of
+// several the one that ended last.
+func (p *tagScope) globalTag(rest string) (any, bool) {
+	l := p.loop
+	var at *time.Time
+	var found any
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		for _, o := range n.op.Outputs {
+			if o.Global == "" || l.progress.State(i) != dag.Succeeded || l.fansOut(i) || l.globalName(p.ctx, i, o.Global) != rest {
+				continue
+			}
+			if err := l.loadOutputs(p.ctx, []int{i}); err != nil {
+				p.broken = err
+				return nil, false
+			}
+			if v, ok := l.outputs[i][o.Name]; ok && v != nil && (at == nil || n.finishedAt.After(*at)) {
+				found, at = v, n.finishedAt
+			}
+		}
+	}
+	return found, at != nil
+}
+
+// globalName is the global name of an output of node i with its tags replaced.
+func (l *loop) globalName(ctx context.Context, i int, name string) string {
+	if !strings.Contains(name, "{{") {
+		return name
+	}
+	text, err := l.within(ctx, i, l.inputValues(ctx, i)).text(name, false)
+	if err != nil {
+		return name
+	}
+	return text
+}
+
+// timeFormat writes one part of a time, by the letters of strftime.
+func timeFormat(t time.Time, letter string) (any, bool) {
+	layout := map[string]string{
+		"Y": "2006", "m": "01", "d": "02", "H": "15", "M": "04", "S": "05", "y": "06", "B": "January", "b": "Jan",
+		"A": "Monday", "a": "Mon", "I": "03", "p": "PM", "Z": "MST", "j": "002", "L": ".000",
+	}[letter]
+	switch {
+	case letter == "s":
+		return strconv.FormatInt(t.Unix(), 10), true
+	case layout == "":
+		return nil, false
+	}
+	return strings.TrimPrefix(t.Format(layout), "."), true
+}

@@ -1,0 +1,49 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+// settleOperator works out the settings of node i that hang on its inputs: from now on it has
+// an operator of its own.
+func (l *loop) settleOperator(ctx context.Context, i int) error {
+	n := &l.nodes[i]
+	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {
+		return nil
+	}
+	values := map[string]any{}
+	for _, in := range n.op.Inputs {
+		v, err := l.typedWith(ctx, i, in, values)
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			values[in.Name] = v
+		}
+	}
+	p := l.within(ctx, i, values)
+	now, err := n.op.Tags.Settle(func(v any) (any, error) { return p.render(v, false) })
+	if err != nil {
+		return err
+	}
+	own := *n.op
+	own.Timeout, own.Retry, own.Locks = now.Timeout, now.Retry, now.Locks
+	n.op = &own
+	return nil
+}
+
+// settleOperators works out the settings of nodes that another process let begin.
+func (l *loop) settleOperators(ctx context.Context) error {
+	for i := range l.nodes {
+		if state := l.progress.State(i); state == dag.Pending || state == dag.Skipped {
+			continue
+		}
+		// What could be worked out before can be now, unless outputs cannot be read.
+		if err := l.settleOperator(ctx, i); unread(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package execution
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// timers orders the nodes that wait for the time of their next attempt.
+type timers struct{ items timerHeap }
+
+type timer struct {
+	at   time.Time
+	node int
+}
+
+func (t *timers) add(node int, at time.Time) { heap.Push(&t.items, timer{at, node}) }
+
+// next returns when the first timer is due.
+func (t *timers) next() (time.Time, bool) {
+	if len(t.items) == 0 {
+		return time.Time{}, false
+	}
+	return t.items[0].at, true
+}
+
+// due removes and returns the nodes whose time has come.
+func (t *timers) due(now time.Time) []int {
+	var nodes []int
+	for len(t.items) > 0 && !t.items[0].at.After(now) {
+		nodes = append(nodes, heap.Pop(&t.items).(timer).node)
+	}
+	return nodes
+}
+
+// fireTimers makes nodes ready whose backoff is over.
+func (l *loop) fireTimers(ctx context.Context) {
+	now := l.service.now()
+	var retries []int // that count against the budgets
+	for _, i := range l.timers.due(now) {
+		if i == executionTimer {
+			l.timeOut(now)
+			continue
+		}
+		n := &l.nodes[i]
+		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.fansOut(i) {
+			l.noAnswer(i, now)
+			continue
+		}
+		if _, kept := l.withheld[i]; kept && l.progress.State(i) == dag.Ready {
+			delete(l.withheld, i)
+			l.ask(i)
+			continue
+		}
+		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) && !n.overBudget() {
+			continue
+		}
+		if n.reason != nil && n.reason.Code == ReasonInterrupted { // nobody pays for that
+			l.makeReady(ctx, i, now)
+			continue
+		}
+		retries = append(retries, i)
+	}
+	l.spend(ctx, retries, now)
+}
+
+// executionTimer stands for the execution itself among the timers.
+const executionTimer = -1
+
+// setTimeout sets the timer of the execution's own timeout, once it has begun.
+func (l *loop) setTimeout() {
+	if timeout := l.version.Definition.Timeout; timeout > 0 && l.row.StartedAt != nil {
+		l.timers.add(executionTimer, l.row.StartedAt.Add(timeout))
+	}
+}
+
+// timeOut ends the execution because it ran longer than it may.
+func (l *loop) timeOut(now time.Time) {
+	if l.timedOut || l.progress.RootHalted() {
+		return
+	}
+	l.timedOut = true
+	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
+	l.event(eventRow{At: now, Kind: "execution.halted", Message: l.timeoutFailure().Message})
+}
+
+func (l *loop) timeoutFailure() *Failure {
+	return &Failure{Code: "timeout", Message: fmt.Sprintf("The execution ran longer than its timeout of %s.", l.version.Definition.Timeout)}
+}
+
+// timerHeap implements heap.Interface.
+type timerHeap []timer
+
+func (h *timerHeap) Len() int           { return len(*h) }
+func (h *timerHeap) Less(i, j int) bool { return (*h)[i].at.Before((*h)[j].at) }
+func (h *timerHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+
+// Push is for container/heap.
+func (h *timerHeap) Push(x any) { *h = append(*h, x.(timer)) }
+
+// Pop is for container/heap.
+func (h *timerHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,320 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// begin moves the execution from PENDING to RUNNING.
+func (l *loop) begin(now time.Time) {
+	l.status, l.admitted, l.waits = Running, true, nil
+	l.row.StartedAt = &now
+	l.progress.Pause(l.paused)
+	l.all = true
+	l.setTimeout()
+	l.event(eventRow{At: now, Kind: "execution.started"})
+}
+
+// touch returns the row of node i in the batch, made from its present state when
+// the batch has none. Call it before changing anything of the node.
+func (l *loop) touch(i int) *nodeRow {
+	row, ok := l.batch.nodes[i]
+	if !ok {
+		row = &nodeRow{Index: i, FromState: l.progress.State(i), FromAttempt: l.nodes[i].attempt}
+		l.batch.nodes[i] = row
+	}
+	return row
+}
+
+// move changes the state of node i; the batch and dag.Next learn of it.
+func (l *loop) move(i int, to dag.State) *nodeState {
+	l.touch(i)
+	l.progress.Set(i, to)
+	l.changed = append(l.changed, i)
+	return &l.nodes[i]
+}
+
+func (l *loop) event(e eventRow) { l.batch.events = append(l.batch.events, e) }
+
+// nodeEvent records an event of node i.
+func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
+	e := eventRow{At: at, Kind: kind, Node: &i, Message: clean(text, maxMessage)}
+	if attempt := l.nodes[i].attempt; attempt > 0 {
+		e.Attempt = &attempt
+	}
+	if data != nil {
+		e.Data = mustJSON(data)
+	}
+	l.event(e)
+}
+
+// settle lets dag.Next decide and carries its actions out until there are none,
+// or the batch is full.
+func (l *loop) settle(ctx context.Context) error {
+	for (l.all || len(l.changed) > 0 || len(l.alone) > 0 || len(l.lookups) > 0) && !l.batch.full() && !l.batch.finished {
+		if len(l.changed) == 0 && !l.all && len(l.alone) == 0 {
+			l.lookUp(ctx)
+		}
+		l.beginReady(ctx)
+		changed := l.changed
+		switch {
+		case l.all:
+			changed = nil
+		case changed == nil:
+			changed = []int{} // nil would be all of them
+		}
+		l.changed, l.all = nil, false
+		for _, a := range dag.Next(l.progress, changed) {
+			if err := l.carryOut(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
+	now := l.service.now()
+	switch a.Kind {
+	case dag.MakeReady:
+		l.makeReady(ctx, a.Node, now)
+	case dag.Evaluate:
+		l.evaluate(ctx, a.Node, now)
+	case dag.HoldNode:
+		l.hold(a)
+	case dag.OmitNode:
+		l.endWithout(a.Node, dag.Skipped, now, l.omitReason(a))
+	case dag.EndGroup:
+		l.endGroup(ctx, a, now)
+	case dag.CancelNode:
+		l.endWithout(a.Node, dag.Cancelled, now, l.causeReason(a.Cause))
+	case dag.StopNode:
+		l.stop(a.Node, now)
+	case dag.DismissNode:
+		l.dismiss(a.Node, now)
+	case dag.RecallNode:
+		l.recall(a, now)
+	case dag.HaltScope, dag.DrainScope:
+		l.halt(a, now)
+	case dag.FinishRun:
+		return l.finish(ctx, now)
+	}
+	return nil
+}
+
+// haltReason says why nodes end that nobody let begin.
+func (l *loop) haltReason() *Reason {
+	text := "The execution was cancelled."
+	if !l.cancelled {
+		text = "The execution failed."
+		if l.failure != nil {
+			text = fmt.Sprintf("The execution stopped because %s failed.", l.failure.Node)
+		}
+	}
+	return &Reason{Code: ReasonHalted, Message: text}
+}
+
+// makeReady lets node i start as soon as there is capacity. What needs none begins
+// in the same moment, once the execution itself has begun.
+func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
+	if l.canStart(i) && !l.needsCapacity(i) && !l.needsLocks(i) {
+		l.beginAlone(ctx, i, now)
+		return
+	}
+	n := l.move(i, dag.Ready)
+	n.readyAt, n.retryAt = &now, nil
+	if n.reason = nil; n.kept {
+		n.reason = &Reason{Code: ReasonHeld, Message: "Somebody holds it back."}
+	}
+	l.ask(i)
+}
+
+// canStart reports whether neither the execution nor somebody keeps node i back.
+func (l *loop) canStart(i int) bool { return l.status != Pending && !l.paused && !l.nodes[i].kept }
+
+// needsCapacity reports whether an attempt of node i runs anywhere.
+func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
+
+// beginAlone begins a node of which no attempt runs: it becomes other nodes, waits
+// for a person, or has ended at once.
+func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
+	n := &l.nodes[i]
+	l.touch(i)
+	n.attempt++
+	n.readyAt, n.startedAt, n.retryAt, n.reason = &now, &now, nil, nil
+	switch {
+	case l.expands(i):
+		l.expand(ctx, i, now)
+	case n.op.Type == workflow.TypeApproval:
+		l.await(i, now)
+	default:
+		l.move(i, dag.Succeeded).finishedAt = &now
+		l.nodeEvent(i, now, "node.succeeded", "", nil)
+	}
+}
+
+// ask lets the next flush claim node i, which is READY, when there is capacity.
+// As long as the execution itself is not admitted, no node asks.
+func (l *loop) ask(i int) {
+	if !l.canStart(i) {
+		return
+	}
+	if l.needsLookup(i) {
+		l.lookups = append(l.lookups, i)
+		return
+	}
+	if l.needsLocks(i) {
+		l.batch.locking = append(l.batch.locking, i)
+		return
+	}
+	if !l.needsCapacity(i) {
+		l.alone = append(l.alone, i)
+		return
+	}
+	l.batch.want = append(l.batch.want, l.request(i))
+}
+
+// request is what node i asks of the quota.
+func (l *loop) request(i int) fair.Request {
+	op := l.operator(i)
+	r := l.service.requestOf(op, l.row.ProjectID)
+	r.Key = fair.Key{Execution: l.id, Node: i}
+	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
+	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
+	if room, ok := roomOf(l.rooms, op.Name); ok {
+		r.Amount = room.apply(r.Amount)
+	}
+	r = l.ordered(r)
+	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*l.nodes[i].memory)
+	return r
+}
+
+// requestOf is what an attempt of op asks for in a project.
+func (s *Service) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
+	return fair.Request{
+		Project: project, Amount: s.amountOf(op, project), Preemptible: !op.NeverPreempt, Spread: op.Resources.Spread, Operator: op.Name,
+	}
+}
+
+// DefaultRequests returns what each pod of a task in project requests that names no CPU (in
+// millicores) or no memory (in MiB).
+func (s *Service) DefaultRequests(project uuid.UUID) (cpuMillis, memoryMiB int) {
+	return s.quota.Requests(project)
+}
+
+// amountOf is what one attempt of an operator holds in a project, which says what it
+// requests when its definition names no CPU or no memory.
+func (s *Service) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount {
+	r, pods := o.Resources, max(o.Resources.Pods, 1)
+	cpu, memory := s.quota.Requests(project)
+	return fair.Amount{CPUMillis: pods * cmp.Or(r.CPUMillis, cpu), MemoryMiB: pods * cmp.Or(r.MemoryMiB, memory), GPUs: pods * r.GPUs, GPUType: r.GPUType, Pods: pods}
+}
+
+// endWithout ends a node of which no attempt is alive.
+func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *Reason) {
+	if l.progress.State(i) == dag.Ready {
+		l.service.quota.Withdraw(l.id, []int{i})
+	}
+	l.touch(i)
+	if state == dag.Skipped && reason.Code != ReasonCondition && reason.Code != ReasonSkipped {
+		l.progress.Omit(i)
+	}
+	n := l.move(i, state)
+	n.finishedAt, n.retryAt, n.reason = &now, nil, reason
+	kind := "node.skipped"
+	if state == dag.Cancelled {
+		kind = "node.cancelled"
+	}
+	l.nodeEvent(i, now, kind, reason.Message, nil)
+}
+
+// stop asks for the end of the attempt of node i, once.
+func (l *loop) stop(i int, now time.Time) {
+	l.stopAs(i, now, &Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, l.stopReason(i).Message)
+}
+
+// stopAs is stop, with what the node and its event say meanwhile.
+func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
+	n := &l.nodes[i]
+	if n.stopSent {
+		return
+	}
+	l.touch(i)
+	n.stopSent, n.reason = true, reason
+	l.batch.stops = append(l.batch.stops, i)
+	l.nodeEvent(i, now, "node.stopping", told, nil)
+}
+
+// finish ends the execution: every node has ended.
+func (l *loop) finish(ctx context.Context, now time.Time) error {
+	l.status = l.conclude()
+	stopped := l.progress.Count(dag.Cancelled) > 0
+	switch {
+	case l.status == Cancelled && l.cancelled:
+		l.failure = &Failure{Code: "cancelled", Message: withReason("The execution was cancelled", l.cancelReason)}
+	case l.status == Cancelled:
+		l.failure = l.cancelledAlone()
+	case l.refused != nil:
+		l.failure = l.refused
+	case l.timedOut && stopped:
+		l.failure = l.timeoutFailure()
+	case l.status == Failed && l.failure == nil: // handled, but not well enough
+		l.failure = l.firstFailure(func(int) bool { return true })
+	}
+	if l.status == Succeeded {
+		l.failure = nil
+		outputs, err := l.workflowOutputs(ctx)
+		switch {
+		case unread(err):
+			return err
+		case err != nil:
+			l.status, l.failure = Failed, &Failure{Code: "outputs", Message: "An output of the workflow could not be worked out: " + sentence(err)}
+		default:
+			l.row.Outputs = outputs
+		}
+	}
+	l.row.FinishedAt = &now
+	l.batch.finished = true
+	if l.admitted {
+		l.batch.release[fair.ExecutionItself] = oneExecution()
+	} else {
+		l.service.quota.Withdraw(l.id, nil) // an offer must not begin what has ended
+	}
+	text := ""
+	if l.failure != nil {
+		text = l.failure.Message
+	}
+	l.event(eventRow{At: now, Kind: "execution." + strings.ToLower(string(l.status)), Message: clean(text, maxMessage)})
+	return nil
+}
+
+// conclude returns the state in which the execution ends, or would end if only what runs
+// at its exit is open.
+func (l *loop) conclude() State {
+	by := dag.Uninterrupted
+	switch {
+	case l.cancelled:
+		by = dag.ByPerson
+	case l.refused != nil:
+		return Failed
+	case l.timedOut:
+		by = dag.ByTimeout
+	}
+	return State(l.progress.Conclude(by))
+}
+
+func withReason(text, reason string) string {
+	if reason == "" {
+		return text + "."
+	}
+	return text + ": " + reason
+}

@@ -1,0 +1,76 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// maxUndeclared is how many outputs a task may have that its operator does not declare.
+const maxUndeclared = 1000
+
+var undeclaredName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+
+// undeclared adds to values what the task of an operator that keeps all outputs reported
+// beside the declared ones, and returns the artifacts among it.
+func (l *loop) undeclared(ctx context.Context, i int, reported map[string]output, values map[string]any) (artifacts []artifact.New, problems []string) {
+	known := map[string]bool{}
+	for _, o := range l.operator(i).Outputs {
+		known[o.Name] = true
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(reported)), func(name string) bool { return known[name] })
+	if len(names) > maxUndeclared {
+		return nil, []string{fmt.Sprintf("The task has %d outputs; %d are allowed.", len(names), maxUndeclared)}
+	}
+	for _, name := range names {
+		if !undeclaredName.MatchString(name) || strings.HasPrefix(name, ArtifactPort) || name == ResultPort {
+			problems = append(problems, fmt.Sprintf("%q is not the name of an output: use letters, digits, _, . and -.", name))
+			continue
+		}
+		value, published, err := l.takeOutput(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name])
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("Output %s: %s", name, err))
+			continue
+		}
+		values[name] = value
+		if published != nil {
+			artifacts = append(artifacts, *published)
+		}
+	}
+	return artifacts, problems
+}
+
+func undeclaredType(o output) *typeregistry.Type {
+	kind := typeregistry.KindJSON
+	switch {
+	case o.SHA256 != "" && o.MediaType == artifact.DirectoryMediaType:
+		kind = typeregistry.KindDirectory
+	case o.SHA256 != "":
+		kind = typeregistry.KindFile
+	}
+	return typeregistry.Plainly(kind)
+}
+
+// outputNames are the outputs that items of op gave: the declared ones, and where op keeps
+// all outputs those of any item.
+func (l *loop) outputNames(op *workflow.Operator, items []int) []string {
+	names := map[string]bool{}
+	for _, o := range op.Outputs {
+		names[o.Name] = true
+	}
+	for _, i := range items {
+		for name := range l.outputs[i] {
+			if op.KeepsAll() {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

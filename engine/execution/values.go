@@ -1,0 +1,288 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/expression"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+// home is the node that stands for node i in its plan: of an item its fan-out.
+func (l *loop) home(i int) int {
+	if l.nodes[i].index >= 0 {
+		return l.progress.Parent(i)
+	}
+	return i
+}
+
+// inputsOf are the inputs of the graph, or of the workflow, in which node i stands.
+func (l *loop) inputsOf(i int) map[string]any {
+	if parent := l.progress.Parent(l.home(i)); parent != dag.NoNode {
+		return l.nodes[parent].inputs
+	}
+	return l.inputs
+}
+
+// sibling is the node called name that stands beside node i.
+func (l *loop) sibling(i int, name string) (int, bool) {
+	return l.progress.Sibling(l.progress.ScopeOf(l.home(i)), name)
+}
+
+// value works out what a source gives to node i; false when it gives nothing.
+func (l *loop) value(ctx context.Context, i int, s workflow.Source) (any, bool, error) {
+	switch s.Kind {
+	case workflow.SourceLiteral:
+		return s.Value, true, nil
+	case workflow.SourceInput:
+		v, ok := l.inputsOf(i)[s.Input]
+		return v, ok, nil
+	case workflow.SourceFuture:
+		d, ok := l.sibling(i, s.Future.Operator)
+		if !ok {
+			return nil, false, nil
+		}
+		if err := l.loadOutputs(ctx, []int{d}); err != nil {
+			return nil, false, err
+		}
+		v, ok := l.outputs[d][s.Future.Output]
+		return v, ok, nil
+	case workflow.SourceIndex:
+		return int64(l.nodes[i].index), true, nil
+	case workflow.SourceItem:
+		return fieldOf(l.nodes[i].item, s.Field)
+	case workflow.SourceFormula:
+		env, err := l.env(ctx, i, s.Formula)
+		if err != nil {
+			return nil, false, err
+		}
+		v, err := s.Formula.Value(env)
+		return v, err == nil, err
+	case workflow.SourceTags:
+		return l.at(ctx, i).tagged(s.Tagged)
+	}
+	return nil, false, nil
+}
+
+// fieldOf is the field of an item, or with "" the item itself.
+func fieldOf(item any, field string) (any, bool, error) {
+	if field == "" {
+		return item, true, nil
+	}
+	object, ok := item.(map[string]any)
+	if !ok {
+		return nil, false, fmt.Errorf("the item is no object, so it has no field %q", field)
+	}
+	v, ok := object[field]
+	return v, ok, nil
+}
+
+// typedWith is typed for an input whose tags may read the inputs before it.
+func (l *loop) typedWith(ctx context.Context, i int, in workflow.Input, before map[string]any) (any, error) {
+	if in.Source.Kind != workflow.SourceTags || !in.Source.Tagged.Own {
+		return l.typed(ctx, i, in)
+	}
+	value, _, err := l.within(ctx, i, before).tagged(in.Source.Tagged)
+	return value, err
+}
+
+// typed works out the value of an input of node i and checks it where nobody knew it
+// before: items and formulas.
+func (l *loop) typed(ctx context.Context, i int, in workflow.Input) (any, error) {
+	value, ok, err := l.value(ctx, i, in.Source)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in.Name, err)
+	}
+	if !ok || value == nil {
+		if in.Type.Kind != typeregistry.KindOptional {
+			return nil, fmt.Errorf("input %s has no value", in.Name)
+		}
+		return nil, nil //nolint:nilnil // no value is a value here
+	}
+	switch in.Source.Kind {
+	case workflow.SourceItem, workflow.SourceIndex, workflow.SourceFormula:
+		checked, problems := in.Type.Normalize(value)
+		if len(problems) > 0 {
+			return nil, fmt.Errorf("input %s: %w", in.Name, problemError(problems))
+		}
+		return checked, nil
+	case workflow.SourceLiteral, workflow.SourceInput, workflow.SourceFuture, workflow.SourceTags:
+	}
+	return value, nil
+}
+
+// graphInputs are the inputs of the graph g that node i runs.
+func (l *loop) graphInputs(ctx context.Context, i int, g *workflow.Graph) (map[string]any, error) {
+	given := map[string]any{}
+	for _, in := range l.nodes[i].op.Inputs {
+		value, err := l.typedWith(ctx, i, in, given)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			given[in.Name] = value
+		}
+	}
+	for _, f := range g.Inputs.Fields {
+		if _, ok := given[f.Name]; ok {
+			continue
+		}
+		if v, ok := f.DefaultValue(typeregistry.Env{Now: l.service.now()}); ok {
+			given[f.Name] = v
+		}
+	}
+	return given, nil
+}
+
+// env is what an expression of node i reads: of the other nodes those that it names.
+func (l *loop) env(ctx context.Context, i int, e *expression.Expression) (map[string]any, error) {
+	var wanted []int
+	nodes := map[string]any{}
+	names := map[string]int{}
+	for _, r := range e.References() {
+		if r.Path[0] != workflow.NameNodes || len(r.Path) < 2 {
+			continue
+		}
+		if d, ok := l.sibling(i, r.Path[1]); ok {
+			names[r.Path[1]] = d
+			wanted = append(wanted, d)
+		}
+	}
+	if err := l.loadOutputs(ctx, wanted); err != nil {
+		return nil, err
+	}
+	for name, d := range names {
+		nodes[name] = l.nodeEnv(d)
+	}
+	env := map[string]any{workflow.NameInputs: orEmpty(l.inputsOf(i)), workflow.NameNodes: nodes}
+	if slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Path[0] == workflow.NameExecution }) {
+		env[workflow.NameExecution] = l.executionEnv(i)
+	}
+	if n := &l.nodes[i]; n.index >= 0 {
+		env[workflow.LoopItem], env[workflow.LoopIndex] = n.item, n.index
+	}
+	return env, nil
+}
+
+func orEmpty(values map[string]any) map[string]any {
+	if values == nil {
+		return map[string]any{}
+	}
+	return values
+}
+
+// nodeEnv is what expressions see of node d.
+func (l *loop) nodeEnv(d int) map[string]any {
+	env := map[string]any{"status": string(l.progress.State(d)), "outputs": orEmpty(l.outputs[d]), "error": nil}
+	if f := l.nodes[d].failure; f != nil && l.progress.State(d) == dag.Failed {
+		env["error"] = map[string]any{"code": f.Code, "message": f.Message, "node": f.Node}
+	}
+	return env
+}
+
+// executionEnv is what expressions see of the execution. status is what it would end
+// as now, for what runs at the exit; of a graph, what the graph would.
+func (l *loop) executionEnv(i int) map[string]any {
+	scope := l.progress.ScopeOf(l.home(i))
+	status := string(l.progress.Outcome(scope))
+	if scope == dag.Root {
+		status = string(l.conclude())
+	}
+	env := map[string]any{
+		"id": l.id.String(), "name": l.row.Name, "workflow": l.row.WorkflowName, "version": l.row.Version,
+		"status": status, "submitted_by": l.row.SubmittedByName, "failures": l.failuresOf(scope), "error": nil,
+	}
+	if l.failure != nil {
+		env["error"] = map[string]any{"code": l.failure.Code, "message": l.failure.Message, "node": l.failure.Node}
+	}
+	return env
+}
+
+// maxFailures bounds how many failures an expression sees.
+const maxFailures = 100
+
+// failuresOf are the failures of a scope, as what runs at the exit sees them.
+func (l *loop) failuresOf(scope int) []any {
+	base, size := l.progress.Members(scope)
+	list := []any{}
+	for i := base; i < base+size && len(list) < maxFailures; i++ {
+		if f := l.nodes[i].failure; f != nil && l.progress.State(i) == dag.Failed {
+			list = append(list, map[string]any{"node": l.nodes[i].name, "code": f.Code, "message": f.Message})
+		}
+	}
+	return list
+}
+
+// loadOutputs makes the outputs of nodes known to the loop.
+func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
+	var missing []int32
+	for _, i := range nodes {
+		if _, ok := l.outputs[i]; !ok {
+			missing = append(missing, int32(i)) //nolint:gosec // fewer nodes than maxNodes
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	rows, err := l.service.queries.NodeOutputs(ctx, l.id, missing)
+	if err != nil {
+		return &readError{err}
+	}
+	for _, r := range rows {
+		l.outputs[int(r.NodeIndex)] = decodeObject(r.Outputs)
+	}
+	return nil
+}
+
+// readError says that what a node needs could not be read just now.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return "load outputs: " + e.err.Error() }
+func (e *readError) Unwrap() error { return e.err }
+
+func unread(err error) bool {
+	_, is := errors.AsType[*readError](err)
+	return is
+}
+
+// cannotRead reports whether err is of the database and not of what was asked of it:
+// then the loop ends, and whoever drives next tries again.
+func (l *loop) cannotRead(err error) bool {
+	if !unread(err) {
+		return false
+	}
+	l.broken = err
+	return true
+}
+
+// workflowOutputs gathers the outputs that the definition names.
+func (l *loop) workflowOutputs(ctx context.Context) (json.RawMessage, error) {
+	values, err := l.scopeOutputs(ctx, dag.Root, l.version.Definition.Outputs)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode outputs: %w", err)
+	}
+	return raw, nil
+}
+
+// sentence makes an error a sentence for people.
+func sentence(err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*apperr.Error](err); ok {
+		text = e.Message
+	}
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}

@@ -1,0 +1,188 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Waiting explains why a node, or a whole execution, waits. Without a Reason it
+// does not.
+type Waiting struct {
+	quota.Explanation
+
+	Node      string // "" is the execution itself
+	NodeIndex int
+	State     dag.State // of the node
+	Since     time.Time // zero when it does not wait
+	Decisions []Event   // the latest first
+}
+
+// maxDecisions is how many events an explanation has.
+const maxDecisions = 8
+
+// Why explains why a node of an execution waits; node "" is the execution itself,
+// or the node in it that has waited longest. What the caller may not see of others
+// is left out. It returns NotFound for an unknown execution or node.
+func (s *Service) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return Waiting{}, err
+	}
+	if node == "" {
+		if reason := decodeInto[Reason](row.Reason); State(row.Status) == Pending && reason != nil {
+			return s.whyPending(ctx, row, reason)
+		}
+		return s.whyFirst(ctx, row)
+	}
+	n, _, err := s.findNode(ctx, row, node)
+	if err != nil {
+		return Waiting{}, err
+	}
+	return s.whyNode(ctx, row, nodeFromRow(n))
+}
+
+// whyPending explains an execution that may not begin yet.
+func (s *Service) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
+	w := Waiting{NodeIndex: fair.ExecutionItself, Since: row.CreatedAt.UTC()}
+	var err error
+	if w.Explanation, err = s.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
+		return Waiting{}, err
+	}
+	events, err := s.queries.ListLatestEvents(ctx, db.ListLatestEventsParams{ExecutionID: row.ID, Before: 1 << 62, Kinds: []string{}, MaxRows: maxDecisions})
+	if err != nil {
+		return Waiting{}, fmt.Errorf("list events of %s: %w", row.ID, err)
+	}
+	w.Decisions, err = s.named(ctx, row, events)
+	return w, err
+}
+
+// whyFirst explains the node of an execution that has waited longest.
+func (s *Service) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
+	nodes, _, err := s.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
+	if err != nil || len(nodes) == 0 {
+		return Waiting{}, err
+	}
+	return s.whyNode(ctx, row, nodes[0])
+}
+
+func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
+	w := Waiting{Node: n.Name, NodeIndex: n.Index, State: n.State}
+	events, err := s.queries.ListEventsOfNode(ctx, row.ID, new(int32(n.Index)), maxDecisions) //nolint:gosec // an index of the plan
+	if err != nil {
+		return Waiting{}, fmt.Errorf("list events of %s: %w", n.Name, err)
+	}
+	latest := make([]db.ListLatestEventsRow, len(events))
+	for i, e := range events {
+		latest[i] = db.ListLatestEventsRow(e)
+	}
+	if w.Decisions, err = s.named(ctx, row, latest); err != nil {
+		return Waiting{}, err
+	}
+	switch n.State {
+	case dag.Ready:
+		if n.ReadyAt != nil {
+			w.Since = *n.ReadyAt
+		}
+		w.Explanation, err = s.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
+		if w.Reason.Code == "" {
+			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
+		}
+	case dag.Retrying:
+		if n.Reason != nil {
+			w.Reason = *n.Reason
+			hideOthers(ctx, &w.Reason)
+		}
+	case dag.Queued:
+		if n.Reason != nil && slices.Contains(waitCodes(), n.Reason.Code) {
+			w.Reason = *n.Reason
+			if n.ReadyAt != nil {
+				w.Since = *n.ReadyAt
+			}
+		}
+	case dag.Pending, dag.Running, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
+	}
+	return w, err
+}
+
+// QueueEntry is a node, or with Node "" an execution, that waits. What the caller
+// may not see has Execution uuid.Nil, and no more than a place, an amount and an age.
+type QueueEntry struct {
+	quota.Queued
+
+	Priority Priority
+}
+
+// QueuePage is a page of a queue in the order of admission; Next is "" on the last.
+type QueuePage struct {
+	Entries []QueueEntry
+	Next    string
+}
+
+// maxForeseen bounds for how many entries of a queue the start is estimated: each
+// plays the whole queue forward.
+const maxForeseen = 5
+
+// Queue returns what waits at or below place, a node of the tenancy tree; uuid.Nil
+// is the caller's project. after is the Next of the page before. It returns
+// NotFound for a place that the caller does not know.
+func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return QueuePage{}, err
+	}
+	if place == uuid.Nil {
+		place = subject.ProjectID
+	}
+	page, err := s.quota.QueueAt(ctx, place, after, limit)
+	if err != nil {
+		return QueuePage{}, err
+	}
+	entries := make([]QueueEntry, len(page.Entries))
+	foreseen := 0
+	for i, e := range page.Entries {
+		if !e.Hidden() && !e.Offered && after == "" && foreseen < maxForeseen {
+			foreseen++
+			if reason, ok := s.quota.Why(e.Key); ok {
+				reason.Position, reason.Holders = e.Position, e.Reason.Holders
+				e.Reason = reason
+			}
+		}
+		entries[i] = QueueEntry{e, Priority(e.Request.Priority)}
+	}
+	return QueuePage{entries, page.Next}, nil
+}
+
+// CountWaiting returns how many nodes of the caller's project wait, in the cluster as
+// well, and executions that may not begin yet.
+func (s *Service) CountWaiting(ctx context.Context) (int, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.queries.CountWaiting(ctx, subject.ProjectID)
+	if err != nil {
+		return 0, fmt.Errorf("count what waits: %w", err)
+	}
+	inCluster, err := s.InCluster(ctx, subject.ProjectID, 1)
+	if err != nil {
+		return 0, err
+	}
+	return int(n) + len(inCluster.Entries) + inCluster.More, nil
+}
+
+// hideOthers takes out of a reason what the caller may not see of others' work.
+func hideOthers(ctx context.Context, r *Reason) {
+	if subject, ok := auth.SubjectOf(ctx); ok && r != nil {
+		quota.HideHolders(subject, r)
+	}
+}

@@ -1,0 +1,275 @@
+package execution
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+)
+
+const (
+	announceEvery = 50 * time.Millisecond // notifications to other processes are gathered for so long
+	listenRetry   = time.Second
+	channelName   = "flowforge_changed"
+)
+
+// hub passes hints of changes to the watchers of this process. A hint carries
+// nothing: whoever gets one reads again, and several hints may become one.
+type hub struct {
+	mu       sync.Mutex
+	watchers map[uuid.UUID]map[chan struct{}]struct{} // by execution, or by project
+	projects map[uuid.UUID]struct{}                   // which keys of watchers are projects
+	homes    map[uuid.UUID]uuid.UUID                  // projects of executions, as far as they are known
+	seen     map[uuid.UUID]int64                      // event_seq, or pulse of a project, at the last poll
+	pending  map[uuid.UUID]struct{}                   // to be announced to other processes
+}
+
+// maxHomes bounds the executions whose project the hub remembers.
+const maxHomes = 20_000
+
+func newHub() *hub {
+	return &hub{
+		watchers: map[uuid.UUID]map[chan struct{}]struct{}{},
+		projects: map[uuid.UUID]struct{}{},
+		homes:    map[uuid.UUID]uuid.UUID{},
+		seen:     map[uuid.UUID]int64{},
+		pending:  map[uuid.UUID]struct{}{},
+	}
+}
+
+// watch returns a channel of hints for key that closes when ctx ends.
+func (h *hub) watch(ctx context.Context, key uuid.UUID, project bool) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	h.mu.Lock()
+	if h.watchers[key] == nil {
+		h.watchers[key] = map[chan struct{}]struct{}{}
+	}
+	h.watchers[key][c] = struct{}{}
+	if project {
+		h.projects[key] = struct{}{}
+	}
+	h.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watchers[key], c)
+		if len(h.watchers[key]) == 0 {
+			delete(h.watchers, key)
+			delete(h.projects, key)
+			delete(h.seen, key)
+		}
+		close(c)
+	})
+	return c
+}
+
+// lives remembers the project of an execution.
+func (h *hub) lives(id, project uuid.UUID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.homes) >= maxHomes {
+		clear(h.homes)
+	}
+	h.homes[id] = project
+}
+
+// hint tells the watchers of an execution and of its project; those of every
+// project when nobody knows where it is.
+func (h *hub) hint(id uuid.UUID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ring(id)
+	if home, ok := h.homes[id]; ok {
+		h.ring(home)
+		return
+	}
+	for project := range h.projects {
+		h.ring(project)
+	}
+}
+
+func (h *hub) ring(key uuid.UUID) {
+	for c := range h.watchers[key] {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Watch returns hints that something of the execution changed, from whichever
+// process; it closes when ctx ends. Read after subscribing, then after each hint.
+func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
+	row, err := s.row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s.hub.lives(id, row.ProjectID)
+	return s.hub.watch(ctx, id, false), nil
+}
+
+// WatchAll returns hints that some execution of the current project changed; it
+// closes when ctx ends, and is closed for a caller who may not read.
+func (s *Service) WatchAll(ctx context.Context) <-chan struct{} {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	return s.hub.watch(ctx, subject.ProjectID, true)
+}
+
+// changed hints the watchers here at once and those elsewhere soon.
+func (s *Service) changed(id uuid.UUID) {
+	if l, ok := s.live.get(id); ok {
+		s.hub.lives(id, l.row.ProjectID)
+	}
+	s.hub.hint(id)
+	s.hub.mu.Lock()
+	s.hub.pending[id] = struct{}{}
+	s.hub.mu.Unlock()
+}
+
+// announceForever sends gathered hints to the other processes, outside the
+// transactions that made them: a NOTIFY takes a lock that all commits share.
+func (s *Service) announceForever(ctx context.Context) error {
+	ticker := time.NewTicker(announceEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		s.hub.mu.Lock()
+		ids := make([]uuid.UUID, 0, len(s.hub.pending))
+		for id := range s.hub.pending {
+			ids = append(ids, id)
+		}
+		clear(s.hub.pending)
+		s.hub.mu.Unlock()
+		if len(ids) == 0 {
+			continue
+		}
+		if err := s.queries.NotifyChanged(ctx, s.owner, ids); err != nil && ctx.Err() == nil {
+			s.config.Logger.Debug("announce changes", "error", err)
+		}
+	}
+}
+
+// listenForever takes what other processes say on a channel.
+func (s *Service) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
+	for ctx.Err() == nil {
+		if err := s.listen(ctx, channel, heard); err != nil && ctx.Err() == nil {
+			s.config.Logger.Debug("listen for changes", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRetry):
+		}
+	}
+	return nil
+}
+
+func (s *Service) listen(ctx context.Context, channel string, heard func(payload string)) error {
+	pooled, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	conn := pooled.Hijack() // a listening session is of no use to anybody else
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		heard(n.Payload)
+	}
+}
+
+// onChange passes on that an execution has changed in another process.
+func (s *Service) onChange(payload string) {
+	text, sender, _ := strings.Cut(payload, " ")
+	id, err := uuid.Parse(text)
+	if err == nil && sender != s.owner {
+		s.hub.hint(id)
+	}
+}
+
+// pollForever is the guarantee behind the notifications.
+func (s *Service) pollForever(ctx context.Context) error {
+	ticker := time.NewTicker(s.config.Timing.Poll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.poll(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Debug("poll for changes", "error", err)
+		}
+	}
+}
+
+func (s *Service) poll(ctx context.Context) error {
+	s.hub.mu.Lock()
+	ids := make([]uuid.UUID, 0, len(s.hub.watchers))
+	pulses := map[uuid.UUID]int64{} // of the projects that are watched; without live executions 0
+	for key := range s.hub.watchers {
+		if _, ok := s.hub.projects[key]; ok {
+			pulses[key] = 0
+			continue
+		}
+		ids = append(ids, key)
+	}
+	s.hub.mu.Unlock()
+	rows := []db.EventSeqsRow{}
+	if len(ids) > 0 {
+		var err error
+		if rows, err = s.queries.EventSeqs(ctx, ids); err != nil {
+			return err
+		}
+	}
+	if len(pulses) > 0 {
+		live, err := s.queries.LivePulse(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range live {
+			if _, watched := pulses[p.ProjectID]; watched {
+				pulses[p.ProjectID] = p.Pulse
+			}
+		}
+	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	for _, row := range rows {
+		s.hub.moved(row.ID, row.EventSeq)
+	}
+	for project, pulse := range pulses {
+		s.hub.moved(project, pulse)
+	}
+	return nil
+}
+
+// moved rings for key when its mark is another than at the last poll.
+func (h *hub) moved(key uuid.UUID, mark int64) {
+	if _, watched := h.watchers[key]; !watched {
+		return
+	}
+	before, known := h.seen[key]
+	h.seen[key] = mark
+	if !known || before != mark {
+		h.ring(key)
+	}
+}

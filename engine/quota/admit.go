@@ -1,0 +1,180 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Round is what one flush of a drive loop gives back and asks for. Want are
+// requests of Execution; Release is what its ended attempts held, by node.
+type Round struct {
+	Execution uuid.UUID
+	Project   uuid.UUID
+	// Gate is the request of the execution itself: as long as it is refused,
+	// nothing of Want is asked.
+	Gate    *fair.Request
+	Release map[int]fair.Amount
+	Want    []fair.Request
+}
+
+// Admit decides about r and charges the net change to the counters in the
+// transaction of q; when that is nothing (an attempt ends and the next of its
+// size begins), no counter is locked. The caller writes and deletes the rows of
+// the reservations, and calls Undo when the transaction does not commit. It
+// returns Unavailable when the rows have less room than memory believed, because
+// of another process or a limit that was lowered just now: the caller starts over.
+func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
+	released := slices.Collect(maps.Keys(r.Release))
+	s.refreshTree(ctx, q, r.Project)
+	if full := s.storageFull(r.Project); full != nil {
+		refused = s.refuseFull(r, *full)
+		r.Want, r.Gate = nil, nil
+	}
+	s.order.Lock()
+	granted, others := s.decide(r, released)
+	refused = append(refused, others...)
+	delta := r.net(granted)
+	if len(delta) == 0 {
+		s.order.Unlock()
+		return granted, refused, nil
+	}
+	l, err := s.lock(ctx, q, r.Project)
+	s.order.Unlock()
+	if err != nil {
+		return granted, nil, err
+	}
+	reason, err := l.charge(ctx, delta)
+	if err != nil {
+		return granted, nil, err
+	}
+	if reason != nil {
+		s.stale.Store(true)
+		return granted, nil, apperr.New(apperr.Unavailable, "The room is gone: %s", reason.Message)
+	}
+	return granted, refused, nil
+}
+
+// refuseFull refuses everything that an execution asks for, or asked for before and
+// may have room set aside for, because a level above it is full.
+func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
+	refused := r.refuseAll(full)
+	known := make(map[fair.Key]bool, len(refused))
+	for _, f := range refused {
+		known[f.Key] = true
+	}
+	for _, key := range s.fair.Dismiss(r.Execution) {
+		if !known[key] {
+			refused = append(refused, fair.Refusal{Key: key, Reason: full})
+		}
+	}
+	if len(refused) > 0 {
+		s.awaitStorage(r)
+	}
+	return refused
+}
+
+// decide asks the scheduler, the execution itself first.
+func (s *Service) decide(r Round, released []int) (granted []fair.Grant, refused []fair.Refusal) {
+	if r.Gate == nil {
+		return s.fair.Admit(r.Execution, released, r.Want)
+	}
+	granted, refused = s.fair.Admit(r.Execution, released, []fair.Request{*r.Gate})
+	if len(refused) > 0 || len(r.Want) == 0 {
+		return granted, refused
+	}
+	more, refused := s.fair.Admit(r.Execution, nil, r.Want)
+	return append(granted, more...), refused
+}
+
+// refuseAll answers everything that r asks for with one reason.
+func (r Round) refuseAll(reason fair.Reason) []fair.Refusal {
+	if r.Gate != nil {
+		return []fair.Refusal{{Key: r.Gate.Key, Reason: reason}}
+	}
+	refused := make([]fair.Refusal, len(r.Want))
+	for i, w := range r.Want {
+		refused[i] = fair.Refusal{Key: w.Key, Reason: reason}
+	}
+	return refused
+}
+
+// net is what r changes once granted begins.
+func (r Round) net(granted []fair.Grant) fair.Vector {
+	delta := fair.Vector{}
+	for _, g := range granted {
+		delta = delta.Plus(g.Amount.Vector())
+	}
+	for _, amount := range r.Release {
+		delta = delta.Minus(amount.Vector())
+	}
+	return delta
+}
+
+// Undo takes back an Admit whose transaction did not commit.
+func (s *Service) Undo(r Round, granted []fair.Grant) {
+	s.fair.Undo(r.Execution, slices.Collect(maps.Keys(r.Release)), granted)
+}
+
+// Withdraw removes the waiting requests of an execution: of all its nodes when
+// nodes is nil.
+func (s *Service) Withdraw(execution uuid.UUID, nodes []int) { s.fair.Withdraw(execution, nodes) }
+
+// Position returns the present place of a waiting node, 1 is next, or 0.
+func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
+
+// NeverFits returns why a request can never start, whatever ends, or nil.
+func (s *Service) NeverFits(r fair.Request) *fair.Reason {
+	s.refreshTree(context.Background(), s.queries, r.Project)
+	return s.fair.NeverFits(r)
+}
+
+// Why returns the present reason of what waits, false when it does not.
+func (s *Service) Why(key fair.Key) (fair.Reason, bool) { return s.fair.Why(key) }
+
+// Queue returns what waits in the order of admission.
+func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
+
+// Forecast says what would become of requests that were made now.
+func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
+	if len(requests) > 0 {
+		s.refreshTree(context.Background(), s.queries, requests[0].Project)
+	}
+	return s.fair.Forecast(requests)
+}
+
+// Sweep withdraws offers that nobody took.
+func (s *Service) Sweep() { s.fair.Sweep() }
+
+// Victims returns the attempts that have to make room now: for requests within
+// their guarantee, and because a limit was lowered.
+func (s *Service) Victims() []fair.Victim {
+	return append(s.fair.Excess(), s.fair.Victims()...)
+}
+
+// Spare says that attempts are not stopped after all.
+func (s *Service) Spare(keys []fair.Key) { s.fair.Spare(keys) }
+
+// MarkPreempted writes that the attempt of v has to make room. It reports false
+// when it holds nothing any more.
+func (s *Service) MarkPreempted(ctx context.Context, q *db.Queries, v fair.Victim) (bool, error) {
+	reason, err := json.Marshal(v.Reason)
+	if err != nil {
+		return false, fmt.Errorf("encode a reason: %w", err)
+	}
+	n, err := q.MarkPreempted(ctx, db.MarkPreemptedParams{
+		At: s.now(), Reason: reason, ExecutionID: v.Execution, NodeIndex: int32(v.Node), Attempt: int32(v.Attempt), //nolint:gosec // small numbers
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark an attempt as preempted: %w", err)
+	}
+	return n > 0, nil
+}

@@ -1,0 +1,118 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Capacity is what an installation shares out: of one machine when tasks run as
+// local processes, of all machines of a cluster when they run as pods.
+type Capacity struct {
+	CPUMillis int           `json:"cpu_millis"`
+	MemoryMiB int           `json:"memory_mib"`
+	Pods      int           `json:"pods"` // processes or pods at the same time
+	GPUs      []fair.Device `json:"-"`    // of this machine, which are given out one by one
+	// ClusterGPUs counts by type the GPUs that a cluster places itself; "" is of
+	// machines that do not say which they have.
+	ClusterGPUs map[string]int `json:"gpus,omitempty"`
+	// Taken is what others hold of it: it cannot be had now.
+	Taken *Capacity `json:"taken,omitempty"`
+}
+
+func (c Capacity) zero() bool {
+	return c.CPUMillis == 0 && c.MemoryMiB == 0 && c.Pods == 0 && len(c.GPUs) == 0 && len(c.ClusterGPUs) == 0
+}
+
+func (c Capacity) equal(o Capacity) bool {
+	return c.CPUMillis == o.CPUMillis && c.MemoryMiB == o.MemoryMiB && c.Pods == o.Pods && maps.Equal(c.ClusterGPUs, o.ClusterGPUs) &&
+		maps.Equal(c.taken(), o.taken())
+}
+
+// taken is what others hold, by resource.
+func (c Capacity) taken() fair.Vector {
+	if c.Taken == nil {
+		return nil
+	}
+	return c.Taken.vector()
+}
+
+// vector is c by resource. Every type of GPU that there is counts on its own.
+func (c Capacity) vector() fair.Vector {
+	v := fair.Vector{
+		fair.CPU: int64(c.CPUMillis), fair.Memory: int64(c.MemoryMiB), fair.Pods: int64(c.Pods), fair.GPU: int64(len(c.GPUs)),
+	}
+	for _, d := range c.GPUs {
+		if d.Type != "" {
+			v[fair.OfType(d.Type)]++
+		}
+	}
+	for name, n := range c.ClusterGPUs {
+		v[fair.GPU] += int64(n)
+		if kind := gpuTypeOf(name); kind != "" {
+			v[fair.OfType(kind)] += int64(n)
+		}
+	}
+	return v
+}
+
+// Capacity returns what the installation has. While a cluster has not said yet it is
+// the zero Capacity, and nothing bounds the root.
+func (s *Service) Capacity() Capacity {
+	if c := s.capacity.Load(); c != nil {
+		return *c
+	}
+	return Capacity{}
+}
+
+// bounds is the limit of the root.
+func (s *Service) bounds() fair.Vector {
+	if c := s.capacity.Load(); c != nil {
+		return c.vector()
+	}
+	return fair.Vector{}
+}
+
+// SetCapacity writes what the cluster has now, for all servers on the database: for
+// the one that watches the cluster, with Config.Cluster. What is held stays held
+// when there is less than before; nothing new begins until it fits.
+func (s *Service) SetCapacity(ctx context.Context, c Capacity) error {
+	if err := s.readCapacity(ctx, s.queries); err != nil {
+		return err
+	}
+	if known := s.capacity.Load(); known != nil && known.equal(c) {
+		return nil
+	}
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encode the capacity: %w", err)
+	}
+	if _, err := s.queries.SetClusterCapacity(ctx, encoded); err != nil {
+		return fmt.Errorf("write the capacity of the cluster: %w", err)
+	}
+	return s.Reload(ctx)
+}
+
+// readCapacity takes up what the server that watches the cluster wrote.
+func (s *Service) readCapacity(ctx context.Context, q *db.Queries) error {
+	if !s.config.Cluster {
+		return nil
+	}
+	raw, err := q.GetClusterCapacity(ctx)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the capacity of the cluster: %w", err)
+	}
+	var c Capacity
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return fmt.Errorf("the capacity of the cluster: %w", err)
+	}
+	s.capacity.Store(&c)
+	return nil
+}

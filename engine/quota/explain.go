@@ -1,0 +1,162 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Holder is who holds what is missing, with its name; the reader may not see it
+// when Execution is uuid.Nil.
+type Holder struct {
+	fair.Holder
+
+	Name Name
+}
+
+// Explanation is why something waits, as far as its reader may see who else is
+// involved.
+type Explanation struct {
+	Reason  fair.Reason
+	Waits   bool // it is in the queue of this process, so that the reason is of this moment
+	Offered bool // room is set aside for it
+	Asked   fair.Amount
+	Holders []Holder
+	Nearby  []Queued // places around its own, and the first ones
+}
+
+const (
+	nearby        = 2   // places before and after its own
+	nearbyAtMost  = 500 // beyond this place only its own is shown
+	queuePageSize = 50
+	queuePageMost = 200
+)
+
+// Explain returns why a node of an execution of project waits; stored is the
+// reason of its row, for what waits elsewhere. It returns NotFound to who may not
+// read executions in project.
+func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, stored *fair.Reason) (Explanation, error) {
+	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, project, apperr.New(apperr.NotFound, "There is no execution %s.", key.Execution))
+	if err != nil {
+		return Explanation{}, err
+	}
+	var e Explanation
+	if stored != nil {
+		e.Reason = *stored
+	}
+	if reason, ok := s.fair.Why(key); ok {
+		e.Reason, e.Waits = reason, true
+	}
+	for _, w := range s.fair.Queue(fair.Filter{Execution: key.Execution}) {
+		if w.Key == key {
+			e.Offered, e.Asked = w.Offered, w.Amount
+			e.Reason.Position = w.Position
+		}
+	}
+	if e.Waits && e.Reason.Position > 0 && e.Reason.Position <= nearbyAtMost {
+		queue := s.fair.Queue(fair.Filter{Limit: e.Reason.Position + nearby})
+		if e.Nearby, err = s.queued(ctx, subject, queue[max(0, len(queue)-2*nearby-1):]); err != nil {
+			return Explanation{}, err
+		}
+	}
+	HideHolders(subject, &e.Reason)
+	e.Holders, err = s.holders(ctx, e.Reason.Holders)
+	return e, err
+}
+
+// holders gives who holds something its name.
+func (s *Service) holders(ctx context.Context, held []fair.Holder) ([]Holder, error) {
+	var keys []fair.Key
+	for _, h := range held {
+		if h.Execution != uuid.Nil {
+			keys = append(keys, fair.Key{Execution: h.Execution, Node: h.Node})
+		}
+	}
+	names, err := s.names(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	holders := make([]Holder, len(held))
+	for i, h := range held {
+		holders[i] = Holder{h, names[fair.Key{Execution: h.Execution, Node: h.Node}]}
+	}
+	return holders, nil
+}
+
+// HideHolders takes out of a reason what the subject may not see of others.
+func HideHolders(subject auth.Subject, r *fair.Reason) { hideHolders(subject, r) }
+
+// QueuePage is a page of a queue. Next is "" on the last.
+type QueuePage struct {
+	Entries []Queued
+	Next    string
+}
+
+// QueueAt returns what waits at or below place in the order of admission, for
+// everybody who may read there or in a project below it; what a reader may not see
+// has a place, an amount and an age alone. after is the Next of the page before.
+// It returns NotFound for a place that the reader does not know.
+func (s *Service) QueueAt(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
+	subject, _, err := s.member(ctx, place)
+	if err != nil {
+		return QueuePage{}, err
+	}
+	if _, known := s.fair.Tree().Level(place); !known {
+		return QueuePage{}, absent(place)
+	}
+	if limit <= 0 {
+		limit = queuePageSize
+	}
+	limit = min(limit, queuePageMost)
+	seen, last, err := parseMark(after)
+	if err != nil {
+		return QueuePage{}, err
+	}
+	queue := s.fair.Queue(fair.Filter{Level: place, Limit: seen + limit + 1})
+	queue = queue[from(queue, seen, last):]
+	var page QueuePage
+	if len(queue) > limit {
+		queue = queue[:limit]
+		end := queue[limit-1].Key
+		page.Next = fmt.Sprintf("%d.%s.%d", seen+limit, end.Execution, end.Node)
+	}
+	page.Entries, err = s.queued(ctx, subject, queue)
+	return page, err
+}
+
+// from is where a page begins: behind the entry that the page before ended with,
+// and when that waits no longer, behind as many as were seen.
+func from(queue []fair.Waiting, seen int, last fair.Key) int {
+	for i, w := range queue {
+		if seen > 0 && w.Key == last {
+			return i + 1
+		}
+	}
+	return min(seen, len(queue))
+}
+
+// parseMark reads the Next of a QueuePage.
+func parseMark(text string) (seen int, last fair.Key, err error) {
+	if text == "" {
+		return 0, fair.Key{}, nil
+	}
+	bad := apperr.New(apperr.Invalid, "The page mark is not valid.")
+	parts := strings.SplitN(text, ".", 3) //nolint:mnd // count, execution, node
+	if len(parts) != 3 {
+		return 0, fair.Key{}, bad
+	}
+	seen, errSeen := strconv.Atoi(parts[0])
+	execution, errID := uuid.Parse(parts[1])
+	node, errNode := strconv.Atoi(parts[2])
+	if errSeen != nil || errID != nil || errNode != nil || seen < 1 || seen > 1_000_000 {
+		return 0, fair.Key{}, bad
+	}
+	return seen, fair.Key{Execution: execution, Node: node}, nil
+}

@@ -1,0 +1,244 @@
+package fair
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// census sums by level and axis what is in which state.
+type census struct {
+	requests []int // that wait
+	waiting  []row
+	offered  []row
+	ending   []row
+	// starved is the part of waiting that is short of the very axis, and first
+	// the request among them with the most right.
+	starved []row
+	first   []map[int]Key
+}
+
+func (s *state) census() *census {
+	n := len(s.tree().levels)
+	c := &census{
+		requests: make([]int, n), waiting: make([]row, n), offered: make([]row, n), ending: make([]row, n),
+		starved: make([]row, n), first: make([]map[int]Key, n),
+	}
+	for _, nodes := range s.offers {
+		for _, o := range nodes {
+			s.sum(c.offered, o.level, o.ask, 1)
+		}
+	}
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			if h.Ending {
+				s.sum(c.ending, h.level, h.ask, 1)
+			}
+		}
+	}
+	var list []candidate
+	for _, l := range s.queue.lines {
+		level := max(l.level, 0)
+		for i := level; i >= 0; i = s.tree().levels[i].parent {
+			c.requests[i] += l.Len()
+		}
+		s.sum(c.waiting, level, l.ask, int64(l.Len()))
+		if l.level >= 0 && !l.never {
+			list = append(list, s.candidate(l, fit{}))
+		}
+	}
+	ranked := s.ranked(list)
+	for x := ranked.head(); x != nil; x = ranked.pop() {
+		s.starve(c, x)
+	}
+	return c
+}
+
+// starve counts what the line of x is short of.
+func (s *state) starve(c *census, x *candidate) {
+	for _, q := range x.line.ask {
+		if _, short := s.book.shortOn(x.line.level, q, !x.line.preemptible); !short {
+			continue
+		}
+		s.sum(c.starved, x.line.level, ask{q}, int64(x.line.Len()))
+		for i := x.line.level; i >= 0; i = s.tree().levels[i].parent {
+			if c.first[i] == nil {
+				c.first[i] = map[int]Key{}
+			}
+			if _, ok := c.first[i][q.axis]; !ok {
+				c.first[i][q.axis] = x.head.Key
+			}
+		}
+	}
+}
+
+// sum adds n times k to level i and all above it.
+func (s *state) sum(rows []row, i int, k ask, n int64) {
+	for ; i >= 0; i = s.tree().levels[i].parent {
+		for _, q := range k {
+			rows[i] = rows[i].plus(q.axis, n*q.n)
+		}
+	}
+}
+
+// matters reports whether anybody limits, uses or waits for an axis.
+func (c *census) matters(s *state, axis int) bool {
+	if s.book.used[0].at(axis) != 0 || c.waiting[0].at(axis) != 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.tree().levels, func(n node) bool { return n.limitOn(axis) != noLimit })
+}
+
+// members returns the levels that draw on level i for an axis: those with a limit
+// that no other such level lies above, and projects without any.
+func (s *state) members(i, axis int) (list []int) {
+	for _, c := range s.tree().levels[i].children {
+		n := &s.tree().levels[c]
+		if n.limitOn(axis) != noLimit || len(n.children) == 0 {
+			list = append(list, c)
+		} else {
+			list = append(list, s.members(c, axis)...)
+		}
+	}
+	return list
+}
+
+// drawn is what level i uses above its guarantee.
+func (s *state) drawn(i, axis int) int64 {
+	used, limit := s.book.used[i].at(axis), s.tree().levels[i].limitOn(axis)
+	if limit == noLimit {
+		return used
+	}
+	return max(0, used-limit)
+}
+
+// lent is how much of each guarantee relatives use. What is drawn on a level is
+// first of all what that has not handed out, then what it borrows itself, and
+// the rest is lent by the members that leave something idle, in proportion.
+func (s *state) lent() []row {
+	lent := make([]row, len(s.tree().levels))
+	for i := range s.tree().levels {
+		n := &s.tree().levels[i]
+		for axis := range s.book.axes.count() {
+			limit := n.limitOn(axis)
+			if limit == noLimit {
+				continue
+			}
+			members := s.members(i, axis)
+			drawn, spare := lent[i].at(axis)-s.drawn(i, axis), limit
+			idle := make([]int64, len(members))
+			for k, m := range members {
+				drawn += s.drawn(m, axis)
+				if own := s.tree().levels[m].limitOn(axis); own != noLimit {
+					spare -= own
+					idle[k] = max(0, min(s.tree().levels[m].lendOn(axis), own-s.book.used[m].at(axis)))
+				}
+			}
+			for k, n := range apportion(drawn-max(0, spare), idle) {
+				lent[members[k]] = lent[members[k]].plus(axis, n)
+			}
+		}
+	}
+	return lent
+}
+
+// apportion divides total by idle, at most all of it, by largest remainders.
+func apportion(total int64, idle []int64) []int64 {
+	var sum int64
+	for _, n := range idle {
+		sum += n
+	}
+	parts := make([]int64, len(idle))
+	if total = min(total, sum); total <= 0 {
+		return parts
+	}
+	order := make([]int, len(idle))
+	rest := make([]float64, len(idle))
+	left := total
+	for k, n := range idle {
+		exact := float64(n) * float64(total) / float64(sum)
+		parts[k] = min(n, int64(exact))
+		order[k], rest[k] = k, exact-float64(parts[k])
+		left -= parts[k]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for _, k := range order {
+		if left > 0 && parts[k] < idle[k] {
+			parts[k]++
+			left--
+		}
+	}
+	return parts
+}
+
+// pairs finds who waits and which relative could help, on every level.
+func (s *state) pairs(c *census) (pairs []Pair) {
+	levels := s.tree().levels
+	for i := range levels {
+		for axis, r := range s.book.axes.names {
+			if levels[i].limitOn(axis) == noLimit || c.starved[i].at(axis) == 0 {
+				continue
+			}
+			members := s.members(i, axis)
+			for _, m := range members {
+				if wants := c.starved[m].at(axis); wants > 0 {
+					pairs = append(pairs, s.pairsOf(m, axis, wants, members, Pair{Resource: r, Starved: levels[m].Ref(), First: c.first[m][axis]})...)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b Pair) int {
+		return cmp.Or(trueFirst(a.Guaranteed, b.Guaranteed), a.Resource.Compare(b.Resource), cmp.Compare(b.Amount, a.Amount))
+	})
+	return pairs
+}
+
+// pairsOf pairs member m, which wants more, with those that borrow of its
+// guarantee, or else with those that do not lend what they leave idle.
+func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pairs []Pair) {
+	limit := s.tree().levels[m].limitOn(axis)
+	room := limit - s.book.used[m].at(axis)
+	pair.Guaranteed = limit != noLimit && room > 0
+	pair.Wants = wants
+	if pair.Guaranteed {
+		pair.Wants = min(wants, room)
+	}
+	for _, other := range members {
+		if other == m {
+			continue
+		}
+		pair.Other = s.tree().levels[other].Ref()
+		if pair.Guaranteed {
+			pair.Amount = s.drawn(other, axis)
+		} else {
+			pair.Amount = s.book.keeps(other, axis, false)
+		}
+		if pair.Amount > 0 {
+			pairs = append(pairs, pair)
+		}
+	}
+	return pairs
+}
+
+// idleGuarantees lists what has not been used for after or longer.
+func (s *state) idleGuarantees(after time.Duration, lent []row) (list []Idle) {
+	if s.idle.peaks == nil {
+		return nil
+	}
+	before := s.now.Add(-after)
+	for i := range s.tree().levels {
+		n := &s.tree().levels[i]
+		for axis, r := range s.book.axes.names {
+			limit := n.limitOn(axis)
+			if i == 0 || limit == noLimit {
+				continue
+			}
+			most, since := s.idle.quiet(i, axis, before)
+			if amount := limit - most; amount > 0 && !since.After(before) {
+				list = append(list, Idle{n.Ref(), r, amount, limit, min(lent[i].at(axis), amount), since})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Idle) int { return cmp.Or(a.Since.Compare(b.Since), a.Resource.Compare(b.Resource)) })
+	return list
+}

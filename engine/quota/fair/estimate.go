@@ -1,0 +1,163 @@
+package fair
+
+import (
+	"container/heap"
+	"time"
+)
+
+const (
+	maxSteps    = 4000 // starts and ends that a game is played for
+	preemptTime = 30 * time.Second
+)
+
+// band is when requests start: if all that runs and waits takes as long as the
+// quickest tenth of its kind did, typically, and as the slowest tenth.
+type band struct {
+	from, typical, to time.Time
+	basis             int // earlier attempts that the least known end rests on
+}
+
+// band plays the queue forward until all of keys have started, three times. It
+// reports false when somebody whose end they depend on has no history, or when
+// it takes too long to find out. It leaves s as it was.
+func (s *state) band(keys []Key) (b band, ok bool) {
+	for _, game := range []struct {
+		at   *time.Time
+		took func(Estimate) time.Duration
+	}{
+		{&b.from, func(e Estimate) time.Duration { return e.Low }},
+		{&b.typical, func(e Estimate) time.Duration { return e.Typical }},
+		{&b.to, func(e Estimate) time.Duration { return e.High }},
+	} {
+		var basis int
+		if *game.at, basis, ok = s.clone().startsAt(keys, game.took); !ok {
+			return band{}, false
+		}
+		b.basis = fewer(b.basis, basis)
+	}
+	// The quick game need not start first: the order of ends decides who goes
+	// when. The band covers all three.
+	if b.typical.Before(b.from) {
+		b.from = b.typical
+	}
+	if b.to.Before(b.from) {
+		b.from, b.to = b.to, b.from
+	}
+	if b.to.Before(b.typical) {
+		b.to = b.typical
+	}
+	return b, true
+}
+
+// fewer returns the smaller count; 0 is none.
+func fewer(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// ending is when a holding ends in a game.
+type ending struct {
+	at time.Time
+	h  *holding
+}
+
+// endings is a heap of what ends next.
+type endings []ending
+
+// Len, Less, Swap, Push and Pop make endings a heap.Interface.
+func (e endings) Len() int { return len(e) }
+func (e endings) Less(i, j int) bool {
+	if !e[i].at.Equal(e[j].at) {
+		return e[i].at.Before(e[j].at)
+	}
+	return compareKeys(e[i].h.Key, e[j].h.Key) < 0
+}
+func (e endings) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+
+// Push is for container/heap.
+func (e *endings) Push(x any) { *e = append(*e, x.(ending)) }
+
+// Pop is for container/heap.
+func (e *endings) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+// startsAt plays s forward until all of keys have started, and returns when the
+// last of them did and the fewest attempts that an end before was estimated
+// from. It changes s.
+func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
+	missing := make(map[Key]struct{}, len(keys))
+	for _, key := range keys {
+		missing[key] = struct{}{}
+	}
+	basis = s.play(took, func(key Key) bool {
+		delete(missing, key)
+		return len(missing) > 0
+	})
+	return s.now, basis, len(missing) == 0
+}
+
+// startTimes plays s forward and returns when each of keys typically starts, of
+// those that do soon enough to tell. It changes s.
+func (s *state) startTimes(keys []Key) map[Key]time.Time {
+	starts := map[Key]time.Time{}
+	wanted := make(map[Key]struct{}, len(keys))
+	for _, key := range keys {
+		wanted[key] = struct{}{}
+	}
+	s.play(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
+		if _, ok := wanted[key]; ok {
+			starts[key] = s.now
+		}
+		return len(starts) < len(wanted)
+	})
+	return starts
+}
+
+// play starts and ends what runs and waits, until begun says that it is enough
+// or nothing more can be told: what has no history never ends. It returns the
+// fewest attempts that an end was estimated from.
+func (s *state) play(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
+	var ends endings
+	enter := func(h *holding) {
+		switch {
+		case h.Ending:
+			heap.Push(&ends, ending{s.now.Add(preemptTime), h})
+		case h.Expected.Known() && !h.Granted.IsZero():
+			heap.Push(&ends, ending{h.endsAt(took(h.Expected), s.now), h})
+		}
+	}
+	for execution := range s.offers {
+		s.grant(execution)
+	}
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			enter(h)
+		}
+	}
+	for range maxSteps {
+		if c, ok := s.choose(); ok {
+			key := c.head.Key
+			enter(s.begin(c))
+			if !begun(key) {
+				return basis
+			}
+			continue
+		}
+		if len(ends) == 0 {
+			return basis
+		}
+		next := heap.Pop(&ends).(ending)
+		s.tick(next.at)
+		if s.held[next.h.Execution][next.h.Node] == next.h {
+			s.release(next.h.Key)
+			basis = fewer(basis, next.h.Expected.From)
+		}
+	}
+	return basis
+}

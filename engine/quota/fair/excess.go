@@ -1,0 +1,103 @@
+package fair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Excess returns the attempts to stop so that no level is above its ceiling, as
+// it is after a limit was lowered, and marks them as ending: lowest priority,
+// then newest. What is not preemptible runs on. Nothing is stopped because the
+// cluster itself became smaller: what ran on the lost part has ended with it.
+func (s *Scheduler) Excess() []Victim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.tick(s.config.Now())
+	victims := s.state.clone().trim()
+	s.state.mark(victims)
+	s.changes++
+	return victims
+}
+
+// trim ends what is ending and what is too much, deepest levels first, and
+// returns the latter. It changes s.
+func (s *state) trim() (victims []Victim) {
+	s.settle()
+	for i := len(s.tree().levels) - 1; i > 0; i-- {
+		for axis := range s.book.axes.count() {
+			for _, h := range s.tooMuch(i, axis) {
+				s.release(h.Key)
+				victims = append(victims, s.excessive(h, i, axis))
+			}
+		}
+	}
+	return victims
+}
+
+// overCeiling is how much of axis level i holds above its ceiling.
+func (s *state) overCeiling(i, axis int) int64 {
+	n := &s.tree().levels[i]
+	limit := n.limitOn(axis)
+	if limit == noLimit || axis == storageAxis {
+		return 0
+	}
+	return max(0, s.book.used[i].at(axis)-limit-n.borrowOn(axis))
+}
+
+// tooMuch returns a minimal list of holdings without which level i is not above
+// its ceiling on axis, or, when there are not enough, all there are.
+func (s *state) tooMuch(i, axis int) []*holding {
+	over := s.overCeiling(i, axis)
+	if over == 0 {
+		return nil
+	}
+	var list []*holding
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			if h.expendable() && h.ask.on(axis) > 0 && s.isBelow(h.level, i) {
+				list = append(list, h)
+			}
+		}
+	}
+	slices.SortFunc(list, byExpendability)
+	var sum int64
+	for k, h := range list {
+		if sum += h.ask.on(axis); sum >= over {
+			list = list[:k+1]
+			break
+		}
+	}
+	for k, l := range slices.Backward(list) {
+		if n := l.ask.on(axis); sum-n >= over {
+			sum -= n
+			list = slices.Delete(list, k, k+1)
+		}
+	}
+	return list
+}
+
+// excessive says why h has to end because of level i.
+func (s *state) excessive(h *holding, i, axis int) Victim {
+	n := &s.tree().levels[i]
+	ref, r := n.Ref(), s.book.axes.names[axis]
+	return Victim{Held: h.Held, Level: ref, Resource: r, Reason: Reason{
+		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
+		Message: fmt.Sprintf("Was stopped because the limit of %s for %s was lowered to %s. It starts again when there is room.",
+			r.Title(), ref, r.Format(n.limitOn(axis))),
+	}}
+}
+
+// shortfalls lists where levels are above their ceilings.
+func (s *state) shortfalls() (list []Shortfall) {
+	for i := range s.tree().levels {
+		n := &s.tree().levels[i]
+		for axis, r := range s.book.axes.names {
+			if s.overCeiling(i, axis) > 0 {
+				list = append(list, Shortfall{n.Ref(), r, s.book.used[i].at(axis), n.limitOn(axis) + n.borrowOn(axis)})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Shortfall) int { return cmp.Or(a.Resource.Compare(b.Resource)) })
+	return list
+}

@@ -1,0 +1,172 @@
+package fair
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// NeverFits returns why a request can never start in its project, whatever ends,
+// or nil.
+func (s *Scheduler) NeverFits(r Request) *Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reason, _ := s.state.neverFits(r)
+	return reason
+}
+
+// Position returns the present place of a waiting node, 1 is next, or 0 when it
+// does not wait here, or when room is set aside for it, or when it is not among
+// the first thousand.
+func (s *Scheduler) Position(key Key) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, waits := s.state.queue.find(key); !waits {
+		return 0
+	}
+	s.state.tick(s.config.Now())
+	return s.lineup(fresh).positions[key]
+}
+
+// Queue returns waiting requests in the order of admission: first those for
+// which room is, or was a moment ago, set aside, with Position 0.
+func (s *Scheduler) Queue(f Filter) []Waiting {
+	s.mu.Lock()
+	s.state.tick(s.config.Now())
+	st := s.state.clone()
+	s.mu.Unlock()
+	return st.list(f)
+}
+
+// matches reports whether f selects a request at a level of the tree.
+func (s *state) matches(f Filter, r *Request) bool {
+	if f.Execution != uuid.Nil && r.Execution != f.Execution {
+		return false
+	}
+	if f.Level == uuid.Nil {
+		return true
+	}
+	above, known := s.tree().index[f.Level]
+	i, ok := s.tree().index[r.Project]
+	return known && ok && s.isBelow(i, above)
+}
+
+func (s *state) list(f Filter) (list []Waiting) {
+	for _, nodes := range s.offers {
+		for _, o := range nodes {
+			if s.matches(f, &o.Request) {
+				list = append(list, Waiting{Request: o.Request, Path: s.path(o.Project), Offered: true, Reason: about()})
+			}
+		}
+	}
+	for _, m := range s.missed {
+		if s.matches(f, &m.request) {
+			list = append(list, Waiting{Request: m.request, Path: s.path(m.request.Project), Reason: late()})
+		}
+	}
+	slices.SortFunc(list, func(a, b Waiting) int { return byAge(&a.Request, &b.Request) })
+	limit := f.Limit
+	if limit <= 0 {
+		limit = s.queue.count + len(list)
+	}
+	list = list[:min(len(list), limit)]
+	order := s.rank(limit-len(list), func(r *Request) bool { return s.matches(f, r) })
+	reasons := map[*line]Reason{}
+	for _, key := range order.keys {
+		r, _ := s.queue.find(key)
+		l := s.queue.lines[sizeOf(r)]
+		reason, ok := reasons[l]
+		if !ok {
+			reason = s.why(l, &r, maxHolders)
+			reasons[l] = reason
+		}
+		reason.Position = order.positions[key]
+		reason.Ahead = reason.Position - 1
+		list = append(list, Waiting{Request: r, Position: reason.Position, Path: s.path(r.Project), Reason: reason})
+	}
+	return list
+}
+
+// about is the reason of a request for which room is set aside.
+func about() Reason {
+	return Reason{Code: BehindInFairShare, Message: "Room is set aside for it: it is about to start."}
+}
+
+// late is the reason of a request that did not take its offer.
+func late() Reason {
+	return Reason{Code: BehindInFairShare, Message: "Room was set aside for it and not taken in time: it asks again in a moment."}
+}
+
+// path returns the names from the tenant to a project.
+func (s *state) path(project uuid.UUID) (path []LevelRef) {
+	i, ok := s.tree().index[project]
+	for ; ok && i > 0; i = s.tree().levels[i].parent {
+		path = append(path, s.tree().levels[i].Ref())
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// Why returns the present reason of a waiting node with all its numbers, or
+// false when it does not wait here.
+func (s *Scheduler) Why(key Key) (Reason, bool) {
+	s.mu.Lock()
+	st := s.state
+	st.tick(s.config.Now())
+	if _, offered := st.offers[key.Execution][key.Node]; offered {
+		s.mu.Unlock()
+		return about(), true
+	}
+	if _, ok := st.missed[key]; ok {
+		s.mu.Unlock()
+		return late(), true
+	}
+	if _, ok := st.queue.find(key); !ok {
+		s.mu.Unlock()
+		return Reason{}, false
+	}
+	st = st.clone()
+	s.mu.Unlock()
+	return st.explain(key), true
+}
+
+// explain is why with the places of others, and the band in which the request
+// of key starts. It changes s.
+func (s *state) explain(key Key) Reason {
+	r, _ := s.queue.find(key)
+	l := s.queue.lines[sizeOf(r)]
+	reason := s.why(l, &r, allHolders)
+	if l.never || l.level < 0 {
+		return reason
+	}
+	order := s.rank(maxRanked, nil)
+	reason.Position = order.positions[key]
+	reason.Ahead = s.ahead(order, key, reason)
+	if band, ok := s.band([]Key{key}); ok {
+		reason.StartsFrom, reason.StartsTo, reason.Basis = &band.from, &band.to, band.basis
+	}
+	return reason
+}
+
+// ahead counts the requests before key that ask for the resource of which it is
+// short, below the level at which it is.
+func (s *state) ahead(order lineup, key Key, reason Reason) (n int) {
+	level := 0
+	if reason.Level != nil {
+		level = s.tree().index[reason.Level.ID]
+	}
+	for _, other := range order.keys {
+		if other == key {
+			break
+		}
+		r, _ := s.queue.find(other)
+		i, ok := s.tree().index[r.Project]
+		if !ok || !s.isBelow(i, level) {
+			continue
+		}
+		if reason.Resource == "" || r.Amount.Vector()[reason.Resource] > 0 {
+			n++
+		}
+	}
+	return n
+}

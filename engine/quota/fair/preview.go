@@ -1,0 +1,137 @@
+package fair
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Edit is a change of the limits of one level.
+type Edit struct {
+	Level  uuid.UUID
+	Limits Limits
+}
+
+// Preview is what edits would do at once.
+type Preview struct {
+	// Excess has to stop so that every level is within its ceiling; Reclaimed
+	// would be stopped by requests that come within their guarantee.
+	Excess    []Victim
+	Reclaimed []Victim
+	// OverCeiling are levels that stay above their ceiling until work ends that
+	// is not preemptible.
+	OverCeiling []Shortfall
+	Admitted    []Waiting // start once the others have ended
+	Blocked     []Waiting // wait now and could never start afterwards
+	StillWait   int       // the others that wait before and after
+	Shifted     []Shift   // of those who wait, who would start much sooner or later
+	Before      Snapshot
+	After       Snapshot // once all that has happened
+}
+
+// Shift is a waiting request that typically starts at another time with the
+// edits than without.
+type Shift struct {
+	Waiting
+
+	Before, After *time.Time // nil: not within what can be told
+}
+
+// Later is how much later it starts; negative is sooner, 0 when a time is missing.
+func (s Shift) Later() time.Duration {
+	if s.Before == nil || s.After == nil {
+		return 0
+	}
+	return s.After.Sub(*s.Before)
+}
+
+const (
+	shiftsOf  = 20 // the first requests of the queue are compared
+	muchShift = time.Minute
+)
+
+// Shortfall is how much a level holds of a resource above its ceiling.
+type Shortfall struct {
+	Level    LevelRef
+	Resource Resource
+	Used     int64
+	Ceiling  int64
+}
+
+// Preview says what edits would do. It changes nothing. Its errors are those of
+// NewTree, and apperr.NotFound for a level that is not in the tree.
+func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
+	limits := make(map[uuid.UUID]Limits, len(edits))
+	for _, e := range edits {
+		limits[e.Level] = e.Limits
+	}
+	s.mu.Lock()
+	s.state.tick(s.config.Now())
+	before := s.state.snapshot(s.config.IdleAfter)
+	sim, machines := s.state.clone(), slices.Clone(s.machines)
+	s.mu.Unlock()
+	tree, err := sim.tree().With(limits)
+	if err != nil {
+		return Preview{}, err
+	}
+	first := sim.rank(shiftsOf, nil).keys
+	without := sim.clone().startTimes(first)
+	out := sim.preview(tree, machines)
+	out.Shifted = sim.shifts(first, without)
+	out.Before = before
+	return out, nil
+}
+
+// shifts compares when requests start without edits with when they do in s, the
+// state after edits in which those that start at once have started.
+func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
+	with := s.clone().startTimes(keys)
+	for _, key := range keys {
+		before, told := without[key]
+		after, stillTold := with[key]
+		if !told && !stillTold || told && stillTold && after.Sub(before).Abs() < muchShift {
+			continue
+		}
+		r, waits := s.queue.find(key)
+		if !waits {
+			continue
+		}
+		shift := Shift{Waiting: Waiting{Request: r, Path: s.path(r.Project)}}
+		if told {
+			shift.Before = &before
+		}
+		if stillTold {
+			shift.After = &after
+		}
+		list = append(list, shift)
+	}
+	return list
+}
+
+// preview changes s.
+func (s *state) preview(tree *Tree, machines []Machine) (out Preview) {
+	could := map[*line]bool{}
+	for _, l := range s.queue.lines {
+		could[l] = !l.never
+	}
+	s.rebuild(tree, machines)
+	out.Excess = s.trim()
+	out.OverCeiling = s.shortfalls()
+	waiting := s.queue.requests()
+	out.Reclaimed = s.reclaim()
+	for _, r := range waiting {
+		_, still := s.queue.find(r.Key)
+		l := s.queue.lines[sizeOf(r)]
+		switch {
+		case !still:
+			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: s.path(r.Project), Reason: about()})
+		case l.never && could[l]:
+			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: s.path(r.Project), Reason: s.why(l, &r, maxHolders)})
+		default:
+			out.StillWait++
+		}
+	}
+	out.After = s.snapshot(0)
+	return out
+}

@@ -1,0 +1,238 @@
+package fair
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	maxHolders    = 3               // holders that a stored reason names
+	allHolders    = 25              // holders that Why names
+	maxRanked     = 1000            // places of the queue that are told apart
+	rankOften     = 64              // a queue so short is ranked after every change
+	fresh         = time.Second     // how old a ranking may be that pages show
+	stored        = 5 * time.Second // and one that stored reasons name
+	preemptSuffix = " %d running %s asked to make room for it."
+)
+
+// refuse gives every request of want that still waits its reason. Requests of
+// one line have the same, but for the place in the queue.
+func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
+	reasons := map[*line]Reason{}
+	for _, r := range want {
+		e, waits := s.state.queue.entries[r.Execution][r.Node]
+		if !waits {
+			continue
+		}
+		l := s.state.queue.lines[sizeOf(e.request)]
+		reason, ok := reasons[l]
+		if !ok {
+			reason = s.state.why(l, l.head(), maxHolders)
+			reasons[l] = reason
+		}
+		reason.Position = s.lineup(stored).positions[r.Key]
+		refused = append(refused, Refusal{r.Key, reason})
+	}
+	return refused
+}
+
+// lineup is the order of admission as it was at a time.
+type lineup struct {
+	at        time.Time
+	changes   int
+	keys      []Key
+	positions map[Key]int
+}
+
+// lineup returns the order of admission: exact for a short queue, and else at
+// most as old as age.
+func (s *Scheduler) lineup(age time.Duration) *lineup {
+	known := s.positions.positions != nil
+	recent := s.state.queue.count > rankOften && s.state.now.Sub(s.positions.at) < age
+	if !known || s.positions.changes != s.changes && !recent {
+		s.positions = s.state.rank(maxRanked, nil)
+		s.positions.changes = s.changes
+	}
+	return &s.positions
+}
+
+// rank plays the admission of requests as if there was room for all and none
+// ended, until limit that are wanted have been found. A nil wanted wants all.
+func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
+	sim := s.cloneForPlanning()
+	out := lineup{at: s.now, positions: map[Key]int{}}
+	list := make([]candidate, 0, len(sim.queue.lines))
+	for _, l := range sim.queue.lines {
+		if l.level >= 0 {
+			list = append(list, sim.candidate(l, fit{}))
+		}
+	}
+	root := sim.ranked(list)
+	for place := 1; len(out.keys) < limit; place++ {
+		c := root.head()
+		if c == nil {
+			break
+		}
+		key, l := c.head.Key, c.line
+		if wanted == nil || wanted(c.head) {
+			out.keys = append(out.keys, key)
+			out.positions[key] = place
+		}
+		sim.book.add(l.level, l.ask, 1)
+		sim.queue.remove(key)
+		sim.regrow(root, l.level)
+	}
+	return out
+}
+
+// why returns the reason of a request of l that waits.
+func (s *state) why(l *line, r *Request, holders int) Reason {
+	if l.level < 0 {
+		return *unknownProject()
+	}
+	if reason, never := s.neverFits(*r); never {
+		return *reason
+	}
+	var reason Reason
+	if reason := s.storageFull(l.level); reason != nil {
+		return *reason
+	}
+	switch f := s.tryFit(l); {
+	case !f.blocked:
+		reason = s.behind(l)
+	case f.scattered:
+		reason = s.scatteredReason(l)
+		reason.Holders = s.holders(0, f.short.axis, holders)
+	default:
+		reason = s.book.reason(f.short)
+		reason.Holders = s.holders(f.short.level, f.short.axis, holders)
+	}
+	if victims := len(s.covered[r.Key]); victims > 0 {
+		word := "attempts were"
+		if victims == 1 {
+			word = "attempt was"
+		}
+		reason.Message += fmt.Sprintf(preemptSuffix, victims, word)
+		reason.Preempting = victims
+	}
+	reason.Score = s.scoreOf(r, s.book.distance(l.level, l.ask))
+	return reason
+}
+
+// storageFull returns why nothing starts at level i: a level of its path has used
+// all of its storage. The caller of Admit sees to that, since requests do not say
+// how much they will store.
+func (s *state) storageFull(i int) *Reason {
+	for ; i >= 0; i = s.tree().levels[i].parent {
+		n := &s.tree().levels[i]
+		limit := n.limitOn(storageAxis)
+		used, ceiling := s.book.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
+		if limit == noLimit || used < ceiling {
+			continue
+		}
+		ref := n.Ref()
+		return &Reason{
+			Code: StorageLimit, Resource: Storage, Unit: Storage.Unit(), Capacity: ceiling, Level: &ref,
+			Message: fmt.Sprintf("Waits for storage: %s has used %s of %s. It starts when artifacts are deleted or the limit is raised.",
+				ref, Storage.Format(used), Storage.Format(ceiling)),
+		}
+	}
+	return nil
+}
+
+// behind is the reason of a request that would fit: room is kept for another
+// with more right.
+func (s *state) behind(l *line) Reason {
+	var list []candidate
+	for _, other := range s.queue.lines {
+		if other == l || other.level >= 0 && !other.never && s.reservesRoom(other.head()) && s.tryFit(other).blocked {
+			list = append(list, s.candidate(other, fit{}))
+		}
+	}
+	ranked := s.ranked(list)
+	first := ranked.head()
+	reason := Reason{Code: BehindInFairShare, Message: "It would fit, and waits its turn."}
+	if first.line == l {
+		return reason
+	}
+	i, j := s.tree().fork(l.level, first.line.level)
+	mine, other := s.tree().levels[i].Ref(), s.tree().levels[j].Ref().toRelatives()
+	depth := s.tree().levels[i].depth - 1
+	me := s.candidate(l, fit{})
+	switch {
+	case i == j:
+		reason.Message = "It would fit, but room is kept for another of the same project, which goes first and needs more."
+	case first.covered:
+		reason.Message = fmt.Sprintf("It would fit, but the room comes free for %s, whose guarantee it is.", other)
+	case first.reach(depth) < me.reach(depth):
+		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which is within its guarantee.", other)
+	default:
+		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which has had less of its fair share than %s.", other, mine)
+	}
+	return reason
+}
+
+// scatteredReason is the reason of a request for which there are enough GPUs,
+// but not on one machine.
+func (s *state) scatteredReason(l *line) Reason {
+	r := s.book.axes.names[l.gpuAxis()]
+	total, most := s.floor.together(l.amount.GPUType)
+	root := s.tree().levels[0].Ref()
+	n := int64(l.amount.GPUs)
+	message := fmt.Sprintf("Waits for %s on one machine: %d are free, at most %d of them together, and the operator does not allow to spread them.",
+		r.Format(n), total, most)
+	if l.spread {
+		message = fmt.Sprintf("Waits for %s: %d are free on the machines.", r.Format(n), total)
+	}
+	return Reason{
+		Code: GPUUnavailable, Message: message, Resource: r, Asked: n, Free: int64(most),
+		Capacity: s.capacity(l.amount.GPUType), Missing: n - int64(most), Level: &root,
+	}
+}
+
+func (s *state) capacity(gpuType string) (n int64) {
+	for i := range s.floor.machines {
+		n += int64(s.floor.machines[i].free(gpuType, true))
+	}
+	return n
+}
+
+// tooLarge is the reason of a request for more GPUs than machines have.
+func (s *state) tooLarge(r Request) Reason {
+	resource, root := GPU, s.tree().levels[0].Ref()
+	if r.Amount.GPUType != "" {
+		resource = OfType(r.Amount.GPUType)
+	}
+	largest := 0
+	for i := range s.floor.machines {
+		largest = max(largest, s.floor.machines[i].free(r.Amount.GPUType, true))
+	}
+	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
+	reason := Reason{
+		Code: GPUUnavailable, Resource: resource, Asked: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
+		Message: fmt.Sprintf("Can never fit: needs %s, the machines have %d.", resource.Format(n), total),
+	}
+	if !r.Spread && total >= n {
+		reason.Capacity, reason.Free, reason.Missing = int64(largest), int64(largest), n-int64(largest)
+		reason.Message = fmt.Sprintf("Can never fit: needs %s on one machine, the largest has %d. The operator may allow to spread them.", resource.Format(n), largest)
+	}
+	return reason
+}
+
+// isBelow reports whether level i is at or below level above.
+func (s *state) isBelow(i, above int) bool {
+	levels := s.tree().levels
+	for levels[i].depth > levels[above].depth {
+		i = levels[i].parent
+	}
+	return i == above
+}
+
+// branch is the level right below above on the way to i, or i itself.
+func (s *state) branch(i, above int) int {
+	levels := s.tree().levels
+	for i != above && levels[i].parent != above {
+		i = levels[i].parent
+	}
+	return i
+}

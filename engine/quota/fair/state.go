@@ -1,0 +1,354 @@
+package fair
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// state is everything a Scheduler knows. It can be cloned and played forward,
+// which is how forecasts and previews are made. It is not safe for concurrent use.
+type state struct {
+	patience, offerTTL time.Duration
+
+	now     time.Time // of the present call
+	book    *Book     // of what is held, offered, and used beside that
+	empty   *Book     // of all that the tree ever has, with nothing in it
+	real    *Book     // while victims are looked for: book without what began meanwhile
+	queue   queue
+	floor   floor
+	history history
+	idle    idleness
+	held    map[uuid.UUID]map[int]*holding
+	offers  map[uuid.UUID]map[int]*offer
+	// missed are requests whose offer nobody took in time. They come back when their
+	// execution is heard of within as long as an offer lasts; then they are forgotten:
+	// whoever still wants them asks again, and who went to another server does not
+	// keep room from others.
+	missed map[Key]missed
+	usage  map[uuid.UUID]Vector
+	// covered names, by request, the victims that make room for it and have not
+	// ended. Who is covered goes first when room comes free.
+	covered map[Key][]Key
+
+	ranker ranker      // these two keep memory from one decision
+	heads  []candidate // for the next
+	most   holdersOf
+}
+
+// holding is a live reservation in the book. Its fields do not change, except
+// level and ask when the tree does.
+type holding struct {
+	Held
+
+	level int
+	ask   ask
+	cause Key // the request it has to end for, when it is ending
+}
+
+// offer is room that is set aside for a request.
+type offer struct {
+	holding
+
+	expires time.Time
+}
+
+// missed is a request that did not take its offer.
+type missed struct {
+	request Request
+	until   time.Time
+}
+
+func (s *state) tree() *Tree { return s.book.tree }
+
+// level returns the level of a project; what the tree does not know counts for
+// the whole cluster alone.
+func (s *state) level(project uuid.UUID) int { return s.tree().index[project] }
+
+// clone copies what can change. Holdings are shared: they are replaced, not changed.
+func (s *state) clone() *state {
+	out := *s
+	out.book, out.queue, out.floor, out.history = s.book.clone(), s.queue.clone(), s.floor.clone(), s.history.clone()
+	out.idle, out.ranker, out.heads, out.most = idleness{}, ranker{}, nil, holdersOf{}
+	out.held = make(map[uuid.UUID]map[int]*holding, len(s.held))
+	for id, nodes := range s.held {
+		out.held[id] = maps.Clone(nodes)
+	}
+	out.offers = make(map[uuid.UUID]map[int]*offer, len(s.offers))
+	for id, nodes := range s.offers {
+		out.offers[id] = maps.Clone(nodes)
+	}
+	out.missed = maps.Clone(s.missed)
+	out.covered = make(map[Key][]Key, len(s.covered))
+	for key, victims := range s.covered {
+		out.covered[key] = slices.Clone(victims)
+	}
+	return &out
+}
+
+// cloneForPlanning copies what an order of admission depends on, and shares the rest: the
+// copy can be asked who goes next, have requests taken from its queue, and
+// amounts added to its book.
+func (s *state) cloneForPlanning() *state {
+	out := *s
+	out.book, out.queue = s.book.clone(), s.queue.clone()
+	out.ranker, out.heads, out.most = ranker{}, nil, holdersOf{}
+	return &out
+}
+
+// tick brings the state to now.
+func (s *state) tick(now time.Time) {
+	if now.After(s.now) {
+		s.now = now
+	}
+	if s.history.advance(s.book.used, s.now) {
+		s.idle.watch(s.book, s.now)
+	}
+}
+
+// rebuild fills a new book of tree and a floor of machines with what is held,
+// offered and used beside that.
+func (s *state) rebuild(tree *Tree, machines []Machine) {
+	at, past, before := s.history.at, s.pastUse(), s.book
+	s.book, s.empty, s.floor = NewBook(tree), newWhole(tree), newFloor(machines)
+	s.idle.move(before, s.book)
+	s.most = holdersOf{}
+	s.history.average = make([][]float64, len(tree.levels))
+	s.setPastUse(at, past)
+	for id, v := range s.usage {
+		s.book.Add(id, v)
+	}
+	for _, nodes := range s.held {
+		for node, h := range nodes {
+			nodes[node] = s.enter(h.Held)
+			nodes[node].cause = h.cause
+		}
+	}
+	for _, nodes := range s.offers {
+		for node, o := range nodes {
+			nodes[node] = &offer{*s.enter(o.Held), o.expires}
+		}
+	}
+	for _, l := range s.queue.lines {
+		s.locate(l)
+	}
+}
+
+// locate finds what a line asks of which level, and whether that can ever be.
+func (s *state) locate(l *line) {
+	l.ask = s.book.axes.ask(l.amount.Vector())
+	l.level = -1
+	if i, ok := s.tree().index[l.project]; ok {
+		l.level, l.least = i, s.empty.distance(i, l.ask)
+	}
+	_, l.never = s.neverFits(*l.head())
+}
+
+// enter puts what is held into book and floor.
+func (s *state) enter(h Held) *holding {
+	out := &holding{Held: h, level: s.level(h.Project), ask: s.book.axes.ask(h.Amount.Vector())}
+	s.book.add(out.level, out.ask, 1)
+	s.floor.take(h.Placement, 1)
+	return out
+}
+
+// leave takes h out of book and floor.
+func (s *state) leave(h *holding) {
+	s.book.add(h.level, h.ask, -1)
+	s.floor.take(h.Placement, -1)
+}
+
+// hold makes a reservation live; one of the same key is replaced.
+func (s *state) hold(h Held) *holding {
+	s.release(h.Key)
+	nodes := s.held[h.Execution]
+	if nodes == nil {
+		nodes = map[int]*holding{}
+		s.held[h.Execution] = nodes
+	}
+	nodes[h.Node] = s.enter(h)
+	return nodes[h.Node]
+}
+
+// release ends a reservation. It returns nil when there is none.
+func (s *state) release(key Key) *holding {
+	nodes := s.held[key.Execution]
+	h, ok := nodes[key.Node]
+	if !ok {
+		return nil
+	}
+	s.leave(h)
+	delete(nodes, key.Node)
+	if len(nodes) == 0 {
+		delete(s.held, key.Execution)
+	}
+	s.uncover(h)
+	return h
+}
+
+// uncover notes that h ends or is spared.
+func (s *state) uncover(h *holding) {
+	if victims, ok := s.covered[h.cause]; ok {
+		s.covered[h.cause] = slices.DeleteFunc(victims, func(k Key) bool { return k == h.Key })
+	}
+}
+
+// want puts a request in the queue, unless room is set aside for it already.
+func (s *state) want(r Request) {
+	if _, offered := s.offers[r.Execution][r.Node]; offered {
+		return
+	}
+	if l := s.queue.add(r); l != nil {
+		s.locate(l)
+	}
+}
+
+// grant turns the offers of an execution into reservations.
+func (s *state) grant(execution uuid.UUID) []Grant {
+	offers := s.offers[execution]
+	granted := make([]Grant, 0, len(offers))
+	for _, o := range offers {
+		s.leave(&o.holding)
+		held := o.Held
+		held.Granted = s.now
+		h := s.hold(held)
+		s.history.charge(s.tree(), h.level, h.ask)
+		granted = append(granted, Grant{held.Request, held.Placement})
+	}
+	delete(s.offers, execution)
+	slices.SortFunc(granted, func(a, b Grant) int { return compareKeys(a.Key, b.Key) })
+	return granted
+}
+
+// withdraw removes a request and the offer for it.
+func (s *state) withdraw(key Key) {
+	s.queue.remove(key)
+	delete(s.covered, key)
+	delete(s.missed, key)
+	s.dropOffer(key)
+}
+
+func (s *state) dropOffer(key Key) {
+	o, ok := s.offers[key.Execution][key.Node]
+	if !ok {
+		return
+	}
+	s.leave(&o.holding)
+	delete(s.offers[key.Execution], key.Node)
+	if len(s.offers[key.Execution]) == 0 {
+		delete(s.offers, key.Execution)
+	}
+}
+
+// expire takes offers back that nobody took in time, and forgets those of whom
+// nothing was heard since.
+func (s *state) expire() {
+	maps.DeleteFunc(s.missed, func(_ Key, m missed) bool { return !s.now.Before(m.until) })
+	for _, nodes := range s.offers {
+		for _, o := range nodes {
+			if s.now.After(o.expires) {
+				s.dropOffer(o.Key)
+				s.missed[o.Key] = missed{o.Request, s.now.Add(s.offerTTL)}
+			}
+		}
+	}
+}
+
+// requeueMissed puts the requests of an execution in the queue again that missed offers.
+func (s *state) requeueMissed(execution uuid.UUID) {
+	for key := range s.missed {
+		if key.Execution == execution {
+			s.requeue(key)
+		}
+	}
+}
+
+func (s *state) requeue(key Key) {
+	r := s.missed[key].request
+	delete(s.missed, key)
+	s.want(r)
+}
+
+// distribute turns waiting requests into offers while they fit, and returns the
+// executions other than self that got their first.
+func (s *state) distribute(self uuid.UUID) (woken []uuid.UUID) {
+	for {
+		c, ok := s.choose()
+		if !ok {
+			return woken
+		}
+		r := *c.head
+		s.queue.remove(r.Key)
+		delete(s.covered, r.Key)
+		nodes := s.offers[r.Execution]
+		if nodes == nil {
+			nodes = map[int]*offer{}
+			s.offers[r.Execution] = nodes
+			if r.Execution != self {
+				woken = append(woken, r.Execution)
+			}
+		}
+		nodes[r.Node] = &offer{*s.enter(Held{Request: r, Placement: c.placement}), s.now.Add(s.offerTTL)}
+	}
+}
+
+// neverFits returns where r is short of room in an empty cluster. Of a project
+// that is not known yet nothing can be said.
+func (s *state) neverFits(r Request) (*Reason, bool) {
+	i, ok := s.tree().index[r.Project]
+	if !ok {
+		return nil, false
+	}
+	if short, found := s.empty.short(i, s.empty.axes.ask(r.Amount.Vector()), !r.Preemptible); found {
+		reason := s.empty.never(short)
+		return &reason, true
+	}
+	if _, ok := s.floor.place(r.Amount, r.Spread, true); !ok {
+		reason := s.tooLarge(r)
+		return &reason, true
+	}
+	return nil, false
+}
+
+// supersede drops a request that h grants already: another server did, and whoever
+// asked here waits for nothing any more. One for a later attempt stays.
+func (s *state) supersede(h Held) {
+	asked := func(r Request) bool { return r.Attempt <= h.Attempt }
+	if r, ok := s.queue.find(h.Key); ok && asked(r) {
+		s.withdraw(h.Key)
+	}
+	if o, ok := s.offers[h.Execution][h.Node]; ok && asked(o.Request) {
+		s.withdraw(h.Key)
+	}
+	if m, ok := s.missed[h.Key]; ok && asked(m.request) {
+		s.withdraw(h.Key)
+	}
+}
+
+// restore makes h what is held under its key. A reservation that is known
+// already stays marked as ending, and keeps what rows do not hold.
+func (s *state) restore(h Held) {
+	before := s.held[h.Execution][h.Node]
+	if before == nil {
+		s.hold(h)
+		return
+	}
+	var cause Key
+	if before.Amount == h.Amount && before.Project == h.Project {
+		cause, h.Ending = before.cause, h.Ending || before.Ending
+		if !h.Expected.Known() {
+			h.Expected, h.Workflow, h.Operator = before.Expected, before.Workflow, before.Operator
+		}
+		if h.Granted.IsZero() {
+			h.Granted = before.Granted
+		}
+	} else {
+		s.uncover(before)
+	}
+	s.leave(before)
+	after := s.enter(h)
+	after.cause = cause
+	s.held[h.Execution][h.Node] = after
+}

@@ -1,0 +1,356 @@
+package fair
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Victim is an attempt that has to make room: it gets the signal to write a
+// checkpoint, a grace period, and goes back to READY. Who stops it releases it
+// as usual; until then it counts as ending and is not chosen again.
+type Victim struct {
+	Held
+
+	// For is the request that starts in its place, or the zero Key when a
+	// limit was lowered.
+	For Key
+	// Level is what is above its guarantee, or above its ceiling.
+	Level    LevelRef
+	Resource Resource
+	// Reason is what its node shows while it waits again; its code is Preempted.
+	Reason Reason
+}
+
+// maxReclaims bounds the requests that one call of Victims makes room for.
+const maxReclaims = 64
+
+// Victims returns the attempts to stop now so that requests within their
+// guarantee start, and marks them as ending.
+//
+// Only who borrows is stopped, and only for who is within the guarantee that was
+// lent out, nearest relatives first: lowest priority, then newest. Every level
+// below the common ancestor that has a limit still holds at least its limit
+// afterwards; one without a limit has no guarantee to fall below. Nothing is
+// stopped for its own execution, nor what is not preemptible, nor more than is
+// needed. Room that is coming free already is counted first.
+func (s *Scheduler) Victims() []Victim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.tick(s.config.Now())
+	maps.DeleteFunc(s.state.covered, func(_ Key, victims []Key) bool { return len(victims) == 0 })
+	if s.state.queue.count == 0 {
+		return nil
+	}
+	victims := s.state.clone().reclaim()
+	s.state.mark(victims)
+	s.changes++
+	return victims
+}
+
+// Spare takes the mark of Victims or Excess away: they are not stopped after all.
+func (s *Scheduler) Spare(keys []Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		if h := s.state.held[key.Execution][key.Node]; h != nil && h.Ending {
+			s.state.uncover(h)
+			spared := *h
+			spared.Ending, spared.cause = false, Key{}
+			s.state.held[key.Execution][key.Node] = &spared
+		}
+	}
+	s.changes++
+}
+
+// mark notes that victims are ending, and for whom.
+func (s *state) mark(victims []Victim) {
+	for _, v := range victims {
+		h := s.held[v.Execution][v.Node]
+		if h == nil {
+			continue
+		}
+		marked := *h
+		marked.Ending, marked.cause = true, v.For
+		s.held[v.Execution][v.Node] = &marked
+		if v.For != (Key{}) {
+			s.covered[v.For] = append(s.covered[v.For], v.Key)
+		}
+	}
+}
+
+// reclaim plays forward what happens once all that is ending has ended, and
+// returns who else has to end for those within their guarantee. It changes s.
+func (s *state) reclaim() (victims []Victim) {
+	s.settle()
+	s.real = s.book.clone()
+	hopeless := map[*line]bool{}
+	for range maxReclaims {
+		for {
+			c, ok := s.choose()
+			if !ok {
+				break
+			}
+			s.begin(c)
+		}
+		c := s.nextEntitled(hopeless)
+		if c == nil {
+			return victims
+		}
+		for _, h := range c.victims {
+			s.real.add(h.level, h.ask, -1)
+			s.release(h.Key)
+			victims = append(victims, s.victim(h, c))
+		}
+		s.begin(c.candidate)
+	}
+	return victims
+}
+
+// settle lets everything end that is ending.
+func (s *state) settle() {
+	for _, nodes := range s.held {
+		for _, h := range nodes {
+			if h.Ending {
+				s.release(h.Key)
+			}
+		}
+	}
+}
+
+// begin starts the request of c at once. It is nobody's victim in this game.
+func (s *state) begin(c candidate) *holding {
+	r := *c.head
+	s.queue.remove(r.Key)
+	delete(s.covered, r.Key)
+	r.Preemptible = false
+	return s.hold(Held{Request: r, Placement: c.placement, Granted: s.now})
+}
+
+// entitled is a request that starts when its victims end.
+type entitled struct {
+	candidate
+
+	victims []*holding
+	contest contest
+}
+
+// contest is what a request is short of, and by which limits its guarantee and
+// those of others are told: GPUs are limited as such and by their type.
+type contest struct {
+	short []int // axes
+	rules []int // axes, short among them
+}
+
+// nextEntitled returns the request with the most right that victims can be found
+// for. Lines for which there are none become hopeless.
+func (s *state) nextEntitled(hopeless map[*line]bool) *entitled {
+	var list []candidate
+	for _, l := range s.queue.lines {
+		if l.level < 0 || l.never || hopeless[l] {
+			continue
+		}
+		if f := s.tryFit(l); f.blocked {
+			list = append(list, s.candidate(l, f))
+		}
+	}
+	ranked := s.ranked(list)
+	for c := ranked.head(); c != nil; c = ranked.pop() {
+		found := s.findVictims(c)
+		if found != nil {
+			return found
+		}
+		hopeless[c.line] = true
+	}
+	return nil
+}
+
+// contest returns what the line of c is short of.
+func (s *state) contest(c *candidate) (out contest) {
+	gpus := false
+	for _, q := range c.line.ask {
+		if _, short := s.book.shortOn(c.line.level, q, !c.line.preemptible); short {
+			out.short = append(out.short, q.axis)
+			gpus = gpus || isGPU(q.axis)
+		}
+	}
+	if len(out.short) == 0 { // enough, but not together
+		out.short, gpus = []int{c.line.gpuAxis()}, true
+	}
+	for _, q := range c.line.ask {
+		if slices.Contains(out.short, q.axis) || gpus && isGPU(q.axis) {
+			out.rules = append(out.rules, q.axis)
+		}
+	}
+	return out
+}
+
+func isGPU(axis int) bool { return axis == gpuAxis || axis > storageAxis }
+
+// findVictims looks for a minimal set of holdings that lets c start, among its
+// nearest relatives first. It leaves s as it was.
+func (s *state) findVictims(c *candidate) *entitled {
+	var taken []*holding
+	defer func() {
+		for _, h := range taken {
+			s.putBack(h)
+		}
+	}()
+	levels := s.tree().levels
+	contest := s.contest(c)
+	for child, a := c.line.level, levels[c.line.level].parent; a >= 0; child, a = a, levels[a].parent {
+		if !s.isWithin(c, a, contest) {
+			return nil
+		}
+		if !s.isGuaranteed(c, a, contest) {
+			continue
+		}
+		for _, h := range s.borrowers(c, a, child, contest) {
+			if !s.canPreempt(h, a, contest) {
+				continue
+			}
+			s.takeOut(h)
+			taken = append(taken, h)
+			if f := s.tryFit(c.line); !f.blocked {
+				taken = s.spare(c, taken)
+				c.fit = s.tryFit(c.line)
+				return &entitled{candidate: *c, victims: slices.Clone(taken), contest: contest}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *state) takeOut(h *holding) {
+	s.leave(h)
+	s.real.add(h.level, h.ask, -1)
+}
+
+func (s *state) putBack(h *holding) {
+	s.book.add(h.level, h.ask, 1)
+	s.floor.take(h.Placement, 1)
+	s.real.add(h.level, h.ask, 1)
+}
+
+// spare puts back those of taken without whom c fits too, the last chosen first,
+// and returns the others.
+func (s *state) spare(c *candidate, taken []*holding) []*holding {
+	for i := len(taken) - 1; i >= 0 && len(taken) > 1; i-- {
+		s.putBack(taken[i])
+		if f := s.tryFit(c.line); f.blocked {
+			s.takeOut(taken[i])
+		} else {
+			taken = slices.Delete(taken, i, i+1)
+		}
+	}
+	return taken
+}
+
+// isWithin reports whether c stays within the limits on its path below level a,
+// on the contested axes.
+func (s *state) isWithin(c *candidate, a int, contest contest) bool {
+	levels := s.tree().levels
+	for _, axis := range contest.rules {
+		for l := c.line.level; l != a; l = levels[l].parent {
+			if limit := levels[l].limitOn(axis); limit != noLimit && s.book.used[l].at(axis)+c.line.ask.on(axis) > limit {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isGuaranteed reports whether the path of c below level a has limits for what
+// is contested: without, nothing is guaranteed there. A limit of GPUs or of
+// their type is enough for both.
+func (s *state) isGuaranteed(c *candidate, a int, contest contest) bool {
+	gpus, limited := false, false
+	for _, axis := range contest.rules {
+		has := s.hasLimit(c.line.level, a, axis)
+		switch {
+		case isGPU(axis):
+			gpus, limited = true, limited || has
+		case !has:
+			return false
+		}
+	}
+	return !gpus || limited
+}
+
+// hasLimit reports whether the path of level i below a has a limit on axis.
+func (s *state) hasLimit(i, a, axis int) bool {
+	for l := i; l != a; l = s.tree().levels[l].parent {
+		if s.tree().levels[l].limitOn(axis) != noLimit {
+			return true
+		}
+	}
+	return false
+}
+
+// borrowers returns what is held below level a, outside of its child that c is
+// under, of what c is short of, in the order in which it is taken.
+func (s *state) borrowers(c *candidate, a, child int, contest contest) (list []*holding) {
+	for id, nodes := range s.held {
+		if id == c.head.Execution {
+			continue
+		}
+		for _, h := range nodes {
+			helps := slices.ContainsFunc(contest.short, func(axis int) bool { return h.ask.on(axis) > 0 })
+			if helps && h.expendable() && s.isBelow(h.level, a) && !s.isBelow(h.level, child) {
+				list = append(list, h)
+			}
+		}
+	}
+	slices.SortFunc(list, byExpendability)
+	return list
+}
+
+// expendable reports whether h may be stopped at all. An execution is not
+// stopped, its nodes are.
+func (h *holding) expendable() bool { return h.Preemptible && !h.Ending && h.Node != ExecutionItself }
+
+// byExpendability orders holdings: lowest priority first, then newest.
+func byExpendability(x, y *holding) int {
+	return cmp.Or(cmp.Compare(x.Priority, y.Priority), y.Granted.Compare(x.Granted), compareKeys(y.Key, x.Key))
+}
+
+// canPreempt reports whether every level on the path of h below a that has a limit
+// holds at least that without h, on the contested axes that h holds. What has
+// only begun in this game does not count as held.
+func (s *state) canPreempt(h *holding, a int, contest contest) bool {
+	levels := s.tree().levels
+	for _, axis := range contest.rules {
+		n := h.ask.on(axis)
+		if n == 0 {
+			continue
+		}
+		for l := h.level; l != a; l = levels[l].parent {
+			if limit := levels[l].limitOn(axis); limit != noLimit && s.real.used[l].at(axis)-n < limit {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// victim says why h has to end for e.
+func (s *state) victim(h *holding, e *entitled) Victim {
+	axis := e.contest.short[0]
+	for _, x := range e.contest.short {
+		if h.ask.on(x) > 0 {
+			axis = x
+			break
+		}
+	}
+	r := s.book.axes.names[axis]
+	i, j := s.tree().fork(h.level, e.line.level)
+	owner, lender := s.tree().levels[i].Ref(), s.tree().levels[j].Ref()
+	v := Victim{Held: h.Held, For: e.head.Key, Level: owner, Resource: r}
+	v.Reason = Reason{
+		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Missing: h.ask.on(axis), Level: &owner,
+		Message: fmt.Sprintf("Was stopped because %s had borrowed %s of %s, which needs its guarantee back. It starts again when there is room.",
+			owner, r.Format(h.ask.on(axis)), lender.toRelatives()),
+	}
+	return v
+}

@@ -1,0 +1,140 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Change is an entry of the audit log about the limits of a node.
+type Change struct {
+	ID     uuid.UUID
+	At     time.Time
+	Actor  string
+	Node   fair.LevelRef
+	Old    fair.Limits
+	New    fair.Limits
+	Reason string
+}
+
+// Sample is the use of one resource around a moment. Limit is nil where the node
+// had no limit of its own.
+type Sample struct {
+	At            time.Time
+	Used, Waiting float64
+	Limit         *int64
+}
+
+// History is the use of one resource by a node over time, in steps of equal length.
+type History struct {
+	Step     time.Duration
+	From, To time.Time
+	Samples  []Sample
+}
+
+// historySteps is about how many samples a History has.
+const historySteps = 180
+
+// History returns how a node used a resource over the last span. It asks for
+// quota.read at the node.
+func (s *Service) History(ctx context.Context, node uuid.UUID, resource fair.Resource, span time.Duration) (History, error) {
+	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
+		return History{}, err
+	}
+	level, ok := s.fair.Tree().Level(node)
+	if !ok {
+		return History{}, absent(node)
+	}
+	h := History{Step: max((span / historySteps).Round(time.Minute), time.Minute), To: s.now()}
+	h.From = h.To.Add(-span)
+	q := db.New(s.pool)
+	rows, err := q.ReadQuotaSamples(ctx, db.ReadQuotaSamplesParams{
+		Step: h.Step, Origin: h.From.Truncate(h.Step), Resource: string(resource), NodeID: node, Since: h.From, Until: h.To,
+	})
+	if err != nil {
+		return History{}, fmt.Errorf("read use of %s: %w", node, err)
+	}
+	changes, err := s.changes(ctx, q, []uuid.UUID{node}, false, h.From, historySteps)
+	if err != nil {
+		return History{}, err
+	}
+	limit := limitsOver(level.Limits, changes, resource)
+	for _, r := range rows {
+		h.Samples = append(h.Samples, Sample{At: r.At.UTC(), Used: r.Used, Waiting: r.Waiting, Limit: limit(r.At)})
+	}
+	return h, nil
+}
+
+// limitsOver answers which limit was in force at a moment, from what it is now and
+// the changes since, newest first.
+func limitsOver(now fair.Limits, changes []Change, resource fair.Resource) func(time.Time) *int64 {
+	return func(at time.Time) *int64 {
+		limits := now
+		for _, c := range changes {
+			if c.At.Before(at) {
+				break
+			}
+			limits = c.Old
+		}
+		if v, ok := limits.Limit[resource]; ok {
+			return &v
+		}
+		return nil
+	}
+}
+
+// Changes returns the latest changes of limits that the subject may read, newest
+// first. It asks for quota.read anywhere in the tree.
+func (s *Service) Changes(ctx context.Context, limit int) ([]Change, error) {
+	subject, err := s.reader(ctx, auth.QuotaRead, uuid.Nil)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []uuid.UUID
+	for _, l := range s.fair.Tree().Levels() {
+		if subject.May(auth.QuotaRead, l.ID) {
+			nodes = append(nodes, l.ID)
+		}
+	}
+	return s.changes(ctx, db.New(s.pool), nodes, subject.Role == auth.RoleAdmin, time.Time{}, limit)
+}
+
+func (s *Service) changes(ctx context.Context, q *db.Queries, nodes []uuid.UUID, everything bool, since time.Time, limit int) ([]Change, error) {
+	ids := make([]string, len(nodes))
+	for i, id := range nodes {
+		ids[i] = id.String()
+	}
+	rows, err := q.ListQuotaChanges(ctx, everything, ids, since, int32(limit)) //nolint:gosec // a small number of rows
+	if err != nil {
+		return nil, fmt.Errorf("list changes of limits: %w", err)
+	}
+	changes := make([]Change, 0, len(rows))
+	for _, r := range rows {
+		id, err := uuid.Parse(r.ObjectID)
+		if err != nil {
+			return nil, fmt.Errorf("audit entry %s: %w", r.ID, err)
+		}
+		c := Change{ID: r.ID, At: r.At.UTC(), Actor: r.Actor, Reason: r.Reason, Node: fair.LevelRef{ID: id, Kind: r.ObjectKind, Name: r.ObjectName}}
+		for _, part := range []struct {
+			raw json.RawMessage
+			to  *fair.Limits
+		}{{r.OldValue, &c.Old}, {r.NewValue, &c.New}} {
+			if len(part.raw) == 0 {
+				continue
+			}
+			if err := json.Unmarshal(part.raw, part.to); err != nil {
+				return nil, fmt.Errorf("audit entry %s: %w", r.ID, err)
+			}
+		}
+		changes = append(changes, c)
+	}
+	return slices.Clip(changes), nil
+}

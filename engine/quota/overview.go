@@ -1,0 +1,187 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Overview is the part of the tree that a reader may see, with its use.
+type Overview struct {
+	At        time.Time
+	Nodes     []Node          // parents before children, each followed by what is below it
+	Resources []fair.Resource // that something limits, uses or waits for, in the order of display
+	Pairs     []fair.Pair     // who starves beside whom
+	Idle      []fair.Idle
+	Longest   *Queued // nil: nothing waits that the reader may see
+}
+
+// Find returns the node with id, or nil.
+func (o *Overview) Find(id uuid.UUID) *Node {
+	i := slices.IndexFunc(o.Nodes, func(n Node) bool { return n.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &o.Nodes[i]
+}
+
+// Node is a tenancy node of an Overview.
+type Node struct {
+	fair.LevelState
+
+	Path     []fair.LevelRef // from the top that the reader may see to the node itself
+	Most     fair.Vector     // what it may hold at most; absent: no bound above it either
+	Bounds   map[fair.Resource]fair.LevelRef
+	Handed   fair.Vector // the sum of what its children are guaranteed
+	Children int
+	Version  int64 // of its limits; 0 without any
+	Writable bool  // the reader may change its limits
+}
+
+// Overview returns place and everything below it with limits and use, or for
+// uuid.Nil everything that the subject may read. It asks for quota.read at place;
+// a place that the subject may not read is apperr.NotFound.
+func (s *Service) Overview(ctx context.Context, place uuid.UUID) (Overview, error) {
+	subject, err := s.reader(ctx, auth.QuotaRead, place)
+	if err != nil {
+		return Overview{}, err
+	}
+	rows, err := db.New(s.pool).QuotaVersions(ctx)
+	if err != nil {
+		return Overview{}, fmt.Errorf("read versions of limits: %w", err)
+	}
+	versions := make(map[uuid.UUID]int64, len(rows))
+	for _, r := range rows {
+		versions[r.NodeID] = r.Version
+	}
+	snapshot := s.fair.Snapshot()
+	o := overview(&snapshot, func(id uuid.UUID) bool { return subject.May(auth.QuotaRead, id) }, place)
+	for i := range o.Nodes {
+		n := &o.Nodes[i]
+		n.Version, n.Writable = versions[n.ID], subject.May(auth.QuotaWrite, above(n.Level))
+	}
+	if w := snapshot.Longest; w != nil && o.Find(w.Project) != nil {
+		longest, err := s.queued(ctx, subject, []fair.Waiting{*w})
+		if err != nil {
+			return Overview{}, err
+		}
+		o.Longest = &longest[0]
+	}
+	return o, nil
+}
+
+// reader authorises action at place, or for uuid.Nil anywhere in the tree: who runs
+// a tenant that has no project yet gives out its limits all the same.
+func (s *Service) reader(ctx context.Context, action auth.Action, place uuid.UUID) (auth.Subject, error) {
+	if place != uuid.Nil {
+		return auth.AuthorizeIn(ctx, action, place, absent(place))
+	}
+	subject, err := auth.Authorize(ctx, action)
+	if err == nil {
+		return subject, nil
+	}
+	subject, _ = auth.SubjectOf(ctx) // nobody may do nothing anywhere
+	for _, l := range s.fair.Tree().Levels() {
+		if subject.May(action, l.ID) {
+			return subject, nil
+		}
+	}
+	return auth.Subject{}, err
+}
+
+func absent(id uuid.UUID) error {
+	return apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
+}
+
+// above is where the right to change the limits of a node is asked for: at its
+// parent, so that nobody raises their own.
+func above(l fair.Level) uuid.UUID {
+	if l.Parent == uuid.Nil {
+		return l.ID
+	}
+	return l.Parent
+}
+
+// overview is what of snapshot may be read, at or below place.
+func overview(snapshot *fair.Snapshot, may func(uuid.UUID) bool, place uuid.UUID) Overview {
+	o := Overview{At: snapshot.At, Resources: snapshot.Resources}
+	nodes := arrange(snapshot.Levels)
+	inside, shown := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	paths := map[uuid.UUID][]fair.LevelRef{}
+	for _, n := range nodes {
+		if place == uuid.Nil || n.ID == place || inside[n.Parent] {
+			inside[n.ID] = true
+		}
+		if !may(n.ID) {
+			continue
+		}
+		n.Path = append(slices.Clone(paths[n.Parent]), n.Ref())
+		paths[n.ID] = n.Path
+		if inside[n.ID] {
+			shown[n.ID], o.Nodes = true, append(o.Nodes, n)
+		}
+	}
+	seen := func(l fair.LevelRef) bool { return shown[l.ID] }
+	for _, p := range snapshot.Pairs {
+		if seen(p.Starved) && seen(p.Other) {
+			o.Pairs = append(o.Pairs, p)
+		}
+	}
+	for _, i := range snapshot.Idle {
+		if seen(i.Level) {
+			o.Idle = append(o.Idle, i)
+		}
+	}
+	return o
+}
+
+// arrange orders levels depth first and finds what each may hold at most.
+func arrange(levels []fair.LevelState) []Node {
+	children := map[uuid.UUID][]fair.LevelState{}
+	for _, l := range levels {
+		children[l.Parent] = append(children[l.Parent], l)
+	}
+	nodes := make([]Node, 0, len(levels))
+	var add func(l fair.LevelState, most fair.Vector, bounds map[fair.Resource]fair.LevelRef)
+	add = func(l fair.LevelState, most fair.Vector, bounds map[fair.Resource]fair.LevelRef) {
+		n := Node{LevelState: l, Children: len(children[l.ID]), Handed: fair.Vector{}}
+		n.Most, n.Bounds = ceiling(l.Level, most, bounds)
+		for _, c := range children[l.ID] {
+			for r, v := range c.Limits.Limit {
+				n.Handed[r] += v
+			}
+		}
+		nodes = append(nodes, n)
+		for _, c := range children[l.ID] {
+			add(c, n.Most, n.Bounds)
+		}
+	}
+	for _, l := range children[uuid.Nil] {
+		add(l, fair.Vector{}, nil)
+	}
+	return nodes
+}
+
+// ceiling is what l may hold at most below a parent that may hold most, and whose
+// limit that is.
+func ceiling(l fair.Level, most fair.Vector, bounds map[fair.Resource]fair.LevelRef) (fair.Vector, map[fair.Resource]fair.LevelRef) {
+	own, by := fair.Vector{}, map[fair.Resource]fair.LevelRef{}
+	for r, v := range most {
+		own[r], by[r] = v, bounds[r]
+	}
+	for r, limit := range l.Limits.Limit {
+		v := limit + l.Limits.Borrow[r]
+		if above, bound := own[r]; !bound || v <= above {
+			own[r], by[r] = v, l.Ref()
+		}
+	}
+	return own, by
+}

@@ -1,0 +1,148 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Slot names a reservation: an attempt of a node, or attempt 0 of
+// fair.ExecutionItself.
+type Slot struct {
+	Execution uuid.UUID `json:"execution_id"`
+	Node      int       `json:"i"`
+	Attempt   int       `json:"attempt"`
+}
+
+// reservation is a row as InsertReservations reads it.
+type reservation struct {
+	Slot
+
+	Project     uuid.UUID `json:"project_id"`
+	CPU         int       `json:"cpu"`
+	Memory      int       `json:"memory"`
+	GPUs        int       `json:"gpus"`
+	GPUType     string    `json:"gpu_type"`
+	Pods        int       `json:"pods"`
+	Executions  int       `json:"executions"`
+	Machine     string    `json:"machine"`
+	Devices     []int     `json:"devices"`
+	Preemptible bool      `json:"preemptible"`
+	Priority    int       `json:"priority"`
+	ExpiresAt   time.Time `json:"expires_at"`
+}
+
+// Reserve writes the reservations of grants, which belong to one project, in the
+// caller's transaction: all of them or, with a reason, none. They stand for the
+// lease time unless somebody gives a sign of life of them (TouchReservations).
+func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Grant) (*fair.Reason, error) {
+	if len(grants) == 0 {
+		return nil, nil //nolint:nilnil // no reason is the good news
+	}
+	project, delta := grants[0].Project, fair.Vector{}
+	now := s.now()
+	rows := make([]reservation, len(grants))
+	for i, g := range grants {
+		if g.Project != project {
+			return nil, apperr.New(apperr.Internal, "grants of two projects in one reservation")
+		}
+		delta = delta.Plus(g.Amount.Vector())
+		rows[i] = reservation{
+			Slot: Slot{g.Execution, g.Node, g.Attempt}, Project: project, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
+			GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Executions: g.Amount.Executions,
+			Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(s.config.Timing.Lease),
+		}
+		rows[i].Machine, rows[i].Devices = DevicesOf(g.Placement)
+	}
+	reason, err := s.charge(ctx, q, project, delta)
+	if err != nil || reason != nil {
+		return reason, err
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return nil, fmt.Errorf("encode reservations: %w", err)
+	}
+	n, err := q.InsertReservations(ctx, s.config.Instance, now, encoded)
+	if err != nil {
+		return nil, fmt.Errorf("insert reservations: %w", err)
+	}
+	if int(n) != len(rows) {
+		return nil, apperr.New(apperr.Conflict, "Some of the attempts hold a reservation already.")
+	}
+	return nil, nil //nolint:nilnil // no reason is the good news
+}
+
+// DevicesOf returns the machine and the GPU indexes of a placement on one machine.
+func DevicesOf(placement []fair.Placement) (machine string, devices []int) {
+	if len(placement) == 0 {
+		return "", nil
+	}
+	return placement[0].Machine, placement[0].Devices
+}
+
+// Release gives reservations back in the caller's transaction and returns how
+// many there were: deleting the row decides, so that releasing twice is harmless.
+func (s *Service) Release(ctx context.Context, q *db.Queries, project uuid.UUID, slots []Slot) (int, error) {
+	l, err := s.lock(ctx, q, project)
+	if err != nil {
+		return 0, err
+	}
+	keys, err := json.Marshal(slots)
+	if err != nil {
+		return 0, fmt.Errorf("encode reservations: %w", err)
+	}
+	rows, err := q.DeleteReservations(ctx, keys)
+	if err != nil {
+		return 0, fmt.Errorf("delete reservations: %w", err)
+	}
+	delta := fair.Vector{}
+	for _, r := range rows {
+		delta = delta.Minus(amountOf(r).Vector())
+	}
+	if len(delta) == 0 {
+		return len(rows), nil
+	}
+	return len(rows), l.add(ctx, delta, 0)
+}
+
+func amountOf(r db.Reservation) fair.Amount {
+	return fair.Amount{
+		CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType,
+		Pods: int(r.Pods), Executions: int(r.Executions),
+	}
+}
+
+// Resize changes what a live reservation holds in the caller's transaction, or
+// answers why it cannot grow. It returns NotFound for one that is gone.
+func (s *Service) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, slot Slot, to fair.Amount) (*fair.Reason, error) {
+	l, err := s.lock(ctx, q, project)
+	if err != nil {
+		return nil, err
+	}
+	row, err := q.LockReservation(ctx, slot.Execution, int32(slot.Node), int32(slot.Attempt)) //nolint:gosec // small numbers
+	if db.IsNoRows(err) {
+		return nil, apperr.New(apperr.NotFound, "The attempt holds no reservation.")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock a reservation: %w", err)
+	}
+	reason, err := l.charge(ctx, to.Vector().Minus(amountOf(row).Vector()))
+	if err != nil || reason != nil {
+		return reason, err
+	}
+	err = q.ResizeReservation(ctx, db.ResizeReservationParams{
+		CpuMillis: int32(to.CPUMillis), MemoryMib: int32(to.MemoryMiB), Gpus: int32(to.GPUs), GpuType: to.GPUType, Pods: int32(to.Pods), //nolint:gosec // amounts fit
+		ExecutionID: slot.Execution, NodeIndex: int32(slot.Node), Attempt: int32(slot.Attempt), //nolint:gosec // small numbers
+	})
+	if err != nil {
+		return nil, fmt.Errorf("resize a reservation: %w", err)
+	}
+	return nil, nil //nolint:nilnil // no reason is the good news
+}

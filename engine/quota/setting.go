@@ -1,0 +1,225 @@
+package quota
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Setting is the limits of one tenancy node as they are saved.
+type Setting struct {
+	Node      fair.LevelRef
+	Parent    *fair.LevelRef // nil for the installation
+	Limits    fair.Limits
+	Version   int64 // 0: nobody has saved any
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
+// Edit is what Put saves. Version is the one that the editor has seen. Interrupt
+// confirms that running work may be stopped by it.
+type Edit struct {
+	Limits    fair.Limits
+	Version   int64
+	Reason    string
+	Interrupt bool
+}
+
+// maxReason is how many letters a reason for the audit log may have.
+const maxReason = 1000
+
+// Get returns the limits of a node. It asks for quota.read there; what may not be
+// read is apperr.NotFound.
+func (s *Service) Get(ctx context.Context, node uuid.UUID) (Setting, error) {
+	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
+		return Setting{}, err
+	}
+	return s.setting(ctx, db.New(s.pool), node)
+}
+
+func (s *Service) setting(ctx context.Context, q *db.Queries, node uuid.UUID) (Setting, error) {
+	level, ok := s.fair.Tree().Level(node)
+	if !ok {
+		return Setting{}, absent(node)
+	}
+	set := Setting{Node: level.Ref(), Limits: fair.Limits{Weight: 1}}
+	if parent, ok := s.fair.Tree().Level(level.Parent); ok {
+		ref := parent.Ref()
+		set.Parent = &ref
+	}
+	row, err := q.GetQuota(ctx, node)
+	if db.IsNoRows(err) {
+		return set, nil
+	}
+	if err != nil {
+		return Setting{}, fmt.Errorf("read limits of %s: %w", node, err)
+	}
+	set.Version, set.UpdatedAt, set.UpdatedBy = row.Version, row.UpdatedAt.UTC(), row.UpdatedByName
+	set.Limits.Weight = row.Weight
+	for _, part := range []struct {
+		raw json.RawMessage
+		to  *fair.Vector
+	}{{row.Limits, &set.Limits.Limit}, {row.Borrow, &set.Limits.Borrow}, {row.Lend, &set.Limits.Lend}, {row.Defaults, &set.Limits.Default}} {
+		v := fair.Vector{}
+		if err := json.Unmarshal(part.raw, &v); err != nil {
+			return Setting{}, fmt.Errorf("decode limits of %s: %w", node, err)
+		}
+		*part.to = v
+	}
+	return set, nil
+}
+
+// Put saves the limits of a node with an entry of the audit log; they are in force
+// for the next admission. It asks for quota.write at the parent of the node, so
+// that nobody raises their own.
+//
+// Errors: apperr.Invalid with the fields at fault ("limit.gpu:A100", "weight"), or
+// with the field "confirm" when running work would be stopped and that was not
+// confirmed; apperr.Conflict when somebody saved since the version of e.
+func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, error) {
+	level, err := s.authorizeEdit(ctx, node)
+	if err != nil {
+		return Setting{}, err
+	}
+	if len([]rune(e.Reason)) > maxReason {
+		return Setting{}, apperr.InvalidFields("The reason is too long.", []apperr.Field{{Path: "reason", Message: fmt.Sprintf("Say it in at most %d letters.", maxReason)}})
+	}
+	if err := checkDefaults(e.Limits.Default); err != nil {
+		return Setting{}, err
+	}
+	preview, err := s.previewLimits(level, e.Limits)
+	if err != nil {
+		return Setting{}, err
+	}
+	if n := len(preview.Excess) + len(preview.Reclaimed); n > 0 && !e.Interrupt {
+		message := fmt.Sprintf("This stops %s. Confirm it to go on.", counted(n, "running node"))
+		return Setting{}, apperr.InvalidFields(message, []apperr.Field{{Path: "confirm", Message: message}})
+	}
+	var saved Setting
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := s.withinAncestors(ctx, q, level, e.Limits); err != nil {
+			return err
+		}
+		saved, err = s.put(ctx, q, level, e)
+		return err
+	})
+	if err != nil {
+		return Setting{}, err
+	}
+	return saved, s.Reload(ctx)
+}
+
+// authorizeEdit returns the level when the subject may change its limits.
+func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level, error) {
+	level, ok := s.fair.Tree().Level(node)
+	if !ok { // who may do nothing anywhere learns nothing either
+		if _, err := auth.Authorize(ctx, auth.QuotaRead); err != nil {
+			return fair.Level{}, err
+		}
+		return fair.Level{}, absent(node)
+	}
+	subject, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node))
+	if err != nil {
+		return fair.Level{}, err
+	}
+	if !subject.May(auth.QuotaWrite, above(level)) {
+		return fair.Level{}, apperr.New(apperr.Forbidden, "The limits of %s are changed by who runs what is above it (%s).", level.Ref(), auth.QuotaWrite)
+	}
+	return level, nil
+}
+
+func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Edit) (Setting, error) {
+	before, err := s.setting(ctx, q, level.ID)
+	if err != nil {
+		return Setting{}, err
+	}
+	params := db.PutQuotaParams{NodeID: level.ID, Weight: weight(e.Limits), At: s.now(), Seen: e.Version}
+	if subject, ok := auth.SubjectOf(ctx); ok && subject.ID != uuid.Nil {
+		params.UpdatedBy = &subject.ID
+	}
+	for _, part := range []struct {
+		v  fair.Vector
+		to *json.RawMessage
+	}{{e.Limits.Limit, &params.Limits}, {e.Limits.Borrow, &params.Borrow}, {e.Limits.Lend, &params.Lend}, {e.Limits.Default, &params.Defaults}} {
+		if *part.to, err = encode(part.v); err != nil {
+			return Setting{}, err
+		}
+	}
+	version, err := q.PutQuota(ctx, params)
+	if db.IsNoRows(err) {
+		return Setting{}, apperr.New(apperr.Conflict, "%s changed the limits of %s meanwhile.", personName(before.UpdatedBy), level.Name)
+	}
+	if err != nil {
+		return Setting{}, fmt.Errorf("save limits of %s: %w", level.ID, err)
+	}
+	entry := audit.Entry{
+		Action: "quota.update", Kind: level.Kind, ID: level.ID.String(), Name: level.Name,
+		Old: before.Limits, New: e.Limits, Reason: e.Reason,
+	}
+	if tenant, err := q.TenantOf(ctx, level.ID); err == nil {
+		entry.TenantID = tenant
+	} else if !db.IsNoRows(err) {
+		return Setting{}, fmt.Errorf("find tenant of %s: %w", level.ID, err)
+	}
+	if level.Kind == "project" {
+		entry.ProjectID = level.ID
+	}
+	if err := audit.Record(ctx, q, entry); err != nil {
+		return Setting{}, err //nolint:wrapcheck // says what it was about
+	}
+	after := before
+	after.Limits, after.Version, after.UpdatedAt = e.Limits, version, params.At
+	after.Limits.Weight = params.Weight
+	if subject, ok := auth.SubjectOf(ctx); ok {
+		after.UpdatedBy = subject.Name
+	}
+	return after, nil
+}
+
+func encode(v fair.Vector) (json.RawMessage, error) {
+	if v == nil {
+		v = fair.Vector{}
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode limits: %w", err)
+	}
+	return b, nil
+}
+
+func weight(l fair.Limits) float64 {
+	if l.Weight == 0 {
+		return 1
+	}
+	return l.Weight
+}
+
+func personName(name string) string {
+	if name == "" {
+		return "Somebody"
+	}
+	return name
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Same reports whether two limits are alike.
+func Same(a, b fair.Limits) bool {
+	return weight(a) == weight(b) && maps.Equal(a.Limit, b.Limit) && maps.Equal(a.Borrow, b.Borrow) && maps.Equal(a.Lend, b.Lend) && maps.Equal(a.Default, b.Default)
+}

@@ -1,0 +1,176 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+const bytesPerStorageUnit = 1 << 20 // fair.Storage counts MiB
+
+// storageUnits rounds up: a level with a byte too many is above its limit.
+func storageUnits(bytes int64) int64 { return (bytes + bytesPerStorageUnit - 1) / bytesPerStorageUnit }
+
+// AddStorage counts bytes that are new to project on every level above it, in
+// the transaction of q that keeps them. With refuse it returns apperr.Quota when
+// a level has no room for them. What an attempt puts out is never refused, so
+// that no work is thrown away; instead nothing new starts while a level is full.
+func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
+	if bytes <= 0 {
+		return nil
+	}
+	l, err := s.lock(ctx, q, project)
+	if err != nil {
+		return err
+	}
+	if refuse {
+		if err := l.roomFor(bytes); err != nil {
+			return err
+		}
+	}
+	if err := l.add(ctx, nil, bytes); err != nil {
+		return err
+	}
+	s.noteStorage(l, bytes)
+	return nil
+}
+
+// roomFor returns apperr.Quota naming the level that bytes do not fit into.
+func (l *locked) roomFor(bytes int64) error {
+	for _, c := range l.path {
+		level, ok := l.tree.Level(c.Level)
+		if !ok {
+			continue
+		}
+		limit, limited := level.Limits.Limit[fair.Storage]
+		if !limited {
+			continue
+		}
+		limit += level.Limits.Borrow[fair.Storage]
+		if c.StorageBytes+bytes > limit*bytesPerStorageUnit {
+			return apperr.New(apperr.Quota, "There is no room for %s: %s uses %s of its %s of storage.",
+				fair.Storage.Format(storageUnits(bytes)), level.Ref(), fair.Storage.Format(storageUnits(c.StorageBytes)), fair.Storage.Format(limit))
+		}
+	}
+	return nil
+}
+
+// noteStorage keeps in memory what a path has come to. Should the transaction
+// not commit, the next refreshStorage corrects it.
+func (s *Service) noteStorage(l *locked, bytes int64) {
+	s.mu.Lock()
+	for _, c := range l.path {
+		s.stored[c.Level] = c.StorageBytes
+	}
+	s.projects[l.project] += bytes
+	usage := s.storageUse()
+	s.mu.Unlock()
+	s.fair.SetUsage(usage)
+}
+
+// storageUse is what projects keep; the scheduler adds it up.
+func (s *Service) storageUse() map[uuid.UUID]fair.Vector {
+	usage := make(map[uuid.UUID]fair.Vector, len(s.projects))
+	for id, bytes := range s.projects {
+		usage[id] = fair.Vector{fair.Storage: storageUnits(bytes)}
+	}
+	return usage
+}
+
+// refreshStorage reads what every level keeps.
+func (s *Service) refreshStorage(ctx context.Context) error {
+	rows, err := s.queries.StoredBytes(ctx)
+	if err != nil {
+		return fmt.Errorf("read the storage of levels: %w", err)
+	}
+	s.mu.Lock()
+	clear(s.projects)
+	clear(s.stored)
+	for _, r := range rows {
+		s.stored[r.NodeID] = r.StorageBytes
+		if r.Kind == "project" {
+			s.projects[r.NodeID] = r.StorageBytes
+		}
+	}
+	usage := s.storageUse()
+	s.mu.Unlock()
+	s.fair.SetUsage(usage)
+	s.wakeStored()
+	return nil
+}
+
+// awaitStorage remembers to wake an execution once there is room.
+func (s *Service) awaitStorage(r Round) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full[r.Execution] = r.Project
+}
+
+// wakeStored wakes the executions whose levels have room again.
+func (s *Service) wakeStored() {
+	s.mu.Lock()
+	waiting := maps.Clone(s.full)
+	s.mu.Unlock()
+	for execution, project := range waiting {
+		if s.storageFull(project) != nil {
+			continue
+		}
+		s.mu.Lock()
+		delete(s.full, execution)
+		s.mu.Unlock()
+		s.offered(execution)
+	}
+}
+
+// storageFull returns why nothing new may start in project: a level above it
+// keeps as much as it may, or more. nil is the good news.
+func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
+	tree := s.fair.Tree()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.stored) == 0 {
+		return nil
+	}
+	for _, id := range tree.Path(project) {
+		level, _ := tree.Level(id)
+		limit, limited := level.Limits.Limit[fair.Storage]
+		if !limited {
+			continue
+		}
+		limit += level.Limits.Borrow[fair.Storage]
+		used := storageUnits(s.stored[id])
+		if used < limit {
+			continue
+		}
+		ref := level.Ref()
+		return &fair.Reason{
+			Code: fair.StorageLimit, Resource: fair.Storage, Unit: fair.Storage.Unit(), Capacity: limit, Missing: used - limit, Level: &ref,
+			Message: fmt.Sprintf("%s keeps %s of artifacts and may keep %s; nothing new starts until some are gone or the limit is raised.",
+				ref, fair.Storage.Format(used), fair.Storage.Format(limit)),
+		}
+	}
+	return nil
+}
+
+// FreeStorage counts bytes that project keeps no more, in the transaction of q that
+// lets them go.
+func (s *Service) FreeStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error {
+	if bytes <= 0 {
+		return nil
+	}
+	l, err := s.lock(ctx, q, project)
+	if err != nil {
+		return err
+	}
+	if err := l.add(ctx, nil, -bytes); err != nil {
+		return err
+	}
+	s.noteStorage(l, -bytes)
+	return nil
+}

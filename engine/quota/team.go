@@ -1,0 +1,107 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+)
+
+// Team is a node of the tree as its members see it: what it may hold, what it
+// holds, where it stands among its siblings, and what waits.
+type Team struct {
+	Node      Node
+	Parent    string // its name; "" for the installation
+	Resources []fair.Resource
+	Siblings  []Standing // with the node itself, next first
+	Queue     []Queued   // next first
+	Waiting   int        // in all
+	Writable  bool       // the reader may change its limits
+	Whole     bool       // the reader may read all of it, not only some of its projects
+}
+
+// Standing is the place of a sibling in the order of shares. Name is "" for one
+// that the reader may not see.
+type Standing struct {
+	Name  string
+	Own   bool
+	Score fair.LevelScore
+}
+
+// TeamOf returns the team of a project, or the nearest node above it.
+func (s *Service) TeamOf(ctx context.Context) (uuid.UUID, error) {
+	subject, err := auth.Authorize(ctx, auth.QuotaRead)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	level, ok := s.fair.Tree().Level(subject.ProjectID)
+	if !ok || level.Parent == uuid.Nil {
+		return uuid.Nil, absent(subject.ProjectID)
+	}
+	return level.Parent, nil
+}
+
+// Team returns a node for whoever may read limits there, or in a project below it:
+// every member of a team sees its limits and its queue. At most limit entries of
+// the queue are returned.
+func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, error) {
+	subject, whole, err := s.member(ctx, id)
+	if err != nil {
+		return Team{}, err
+	}
+	snapshot := s.fair.Snapshot()
+	nodes := arrange(snapshot.Levels)
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == id })
+	if i < 0 {
+		return Team{}, absent(id)
+	}
+	t := Team{Node: nodes[i], Resources: snapshot.Resources, Whole: whole, Writable: subject.May(auth.QuotaWrite, above(nodes[i].Level))}
+	for p := t.Node.Parent; p != uuid.Nil; {
+		above := snapshot.Find(p)
+		if subject.May(auth.QuotaRead, p) {
+			t.Node.Path = append([]fair.LevelRef{above.Ref()}, t.Node.Path...)
+		}
+		if p == t.Node.Parent {
+			t.Parent = above.Name
+		}
+		p = above.Parent
+	}
+	t.Node.Path = append(t.Node.Path, t.Node.Ref())
+	for _, n := range nodes {
+		if n.Parent != t.Node.Parent {
+			continue
+		}
+		standing := Standing{Own: n.ID == id, Score: n.Standing}
+		if standing.Own || subject.May(auth.QuotaRead, n.ID) {
+			standing.Name = n.Name
+		}
+		t.Siblings = append(t.Siblings, standing)
+	}
+	slices.SortStableFunc(t.Siblings, func(a, b Standing) int { return cmp.Compare(a.Score.Score, b.Score.Score) })
+	t.Waiting = t.Node.Waiting
+	t.Queue, err = s.queued(ctx, subject, s.fair.Queue(fair.Filter{Level: id, Limit: limit}))
+	return t, err
+}
+
+// member authorises who may read limits at id or at a project below it, and says
+// whether it is all of it.
+func (s *Service) member(ctx context.Context, id uuid.UUID) (subject auth.Subject, whole bool, err error) {
+	subject, err = auth.AuthorizeIn(ctx, auth.QuotaRead, id, absent(id))
+	if err == nil {
+		return subject, true, nil
+	}
+	subject, ok := auth.SubjectOf(ctx)
+	if !ok {
+		return auth.Subject{}, false, err
+	}
+	for _, l := range s.fair.Tree().Levels() {
+		if l.Kind == "project" && subject.May(auth.QuotaRead, l.ID) && slices.Contains(s.fair.Tree().Path(l.ID), id) && l.Parent == id {
+			return subject, false, nil
+		}
+	}
+	return auth.Subject{}, false, err
+}

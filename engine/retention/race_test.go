@@ -1,0 +1,199 @@
+package retention
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/artifact/s3test"
+)
+
+// stores are where blobs are kept: a folder, and a real S3 server.
+func stores(t *testing.T) map[string]func(t *testing.T) artifact.Remover {
+	t.Helper()
+	return map[string]func(t *testing.T) artifact.Remover{
+		"disk": func(*testing.T) artifact.Remover { return nil }, // setup makes one
+		"s3": func(t *testing.T) artifact.Remover {
+			t.Helper()
+			server := s3test.Start(t, "bucket")
+			store, err := artifact.OpenS3(t.Context(), artifact.S3Config{
+				Bucket: "bucket", Prefix: "some/where", Endpoint: server.Endpoint, PathStyle: true, Credentials: s3test.Credentials(),
+			})
+			require.NoError(t, err)
+			return store
+		},
+	}
+}
+
+// atPoint does something in another session when a sweep comes to a point, and lets the
+// sweep wait for it only as long as the other does not wait for the sweep.
+func (b *testBundle) atPoint(point string, do func() error) (result func() error) {
+	done := make(chan error, 1)
+	begun := false
+	b.crash = func(at string) {
+		if at != point || begun {
+			return
+		}
+		begun = true
+		go func() { done <- do() }()
+		select {
+		case err := <-done:
+			done <- err
+		case <-time.After(300 * time.Millisecond): // it waits for the sweep
+		}
+	}
+	return func() error {
+		b.crash = func(string) {}
+		require.True(b.t, begun, "the sweep never came to %s", point)
+		return <-done
+	}
+}
+
+// Whoever brings bytes, or learns that they are there, while a sweep is at any point of
+// their removal, has them afterwards, or is told to bring them again.
+func TestBytesThatComeDuringTheirRemoval(t *testing.T) {
+	t.Parallel()
+	const text = "the same bytes"
+	points := []string{"blobs.marked", "blobs.forgetting", "blobs.forgotten", "store.held", "store.deleting", "store.deleted"}
+	for name, store := range stores(t) {
+		for _, point := range points {
+			if name == "s3" && !strings.HasPrefix(point, "store.de") {
+				continue // the store has no part in it
+			}
+			for _, who := range []string{"the same project", "another"} {
+				t.Run(name+"/"+point+"/"+who, func(t *testing.T) {
+					t.Parallel()
+					b := setup(t, store(t), nil)
+					project := auth.LocalProject
+					hash := b.upload(project, text)
+					if who == "another" {
+						project = b.project("other")
+					}
+					b.clock.add(aWhile)
+					result := b.atPoint(point, func() error {
+						_, err := b.artifacts.Upload(b.in(project), strings.NewReader(text))
+						return err
+					})
+					b.sweep()
+					err := result()
+					if err != nil {
+						require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
+						require.Equal(t, hash, b.upload(project, text))
+					}
+					b.there(project, hash, "it was just brought")
+					b.sweep()
+					b.there(project, hash, "and stays for the grace")
+				})
+			}
+		}
+	}
+}
+
+// Whoever asks whether bytes are there, to name them without bringing them, is told the
+// truth.
+func TestBytesThatAreAskedForDuringTheirRemoval(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"blobs.marked", "blobs.forgetting", "blobs.forgotten", "store.held"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil, nil)
+			hash := b.upload(auth.LocalProject, "bytes")
+			b.clock.add(aWhile)
+			result := b.atPoint(point, func() error {
+				_, err := b.artifacts.Blob(b.ctx, auth.LocalProject, hash, "")
+				return err
+			})
+			b.sweep()
+			if err := result(); err != nil {
+				require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
+				b.gone(auth.LocalProject, hash, "as was said")
+				return
+			}
+			b.there(auth.LocalProject, hash, "as was said")
+		})
+	}
+}
+
+func TestAnArtifactThatIsNamedWhileItsExecutionGoes(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"executions.marked", "executions.telemetry", "executions.nodes", "executions.written", "executions.gone"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil, nil)
+			p := auth.LocalProject
+			owner, user := b.execution(p, "SUCCEEDED", `{}`), b.execution(p, "SUCCEEDED", `{}`)
+			hash := b.upload(p, "out")
+			id := b.publish(p, owner, hash, "")
+			b.expire(owner)
+			b.clock.add(aWhile)
+			used := false
+			result := b.atPoint(point, func() error { used = b.use(p, user, id); return nil })
+			b.sweep()
+			require.NoError(t, result())
+			n := b.count(`SELECT count(*) FROM artifacts WHERE id = $1`, id)
+			require.Equal(t, used, n == 1, "who could name it has it")
+			if used {
+				b.there(p, hash, "it is named")
+			}
+		})
+	}
+}
+
+func TestSweepsOnS3(t *testing.T) {
+	t.Parallel()
+	b := setup(t, stores(t)["s3"](t), nil)
+	p := auth.LocalProject
+	gone := b.upload(p, "loose")
+	file := b.upload(p, "a file")
+	folder := b.folder(p, file)
+	b.execution(p, "SUCCEEDED", `{"d": {"$file": "`+folder+`"}}`)
+	b.clock.add(aWhile)
+	b.sweep()
+	b.gone(p, gone, "nothing names it")
+	b.there(p, file, "it is in a folder that is named")
+	b.there(p, folder, "it is named")
+}
+
+// What came into the store and not into the database is found and goes after its grace.
+func TestStraysGoAfterTheirGrace(t *testing.T) {
+	t.Parallel()
+	for name, store := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, store(t), nil)
+			stray, err := b.store.Put(b.ctx, strings.NewReader("a server stopped between the two"), "")
+			require.NoError(t, err)
+			b.sweep()
+			_, err = b.store.Stat(b.ctx, stray.SHA256)
+			require.NoError(t, err, "somebody may just be bringing it")
+			b.clock.add(aWhile)
+			b.sweep()
+			_, err = b.store.Stat(b.ctx, stray.SHA256)
+			require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
+		})
+	}
+}
+
+func TestOneSweepAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil, nil)
+	b.upload(auth.LocalProject, "x")
+	result := b.atPoint("blobs.marked", func() error {
+		_, err := b.Sweep(context.WithoutCancel(b.ctx), false)
+		return err
+	})
+	b.sweep()
+	require.True(t, apperr.Is(result(), apperr.Conflict))
+	b.sweep() // the lock was given back
+	require.NoError(t, b.SweepWhenDue(b.ctx, time.Hour))
+	n := b.count(`SELECT count(*) FROM sweeps`)
+	b.clock.add(time.Hour)
+	require.NoError(t, b.SweepWhenDue(b.ctx, time.Hour))
+	require.Equal(t, n+1, b.count(`SELECT count(*) FROM sweeps`), "it is due")
+}

@@ -1,0 +1,39 @@
+package retention
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// RuleText says in a sentence how long executions are kept of which no definition says it.
+func (s *Service) RuleText() string {
+	success, kept := s.config.Rule.After(true)
+	failure, failureKept := s.config.Rule.After(false)
+	const others = "A workflow can set how long its ended executions are kept"
+	switch {
+	case !kept && !failureKept:
+		return others + "; without a setting, they are kept forever."
+	case kept && failureKept && success == failure:
+		return fmt.Sprintf("%s; without a setting, they are kept for %s.", others, span(success))
+	}
+	text := func(d time.Duration, ends bool) string {
+		if !ends {
+			return "forever"
+		}
+		return "for " + span(d)
+	}
+	return fmt.Sprintf("%s; without a setting, those that succeeded are kept %s, the others %s.", others, text(success, kept), text(failure, failureKept))
+}
+
+// span writes whole days as days.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == day:
+		return "1 day"
+	case d > 0 && d%day == 0:
+		return strconv.Itoa(int(d/day)) + " days"
+	}
+	return d.String()
+}

@@ -1,0 +1,179 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// Report says what one sweep did, or with DryRun would do.
+type Report struct {
+	ID           uuid.UUID
+	BeganAt      time.Time
+	EndedAt      *time.Time // nil: it is under way, or its server stopped
+	DryRun       bool
+	Executions   int64 // that expired
+	Artifacts    int64
+	ProjectBlobs int64 // that projects kept and did not name
+	ProjectBytes int64
+	Blobs        int64 // deleted from the store
+	Bytes        int64
+	Partitions   int64      // tables of empty months
+	StraysSeenAt *time.Time // when this sweep listed the whole store
+	Error        string     // what could not be done; the next sweep tries it again
+}
+
+// sweepLock is the advisory lock under which one sweep runs at a time.
+const sweepLock = 7166661025
+
+// emptyMonths is how old a month is at least whose empty tables are dropped.
+const emptyMonths = 31 * 24 * time.Hour
+
+// Sweep removes what has expired and what nothing names; with dry it only counts. What
+// one step cannot do does not keep the others from theirs: the report names it. It is
+// for the administrators of the installation and for the maintenance job, and returns
+// apperr.Conflict while another sweep runs.
+func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return Report{}, err
+	}
+	ctx = auth.AsSystem(ctx)
+	conn, err := s.config.Pool.Acquire(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("begin a sweep: %w", err)
+	}
+	defer conn.Release()
+	var held bool
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(sweepLock)).Scan(&held); err != nil {
+		return Report{}, fmt.Errorf("begin a sweep: %w", err)
+	}
+	if !held {
+		return Report{}, apperr.New(apperr.Conflict, "A sweep is under way. Its result is on the administration page when it has ended.")
+	}
+	defer s.release(ctx, conn)
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Report{}, fmt.Errorf("make id of sweep: %w", err)
+	}
+	r := &Report{ID: id, BeganAt: s.now(), DryRun: dry}
+	if err := s.save(ctx, r); err != nil {
+		return *r, err
+	}
+	err = s.sweep(ctx, conn, r)
+	if ctx.Err() != nil {
+		return *r, ctx.Err() //nolint:wrapcheck // it ended
+	}
+	r.EndedAt = new(s.now())
+	if err != nil {
+		r.Error = err.Error()
+		s.config.Logger.Warn("a sweep left something for the next one", "error", err)
+	}
+	return *r, errors.Join(s.save(ctx, r), s.queries.ForgetSweeps(ctx))
+}
+
+// release gives the lock back and the temporary table up; a connection that cannot is
+// closed, and the lock with it.
+func (s *Service) release(ctx context.Context, conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, err := conn.Exec(ctx, "DROP TABLE IF EXISTS gc_marks")
+	if err == nil {
+		_, err = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(sweepLock))
+	}
+	if err != nil {
+		_ = conn.Conn().Close(ctx) // the pool throws it away
+	}
+}
+
+// sweep does the steps in the order in which each makes work for the next.
+func (s *Service) sweep(ctx context.Context, conn *pgxpool.Conn, r *Report) error {
+	steps := []func() error{
+		func() error { return s.executions(ctx, r) },
+		func() error { return s.orphans(ctx, r) },
+		func() error { return s.sweepProjects(ctx, conn, r) },
+		func() error { return s.sweepStore(ctx, r) },
+		func() error { return s.partitions(ctx, r) },
+	}
+	var failed []error
+	for _, step := range steps {
+		if err := step(); err != nil {
+			failed = append(failed, err)
+		}
+		if err := s.save(ctx, r); err != nil || ctx.Err() != nil {
+			return errors.Join(append(failed, err)...)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (s *Service) executions(ctx context.Context, r *Report) error {
+	if !r.DryRun {
+		return s.removeExpired(ctx, r)
+	}
+	now := s.now()
+	success, failure := secondsOf(s.config.Rule)
+	n, err := s.queries.CountExpired(ctx, now, s.newest(now), success, failure)
+	if err != nil {
+		return fmt.Errorf("count expired executions: %w", err)
+	}
+	r.Executions = n
+	return nil
+}
+
+func (s *Service) orphans(ctx context.Context, r *Report) error {
+	if r.DryRun {
+		return nil
+	}
+	if err := s.removeCompleted(ctx, r); err != nil {
+		return err
+	}
+	return s.removeOrphans(ctx, r)
+}
+
+func (s *Service) partitions(ctx context.Context, r *Report) error {
+	if r.DryRun {
+		return nil
+	}
+	n, err := s.queries.DropEmptyPartitions(ctx, s.now().Add(-emptyMonths))
+	if err != nil {
+		return fmt.Errorf("drop the tables of empty months: %w", err)
+	}
+	r.Partitions = int64(n)
+	return nil
+}
+
+func (s *Service) save(ctx context.Context, r *Report) error {
+	err := s.queries.SaveSweep(ctx, db.SaveSweepParams{
+		ID: r.ID, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DryRun: r.DryRun, Executions: r.Executions, Artifacts: r.Artifacts,
+		ProjectBlobs: r.ProjectBlobs, ProjectBytes: r.ProjectBytes, Blobs: r.Blobs, Bytes: r.Bytes, Partitions: r.Partitions,
+		StraysSeenAt: r.StraysSeenAt, Error: r.Error,
+	})
+	if err != nil {
+		return fmt.Errorf("note the sweep: %w", err)
+	}
+	return nil
+}
+
+// Sweeps returns the latest sweeps, newest first, for administrators of the installation.
+func (s *Service) Sweeps(ctx context.Context, limit int) ([]Report, error) {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListSweeps(ctx, int32(min(limit, 200))) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list sweeps: %w", err)
+	}
+	reports := make([]Report, len(rows))
+	for i, r := range rows {
+		reports[i] = Report(r)
+	}
+	return reports, nil
+}

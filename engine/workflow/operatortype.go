@@ -1,0 +1,246 @@
+package workflow
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// OperatorType says what kind of work an operator does.
+type OperatorType string
+
+// The operator types.
+const (
+	TypeCommand OperatorType = "command"
+	TypePython  OperatorType = "python"
+	TypeShell   OperatorType = "shell"
+	TypeNoop    OperatorType = "noop"
+	TypeHTTP    OperatorType = "http"
+
+	TypeGraph    OperatorType = "graph"
+	TypeWorkflow OperatorType = "workflow"
+	TypeApproval OperatorType = "approval"
+)
+
+// Runs reports whether an attempt of an operator of type t runs anywhere.
+func (t OperatorType) Runs() bool {
+	return t != TypeNoop && t != TypeGraph && t != TypeWorkflow && t != TypeApproval
+}
+
+// ownOutputs reports whether the outputs of an operator of type t are its own and not
+// those of what it runs or asks.
+func (t OperatorType) ownOutputs() bool {
+	return t != TypeGraph && t != TypeWorkflow && t != TypeApproval
+}
+
+// operatorType is all that tells one type from another: the check of its own
+// section of a definition, and the process it runs.
+type operatorType struct {
+	name    OperatorType
+	summary string
+	check   func(c *sectionCheck)
+	process func(Code) Process // nil: no process
+}
+
+// operatorTypes is the one list of types; a new type is a value here.
+func operatorTypes() [8]operatorType {
+	return [...]operatorType{
+		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
+		{TypePython, "a Python script or file", checkScripted, pythonProcess},
+		{TypeShell, "a shell script or file", checkScripted, shellProcess},
+		{TypeNoop, "nothing: a joint of the graph", checkNoop, nil},
+		{TypeHTTP, "one HTTP request", checkHTTP, nil},
+		{TypeGraph, "a graph of this definition", checkGraph, nil},
+		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
+		{TypeApproval, "the answer of a person", checkApproval, nil},
+	}
+}
+
+func (t OperatorType) entry() (operatorType, bool) {
+	types := operatorTypes()
+	i := slices.IndexFunc(types[:], func(e operatorType) bool { return e.name == t })
+	if i < 0 {
+		return operatorType{}, false
+	}
+	return types[i], true
+}
+
+// OperatorTypeNames lists the types in their documented order.
+func OperatorTypeNames() []string {
+	types := operatorTypes()
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t.name)
+	}
+	return names
+}
+
+// operatorLabel matches the kinds of work that the design document has, such as TrainOperator.
+var operatorLabel = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,50}Operator$`)
+
+// labelOf is text when it is such a kind, and else "".
+func labelOf(text string) string {
+	if operatorLabel.MatchString(text) {
+		return text
+	}
+	return ""
+}
+
+// typeOfCode is the type of an operator that has a label alone: what its code is.
+func (o *Operator) typeOfCode() OperatorType {
+	switch c := o.Code; {
+	case o.HTTP != nil:
+		return TypeHTTP
+	case len(c.Command) > 0 || c.OfImage():
+		return TypeCommand
+	case strings.HasSuffix(c.File, ".sh") || strings.HasPrefix(c.Script, "#!/bin/sh"):
+		return TypeShell
+	}
+	return TypePython
+}
+
+// Summary says in a few words what operators of the type do.
+func (t OperatorType) Summary() string {
+	e, _ := t.entry()
+	return e.summary
+}
+
+// Process is what a process operator runs: either a command, or a script that
+// the interpreter ("python" or "shell") reads, followed by Args. Without an
+// interpreter Args is the command that reads the script, whose path comes last.
+type Process struct {
+	Command     []string
+	Script      string
+	Interpreter string
+	Args        []string
+}
+
+// Process returns what the operator runs; false when its work is no process.
+func (o *Operator) Process() (Process, bool) {
+	e, _ := o.Type.entry()
+	if e.process == nil {
+		return Process{}, false
+	}
+	return e.process(o.Code), true
+}
+
+func commandProcess(c Code) Process {
+	if c.Script != "" { // of documents that are not native: the command reads it
+		return Process{Script: c.Script, Args: slices.Concat(c.Command, c.Args)}
+	}
+	return Process{Command: slices.Concat(c.Command, c.Args)}
+}
+
+func pythonProcess(c Code) Process { return scriptProcess(c, "python", "python3") }
+func shellProcess(c Code) Process  { return scriptProcess(c, "shell", "sh") }
+
+func scriptProcess(c Code, interpreter, program string) Process {
+	if c.File != "" {
+		return Process{Command: slices.Concat([]string{program, c.File}, c.Args)}
+	}
+	return Process{Script: c.Script, Interpreter: interpreter, Args: c.Args}
+}
+
+// sectionCheck is what the check of an operator type sees.
+type sectionCheck struct {
+	*problems
+	op       *Operator
+	path     string // of the operator
+	codePath string
+}
+
+// refuse reports a code field that the type cannot use.
+func (c *sectionCheck) refuse(given bool, field string) {
+	if given {
+		c.add(c.codePath+"."+field, "An operator of type %s has no %s.", c.op.Type, field)
+	}
+}
+
+func (c *sectionCheck) refuseHTTP() {
+	if c.op.HTTP != nil {
+		c.add(c.path+".http", "Only operators of type http have this section.")
+	}
+}
+
+func (c *sectionCheck) refuseCode() {
+	if !c.op.Code.IsZero() {
+		c.add(c.codePath, "An operator of type %s runs no code.", c.op.Type)
+	}
+}
+
+func checkCommand(c *sectionCheck) {
+	c.refuseHTTP()
+	code := c.op.Code
+	switch {
+	case code.OfImage() && code.Package != "":
+		c.add(c.codePath+".command", "Say which program of the package to run: what the image runs by itself does not know of it.")
+	case code.OfImage(): // what it runs by itself
+	case len(code.Command) == 0 || code.Command[0] == "":
+		c.add(c.codePath+".command", "Say which program to run, as a list: [program, argument]; or an image that runs one by itself.")
+	}
+	c.refuse(code.Script != "", "script")
+	c.refuse(code.File != "", "file")
+	c.refuse(len(code.Requirements) > 0, "requirements")
+	c.checkPackage()
+}
+
+func checkScripted(c *sectionCheck) {
+	c.refuseHTTP()
+	code := c.op.Code
+	c.refuse(len(code.Command) > 0, "command")
+	switch {
+	case code.Script != "" && code.File != "":
+		c.add(c.codePath+".file", "Give either a script or a file.")
+	case code.Script == "" && code.File == "":
+		c.add(c.codePath, "Give a script, or a file of the package.")
+	case code.File != "" && code.Package == "":
+		c.add(c.codePath+".package", "Say which package holds the file %s.", code.File)
+	}
+	if code.File != "" && !localPath(code.File) {
+		c.add(c.codePath+".file", "The file has to lie inside the package.")
+	}
+	if c.op.Type != TypePython {
+		c.refuse(len(code.Requirements) > 0, "requirements")
+	}
+	c.checkPackage()
+}
+
+var packagePattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func (c *sectionCheck) checkPackage() {
+	pkg := c.op.Code.Package
+	if strings.HasPrefix(pkg, "sha256:") && !packagePattern.MatchString(pkg) {
+		c.add(c.codePath+".package", "A package is named by sha256: and 64 hexadecimal digits.")
+	}
+}
+
+func checkNoop(c *sectionCheck) {
+	c.refuseHTTP()
+	c.refuseCode()
+	if len(c.op.Outputs) > 0 {
+		c.add(c.path+".outputs", "An operator of type noop has no outputs.")
+	}
+}
+
+func checkHTTP(c *sectionCheck) {
+	c.refuseCode()
+	h := c.op.HTTP
+	if h == nil {
+		c.add(c.path+".http", "Say which request to make: http: {url: …}.")
+		return
+	}
+	if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		c.add(c.path+".http.url", "This has to be a full http or https address.")
+	}
+	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, h.Method) {
+		c.add(c.path+".http.method", "The method %q is not one of GET, HEAD, POST, PUT, PATCH and DELETE.", h.Method)
+	}
+	for name, value := range h.Headers {
+		if !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n") {
+			c.add(c.path+".http.headers."+shorten(name, 60), "This is not a valid header.")
+		}
+	}
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/identity"
+
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+type meBody struct {
+	ID         uuid.UUID     `json:"user_id"`
+	Name       string        `json:"name"`
+	Kind       string        `json:"kind" doc:"person or service"`
+	Email      string        `json:"email,omitempty"`
+	Admin      bool          `json:"installation_admin"`
+	Groups     []string      `json:"groups" doc:"As the sign-in provider told them"`
+	Credential string        `json:"credential" doc:"How the call proved who it is from"`
+	Project    *projectBody  `json:"project,omitempty" doc:"The current project"`
+	Projects   []projectBody `json:"projects"`
+	Roles      []roleBody    `json:"roles"`
+}
+
+type projectBody struct {
+	ID        uuid.UUID `json:"project_id"`
+	TenantID  uuid.UUID `json:"tenant_id"`
+	Name      string    `json:"name"`
+	Namespace string    `json:"namespace"`
+	Path      []string  `json:"path" doc:"Names from the tenant down to the team"`
+}
+
+type roleBody struct {
+	Role   string    `json:"role"`
+	NodeID uuid.UUID `json:"node_id"`
+	Kind   string    `json:"kind"`
+	Path   []string  `json:"path"`
+	Source string    `json:"source,omitempty" doc:"group:<provider>/<group> when a group gives it"`
+}
+
+type keyBody struct {
+	ID        string     `json:"key_id"`
+	Name      string     `json:"name"`
+	OwnerID   uuid.UUID  `json:"user_id"`
+	Owner     string     `json:"user"`
+	Service   bool       `json:"service_account"`
+	Scopes    []string   `json:"scopes" doc:"Empty: all that the owner may do"`
+	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Absent: all of the owner's projects"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	LastUsed  *time.Time `json:"last_used_at,omitempty"`
+	Key       string     `json:"key,omitempty" doc:"The key itself, in the answer that made it alone"`
+}
+
+type keyListBody struct {
+	Keys []keyBody `json:"keys"`
+}
+
+type newKeyBody struct {
+	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"What uses the key"`
+	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"A service account; absent: yourself"`
+	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Good in this project alone"`
+	Scopes    []string   `json:"scopes,omitempty" doc:"Among read, launch, write and admin; empty: all that the owner may do" maxItems:"4"`
+	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"0: never"`
+}
+
+type keyPath struct {
+	ID string `path:"key_id" maxLength:"64"`
+}
+
+type sessionListBody struct {
+	Sessions []sessionBody `json:"sessions"`
+}
+
+type sessionBody struct {
+	ID        uuid.UUID `json:"session_id"`
+	Provider  string    `json:"provider,omitempty"`
+	Address   string    `json:"address"`
+	UserAgent string    `json:"user_agent"`
+	CreatedAt time.Time `json:"created_at"`
+	SeenAt    time.Time `json:"seen_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Current   bool      `json:"current"`
+}
+
+type sessionPath struct {
+	ID string `path:"session_id" maxLength:"64"`
+}
+
+func (h *API) accountAPI(api huma.API) {
+	operation(h, api, get("get-me", "/me", "Get who you are and what you may do", "Sign-in"), h.apiMe)
+	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
+	create := post("create-key", "/keys", "Create an API key; the answer shows it once", "Sign-in")
+	create.DefaultStatus = http.StatusCreated
+	operation(h, api, create, h.apiCreateKey)
+	operation(h, api, remove("revoke-key", "/keys/{key_id}", "Revoke an API key at its next use"), h.apiRevokeKey)
+	operation(h, api, get("list-sessions", "/sessions", "List the browsers where you are signed in", "Sign-in"), h.apiSessions)
+	operation(h, api, remove("end-session", "/sessions/{session_id}", "End a session at its next request"), h.apiEndSession)
+}
+
+func remove(id, path, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodDelete, Path: path, Summary: summary, Tags: []string{"Sign-in"}, DefaultStatus: http.StatusNoContent}
+}
+
+func (h *API) apiMe(ctx context.Context, _ *struct{}) (*body[meBody], error) {
+	me, err := h.Identity.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := meBody{
+		ID: me.Subject.ID, Name: me.Subject.Name, Kind: me.Kind, Email: me.Email, Admin: me.Subject.Role == "admin",
+		Groups: append([]string{}, me.Groups...), Credential: me.Subject.Credential, Projects: []projectBody{}, Roles: []roleBody{},
+	}
+	for _, p := range me.Places {
+		b := projectBody{ID: p.ID, TenantID: p.TenantID, Name: p.Name, Namespace: p.Namespace, Path: p.Path}
+		out.Projects = append(out.Projects, b)
+		if me.Project != nil && me.Project.ID == p.ID {
+			out.Project = &b
+		}
+	}
+	for _, r := range me.Roles {
+		out.Roles = append(out.Roles, roleBody{Role: r.Role, NodeID: r.NodeID, Kind: r.NodeKind, Path: append([]string{}, r.Path...), Source: r.Source})
+	}
+	return reply(out), nil
+}
+
+func toKeyBody(k identity.Key) keyBody {
+	b := keyBody{
+		ID: k.ID, Name: k.Name, OwnerID: k.OwnerID, Owner: k.Owner, Service: k.Service, Scopes: append([]string{}, k.Scopes...),
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsed: k.LastUsedAt,
+	}
+	if k.ProjectID != uuid.Nil {
+		b.ProjectID = &k.ProjectID
+	}
+	return b
+}
+
+func (h *API) apiKeys(ctx context.Context, _ *struct{}) (*body[keyListBody], error) {
+	keys, err := h.Identity.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := keyListBody{Keys: make([]keyBody, len(keys))}
+	for i, k := range keys {
+		out.Keys[i] = toKeyBody(k)
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiCreateKey(ctx context.Context, in *body[newKeyBody]) (*body[keyBody], error) {
+	request := identity.KeyRequest{Name: in.Body.Name, Scopes: in.Body.Scopes, ExpiresIn: time.Duration(in.Body.Days) * 24 * time.Hour}
+	if in.Body.UserID != nil {
+		request.OwnerID = *in.Body.UserID
+	}
+	if in.Body.ProjectID != nil {
+		request.ProjectID = *in.Body.ProjectID
+	}
+	key, token, err := h.Identity.CreateKey(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	out := toKeyBody(key)
+	out.Key = token
+	return reply(out), nil
+}
+
+func (h *API) apiRevokeKey(ctx context.Context, in *keyPath) (*struct{}, error) {
+	_, err := h.Identity.RevokeKey(ctx, in.ID)
+	return nil, err
+}
+
+func (h *API) apiSessions(ctx context.Context, _ *struct{}) (*body[sessionListBody], error) {
+	sessions, err := h.Identity.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	me, err := h.Identity.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	current, _ := me.Subject.SessionID()
+	out := sessionListBody{Sessions: make([]sessionBody, len(sessions))}
+	for i, s := range sessions {
+		out.Sessions[i] = sessionBody{
+			ID: s.ID, Provider: s.Provider, Address: s.Address, UserAgent: s.UserAgent,
+			CreatedAt: s.CreatedAt, SeenAt: s.SeenAt, ExpiresAt: s.ExpiresAt, Current: s.ID == current,
+		}
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiEndSession(ctx context.Context, in *sessionPath) (*struct{}, error) {
+	id, err := request.ParseID(in.ID, "session")
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.Identity.EndSession(ctx, id)
+}

@@ -1,0 +1,284 @@
+// Package api is the JSON API: operations below /api/v1, described by OpenAPI 3.1.
+// An operation reads the request, calls a service and answers; it decides nothing.
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/platform/release"
+	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
+
+	"github.com/flowforge/flowforge/handlers/content"
+)
+
+// apiError is how huma answers with one of our errors.
+type apiError struct{ web.Problem }
+
+func (p *apiError) Error() string                { return p.Detail }
+func (p *apiError) GetStatus() int               { return p.Status }
+func (p *apiError) ContentType(string) string    { return "application/problem+json" }
+func (p *apiError) MarshalJSON() ([]byte, error) { return json.Marshal(p.Problem) }
+func (p *apiError) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[web.Problem](), true, "Problem")
+}
+
+// problemFromHuma turns what huma finds wrong with a request into our shape, with
+// the path of each value as the caller wrote it.
+func problemFromHuma(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+	code := apperr.Invalid
+	switch status {
+	case http.StatusUnauthorized:
+		code = apperr.Unauthenticated
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		code = apperr.NotFound
+	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+		status = http.StatusUnprocessableEntity
+		message = "The request has values that need a change."
+	case http.StatusRequestEntityTooLarge:
+		message = "The body of the request is larger than this operation takes."
+	case http.StatusUnsupportedMediaType:
+		message = "The body of the request has a media type that this operation does not take: send application/json."
+		errs = nil
+	case http.StatusRequestTimeout:
+		message = "The body of the request came too slowly. Send it again."
+	case http.StatusInternalServerError: // a body that broke off; nobody is there to read this
+		status, message, errs = http.StatusUnprocessableEntity, "The body of the request broke off.", nil
+	}
+	p := &apiError{web.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message, Code: code, Errors: fieldsFromHuma(errs),
+	}.Named()}
+	if ctx != nil {
+		p.RequestID = web.RequestID(ctx.Context())
+	}
+	return p
+}
+
+func fieldsFromHuma(errs []error) []apperr.Field {
+	var fields []apperr.Field
+	for _, err := range errs {
+		var d huma.ErrorDetailer
+		if errors.As(err, &d) {
+			detail := d.ErrorDetail()
+			path := detail.Location
+			for _, place := range []string{"body.", "query.", "path.", "header."} {
+				path = strings.TrimPrefix(path, place)
+			}
+			fields = append(fields, apperr.Field{Path: path, Message: detail.Message})
+		} else if err != nil {
+			fields = append(fields, apperr.Field{Path: "body", Message: err.Error()})
+		}
+	}
+	return fields
+}
+
+// humaErrors points huma's package-wide error constructors at ours, once.
+//
+//nolint:gochecknoglobals // guards globals of another package
+var humaErrors = sync.OnceFunc(func() {
+	huma.NewErrorWithContext = problemFromHuma
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		return problemFromHuma(nil, status, message, errs...)
+	}
+})
+
+// Config is what the API works with.
+type Config struct {
+	Log       *slog.Logger
+	Now       func() time.Time
+	Site      *web.Site
+	Links     *auth.LoginLinks
+	Identity  *identity.Service
+	Policies  *auth.Policies
+	PublicURL string // where people reach this server; "" is where the request says
+
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Catalogue  *catalogue.Service
+	Telemetry  *telemetry.Service
+	Secrets    *secret.Service
+	Tenancy    *tenancy.Service
+	Audit      *audit.Log
+	Quotas     *quota.Service
+	Retention  *retention.Service
+
+	Scope   request.Scope
+	Content *content.Content
+}
+
+// API is the JSON API. It is safe for concurrent use.
+type API struct{ Config }
+
+// New returns the JSON API.
+func New(c Config) *API { return &API{c} }
+
+// Mount adds every route of the API to r, which has authenticated its callers.
+func (h *API) Mount(r chi.Router) {
+	h.newAPI(r)
+	h.apiStreams(r)
+	h.artifactRoutes(r)
+}
+
+// newAPI mounts the JSON API below request.APIPrefix and returns its description.
+func (h *API) newAPI(r chi.Router) huma.API {
+	humaErrors()
+	config := huma.DefaultConfig("FlowForge", release.Version)
+	config.Info.Description = "Register typed workflows, launch them, and read their logs, metrics and artifacts."
+	config.OpenAPIPath = request.APIPrefix + "/openapi"
+	config.SchemasPath = request.APIPrefix + "/schemas"
+	config.DocsPath = ""
+	config.CreateHooks = nil
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "An API key (ffk_…), a token of a configured OpenID provider, or on the server's own machine the content of admin.token."},
+	}
+	config.Security = []map[string][]string{{"token": {}}}
+	api := humachi.New(r, config)
+	api.UseMiddleware(signedIn(api), h.inScope)
+	h.workflowAPI(api)
+	h.executionAPI(api)
+	h.commandAPI(api)
+	h.templateAPI(api)
+	h.queueAPI(api)
+	h.protectionAPI(api)
+	h.semaphoreAPI(api)
+	h.retentionAPI(api)
+	h.attemptAPI(api)
+	h.channelAPI(api)
+	h.executionDataAPI(api)
+	h.artifactAPI(api)
+	h.typeAPI(api)
+	h.accountAPI(api)
+	h.catalogueAPI(api)
+	h.quotaAPI(api)
+	h.secretsAPI(api)
+	h.tenancyAPI(api)
+	describeRoutes(api)
+	return api
+}
+
+// signedIn answers 401 to nobody before anything of the request is read; what a
+// reader may do is the services' to decide.
+func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if _, ok := auth.SubjectOf(ctx.Context()); ok {
+			next(ctx)
+			return
+		}
+		err := apperr.New(apperr.Unauthenticated, "Send an API key as \"Authorization: Bearer …\", or sign in.")
+		_ = huma.WriteErr(api, ctx, http.StatusUnauthorized, err.Message) // the reader may have gone away
+	}
+}
+
+// jsonFormat is huma's JSON without the one character that Postgres cannot keep,
+// and with its failures in plain words.
+func jsonFormat() huma.Format {
+	format := huma.DefaultJSONFormat
+	decode := format.Unmarshal
+	format.Unmarshal = func(data []byte, v any) error {
+		if err := decode(data, v); err != nil {
+			return plainJSONError(err)
+		}
+		return checkText(data)
+	}
+	return format
+}
+
+func plainJSONError(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && strings.HasPrefix(wrong.Value, "number ") {
+		return fmt.Errorf("the %s is too large", wrong.Value)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("this is not JSON, at byte %d: %w", syntax.Offset, err)
+	}
+	return err
+}
+
+// checkText refuses a JSON document with a NUL in a text.
+func checkText(data []byte) error {
+	if !bytes.Contains(data, []byte(`\u0000`)) {
+		return nil
+	}
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return nil //nolint:nilerr // at its end; whether it is JSON is for others to say
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
+			return errors.New("a text holds the character NUL, which cannot be kept")
+		}
+	}
+}
+
+// operation registers fn at method and path below request.APIPrefix; errors of fn are
+// answered as problems, and the internal ones logged.
+func operation[I, O any](h *API, api huma.API, op huma.Operation, fn func(context.Context, *I) (*O, error)) {
+	op.Path = request.APIPrefix + op.Path
+	if op.Errors == nil {
+		op.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity}
+	}
+	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := fn(ctx, in)
+		if err == nil {
+			return out, nil
+		}
+		if apperr.Is(err, apperr.Internal) {
+			h.Log.Error("request failed", "request_id", web.RequestID(ctx), "operation", op.OperationID, "error", err)
+		}
+		p := &apiError{web.ProblemOf(err, web.RequestID(ctx))}
+		if exceeded, ok := errors.AsType[*quotaExceededError](err); ok {
+			exceeded.extend(&p.Problem)
+		}
+		return nil, p
+	})
+}
+
+// body is an answer with a JSON body.
+type body[T any] struct{ Body T }
+
+func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
+
+// PageQuery is how lists are read: a page at a time, by the cursor of the one before.
+type PageQuery struct {
+	Page  string `query:"page" doc:"Cursor from next_page of the page before" maxLength:"400"`
+	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`
+}
+
+func writeCreated(w http.ResponseWriter, v any) {
+	web.WriteJSON(w, http.StatusCreated, "application/json", v)
+}
+
+// inScope selects the project for the operations of the API.
+func (h *API) inScope(ctx huma.Context, next func(huma.Context)) {
+	r, _ := humachi.Unwrap(ctx)
+	next(huma.WithContext(ctx, h.Scope.Of(r).Context()))
+}

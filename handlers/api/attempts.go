@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+type attemptsBody struct {
+	Attempts []attemptBody `json:"attempts"`
+}
+
+type attemptBody struct {
+	Attempt    int            `json:"attempt"`
+	QueuedAt   time.Time      `json:"queued_at"`
+	StartedAt  *time.Time     `json:"started_at,omitempty"`
+	FinishedAt *time.Time     `json:"finished_at,omitempty"`
+	Outcome    string         `json:"outcome,omitempty" doc:"How it ended; absent while it has not"`
+	Class      string         `json:"class,omitempty" doc:"What kind of end, such as out_of_memory, evicted or node_lost; absent when there is nothing to add"`
+	ErrorClass string         `json:"error_class,omitempty" doc:"What kind of failure that is: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Message    string         `json:"message,omitempty"`
+	ExitCode   *int           `json:"exit_code,omitempty"`
+	Host       string         `json:"host,omitempty"`
+	Namespace  string         `json:"namespace,omitempty" doc:"Of its pod, in a cluster"`
+	Pod        string         `json:"pod,omitempty"`
+	Machine    string         `json:"machine,omitempty" doc:"The cluster's node"`
+	MemoryMiB  int            `json:"memory_mib,omitempty" doc:"Memory of each of its pods"`
+	GPUs       int            `json:"gpus,omitempty" doc:"GPUs of each of its pods"`
+	GPUType    string         `json:"gpu_type,omitempty"`
+	CPUSeconds *float64       `json:"cpu_seconds,omitempty"`
+	PeakRSS    *int64         `json:"peak_rss_bytes,omitempty"`
+	Events     []podEventBody `json:"pod_events,omitempty" doc:"What the cluster said of its pods, the oldest first"`
+}
+
+type podEventBody struct {
+	At      time.Time `json:"at"`
+	Warning bool      `json:"warning"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Count   int       `json:"count"`
+}
+
+type hoursBody struct {
+	GPU    float64 `json:"gpu_hours"`
+	CPU    float64 `json:"cpu_hours" doc:"Of whole CPUs"`
+	Memory float64 `json:"memory_gib_hours"`
+}
+
+func (h *API) attemptAPI(api huma.API) {
+	operation(h, api, get("list-attempts", "/executions/{execution_id}/nodes/{node}/attempts", "List the attempts of a node, where they ran and how they ended", "Executions"), h.apiAttempts)
+	operation(h, api, get("get-execution-usage", "/executions/{execution_id}/usage", "Read what the attempts of an execution used until now", "Executions"), h.apiHours)
+}
+
+func (h *API) apiAttempts(ctx context.Context, in *struct {
+	ExecutionPath
+	Node string `path:"node" doc:"Name of the node, such as train or each[3]; escape what a path must not hold" maxLength:"2000"`
+}) (*body[attemptsBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Executions.Node(ctx, id, in.Node)
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.Executions.PodEvents(ctx, id, in.Node, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := attemptsBody{Attempts: make([]attemptBody, 0, len(d.Attempts))}
+	for _, a := range d.Attempts {
+		out.Attempts = append(out.Attempts, toAttemptBody(a, events))
+	}
+	return reply(out), nil
+}
+
+func toAttemptBody(a execution.Attempt, events []execution.PodEvent) attemptBody {
+	out := attemptBody{
+		Attempt: a.Number, QueuedAt: a.QueuedAt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Outcome: a.Outcome, Class: a.Class, ErrorClass: string(a.ErrorClass),
+		Message: a.Message, ExitCode: a.ExitCode, Host: a.Host, Namespace: a.Namespace, Pod: a.Pod, Machine: a.Machine,
+		MemoryMiB: a.MemoryMiB, GPUs: a.GPUs, GPUType: a.GPUType, CPUSeconds: a.CPUSeconds, PeakRSS: a.PeakRSSBytes,
+	}
+	for _, e := range events {
+		if e.Attempt == a.Number {
+			out.Events = append(out.Events, podEventBody{At: e.At, Warning: e.Warning, Reason: e.Reason, Message: e.Message, Count: e.Count})
+		}
+	}
+	return out
+}
+
+func (h *API) apiHours(ctx context.Context, in *ExecutionPath) (*body[hoursBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	hours, err := h.Executions.HoursOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reply(hoursBody{GPU: hours.GPU, CPU: hours.CPU, Memory: hours.Memory}), nil
+}

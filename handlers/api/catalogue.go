@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/typeregistry"
+
+	"github.com/flowforge/flowforge/handlers/content"
+)
+
+type entryInput struct {
+	Name         string                `json:"name" maxLength:"200"`
+	Version      string                `json:"version" maxLength:"100"`
+	Description  string                `json:"description,omitempty" maxLength:"10000"`
+	Format       string                `json:"format,omitempty" doc:"Of a dataset, such as csv" maxLength:"100"`
+	Framework    string                `json:"framework,omitempty" doc:"Of a model, such as pytorch" maxLength:"100"`
+	Architecture string                `json:"architecture,omitempty" maxLength:"200"`
+	Exportable   []string              `json:"exportable_formats,omitempty"`
+	Tags         []string              `json:"tags,omitempty" maxItems:"50"`
+	Rows         *int64                `json:"rows,omitempty" minimum:"0"`
+	Columns      []typeregistry.Column `json:"columns,omitempty" doc:"Of a dataset"`
+	Partitioning []string              `json:"partitioning,omitempty" doc:"Columns that a dataset is partitioned by"`
+	Features     []typeregistry.Column `json:"features,omitempty" doc:"Of a feature set"`
+	EntityKey    string                `json:"entity_key,omitempty" maxLength:"200"`
+	TimestampKey string                `json:"timestamp_key,omitempty" maxLength:"200"`
+	URI          string                `json:"uri,omitempty" doc:"Where the data is, when its bytes are not here" maxLength:"2000"`
+	File         *content.FileRef      `json:"file,omitempty" doc:"The answer of POST /blobs: the bytes"`
+	Metadata     map[string]any        `json:"metadata,omitempty"`
+}
+
+type entryBody struct {
+	Ref          string                `json:"ref" doc:"What an input takes"`
+	Kind         typeregistry.Kind     `json:"kind"`
+	Name         string                `json:"name"`
+	Version      string                `json:"version"`
+	Description  string                `json:"description"`
+	Format       string                `json:"format,omitempty"`
+	Framework    string                `json:"framework,omitempty"`
+	Architecture string                `json:"architecture,omitempty"`
+	Tags         []string              `json:"tags"`
+	Rows         *int64                `json:"rows,omitempty"`
+	Columns      []typeregistry.Column `json:"columns,omitempty"`
+	Features     []typeregistry.Column `json:"features,omitempty"`
+	EntityKey    string                `json:"entity_key,omitempty"`
+	TimestampKey string                `json:"timestamp_key,omitempty"`
+	URI          string                `json:"uri,omitempty"`
+	SizeBytes    int64                 `json:"size_bytes,omitempty"`
+	SHA256       string                `json:"sha256,omitempty"`
+	Metadata     map[string]any        `json:"metadata,omitempty"`
+	CreatedBy    string                `json:"created_by,omitempty"`
+	CreatedAt    time.Time             `json:"created_at"`
+}
+
+type entryPage struct {
+	Entries  []entryBody `json:"entries"`
+	NextPage string      `json:"next_page,omitempty"`
+}
+
+type entryQuery struct {
+	PageQuery
+	Text      string `query:"q" doc:"Text in name or description, or a tag" maxLength:"200"`
+	Format    string `query:"format" maxLength:"100"`
+	Framework string `query:"framework" maxLength:"100"`
+}
+
+type featureList struct {
+	Features []catalogue.Feature `json:"features"`
+}
+
+// shelf is where the entries of one kind stand in the API.
+type shelf struct {
+	kind     typeregistry.Kind
+	path     string
+	id, noun string
+}
+
+func (h *API) catalogueAPI(api huma.API) {
+	for _, s := range []shelf{
+		{typeregistry.KindDataset, "/datasets", "dataset", "dataset"},
+		{typeregistry.KindFeatureSet, "/feature-store/feature-sets", "feature-set", "feature set"},
+		{typeregistry.KindModel, "/models", "model", "model"},
+	} {
+		h.shelfAPI(api, s)
+	}
+	operation(h, api, get("list-features", "/feature-store/features", "List the features of all feature sets", "Catalogue"), h.apiFeatures)
+}
+
+func (h *API) shelfAPI(api huma.API, s shelf) {
+	register := post("register-"+s.id, s.path, "Register a version of a "+s.noun, "Catalogue")
+	register.DefaultStatus = http.StatusCreated
+	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, register, func(ctx context.Context, in *struct{ Body entryInput }) (*body[entryBody], error) {
+		return h.apiRegisterEntry(ctx, s.kind, in.Body)
+	})
+	operation(h, api, get("list-"+s.id+"s", s.path, "List every "+s.noun+", newest first", "Catalogue"), func(ctx context.Context, in *entryQuery) (*body[entryPage], error) {
+		return h.apiEntries(ctx, s.kind, in)
+	})
+	operation(h, api, get("get-"+s.id, s.path+"/{ref}", "Get a "+s.noun+" by name@version, or the newest by name", "Catalogue"), func(ctx context.Context, in *struct {
+		Ref string `path:"ref" maxLength:"320"`
+	},
+	) (*body[entryBody], error) {
+		e, err := h.Catalogue.Get(ctx, s.kind, in.Ref)
+		if err != nil {
+			return nil, err
+		}
+		return reply(toEntryBody(e)), nil
+	})
+}
+
+func (h *API) apiRegisterEntry(ctx context.Context, kind typeregistry.Kind, in entryInput) (*body[entryBody], error) {
+	e := catalogue.Entry{
+		Kind: kind, Name: in.Name, Version: in.Version, Description: in.Description, Format: in.Format, Framework: in.Framework, Tags: in.Tags,
+		Facts: catalogue.Facts{
+			Rows: in.Rows, Columns: in.Columns, Partitioning: in.Partitioning, Features: in.Features, EntityKey: in.EntityKey,
+			TimestampKey: in.TimestampKey, Architecture: in.Architecture, Exportable: in.Exportable, URI: in.URI, Metadata: in.Metadata,
+		},
+	}
+	if in.File != nil {
+		mediaType := artifact.MediaTypeOf(string(kind), in.File.Name, in.File.MediaType)
+		blob, err := h.blob(ctx, in.File.SHA256, mediaType)
+		if err != nil {
+			return nil, apperr.InvalidFields("The entry has values that need a change.",
+				[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
+		}
+		e.Blob = &catalogue.BlobRef{
+			SHA256: blob.SHA256, Size: blob.Size, MediaType: mediaType,
+			Filename: artifact.SafeFilename(in.File.Name, in.Name, string(kind), mediaType),
+		}
+	}
+	registered, _, err := h.Catalogue.Register(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toEntryBody(registered)), nil
+}
+
+// blob finds bytes that the current project has.
+func (h *API) blob(ctx context.Context, hash, mediaType string) (artifact.Blob, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return artifact.Blob{}, err
+	}
+	return h.Artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
+}
+
+func (h *API) apiEntries(ctx context.Context, kind typeregistry.Kind, in *entryQuery) (*body[entryPage], error) {
+	page, err := h.Catalogue.List(ctx, catalogue.Filter{
+		Kind: kind, Query: in.Text, Format: in.Format, Framework: in.Framework, After: in.Page, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := entryPage{Entries: make([]entryBody, 0, len(page.Entries)), NextPage: page.Next}
+	for _, e := range page.Entries {
+		out.Entries = append(out.Entries, toEntryBody(e))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiFeatures(ctx context.Context, in *struct {
+	Text  string `query:"q" doc:"Text in the name" maxLength:"200"`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+}) (*body[featureList], error) {
+	features, err := h.Catalogue.Features(ctx, in.Text, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return reply(featureList{Features: append([]catalogue.Feature{}, features...)}), nil
+}
+
+func toEntryBody(e catalogue.Entry) entryBody {
+	out := entryBody{
+		Ref: e.Ref(), Kind: e.Kind, Name: e.Name, Version: e.Version, Description: e.Description, Format: e.Format, Framework: e.Framework,
+		Architecture: e.Facts.Architecture, Tags: e.Tags, Rows: e.Facts.Rows, Columns: e.Facts.Columns, Features: e.Facts.Features,
+		EntityKey: e.Facts.EntityKey, TimestampKey: e.Facts.TimestampKey, URI: e.Facts.URI, Metadata: e.Facts.Metadata,
+		CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt,
+	}
+	if e.Blob != nil {
+		out.SizeBytes, out.SHA256 = e.Blob.Size, e.Blob.SHA256
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+func (h *API) commandAPI(api huma.API) {
+	operation(h, api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: nothing new begins", "Executions"), h.apiPause(h.Executions.Pause))
+	operation(h, api, post("unpause-execution", "/executions/{execution_id}/unpause", "Let a paused execution go on", "Executions"), h.apiPause(h.Executions.Unpause))
+	operation(h, api, post("command-node", "/executions/{execution_id}/commands", "Hold, release, skip, retry or answer a node, or count it as succeeded", "Executions"), h.apiCommand)
+}
+
+type pauseInput struct {
+	ExecutionPath
+	Body *cancelInput
+}
+
+func (h *API) apiPause(do func(context.Context, uuid.UUID, string) error) func(context.Context, *pauseInput) (*body[executionBody], error) {
+	return func(ctx context.Context, in *pauseInput) (*body[executionBody], error) {
+		id, err := in.id()
+		if err != nil {
+			return nil, err
+		}
+		reason := ""
+		if in.Body != nil {
+			reason = in.Body.Reason
+		}
+		if err := do(ctx, id, reason); err != nil {
+			return nil, err
+		}
+		e, err := h.Executions.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return reply(toExecutionBody(e)), nil
+	}
+}
+
+type commandInput struct {
+	ExecutionPath
+	Body struct {
+		Node    string          `json:"node" doc:"Name of the node" minLength:"1" maxLength:"2000"`
+		Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"What the node is to do"`
+		Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
+		Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
+	}
+}
+
+func (h *API) apiCommand(ctx context.Context, in *commandInput) (*body[nodeBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Executions.Node(ctx, id, in.Body.Node)
+	if err != nil {
+		return nil, err
+	}
+	values, err := decodeInputs(in.Body.Values)
+	if err != nil {
+		return nil, err
+	}
+	err = h.Executions.CommandNode(ctx, execution.TaskRef{Execution: id, Node: d.Index}, execution.NodeCommand{
+		Command: execution.Command(strings.ToUpper(in.Body.Command)), Values: values, Reason: in.Body.Reason,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if d, err = h.Executions.Node(ctx, id, in.Body.Node); err != nil {
+		return nil, err
+	}
+	return reply(toNodeBodies([]execution.Node{d.Node})[0]), nil
+}

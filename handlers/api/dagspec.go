@@ -1,0 +1,214 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/argo"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// In the API of the design document a workflow is what FlowForge calls an execution:
+// POST /workflows with a dag_spec registers it and launches it at once, and the paths
+// below /workflows/{id} answer for it by the id of the execution.
+
+// dagSpecRequest is such a request.
+type dagSpecRequest struct {
+	ProjectID   string                     `json:"project_id"`
+	Name        string                     `json:"name"`
+	Description string                     `json:"description"`
+	DagSpec     json.RawMessage            `json:"dag_spec"`
+	Parameters  map[string]json.RawMessage `json:"parameters"`
+	Priority    *int                       `json:"priority"`
+	Labels      map[string]string          `json:"labels"`
+}
+
+// dagRun is an execution as the design document's API has it.
+type dagRun struct {
+	ID         uuid.UUID         `json:"id"`
+	ProjectID  uuid.UUID         `json:"project_id"`
+	Name       string            `json:"name"`
+	Status     string            `json:"status" enum:"PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED"`
+	CreatedAt  time.Time         `json:"created_at"`
+	StartedAt  *time.Time        `json:"started_at,omitempty"`
+	FinishedAt *time.Time        `json:"finished_at,omitempty"`
+	Priority   int               `json:"priority"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	DagSpec    any               `json:"dag_spec,omitempty"`
+	Parameters map[string]any    `json:"parameters,omitempty"`
+	Tasks      []dagTask         `json:"tasks,omitempty"`
+	TasksNext  string            `json:"tasks_next_page,omitempty" doc:"Where more tasks are: /workflows/{id}/tasks?page="`
+	Error      string            `json:"error_message,omitempty"`
+	URL        string            `json:"ui_url"`
+}
+
+// dagTask is a node as the design document's API has it.
+type dagTask struct {
+	ID         string         `json:"id"`
+	WorkflowID uuid.UUID      `json:"workflow_id"`
+	Name       string         `json:"name"`
+	Status     string         `json:"status"`
+	Image      string         `json:"image,omitempty"`
+	Retries    int            `json:"retry_count"`
+	ExitCode   *int           `json:"exit_code,omitempty"`
+	StartedAt  *time.Time     `json:"started_at,omitempty"`
+	FinishedAt *time.Time     `json:"finished_at,omitempty"`
+	Pod        string         `json:"pod_name,omitempty"`
+	Machine    string         `json:"node_name,omitempty"`
+	Outputs    map[string]any `json:"outputs,omitempty"`
+}
+
+// dagTaskList is an array, which has no place for the cursor of the next page.
+type dagTaskList struct {
+	NextPage string `header:"X-Next-Page" doc:"Give it as page to go on; absent on the last page"`
+	Body     []dagTask
+}
+
+// workflowAnswer is a workflow, or an execution by its id.
+type workflowAnswer struct {
+	workflowBody
+	run *dagRun
+}
+
+// MarshalJSON writes the one that it is.
+func (a workflowAnswer) MarshalJSON() ([]byte, error) {
+	if a.run != nil {
+		return json.Marshal(a.run)
+	}
+	return json.Marshal(a.workflowBody)
+}
+
+// registerAnswer is registered, or the execution that was launched.
+type registerAnswer struct {
+	registered
+	run *dagRun
+}
+
+// MarshalJSON writes the one that it is.
+func (a registerAnswer) MarshalJSON() ([]byte, error) {
+	if a.run != nil {
+		return json.Marshal(a.run)
+	}
+	return json.Marshal(a.registered)
+}
+
+func (h *API) dagSpecAPI(api huma.API) {
+	cancel := get("delete-workflow", "/workflows/{workflow_id}", "Cancel an execution; workflow_id is the id of the execution", "Workflows")
+	cancel.Method = http.MethodDelete
+	operation(h, api, cancel, h.apiDagCancel)
+	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution; workflow_id is the id of the execution", "Workflows"), h.apiDagTasks)
+}
+
+// isDagSpec reports whether a body asks for a registration and a launch in one.
+func isDagSpec(doc []byte) bool {
+	text := bytes.TrimLeft(doc, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' || !bytes.Contains(doc, []byte(`"dag_spec"`)) {
+		return false
+	}
+	var probe map[string]json.RawMessage
+	return json.Unmarshal(doc, &probe) == nil && probe["dag_spec"] != nil
+}
+
+// runDagSpec registers and launches what a request with a dag_spec asks for.
+func (h *API) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRun, error) {
+	var request dagSpecRequest
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); err != nil {
+		return nil, apperr.Wrap(apperr.Invalid, err, fmt.Sprintf("The request cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	ctx, err := h.inProject(ctx, request.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := h.Workflows.Register(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	launch := execution.LaunchRequest{
+		Workflow: v.WorkflowID.String(), Version: v.Version, Inputs: textInputs(request.Parameters), Priority: execution.Normal, IdempotencyKey: key,
+	}
+	if request.Priority != nil {
+		launch.Priority = execution.Priority(*request.Priority)
+	}
+	e, _, err := h.Executions.Launch(ctx, launch)
+	if err != nil {
+		return nil, h.overQuota(ctx, err)
+	}
+	return h.toDagRun(e, v), nil
+}
+
+// textInputs are parameters as texts, which Argo's are.
+func textInputs(parameters map[string]json.RawMessage) map[string]any {
+	inputs := map[string]any{}
+	for name, raw := range parameters {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		inputs[name] = text
+	}
+	return inputs
+}
+
+// inProject moves ctx into the project that a request names by its id or its name.
+func (h *API) inProject(ctx context.Context, project string) (context.Context, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil || project == "" || project == subject.ProjectID.String() {
+		return ctx, err
+	}
+	var found []auth.ProjectRef
+	if h.Policies != nil {
+		for _, place := range h.Policies.AllProjects() {
+			if (place.ID.String() == project || place.Name == project) && (place.ID == subject.ProjectID || subject.May(auth.TenancyRead, place.ID)) {
+				found = append(found, place)
+			}
+		}
+	}
+	if len(found) != 1 {
+		message := "There is no project %q that you may work in."
+		if len(found) > 1 {
+			message = "Several projects are called %q; give the id."
+		}
+		return nil, apperr.InvalidFields("The request names no project.", []apperr.Field{{Path: "project_id", Message: fmt.Sprintf(message, project)}})
+	}
+	subject.TenantID, subject.ProjectID = found[0].TenantID, found[0].ID
+	return auth.WithSubject(ctx, subject), nil
+}
+
+func (h *API) toDagRun(e execution.Execution, v workflow.Version) *dagRun {
+	run := &dagRun{
+		ID: e.ID, ProjectID: e.ProjectID, Name: cmp.Or(e.Name, e.WorkflowName), Status: string(e.Status), CreatedAt: e.CreatedAt,
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Priority: int(e.Priority), Parameters: e.Inputs, URL: "/executions/" + e.ID.String(),
+	}
+	if e.Error != nil {
+		run.Error = e.Error.Message
+	}
+	var doc struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+		Spec json.RawMessage `json:"spec"`
+	}
+	raw := v.Definition.Document()
+	if raw == nil || json.Unmarshal(raw, &doc) != nil {
+		return run
+	}
+	run.Labels, run.DagSpec = doc.Metadata.Labels, doc.Spec
+	if spec, ok := argo.DagSpec(raw); ok {
+		run.DagSpec = spec
+	}
+	return run
+}

@@ -1,0 +1,239 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/web"
+
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+type logLineBody struct {
+	Cursor    string          `json:"cursor"`
+	Timestamp time.Time       `json:"timestamp"`
+	Node      string          `json:"node"`
+	Attempt   int             `json:"attempt"`
+	Stream    string          `json:"stream" doc:"stdout, stderr, sdk or system"`
+	Level     string          `json:"level"`
+	Message   string          `json:"message"`
+	Fields    json.RawMessage `json:"fields,omitempty"`
+}
+
+type logPage struct {
+	Lines    []logLineBody `json:"lines"`
+	NextPage string        `json:"next_page,omitempty" doc:"Give it as page to go on; \"\" when no later lines are there yet: go on from the last line's cursor then"`
+	Partial  bool          `json:"partial" doc:"ClickHouse is away: older lines are missing for now"`
+}
+
+type pointBody struct {
+	Step      *int64    `json:"step,omitempty"`
+	Timestamp time.Time `json:"timestamp"`
+	Value     any       `json:"value" doc:"A number; NaN and the infinities are words"`
+}
+
+type seriesBody struct {
+	Name    string            `json:"name"`
+	Node    string            `json:"node"`
+	Attempt int               `json:"attempt"`
+	Type    string            `json:"type"`
+	Tags    map[string]string `json:"tags,omitempty"`
+	Points  []pointBody       `json:"points"`
+}
+
+type metricsBody struct {
+	Series []seriesBody `json:"series"`
+}
+
+type eventList struct {
+	Events []eventBody `json:"events"`
+}
+
+type eventBody struct {
+	Sequence int64           `json:"sequence"`
+	At       time.Time       `json:"at"`
+	Kind     string          `json:"kind"`
+	Node     string          `json:"node,omitempty"`
+	Attempt  int             `json:"attempt,omitempty"`
+	Message  string          `json:"message"`
+	Data     json.RawMessage `json:"data,omitempty"`
+}
+
+// LogSelection is how log lines are chosen, in pages and in streams.
+type LogSelection struct {
+	Node    string `query:"node" doc:"Lines of these nodes alone, separated by commas" maxLength:"2000"`
+	Attempt int    `query:"attempt" doc:"Lines of this attempt alone" minimum:"0"`
+	Level   string `query:"level" doc:"Levels, separated by commas" maxLength:"50"`
+	Text    string `query:"q" doc:"Text in the message, upper and lower case alike" maxLength:"500"`
+}
+
+func (s LogSelection) apply(q *telemetry.LogQuery) {
+	q.Nodes, q.Levels, q.Text = splitList(s.Node), splitList(strings.ToUpper(s.Level)), s.Text
+	if s.Attempt > 0 {
+		q.Attempt = &s.Attempt
+	}
+}
+
+func splitList(text string) []string {
+	var out []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+func (h *API) executionDataAPI(api huma.API) {
+	logs := get("get-logs", "/executions/{execution_id}/logs", "Read the log of an execution; format=text gives all of it as text", "Logs and metrics")
+	operation(h, api, logs, h.apiLogs)
+	operation(h, api, get("get-metrics", "/executions/{execution_id}/metrics", "Read the metrics of an execution", "Logs and metrics"), h.apiMetrics)
+	operation(h, api, get("get-events", "/executions/{execution_id}/events", "Read what happened in an execution", "Executions"), h.apiEvents)
+	operation(h, api, get("list-execution-artifacts", "/executions/{execution_id}/artifacts", "List the artifacts of an execution", "Artifacts"), h.apiExecutionArtifacts)
+}
+
+type logInput struct {
+	ExecutionPath
+	LogSelection
+	PageQuery
+	From   time.Time `query:"from" doc:"Lines at or after"`
+	To     time.Time `query:"to" doc:"Lines before"`
+	Format string    `query:"format" enum:"json,text" default:"json"`
+}
+
+func (h *API) apiLogs(ctx context.Context, in *logInput) (*huma.StreamResponse, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.Executions.Get(ctx, id); err != nil {
+		return nil, err
+	}
+	q := telemetry.LogQuery{ExecutionID: id, From: in.From, To: in.To, After: telemetry.Cursor(in.Page), Limit: in.Limit}
+	in.apply(&q)
+	if in.Format == "text" {
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			r, w := humachi.Unwrap(hc)
+			if err := h.Content.SendLog(w, r.WithContext(ctx), q, ""); err != nil { // ctx is in the project of the execution
+				h.Site.Fail(w, r, err)
+			}
+		}}, nil
+	}
+	page, err := h.Telemetry.Logs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := logPage{Lines: toLogBodies(page.Lines), NextPage: string(page.Next), Partial: page.Partial}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		hc.SetHeader("Content-Type", "application/json")
+		if err := json.NewEncoder(hc.BodyWriter()).Encode(out); err != nil {
+			h.Log.Debug("the reader went away", "error", err)
+		}
+	}}, nil
+}
+
+func toLogBodies(lines []telemetry.LogLine) []logLineBody {
+	out := make([]logLineBody, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, logLineBody{
+			Cursor: string(l.Cursor()), Timestamp: l.Time, Node: l.Node, Attempt: l.Attempt, Stream: l.Stream,
+			Level: l.Level, Message: l.Message, Fields: l.Fields,
+		})
+	}
+	return out
+}
+
+func (h *API) apiMetrics(ctx context.Context, in *struct {
+	ExecutionPath
+	Node      string `query:"node" doc:"Metrics of this node alone" maxLength:"200"`
+	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
+	MaxPoints int    `query:"max_points" doc:"Points of a series at the most; more are thinned out" minimum:"2" maximum:"10000" default:"1000"`
+}) (*body[metricsBody], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.Executions.Get(ctx, id); err != nil {
+		return nil, err
+	}
+	series, err := h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: id, Node: in.Node, Names: splitList(in.Name), MaxPoints: in.MaxPoints})
+	if err != nil {
+		return nil, err
+	}
+	out := metricsBody{Series: make([]seriesBody, 0, len(series))}
+	for _, s := range series {
+		b := seriesBody{Name: s.Name, Node: s.Node, Attempt: s.Attempt, Type: s.Kind, Tags: s.Tags, Points: make([]pointBody, 0, len(s.Points))}
+		for _, p := range s.Points {
+			b.Points = append(b.Points, pointBody{Step: p.Step, Timestamp: p.Time, Value: telemetry.Number(p.Value)})
+		}
+		out.Series = append(out.Series, b)
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiEvents(ctx context.Context, in *struct {
+	ExecutionPath
+	After int64 `query:"after" doc:"Events after this sequence" minimum:"0"`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+}) (*body[eventList], error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.Executions.Events(ctx, id, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := eventList{Events: make([]eventBody, 0, len(events))}
+	for _, e := range events {
+		out.Events = append(out.Events, eventBody{Sequence: e.Seq, At: e.At, Kind: e.Kind, Node: e.Node, Attempt: e.Attempt, Message: e.Message, Data: e.Data})
+	}
+	return reply(out), nil
+}
+
+// apiStreams are the routes that answer with events; huma describes none of them.
+func (h *API) apiStreams(r chi.Router) {
+	r.Get(request.APIPrefix+"/executions/{execution_id}/logs/stream", h.Scope.Page(h.apiLogStream))
+	r.Get(request.APIPrefix+"/workflows/{workflow_id}/logs", h.Scope.Page(h.apiDagLogs))
+	r.Post(request.APIPrefix+"/login-links", h.Scope.Page(h.issueLoginLink))
+	h.auditExportRoute(r)
+}
+
+// apiLogStream sends lines as JSON arrays, history first, and an event "end" once
+// the execution has ended and its last line is out.
+func (h *API) apiLogStream(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "execution_id"), "execution")
+	if err != nil {
+		return err
+	}
+	if _, err := h.Executions.Get(r.Context(), id); err != nil {
+		return err
+	}
+	v := r.URL.Query()
+	q := telemetry.LogQuery{ExecutionID: id}
+	LogSelection{Node: v.Get("node"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
+	from := telemetry.Cursor(web.LastEventID(r))
+	if err := from.Check(); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
+	if err != nil {
+		return err
+	}
+	return h.Content.FollowLog(r.Context(), id, q, from, func(lines []telemetry.LogLine) error {
+		data, err := json.Marshal(toLogBodies(lines))
+		if err != nil {
+			return err
+		}
+		return stream.Send("", string(lines[len(lines)-1].Cursor()), data)
+	}, stream)
+}

@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/tenancy"
+)
+
+type memberBody struct {
+	ID        uuid.UUID `json:"id" doc:"Of the membership"`
+	UserID    uuid.UUID `json:"user_id"`
+	Name      string    `json:"name"`
+	Email     string    `json:"email,omitempty"`
+	Service   bool      `json:"service_account"`
+	Disabled  bool      `json:"disabled"`
+	Role      string    `json:"role"`
+	Provider  string    `json:"provider,omitempty" doc:"Of the group that gives the role; absent for one given by hand"`
+	Group     string    `json:"group,omitempty"`
+	From      pathStep  `json:"from" doc:"Where the role is given"`
+	Inherited bool      `json:"inherited" doc:"It is given above"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by,omitempty"`
+}
+
+type memberList struct {
+	Members []memberBody `json:"members" doc:"By name"`
+}
+
+type groupRoleBody struct {
+	ID        uuid.UUID `json:"id"`
+	Provider  string    `json:"provider"`
+	Group     string    `json:"group"`
+	Role      string    `json:"role"`
+	Members   int       `json:"members" doc:"People who have the role by the group now"`
+	From      pathStep  `json:"from" doc:"Where the role is given"`
+	Inherited bool      `json:"inherited" doc:"It is given above"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by,omitempty"`
+}
+
+type groupRoleList struct {
+	GroupRoles []groupRoleBody `json:"group_roles"`
+}
+
+// NewMember gives somebody a role.
+type NewMember struct {
+	ScopePath
+	Body struct {
+		UserID *uuid.UUID `json:"user_id,omitempty" doc:"Who; or the e-mail address"`
+		Email  string     `json:"email,omitempty" doc:"Of the account of somebody who has signed in" maxLength:"320"`
+		Role   string     `json:"role" doc:"Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
+	}
+}
+
+// MemberPath names a membership.
+type MemberPath struct {
+	ScopePath
+	Member uuid.UUID `path:"member_id" doc:"Id of the membership"`
+}
+
+// MemberEdit changes a role.
+type MemberEdit struct {
+	MemberPath
+	Body struct {
+		Role string `json:"role" maxLength:"100"`
+	}
+}
+
+// NewGroupRole invites a group.
+type NewGroupRole struct {
+	ScopePath
+	Body struct {
+		Provider string `json:"provider" doc:"Id of the sign-in provider in the configuration" maxLength:"255"`
+		Group    string `json:"group" doc:"Name of the group as the provider tells it" maxLength:"255"`
+		Role     string `json:"role" doc:"Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
+	}
+}
+
+// GroupRolePath names a role of a group.
+type GroupRolePath struct {
+	ScopePath
+	Group uuid.UUID `path:"group_role_id" doc:"Id of the role of the group"`
+}
+
+func deletion(id, path, summary, tag string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: http.MethodDelete, Path: path, Summary: summary, Tags: []string{tag}, DefaultStatus: http.StatusNoContent,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
+	}
+}
+
+func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
+	name, members, groups := string(kind), path+"/{id}/members", path+"/{id}/group-roles"
+	conflicts := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, get("list-"+name+"-members", members, "List who has which role in a "+name+", and from where", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
+		return h.apiMembers(ctx, kind, in.ID)
+	})
+	add := post("add-"+name+"-member", members, "Give somebody a role in a "+name, tenancyTag)
+	add.DefaultStatus, add.Errors = http.StatusCreated, conflicts
+	operation(h, api, add, func(ctx context.Context, in *NewMember) (*body[memberBody], error) {
+		return h.apiAddMember(ctx, kind, in)
+	})
+	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Give a member of a " + name + " another role", Tags: []string{tenancyTag}, Errors: conflicts}
+	operation(h, api, change, func(ctx context.Context, in *MemberEdit) (*body[memberBody], error) {
+		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
+			return nil, err
+		}
+		m, err := h.Tenancy.ChangeMember(ctx, in.ID, in.Member, in.Body.Role)
+		if err != nil {
+			return nil, err
+		}
+		return reply(toMemberBody(m)), nil
+	})
+	operation(h, api, deletion("remove-"+name+"-member", members+"/{member_id}", "Take a role in a "+name+" away", tenancyTag), func(ctx context.Context, in *MemberPath) (*struct{}, error) {
+		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
+			return nil, err
+		}
+		return nil, h.Tenancy.RemoveMember(ctx, in.ID, in.Member)
+	})
+	operation(h, api, get("list-"+name+"-group-roles", groups, "List the groups with a role in a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[groupRoleList], error) {
+		return h.apiGroupRoles(ctx, kind, in.ID)
+	})
+	invite := post("add-"+name+"-group-role", groups, "Invite a group of a sign-in provider to a "+name, tenancyTag)
+	invite.DefaultStatus, invite.Errors = http.StatusCreated, conflicts
+	operation(h, api, invite, func(ctx context.Context, in *NewGroupRole) (*body[groupRoleBody], error) {
+		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
+			return nil, err
+		}
+		g, err := h.Tenancy.AddGroupRole(ctx, in.ID, tenancy.GroupRole{Provider: in.Body.Provider, Group: in.Body.Group, Role: in.Body.Role})
+		if err != nil {
+			return nil, err
+		}
+		return reply(toGroupRoleBody(g)), nil
+	})
+	operation(h, api, deletion("remove-"+name+"-group-role", groups+"/{group_role_id}", "Take a role in a "+name+" from a group and everybody who has it by the group", tenancyTag), func(ctx context.Context, in *GroupRolePath) (*struct{}, error) {
+		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
+			return nil, err
+		}
+		return nil, h.Tenancy.RemoveGroupRole(ctx, in.ID, in.Group)
+	})
+}
+
+func (h *API) apiMembers(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[memberList], error) {
+	if _, _, err := h.place(ctx, kind, id); err != nil {
+		return nil, err
+	}
+	members, err := h.Tenancy.Members(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := memberList{Members: make([]memberBody, 0, len(members))}
+	for _, m := range members {
+		out.Members = append(out.Members, toMemberBody(m))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiAddMember(ctx context.Context, kind tenancy.Kind, in *NewMember) (*body[memberBody], error) {
+	if _, _, err := h.place(ctx, kind, in.ID); err != nil {
+		return nil, err
+	}
+	invitation := tenancy.Invitation{Email: in.Body.Email, Role: in.Body.Role}
+	if in.Body.UserID != nil {
+		invitation.UserID = *in.Body.UserID
+	}
+	m, err := h.Tenancy.AddMember(ctx, in.ID, invitation)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toMemberBody(m)), nil
+}
+
+func (h *API) apiGroupRoles(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[groupRoleList], error) {
+	if _, _, err := h.place(ctx, kind, id); err != nil {
+		return nil, err
+	}
+	groups, err := h.Tenancy.GroupRoles(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := groupRoleList{GroupRoles: make([]groupRoleBody, 0, len(groups))}
+	for _, g := range groups {
+		out.GroupRoles = append(out.GroupRoles, toGroupRoleBody(g))
+	}
+	return reply(out), nil
+}
+
+func toStep(s tenancy.Step) pathStep { return pathStep{ID: s.ID, Kind: string(s.Kind), Name: s.Name} }
+
+func toMemberBody(m tenancy.Member) memberBody {
+	return memberBody{
+		ID: m.ID, UserID: m.UserID, Name: m.Name, Email: m.Email, Service: m.Service, Disabled: m.Disabled, Role: m.Role, Provider: m.Provider,
+		Group: m.Group, From: toStep(m.From), Inherited: m.Inherited, CreatedAt: m.CreatedAt, CreatedBy: m.CreatedBy,
+	}
+}
+
+func toGroupRoleBody(g tenancy.GroupRole) groupRoleBody {
+	return groupRoleBody{
+		ID: g.ID, Provider: g.Provider, Group: g.Group, Role: g.Role, Members: g.Members, From: toStep(g.From), Inherited: g.Inherited,
+		CreatedAt: g.CreatedAt, CreatedBy: g.CreatedBy,
+	}
+}

@@ -1,0 +1,163 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/handlers/request"
+
+	"github.com/flowforge/flowforge/handlers/content"
+)
+
+// describeRoutes adds what huma does not see by itself: the routes that carry
+// bytes and events, and the two forms of a log.
+func describeRoutes(api huma.API) {
+	d := describer{api.OpenAPI()}
+	d.OpenAPI.Tags = []*huma.Tag{
+		{Name: "Workflows", Description: "Definitions and their versions, which never change."},
+		{Name: "Templates", Description: "Operators that definitions take over by their name."},
+		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
+		{Name: "Queue", Description: "What waits, why, behind whom, and until when."},
+		{Name: "Failures", Description: "What failed for good, and what keeps failures from spreading: circuit breakers and retry budgets."},
+		{Name: "Administration", Description: "What the installation removes, and when."},
+		{Name: "Logs and metrics", Description: "What tasks write while they run."},
+		{Name: "Artifacts", Description: "What tasks put out, and files for inputs."},
+		{Name: "Types", Description: "The types of inputs and outputs, and how forms ask for them."},
+		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
+		{Name: "Secrets", Description: "Keys and passwords for tasks: names and facts, never values."},
+		{Name: "Quotas", Description: "Who may hold what, and who holds it."},
+		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, and who has which role where."},
+		{Name: "Audit", Description: "Every change that somebody made."},
+		{Name: "Sign-in", Description: "Links that sign a browser in."},
+	}
+	d.download()
+	d.logStream()
+	d.dagLogs()
+	d.upload()
+	d.loginLink()
+	d.auditExport()
+	d.logs()
+	for _, path := range []string{"/workflows", "/types"} {
+		delete(d.Paths[request.APIPrefix+path].Post.RequestBody.Content, "application/octet-stream")
+	}
+}
+
+type describer struct{ *huma.OpenAPI }
+
+// binary is the schema of bytes.
+func binary() *huma.Schema { return &huma.Schema{Type: huma.TypeString, Format: "binary"} }
+
+func media(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{mediaType: {Schema: schema}}
+}
+
+// add adds an operation with its errors; status is that of success.
+func (d describer) add(op huma.Operation, status int, success *huma.Response, errors ...int) {
+	op.Path = request.APIPrefix + op.Path
+	op.Responses = map[string]*huma.Response{strconv.Itoa(status): success}
+	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
+	for _, code := range slices.Concat([]int{http.StatusUnauthorized}, errors) {
+		op.Responses[strconv.Itoa(code)] = &huma.Response{Description: http.StatusText(code), Content: media("application/problem+json", problem)}
+	}
+	d.AddOperation(&op)
+}
+
+func pathParam(name, description string) *huma.Param {
+	return &huma.Param{Name: name, In: "path", Required: true, Description: description, Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
+}
+
+func param(in, name, description string) *huma.Param {
+	return &huma.Param{Name: name, In: in, Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+func (d describer) download() {
+	op := get("download-artifact", "/artifacts/{id}/download", "Download an artifact, or a range of its bytes", "Artifacts")
+	op.Parameters = []*huma.Param{
+		pathParam("id", "Id of the artifact"), param("header", "Range", "Such as bytes=0-1023"),
+		param("header", "If-None-Match", "An ETag that is there already"),
+	}
+	bytes := &huma.Response{
+		Description: "The bytes; their SHA-256 is the ETag", Content: media("application/octet-stream", binary()),
+		Headers: map[string]*huma.Param{
+			"ETag":                {Description: "The SHA-256 of the bytes", Schema: &huma.Schema{Type: huma.TypeString}},
+			"Content-Disposition": {Description: "The file name", Schema: &huma.Schema{Type: huma.TypeString}},
+		},
+	}
+	d.add(op, http.StatusOK, bytes, http.StatusForbidden, http.StatusNotFound)
+	responses := d.Paths[request.APIPrefix+"/artifacts/{id}/download"].Get.Responses
+	responses["206"] = &huma.Response{Description: "A range of the bytes", Content: media("application/octet-stream", binary())}
+	responses["304"] = &huma.Response{Description: "The bytes are those of If-None-Match"}
+	responses["416"] = &huma.Response{Description: "The range is not within the bytes"}
+}
+
+func (d describer) logStream() {
+	op := get("follow-logs", "/executions/{execution_id}/logs/stream", "Follow the log of an execution", "Logs and metrics")
+	op.Description = "Server-sent events: each holds a JSON array of lines, as in a page of the log, and the id to go on from. " +
+		"History comes first, then what is written, and the event \"end\" when the execution has ended and its last line is out."
+	op.Parameters = []*huma.Param{
+		pathParam("execution_id", "Id of the execution"),
+		param("query", "node", "Lines of these nodes alone, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		param("query", "q", "Text in the message"), param("header", "Last-Event-ID", "Id of the last event that was read"),
+		param("query", "last-event-id", "The same for clients that cannot send the header"),
+	}
+	events := &huma.Response{Description: "The lines", Content: media("text/event-stream", &huma.Schema{Type: huma.TypeString})}
+	d.add(op, http.StatusOK, events, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
+}
+
+func (d describer) dagLogs() {
+	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, by its id", "Workflows")
+	op.Description = "A JSON array of lines, whose header X-Next-Page has the value of page for the next ones; with follow=true server-sent events that each hold such an array."
+	op.Parameters = []*huma.Param{
+		pathParam("workflow_id", "Id of the execution"), param("query", "follow", "true: until the execution has ended"),
+		param("query", "task", "Lines of these tasks alone, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		param("query", "page", "Cursor from X-Next-Page"), param("header", "Last-Event-ID", "Id of the last event that was read"),
+	}
+	lines := &huma.Response{Description: "The lines", Content: map[string]*huma.MediaType{
+		"application/json":  {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
+		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+	}}
+	d.add(op, http.StatusOK, lines, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
+}
+
+func (d describer) upload() {
+	op := post("upload-blob", "/blobs", "Store a file for an input, a catalogue entry or a code package", "Artifacts")
+	op.Parameters = []*huma.Param{param("query", "filename", "Its name")}
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "The bytes", Content: media("application/octet-stream", binary())}
+	ref := d.Components.Schemas.Schema(reflect.TypeFor[content.FileRef](), true, "FileRef")
+	stored := &huma.Response{Description: "The value that an input takes for the file", Content: media("application/json", ref)}
+	d.add(op, http.StatusCreated, stored, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+}
+
+func (d describer) loginLink() {
+	op := post("issue-login-link", "/login-links", "Issue a link that signs one browser in as administrator, once", "Sign-in")
+	link := &huma.Schema{Type: huma.TypeObject, Required: []string{"url"}, Properties: map[string]*huma.Schema{"url": {Type: huma.TypeString, Format: "uri"}}}
+	d.add(op, http.StatusOK, &huma.Response{Description: "The link", Content: media("application/json", link)}, http.StatusForbidden)
+}
+
+func (d describer) auditExport() {
+	op := get("export-audit", "/audit/export", "Export the audit log as JSON lines or CSV", "Audit")
+	op.Parameters = []*huma.Param{param("query", "format", "jsonl or csv; jsonl when absent")}
+	for _, p := range d.Paths[request.APIPrefix+"/audit"].Get.Parameters {
+		if p.Name != "page" && p.Name != "limit" {
+			op.Parameters = append(op.Parameters, p)
+		}
+	}
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	file := &huma.Response{Description: "The entries, newest first", Content: map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text}}
+	d.add(op, http.StatusOK, file, http.StatusForbidden, http.StatusUnprocessableEntity)
+}
+
+// logs describes both forms of the answer.
+func (d describer) logs() {
+	page := d.Components.Schemas.Schema(reflect.TypeFor[logPage](), true, "LogPage")
+	d.Paths[request.APIPrefix+"/executions/{execution_id}/logs"].Get.Responses["200"] = &huma.Response{
+		Description: "A page of lines, or with format=text all of them",
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: page}, "text/plain": {Schema: &huma.Schema{Type: huma.TypeString}},
+		},
+	}
+}

@@ -1,0 +1,343 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/protect"
+
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+type breakerBody struct {
+	ID            uuid.UUID  `json:"id"`
+	WorkflowID    uuid.UUID  `json:"workflow_id"`
+	WorkflowName  string     `json:"workflow_name"`
+	Operator      string     `json:"operator" doc:"graph/operator for one inside a graph"`
+	Version       string     `json:"version" doc:"The last version that it heard of"`
+	State         string     `json:"state" enum:"closed,open,half_open"`
+	Failures      int        `json:"failures" doc:"Since the last success, within the window"`
+	Threshold     int        `json:"threshold" doc:"How many open it"`
+	Window        float64    `json:"window_seconds"`
+	OpenFor       float64    `json:"open_for_seconds" doc:"Before one attempt is let through"`
+	OpenedAt      *time.Time `json:"opened_at,omitempty"`
+	OpenUntil     *time.Time `json:"open_until,omitempty"`
+	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"The execution of the attempt that was let through"`
+	Waiting       int        `json:"waiting" doc:"Nodes that it keeps back"`
+	LastError     string     `json:"last_error,omitempty"`
+	LastExecution *uuid.UUID `json:"last_execution_id,omitempty"`
+	LastNode      string     `json:"last_node,omitempty"`
+	ChangedAt     time.Time  `json:"changed_at"`
+}
+
+type breakerList struct {
+	Breakers []breakerBody `json:"breakers"`
+}
+
+type tenantBudgetBody struct {
+	TenantID  uuid.UUID  `json:"tenant_id"`
+	Limited   bool       `json:"limited"`
+	Retries   int        `json:"retries,omitempty" doc:"In each period, by all projects of the tenant together"`
+	Period    float64    `json:"period_seconds,omitempty"`
+	Burst     int        `json:"burst,omitempty" doc:"How many unused ones pile up"`
+	Left      int        `json:"left" doc:"How many could be made at once now"`
+	Delayed   int64      `json:"delayed" doc:"Retries that had to wait so far"`
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+	ChangedBy string     `json:"changed_by,omitempty"`
+	Version   int64      `json:"version"`
+}
+
+type workflowBudgetBody struct {
+	WorkflowID   uuid.UUID  `json:"workflow_id"`
+	WorkflowName string     `json:"workflow_name"`
+	Retries      int        `json:"retries" doc:"In any time as long as the window, by all executions together"`
+	Window       float64    `json:"window_seconds"`
+	Left         int        `json:"left"`
+	NextAt       *time.Time `json:"next_at,omitempty" doc:"When there is one again, if none is left"`
+	Delayed      int64      `json:"delayed"`
+}
+
+type retryBudgetsBody struct {
+	Tenant    tenantBudgetBody     `json:"tenant"`
+	Workflows []workflowBudgetBody `json:"workflows" doc:"Of the project, once they were asked"`
+}
+
+type retryBudgetInput struct {
+	Retries int    `json:"retries,omitempty" doc:"0 for no limit" minimum:"0"`
+	Period  string `json:"period,omitempty" doc:"Such as 1m, 1h, 24h" maxLength:"20"`
+	Burst   int    `json:"burst,omitempty" minimum:"0"`
+	Version int64  `json:"version" doc:"Of the budget that you saw; 0 when there was none"`
+	Reason  string `json:"reason,omitempty" maxLength:"4000"`
+}
+
+type deadLetterBody struct {
+	ID           uuid.UUID         `json:"id"`
+	ExecutionID  uuid.UUID         `json:"execution_id"`
+	Status       string            `json:"execution_status,omitempty" doc:"Absent when the execution is gone"`
+	WorkflowName string            `json:"workflow_name"`
+	Version      string            `json:"version"`
+	Node         string            `json:"node"`
+	NodeIndex    int               `json:"node_index"`
+	Attempts     int               `json:"attempts"`
+	Class        string            `json:"class" doc:"user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Error        execution.Failure `json:"error"`
+	At           time.Time         `json:"at"`
+}
+
+type deadLetterList struct {
+	DeadLetters []deadLetterBody `json:"dead_letters"`
+	Open        int              `json:"open" doc:"In the whole project"`
+	NextPage    string           `json:"next_page,omitempty"`
+}
+
+type requeuedBody struct {
+	ExecutionID uuid.UUID `json:"execution_id" doc:"In which the node runs again"`
+}
+
+type deadDeliveryBody struct {
+	ID           int64     `json:"id"`
+	Kind         string    `json:"kind"`
+	ExecutionID  uuid.UUID `json:"execution_id"`
+	WorkflowName string    `json:"workflow_name"`
+	Version      string    `json:"version"`
+	Tries        int       `json:"tries"`
+	Error        string    `json:"error"`
+	At           time.Time `json:"at"`
+}
+
+type deadDeliveryList struct {
+	DeadDeliveries []deadDeliveryBody `json:"dead_deliveries"`
+}
+
+// settleInput is why somebody settles something; the body may be left out.
+type settleInput struct {
+	Body *struct {
+		Reason string `json:"reason,omitempty" maxLength:"4000"`
+	} `required:"false"`
+}
+
+func (in settleInput) reason() string {
+	if in.Body == nil {
+		return ""
+	}
+	return in.Body.Reason
+}
+
+func (h *API) protectionAPI(api huma.API) {
+	const tag = "Failures"
+	operation(h, api, get("list-breakers", "/breakers", "List the circuit breakers of the project", tag), h.apiBreakers)
+	operation(h, api, post("reset-breaker", "/breakers/{breaker_id}/reset", "Close a circuit breaker", tag), h.apiResetBreaker)
+	operation(h, api, get("get-retry-budgets", "/retry-budgets", "Get the retry budgets of the tenant and of the project's workflows", tag), h.apiRetryBudgets)
+	put := post("put-retry-budget", "/retry-budgets/tenant", "Change the retry budget of the tenant", tag)
+	put.Method = http.MethodPut
+	operation(h, api, put, h.apiPutRetryBudget)
+	operation(h, api, get("list-dead-letters", "/dead-letters", "List nodes that failed for good", tag), h.apiDeadLetters)
+	operation(h, api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed for good", tag), h.apiDeadLetter)
+	operation(h, api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Let a node that failed for good run again", tag), h.apiRequeueDeadLetter)
+	away := post("put-dead-letter-away", "/dead-letters/{letter_id}/put-away", "Settle a dead letter without running its node again", tag)
+	away.DefaultStatus = http.StatusNoContent
+	operation(h, api, away, h.apiDismissDeadLetter)
+	operation(h, api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that were given up", tag), h.apiDeadDeliveries)
+	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Try a delivery again", tag)
+	again.DefaultStatus = http.StatusNoContent
+	operation(h, api, again, h.apiRedeliver)
+}
+
+func (h *API) apiBreakers(ctx context.Context, _ *struct{}) (*body[breakerList], error) {
+	list, err := h.Executions.Breakers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := breakerList{Breakers: make([]breakerBody, 0, len(list))}
+	for _, b := range list {
+		out.Breakers = append(out.Breakers, toBreakerBody(b))
+	}
+	return reply(out), nil
+}
+
+func toBreakerBody(b execution.Breaker) breakerBody {
+	out := breakerBody{
+		ID: b.ID, WorkflowID: b.WorkflowID, WorkflowName: b.Workflow, Operator: b.Operator, Version: b.Version, State: string(b.State),
+		Failures: len(b.Failures), Threshold: b.Rule.Failures, Window: b.Rule.Window.Seconds(), OpenFor: b.Rule.OpenFor.Seconds(), Trial: b.TrialOf,
+		Waiting: b.Waiting, LastError: b.LastError, LastExecution: b.LastExecution, LastNode: b.LastNode, ChangedAt: b.ChangedAt,
+	}
+	if !b.OpenedAt.IsZero() {
+		out.OpenedAt = &b.OpenedAt
+	}
+	if b.State == protect.Open {
+		out.OpenUntil = &b.Until
+	}
+	return out
+}
+
+func (h *API) apiResetBreaker(ctx context.Context, in *struct {
+	settleInput
+	ID string `path:"breaker_id" doc:"Id of a circuit breaker" maxLength:"36"`
+}) (*body[breakerBody], error) {
+	id, err := request.ParseID(in.ID, "breaker_id")
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.Executions.ResetBreaker(ctx, id, in.reason())
+	if err != nil {
+		return nil, err
+	}
+	return reply(toBreakerBody(b)), nil
+}
+
+func (h *API) apiRetryBudgets(ctx context.Context, _ *struct{}) (*body[retryBudgetsBody], error) {
+	tenant, workflows, err := h.Executions.RetryBudgets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := retryBudgetsBody{Tenant: toTenantBudget(tenant), Workflows: make([]workflowBudgetBody, 0, len(workflows))}
+	for _, w := range workflows {
+		b := workflowBudgetBody{
+			WorkflowID: w.WorkflowID, WorkflowName: w.Workflow, Retries: w.Rule.Retries, Window: w.Rule.Window.Seconds(), Left: w.Left, Delayed: w.Delayed,
+		}
+		if w.Left == 0 {
+			b.NextAt = &w.NextAt
+		}
+		out.Workflows = append(out.Workflows, b)
+	}
+	return reply(out), nil
+}
+
+func toTenantBudget(b execution.TenantBudget) tenantBudgetBody {
+	out := tenantBudgetBody{TenantID: b.TenantID, Limited: b.Rule.On(), Version: b.Version, Left: b.Left, Delayed: b.Delayed, ChangedBy: b.ChangedBy}
+	if out.Limited {
+		out.Retries, out.Period, out.Burst, out.ChangedAt = b.Rule.Retries, b.Rule.Per.Seconds(), b.Rule.Burst, &b.ChangedAt
+	}
+	return out
+}
+
+func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudgetInput }) (*body[tenantBudgetBody], error) {
+	var rule protect.BucketRule
+	if in.Body.Retries > 0 {
+		per, err := time.ParseDuration(in.Body.Period)
+		if err != nil {
+			per = -1 // the service refuses it at its field
+		}
+		rule = protect.BucketRule{Retries: in.Body.Retries, Per: per, Burst: in.Body.Burst}
+	}
+	b, err := h.Executions.SetTenantBudget(ctx, rule, in.Body.Version, in.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toTenantBudget(b)), nil
+}
+
+func (h *API) apiDeadLetters(ctx context.Context, in *struct {
+	PageQuery
+	Class     string `query:"class" doc:"Of one kind of failure" maxLength:"20"`
+	Execution string `query:"execution_id" doc:"Of one execution" maxLength:"36"`
+}) (*body[deadLetterList], error) {
+	filter := execution.DeadLetterFilter{Class: protect.Class(in.Class), Limit: in.Limit}
+	for _, id := range []struct {
+		text, name string
+		to         *uuid.UUID
+	}{{in.Page, "page", &filter.Before}, {in.Execution, "execution_id", &filter.Execution}} {
+		if id.text == "" {
+			continue
+		}
+		parsed, err := request.ParseID(id.text, id.name)
+		if err != nil {
+			return nil, err
+		}
+		*id.to = parsed
+	}
+	page, err := h.Executions.DeadLetters(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := deadLetterList{DeadLetters: make([]deadLetterBody, 0, len(page.DeadLetters)), Open: page.Open}
+	for _, l := range page.DeadLetters {
+		out.DeadLetters = append(out.DeadLetters, toDeadLetter(l))
+	}
+	if page.Next != uuid.Nil {
+		out.NextPage = page.Next.String()
+	}
+	return reply(out), nil
+}
+
+func toDeadLetter(l execution.DeadLetter) deadLetterBody {
+	return deadLetterBody{
+		ID: l.ID, ExecutionID: l.Execution, Status: string(l.Status), WorkflowName: l.Workflow, Version: l.Version, Node: l.Node, NodeIndex: l.NodeIndex,
+		Attempts: l.Attempt, Class: string(l.Class), Error: l.Failure, At: l.At,
+	}
+}
+
+// deadLetterPath names a dead letter.
+type deadLetterPath struct {
+	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+}
+
+func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
+	id, err := request.ParseID(in.ID, "letter_id")
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.Executions.DeadLetter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toDeadLetter(l)), nil
+}
+
+func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
+	settleInput
+	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+}) (*body[requeuedBody], error) {
+	id, err := request.ParseID(in.ID, "letter_id")
+	if err != nil {
+		return nil, err
+	}
+	execution, err := h.Executions.Requeue(ctx, id, in.reason())
+	if err != nil {
+		return nil, err
+	}
+	return reply(requeuedBody{execution}), nil
+}
+
+func (h *API) apiDismissDeadLetter(ctx context.Context, in *struct {
+	settleInput
+	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+}) (*struct{}, error) {
+	id, err := request.ParseID(in.ID, "letter_id")
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.Executions.Dismiss(ctx, id, in.reason())
+}
+
+func (h *API) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDeliveryList], error) {
+	list, err := h.Executions.DeadDeliveries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := deadDeliveryList{DeadDeliveries: make([]deadDeliveryBody, 0, len(list))}
+	for _, d := range list {
+		out.DeadDeliveries = append(out.DeadDeliveries, deadDeliveryBody{
+			ID: d.ID, Kind: d.Kind, ExecutionID: d.Execution, WorkflowName: d.Workflow, Version: d.Version, Tries: d.Attempts, Error: d.Error, At: d.At,
+		})
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiRedeliver(ctx context.Context, in *struct {
+	settleInput
+	ID string `path:"delivery_id" doc:"Number of a delivery" maxLength:"20"`
+}) (*struct{}, error) {
+	id, err := strconv.ParseInt(in.ID, 10, 64)
+	if err != nil {
+		return nil, apperr.New(apperr.NotFound, "There is no delivery %s.", in.ID)
+	}
+	return nil, h.Executions.Redeliver(ctx, id, in.reason())
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/web"
+)
+
+// The design document has names of its own for limits and their use, which answers have
+// beside FlowForge's and requests may use in their place. A limit there is what a node may
+// hold at most, and a request what it is guaranteed: the limit plus what it may borrow, and
+// the limit, in FlowForge's words.
+
+// NamedLimits are limits by the names of the design document.
+type NamedLimits struct {
+	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" doc:"Millicores: the limit and what may be borrowed"`
+	CPURequest     *int64 `json:"cpu_request,omitempty" minimum:"0" doc:"Millicores: the limit alone"`
+	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" doc:"MiB: the limit and what may be borrowed"`
+	MemoryRequest  *int64 `json:"memory_request,omitempty" minimum:"0" doc:"MiB: the limit alone"`
+	GPULimit       *int64 `json:"gpu_limit,omitempty" minimum:"0"`
+	Pods           *int64 `json:"max_concurrent_pods,omitempty" minimum:"0"`
+	Workflows      *int64 `json:"max_concurrent_workflows,omitempty" minimum:"0"`
+	StorageLimit   *int64 `json:"storage_limit,omitempty" minimum:"0" doc:"GiB"`
+	PriorityWeight *int64 `json:"priority_weight,omitempty" minimum:"1" doc:"100 is a weight of 1"`
+}
+
+// namedUse is use by the names of the design document.
+type namedUse struct {
+	CPU       *int64 `json:"cpu_used,omitempty"`
+	Memory    *int64 `json:"memory_used,omitempty"`
+	GPU       *int64 `json:"gpu_used,omitempty"`
+	Pods      *int64 `json:"pods_running,omitempty"`
+	Workflows *int64 `json:"workflows_active,omitempty"`
+	Storage   *int64 `json:"storage_used,omitempty" doc:"GiB, rounded up"`
+}
+
+// namedQuota is what an answer about a quota has beside FlowForge's own fields.
+type namedQuota struct {
+	EntityType  string      `json:"entity_type" enum:"installation,tenant,department,group,project" doc:"A team is a group"`
+	EntityID    uuid.UUID   `json:"entity_id"`
+	Limits      NamedLimits `json:"limits" doc:"Absent fields: no limit of its own"`
+	Used        namedUse    `json:"used"`
+	Available   namedUse    `json:"available" doc:"Absent fields: no limit of its own"`
+	Utilization float64     `json:"utilization_percent" doc:"The highest share of a limit that is in use"`
+}
+
+const (
+	mibInGiB       = 1024
+	weightInSource = 100 // what the document has for a weight of 1
+)
+
+// namedResource is a resource with its fields.
+type namedResource struct {
+	resource       fair.Resource
+	unit           int64 // of FlowForge in one of the document's
+	limit, request **int64
+}
+
+func (l *NamedLimits) resources() []namedResource {
+	return []namedResource{
+		{fair.CPU, 1, &l.CPULimit, &l.CPURequest}, {fair.Memory, 1, &l.MemoryLimit, &l.MemoryRequest}, {fair.GPU, 1, &l.GPULimit, nil},
+		{fair.Pods, 1, &l.Pods, nil}, {fair.Executions, 1, &l.Workflows, nil}, {fair.Storage, mibInGiB, &l.StorageLimit, nil},
+	}
+}
+
+func (u *namedUse) resources() map[fair.Resource]**int64 {
+	return map[fair.Resource]**int64{
+		fair.CPU: &u.CPU, fair.Memory: &u.Memory, fair.GPU: &u.GPU, fair.Pods: &u.Pods, fair.Executions: &u.Workflows, fair.Storage: &u.Storage,
+	}
+}
+
+// given reports whether a request uses any of the names.
+func (l NamedLimits) given() bool { return l != NamedLimits{} }
+
+// over lays the named limits over limits, and leaves what they do not name as it is.
+func (l NamedLimits) over(limits fair.Limits) fair.Limits {
+	limits.Limit, limits.Borrow = maps.Clone(limits.Limit), maps.Clone(limits.Borrow)
+	if limits.Limit == nil {
+		limits.Limit = fair.Vector{}
+	}
+	if limits.Borrow == nil {
+		limits.Borrow = fair.Vector{}
+	}
+	for _, f := range l.resources() {
+		most := *f.limit
+		if most == nil && (f.request == nil || *f.request == nil) {
+			continue
+		}
+		if most == nil {
+			most = *f.request
+		}
+		guaranteed := *most
+		if f.request != nil && *f.request != nil {
+			guaranteed = min(**f.request, *most)
+		}
+		limits.Limit[f.resource] = guaranteed * f.unit
+		delete(limits.Borrow, f.resource)
+		if rest := *most - guaranteed; rest > 0 {
+			limits.Borrow[f.resource] = rest * f.unit
+		}
+		if lend, ok := limits.Lend[f.resource]; ok {
+			limits.Lend = maps.Clone(limits.Lend)
+			limits.Lend[f.resource] = min(lend, limits.Limit[f.resource])
+		}
+	}
+	if l.PriorityWeight != nil {
+		limits.Weight = float64(*l.PriorityWeight) / weightInSource
+	}
+	return limits
+}
+
+// namedQuotaOf is a node by the names of the design document.
+func namedQuotaOf(n *quota.Node, limits fair.Limits) namedQuota {
+	out := namedQuota{EntityType: n.Kind, EntityID: n.ID}
+	if n.Kind == "team" {
+		out.EntityType = "group"
+	}
+	used, available := out.Used.resources(), out.Available.resources()
+	for _, f := range out.Limits.resources() {
+		held := n.Resources[f.resource].Used
+		*used[f.resource] = new((held + f.unit - 1) / f.unit)
+		guaranteed, ok := limits.Limit[f.resource]
+		if !ok {
+			continue
+		}
+		most := guaranteed + limits.Borrow[f.resource]
+		*f.limit = new(most / f.unit)
+		if f.request != nil {
+			*f.request = new(guaranteed / f.unit)
+		}
+		*available[f.resource] = new(max(most-held, 0) / f.unit)
+		if most > 0 {
+			out.Utilization = max(out.Utilization, float64(held)/float64(most)*100)
+		}
+	}
+	out.Limits.PriorityWeight = new(int64(max(limits.Weight, 0)*weightInSource + 0.5))
+	if *out.Limits.PriorityWeight == 0 {
+		out.Limits.PriorityWeight = new(int64(weightInSource))
+	}
+	return out
+}
+
+// quotaExceededError is a refused launch with the quota that is in its way.
+type quotaExceededError struct {
+	error
+	info namedQuota
+}
+
+// Unwrap returns the refusal.
+func (e *quotaExceededError) Unwrap() error { return e.error }
+
+// extend adds to a problem what the design document has in it.
+func (e *quotaExceededError) extend(p *web.Problem) {
+	p.Status, p.Title, p.Code = http.StatusForbidden, http.StatusText(http.StatusForbidden), "quota"
+	p.QuotaInfo = e.info
+}
+
+// overQuota adds the quota to the refusal of a launch that asks for more than a level may
+// ever hold; a reader who may not see that level gets the refusal alone.
+func (h *API) overQuota(ctx context.Context, err error) error {
+	beyond, ok := errors.AsType[*execution.BeyondLimitError](err)
+	if !ok {
+		return err
+	}
+	o, failed := h.Quotas.Overview(ctx, beyond.Level)
+	if failed != nil || len(o.Nodes) == 0 {
+		return err
+	}
+	limits := o.Nodes[0].Limits
+	if set, failed := h.Quotas.Get(ctx, beyond.Level); failed == nil && beyond.Level != auth.Installation {
+		limits = set.Limits
+	}
+	return &quotaExceededError{err, namedQuotaOf(&o.Nodes[0], limits)}
+}

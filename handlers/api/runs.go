@@ -1,0 +1,337 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web"
+)
+
+// runPage is what the design document's API lists at /workflows.
+type runPage struct {
+	Workflows []*dagRun `json:"workflows"`
+	Total     int       `json:"total"`
+}
+
+// workflowListAnswer is a list of workflows, or of executions.
+type workflowListAnswer struct {
+	workflowPage
+	runs *runPage
+}
+
+// MarshalJSON writes the one that it is.
+func (a workflowListAnswer) MarshalJSON() ([]byte, error) {
+	if a.runs != nil {
+		return json.Marshal(a.runs)
+	}
+	return json.Marshal(a.workflowPage)
+}
+
+// workflowQuery chooses workflows, or with project_id, offset or a state of executions
+// these.
+type workflowQuery struct {
+	Page    string `query:"page" doc:"Cursor from next_page of the page before, or the number of a page from 1" maxLength:"400"`
+	Limit   int    `query:"limit" doc:"Rows of a page; 50 workflows or 20 executions when absent" minimum:"0" maximum:"200"`
+	Team    string `query:"team" doc:"Owner team" maxLength:"200"`
+	Status  string `query:"status" enum:"ACTIVE,ARCHIVED,REGISTERED,PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED" doc:"Of workflows ACTIVE (also called REGISTERED) or ARCHIVED, both when absent; a state of executions lists those"`
+	Tag     string `query:"tag" maxLength:"100"`
+	Text    string `query:"q" doc:"Text in name or description" maxLength:"200"`
+	Project string `query:"project_id" doc:"Id or name of a project: its executions are listed, the latest first" maxLength:"200"`
+	Offset  int    `query:"offset" doc:"Executions to leave out at the beginning" minimum:"0" maximum:"1000000"`
+}
+
+// listsRuns reports whether a query is for executions.
+func (q *workflowQuery) listsRuns() bool {
+	_, err := execution.ParseState(q.Status)
+	return q.Project != "" || q.Offset > 0 || q.Status != "" && err == nil
+}
+
+// pageNumber reads a page that is given by its number; false for a cursor.
+func pageNumber(page string) (int, bool) {
+	n, err := strconv.Atoi(page)
+	return n, err == nil && n > 0 && n < 1_000_000
+}
+
+func (h *API) apiWorkflows(ctx context.Context, in *workflowQuery) (*body[workflowListAnswer], error) {
+	if in.listsRuns() {
+		runs, err := h.listRuns(ctx, in)
+		return reply(workflowListAnswer{runs: runs}), err
+	}
+	status := in.Status
+	if status == "REGISTERED" {
+		status = string(workflow.Active)
+	}
+	filter := workflow.Filter{Query: in.Text, Tag: in.Tag, Team: in.Team, Status: workflow.Status(status), After: in.Page, Limit: in.Limit}
+	if n, ok := pageNumber(in.Page); ok {
+		filter.After, filter.Number = "", n
+	}
+	page, err := h.Workflows.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := workflowPage{Workflows: make([]workflowBody, 0, len(page.Items)), NextPage: page.Next, Total: page.Total}
+	for _, s := range page.Items {
+		out.Workflows = append(out.Workflows, toWorkflowBody(s))
+	}
+	return reply(workflowListAnswer{workflowPage: out}), nil
+}
+
+// runsOfPage is how many executions are listed unless the request says otherwise.
+const runsOfPage = 20
+
+func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error) {
+	ctx, err := h.inProject(ctx, in.Project)
+	if err != nil {
+		return nil, err
+	}
+	filter := execution.Filter{Query: in.Text, Offset: in.Offset, Limit: in.Limit, Counted: true}
+	if filter.Limit == 0 {
+		filter.Limit = runsOfPage
+	}
+	if n, ok := pageNumber(in.Page); ok {
+		filter.Offset += (n - 1) * filter.Limit
+	} else {
+		filter.After = in.Page
+	}
+	switch state, err := execution.ParseState(in.Status); {
+	case in.Status == "":
+	case err != nil:
+		message := apperr.MessageOf(err)
+		return nil, apperr.InvalidFields(message, []apperr.Field{{Path: "status", Message: message}})
+	default:
+		filter.Status = []execution.State{state}
+	}
+	page, err := h.Executions.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := &runPage{Workflows: make([]*dagRun, 0, len(page.Executions)), Total: page.Total}
+	for _, e := range page.Executions {
+		v, err := h.Workflows.VersionByID(ctx, e.VersionID)
+		if err != nil {
+			return nil, err
+		}
+		run := h.toDagRun(e, v)
+		run.DagSpec, run.Parameters = nil, nil // as the document has it: these are details
+		out.Workflows = append(out.Workflows, run)
+	}
+	return out, nil
+}
+
+// runByID answers for an execution where a workflow is asked for.
+func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
+	id, err := request.ParseID(ref, "workflow")
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Executions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.Workflows.VersionByID(ctx, e.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	run := h.toDagRun(e, v)
+	run.Tasks, run.TasksNext, err = h.dagTasks(ctx, e.ID, execution.NodeFilter{Limit: 100})
+	return run, err
+}
+
+// taskID is the id of a task wherever the API has one; the ids of its attempts begin with it.
+func taskID(id uuid.UUID, node int) string { return id.String() + "." + strconv.Itoa(node) }
+
+func (h *API) dagTasks(ctx context.Context, id uuid.UUID, f execution.NodeFilter) ([]dagTask, string, error) {
+	nodes, next, err := h.Executions.Nodes(ctx, id, f)
+	if err != nil {
+		return nil, "", err
+	}
+	tasks := make([]dagTask, len(nodes))
+	for i, n := range nodes {
+		tasks[i] = dagTask{
+			ID: taskID(id, n.Index), WorkflowID: id, Name: n.Name, Status: string(n.State), Retries: n.Retries,
+			StartedAt: n.StartedAt, FinishedAt: n.FinishedAt, Outputs: taskOutputs(n.Outputs),
+		}
+		d, err := h.Executions.Node(ctx, id, n.Name)
+		if err != nil {
+			return nil, "", err
+		}
+		tasks[i].Image = d.Operator.Code.Image
+		if k := len(d.Attempts); k > 0 {
+			last := d.Attempts[k-1]
+			tasks[i].ExitCode, tasks[i].Pod, tasks[i].Machine = last.ExitCode, last.Pod, cmp.Or(last.Machine, last.Host)
+		}
+	}
+	return tasks, next, nil
+}
+
+// taskOutputs are the outputs of a task by the names that a dag_spec has for them: what it
+// printed is its result, unless it has an output of that name.
+func taskOutputs(outputs map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range outputs {
+		plain := strings.TrimPrefix(name, execution.ArtifactPort)
+		if name == execution.ResultPort {
+			plain = "result"
+		}
+		if _, taken := outputs[plain]; !taken || plain == name {
+			out[plain] = value
+		}
+	}
+	return out
+}
+
+func (h *API) apiDagTasks(ctx context.Context, in *struct {
+	WorkflowPath
+	PageQuery
+}) (*dagTaskList, error) {
+	id, err := request.ParseID(in.ID, "workflow")
+	if err != nil {
+		return nil, err
+	}
+	tasks, next, err := h.dagTasks(ctx, id, execution.NodeFilter{After: in.Page, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	return &dagTaskList{NextPage: next, Body: tasks}, nil
+}
+
+func (h *API) apiDagCancel(ctx context.Context, in *WorkflowPath) (*body[*dagRun], error) {
+	id, err := request.ParseID(in.ID, "workflow")
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Executions.Cancel(ctx, id, ""); err != nil {
+		return nil, err
+	}
+	run, err := h.runByID(ctx, in.ID)
+	return reply(run), err
+}
+
+// dagLogEntry is a line as the design document's API has it.
+type dagLogEntry struct {
+	Timestamp time.Time      `json:"timestamp"`
+	TaskID    string         `json:"task_id"`
+	Level     string         `json:"level"`
+	Message   string         `json:"message"`
+	Extra     map[string]any `json:"extra,omitempty"`
+}
+
+// dagLog turns lines of one execution into entries; it remembers the ids of tasks.
+type dagLog struct {
+	h   *API
+	id  uuid.UUID
+	ids map[string]string // by the name of the node
+}
+
+func (l *dagLog) entries(ctx context.Context, lines []telemetry.LogLine) ([]dagLogEntry, error) {
+	out := make([]dagLogEntry, 0, len(lines))
+	for _, line := range lines {
+		if _, known := l.ids[line.Node]; !known {
+			d, err := l.h.Executions.Node(ctx, l.id, line.Node)
+			if err != nil {
+				return nil, err
+			}
+			l.ids[line.Node] = taskID(l.id, d.Index)
+		}
+		extra := map[string]any{}
+		if len(line.Fields) > 0 && json.Unmarshal(line.Fields, &extra) != nil {
+			extra = map[string]any{"fields": string(line.Fields)}
+		}
+		extra["task"], extra["attempt"], extra["stream"] = line.Node, line.Attempt, line.Stream
+		out = append(out, dagLogEntry{Timestamp: line.Time, TaskID: l.ids[line.Node], Level: line.Level, Message: line.Message, Extra: extra})
+	}
+	return out, nil
+}
+
+// selectTask narrows q to the task of task_id, which is an id of a task or of one of its
+// attempts, or the name of a task.
+func (h *API) selectTask(ctx context.Context, id uuid.UUID, task string, q *telemetry.LogQuery) error {
+	if task == "" {
+		return nil
+	}
+	ref, err := execution.ParseTaskID(task)
+	if err != nil {
+		d, err := h.Executions.Node(ctx, id, task)
+		q.Nodes = []string{d.Name}
+		return err
+	}
+	name, err := h.Executions.NodeName(ctx, ref.Execution, ref.Node)
+	if err == nil && ref.Execution != id {
+		err = apperr.New(apperr.NotFound, "The task %s belongs to another execution.", task)
+	}
+	q.Nodes = []string{name}
+	if ref.Attempt > 0 {
+		q.Attempt = &ref.Attempt
+	}
+	return err
+}
+
+// apiDagLogs answers with the log of an execution: the lines as they are, or with
+// follow=true a stream of events that ends with it.
+func (h *API) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	id, err := request.ParseID(chi.URLParam(r, "workflow_id"), "workflow")
+	if err != nil {
+		return err
+	}
+	if _, err := h.Executions.Get(ctx, id); err != nil {
+		return err
+	}
+	v, log := r.URL.Query(), &dagLog{h: h, id: id, ids: map[string]string{}}
+	q := telemetry.LogQuery{ExecutionID: id}
+	LogSelection{Node: v.Get("task"), Level: v.Get("level"), Text: v.Get("q")}.apply(&q)
+	if err := h.selectTask(ctx, id, v.Get("task_id"), &q); err != nil {
+		return err
+	}
+	if v.Get("follow") == "true" {
+		from := telemetry.Cursor(web.LastEventID(r))
+		if err := from.Check(); err != nil {
+			return err
+		}
+		stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
+		if err != nil {
+			return err
+		}
+		return h.Content.FollowLog(ctx, id, q, from, func(lines []telemetry.LogLine) error {
+			entries, err := log.entries(ctx, lines)
+			if err != nil {
+				return err
+			}
+			data, err := json.Marshal(entries)
+			if err != nil {
+				return err
+			}
+			return stream.Send("", string(lines[len(lines)-1].Cursor()), data)
+		}, stream)
+	}
+	if q.After = telemetry.Cursor(v.Get("page")); q.After.Check() != nil {
+		return q.After.Check()
+	}
+	page, err := h.Telemetry.Logs(ctx, q)
+	if err != nil {
+		return err
+	}
+	entries, err := log.entries(ctx, page.Lines)
+	if err != nil {
+		return err
+	}
+	if page.Next != "" { // an array has no place for it
+		w.Header().Set("X-Next-Page", string(page.Next))
+	}
+	web.WriteJSON(w, http.StatusOK, "application/json", entries)
+	return nil
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/access/secret"
+)
+
+type secretBody struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Source      string          `json:"source,omitempty" doc:"Where its value is when this server does not keep it"`
+	CreatedAt   *time.Time      `json:"created_at,omitempty"`
+	CreatedBy   string          `json:"created_by,omitempty"`
+	UpdatedAt   *time.Time      `json:"updated_at,omitempty"`
+	UpdatedBy   string          `json:"updated_by,omitempty"`
+	UsedBy      []secretUseBody `json:"used_by"`
+}
+
+type secretUseBody struct {
+	Workflow    string    `json:"workflow"`
+	ExecutionID string    `json:"execution_id" doc:"The latest execution that was given it"`
+	UsedAt      time.Time `json:"used_at"`
+}
+
+type secretList struct {
+	Secrets []secretBody `json:"secrets"`
+}
+
+type secretInput struct {
+	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never answered again" writeOnly:"true" maxLength:"65536"`
+	Description string `json:"description,omitempty" maxLength:"300"`
+}
+
+// secretPath names one secret.
+type secretPath struct {
+	Name string `path:"name" maxLength:"100"`
+}
+
+func (h *API) secretsAPI(api huma.API) {
+	operation(h, api, get("list-secrets", "/secrets", "List the secrets of the project, without their values", "Secrets"), h.apiSecrets)
+	operation(h, api, get("get-secret", "/secrets/{name}", "Get a secret, without its value", "Secrets"), h.apiSecret)
+	put := huma.Operation{
+		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{name}", Tags: []string{"Secrets"},
+		Summary: "Keep a secret, in place of an older value", MaxBodyBytes: maxSecretBody,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity},
+	}
+	operation(h, api, put, h.apiPutSecret)
+	remove := huma.Operation{
+		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{name}", Tags: []string{"Secrets"},
+		Summary: "Delete a secret", DefaultStatus: http.StatusNoContent,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
+	}
+	operation(h, api, remove, h.apiDeleteSecret)
+}
+
+func (h *API) apiSecrets(ctx context.Context, _ *struct{}) (*body[secretList], error) {
+	list, err := h.Secrets.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := secretList{Secrets: make([]secretBody, 0, len(list))}
+	for _, s := range list {
+		out.Secrets = append(out.Secrets, toSecretBody(s))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiSecret(ctx context.Context, in *secretPath) (*body[secretBody], error) {
+	s, err := h.Secrets.Get(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSecretBody(s)), nil
+}
+
+// PutSecretInput is the request of put-secret.
+type PutSecretInput struct {
+	Name string `path:"name" maxLength:"100"`
+	Body secretInput
+}
+
+func (h *API) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[secretBody], error) {
+	s, err := h.Secrets.Put(ctx, secret.Edit{Name: in.Name, Value: in.Body.Value, Description: in.Body.Description})
+	if err != nil {
+		return nil, err
+	}
+	return reply(toSecretBody(s)), nil
+}
+
+func (h *API) apiDeleteSecret(ctx context.Context, in *secretPath) (*struct{}, error) {
+	if err := h.Secrets.Delete(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	return nil, nil
+}
+
+func toSecretBody(s secret.Secret) secretBody {
+	b := secretBody{Name: s.Name, Description: s.Description, Source: s.Source, UsedBy: []secretUseBody{}}
+	if s.Editable() {
+		b.CreatedAt, b.CreatedBy, b.UpdatedAt, b.UpdatedBy = &s.CreatedAt, s.CreatedBy, &s.UpdatedAt, s.UpdatedBy
+	}
+	for _, u := range s.Uses {
+		b.UsedBy = append(b.UsedBy, secretUseBody{Workflow: u.Workflow, ExecutionID: u.ExecutionID.String(), UsedAt: u.At})
+	}
+	return b
+}
+
+// maxSecretBody bounds the request that carries one secret, in bytes.
+const maxSecretBody = 4 * secret.MaxValue

@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/apperr"
+
+	"github.com/flowforge/flowforge/handlers/request"
+)
+
+type scopeBody struct {
+	ID          uuid.UUID  `json:"id"`
+	Kind        string     `json:"kind" enum:"tenant,department,team,project"`
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"Absent for tenants"`
+	TenantID    uuid.UUID  `json:"tenant_id"`
+	Namespace   string     `json:"namespace,omitempty" doc:"Of Kubernetes; projects alone"`
+	Path        []pathStep `json:"path,omitempty" doc:"From the tenant to the place itself; in answers about one place"`
+	CreatedAt   time.Time  `json:"created_at"`
+	ArchivedAt  *time.Time `json:"archived_at,omitempty"`
+	Revision    string     `json:"revision" doc:"Send it with a change, which is then refused when somebody else was first"`
+}
+
+type pathStep struct {
+	ID   uuid.UUID `json:"id"`
+	Kind string    `json:"kind"`
+	Name string    `json:"name"`
+}
+
+type scopePage struct {
+	Items    []scopeBody `json:"items"`
+	NextPage string      `json:"next_page,omitempty"`
+}
+
+// ScopePath names a tenant, department, team or project.
+type ScopePath struct {
+	ID uuid.UUID `path:"id" doc:"Its id"`
+}
+
+// NewScope makes a place.
+type NewScope struct {
+	Key  string `header:"Idempotency-Key" doc:"The same key makes it once, however often it is sent" maxLength:"200"`
+	Body struct {
+		ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"The tenant, department or team that it stands in; not for tenants"`
+		Name        string     `json:"name" doc:"Unique beside it" maxLength:"400"`
+		Description string     `json:"description,omitempty" maxLength:"8000"`
+	}
+}
+
+// ScopeEdit changes a place.
+type ScopeEdit struct {
+	ScopePath
+	Body struct {
+		Name        *string `json:"name,omitempty" maxLength:"400"`
+		Description *string `json:"description,omitempty" maxLength:"8000"`
+		Revision    string  `json:"revision,omitempty" doc:"That of the place as you saw it" maxLength:"40"`
+	}
+}
+
+// ScopeReason archives or restores a place.
+type ScopeReason struct {
+	ScopePath
+	Body *struct {
+		Reason string `json:"reason,omitempty" doc:"For the audit log" maxLength:"1000"`
+	}
+}
+
+func (p ScopeReason) reason() string {
+	if p.Body == nil {
+		return ""
+	}
+	return p.Body.Reason
+}
+
+// ScopeQuery narrows a list of places.
+type ScopeQuery struct {
+	PageQuery
+	Text     string `query:"q" doc:"Part of the name" maxLength:"200"`
+	Below    string `query:"below" doc:"Id of a place that they stand in, at any depth" format:"uuid"`
+	Archived bool   `query:"archived" doc:"Archived ones too"`
+}
+
+const tenancyTag = "Tenancy"
+
+// scopeKinds are the kinds with their names in addresses.
+func scopeKinds() []struct {
+	kind tenancy.Kind
+	path string
+} {
+	return []struct {
+		kind tenancy.Kind
+		path string
+	}{{tenancy.Tenant, "/tenants"}, {tenancy.Department, "/departments"}, {tenancy.Team, "/teams"}, {tenancy.Project, "/projects"}}
+}
+
+func (h *API) tenancyAPI(api huma.API) {
+	for _, k := range scopeKinds() {
+		h.scopeAPI(api, k.kind, k.path)
+		h.memberAPI(api, k.kind, k.path)
+	}
+	h.serviceAccountAPI(api)
+	h.userAPI(api)
+	h.auditAPI(api)
+}
+
+func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
+	name, one := string(kind), path+"/{id}"
+	operation(h, api, get("list-"+name+"s", path, "List the "+name+"s that you may read", tenancyTag), func(ctx context.Context, in *ScopeQuery) (*body[scopePage], error) {
+		return h.apiScopes(ctx, kind, in)
+	})
+	create := post("create-"+name, path, "Create a "+name, tenancyTag)
+	create.DefaultStatus = http.StatusCreated
+	create.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, create, func(ctx context.Context, in *NewScope) (*body[scopeBody], error) {
+		return h.apiCreateScope(ctx, kind, in)
+	})
+	operation(h, api, get("get-"+name, one, "Get a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[scopeBody], error) {
+		return h.apiScope(ctx, kind, in.ID)
+	})
+	edit := huma.Operation{OperationID: "update-" + name, Method: http.MethodPatch, Path: one, Summary: "Rename or describe a " + name, Tags: []string{tenancyTag}, Errors: create.Errors}
+	operation(h, api, edit, func(ctx context.Context, in *ScopeEdit) (*body[scopeBody], error) {
+		return h.apiChangeScope(ctx, kind, in.ID, func() error {
+			_, err := h.Tenancy.Update(ctx, in.ID, tenancy.Edit{Name: in.Body.Name, Description: in.Body.Description, Revision: in.Body.Revision})
+			return err
+		})
+	})
+	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": what it holds stays legible, and nothing new happens in it", tenancyTag)
+	archive.Errors = create.Errors
+	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
+		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
+	})
+	restore := post("restore-"+name, one+"/restore", "Take a "+name+" back from the archive", tenancyTag)
+	restore.Errors = create.Errors
+	operation(h, api, restore, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
+		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Restore(ctx, in.ID, in.reason()); return err })
+	})
+}
+
+func (h *API) apiScopes(ctx context.Context, kind tenancy.Kind, in *ScopeQuery) (*body[scopePage], error) {
+	f := tenancy.Filter{Kind: kind, Text: in.Text, Archived: in.Archived, After: in.Page, Limit: in.Limit}
+	if in.Below != "" {
+		id, err := request.ParseID(in.Below, "place")
+		if err != nil {
+			return nil, err
+		}
+		f.Below = id
+	}
+	page, err := h.Tenancy.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := scopePage{Items: make([]scopeBody, 0, len(page.Items)), NextPage: page.Next}
+	for _, n := range page.Items {
+		out.Items = append(out.Items, toScopeBody(n))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiCreateScope(ctx context.Context, kind tenancy.Kind, in *NewScope) (*body[scopeBody], error) {
+	parent := auth.Installation
+	switch {
+	case kind == tenancy.Tenant && in.Body.ParentID != nil:
+		return nil, apperr.InvalidFields("A tenant stands in nothing.", []apperr.Field{{Path: "parent_id", Message: "Leave it out."}})
+	case kind == tenancy.Tenant:
+	case in.Body.ParentID == nil:
+		return nil, apperr.InvalidFields("The "+string(kind)+" has values that need a change.", []apperr.Field{{Path: "parent_id", Message: "Enter the id of the place that it stands in."}})
+	default:
+		parent = *in.Body.ParentID
+	}
+	n, err := h.Tenancy.Create(ctx, tenancy.NewNode{ParentID: parent, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
+	if err != nil {
+		return nil, err
+	}
+	return reply(toScopeBody(n)), nil
+}
+
+// place returns a place of a kind. One of another kind is not there.
+func (h *API) place(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (tenancy.Node, []tenancy.Step, error) {
+	n, steps, err := h.Tenancy.Node(ctx, id)
+	if err == nil && n.Kind != kind {
+		err = apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
+	}
+	return n, steps, err
+}
+
+func (h *API) apiScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (*body[scopeBody], error) {
+	n, steps, err := h.place(ctx, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	out := toScopeBody(n)
+	for _, s := range steps {
+		out.Path = append(out.Path, pathStep{ID: s.ID, Kind: string(s.Kind), Name: s.Name})
+	}
+	return reply(out), nil
+}
+
+// apiChangeScope makes sure that the place is of the kind, changes it, and
+// answers with what it is now.
+func (h *API) apiChangeScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID, change func() error) (*body[scopeBody], error) {
+	if _, _, err := h.place(ctx, kind, id); err != nil {
+		return nil, err
+	}
+	if err := change(); err != nil {
+		return nil, err
+	}
+	return h.apiScope(ctx, kind, id)
+}
+
+func toScopeBody(n tenancy.Node) scopeBody {
+	b := scopeBody{
+		ID: n.ID, Kind: string(n.Kind), Name: n.Name, Description: n.Description, TenantID: n.TenantID, Namespace: n.Namespace,
+		CreatedAt: n.CreatedAt, ArchivedAt: n.ArchivedAt, Revision: n.Revision,
+	}
+	if n.Kind != tenancy.Tenant {
+		b.ParentID = &n.ParentID
+	}
+	return b
+}

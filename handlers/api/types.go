@@ -1,0 +1,154 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+type typeList struct {
+	Types []typeregistry.Entry `json:"types"`
+}
+
+type typeBody struct {
+	TypeName   string         `json:"type_name"`
+	Extends    any            `json:"extends,omitempty" doc:"What a custom type was defined upon"`
+	Schema     map[string]any `json:"schema,omitempty" doc:"As it was registered"`
+	UIRenderer string         `json:"ui_renderer,omitempty"`
+	Rules      []any          `json:"validation_rules,omitempty" doc:"As they were registered"`
+
+	typeregistry.Entry
+
+	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema 2020-12 of a value"`
+}
+
+// typeUIBody is how a form asks for a type, beside the field that launch forms have.
+type typeUIBody struct {
+	TypeName    string   `json:"type_name"`
+	UIComponent string   `json:"ui_component"`
+	Rules       []uiRule `json:"validation_rules"`
+
+	typeregistry.UIField
+}
+
+type uiRule struct {
+	Rule    string      `json:"rule" doc:"required, pattern, range, exists_in_catalogue, exists_in_feature_store, access, or a comparison with another field"`
+	Error   string      `json:"error" doc:"What to say when it does not hold"`
+	Pattern string      `json:"pattern,omitempty"`
+	Min     json.Number `json:"min,omitempty"`
+	Max     json.Number `json:"max,omitempty"`
+	Field   string      `json:"field,omitempty"`
+}
+
+type typePath struct {
+	Name string `path:"type_name" doc:"Name of the type, or a type expression" maxLength:"2000"`
+}
+
+func (h *API) typeAPI(api huma.API) {
+	register := post("register-type", "/types", "Register a custom type", "Types")
+	register.DefaultStatus = http.StatusCreated
+	register.SkipValidateBody = true // the registry says what is wrong, all at once
+	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
+		Schema: &huma.Schema{
+			Type: "object", Required: []string{"type_name", "extends"},
+			Properties: map[string]*huma.Schema{
+				"type_name":        {Type: "string"},
+				"extends":          {Description: "A type expression or its object form"},
+				"description":      {Type: "string"},
+				"schema":           {Type: "object", AdditionalProperties: true, Description: "Parameters of the extended type, fields of a Struct, and other facts"},
+				"ui_renderer":      {Type: "string"},
+				"validation_rules": {Type: "array", Items: &huma.Schema{}, Description: "required, pattern, range, exists, access"},
+			},
+		},
+	}}}
+	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, register, h.apiRegisterType)
+	operation(h, api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
+	operation(h, api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)
+	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get how a form asks for a type", "Types"), h.apiTypeUI)
+}
+
+func (h *API) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeBody], error) {
+	entry, _, err := h.Catalogue.RegisterType(ctx, bytes.Clone(in.RawBody)) // huma uses the buffer again
+	if err != nil {
+		return nil, err
+	}
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toTypeBody(registry, entry)), nil
+}
+
+func (h *API) apiTypes(ctx context.Context, _ *struct{}) (*body[typeList], error) {
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return reply(typeList{Types: registry.Entries()}), nil
+}
+
+func (h *API) apiType(ctx context.Context, in *typePath) (*body[typeBody], error) {
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entry, ok := registry.Lookup(in.Name)
+	if !ok {
+		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
+	}
+	return reply(toTypeBody(registry, entry)), nil
+}
+
+func toTypeBody(registry *typeregistry.Registry, entry typeregistry.Entry) typeBody {
+	out := typeBody{TypeName: entry.Name, Entry: entry}
+	if c := entry.Custom; c != nil {
+		out.Extends, out.Schema, out.UIRenderer, out.Rules = c.Extends, c.Schema, c.UIRenderer, c.Rules
+	}
+	if t, err := registry.Parse(entry.Example); err == nil {
+		out.JSONSchema = t.JSONSchema()
+	}
+	return out
+}
+
+func (h *API) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody], error) {
+	registry, err := h.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expression := in.Name
+	entry, known := registry.Lookup(in.Name)
+	if known {
+		expression = entry.Example
+	}
+	t, err := registry.Parse(expression)
+	if err != nil {
+		return nil, apperr.New(apperr.NotFound, "There is no type %q.", in.Name)
+	}
+	field := t.UI(typeregistry.Field{Name: in.Name, Type: t}, typeregistry.Env{Now: h.Now()})
+	out := typeUIBody{TypeName: in.Name, UIComponent: field.Component, Rules: []uiRule{}, UIField: field}
+	for _, v := range field.Validators {
+		out.Rules = append(out.Rules, uiRule{
+			Rule: ruleName(v.Rule, field.Kind), Error: cmp.Or(v.Error, v.Message), Pattern: v.Pattern, Min: v.Min, Max: v.Max, Field: v.Field,
+		})
+	}
+	return reply(out), nil
+}
+
+// ruleName says where a value has to exist.
+func ruleName(rule string, kind typeregistry.Kind) string {
+	switch {
+	case rule != "exists":
+		return rule
+	case kind == typeregistry.KindFeatureSet:
+		return "exists_in_feature_store"
+	}
+	return "exists_in_catalogue"
+}

@@ -1,0 +1,274 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/apperr"
+
+	"github.com/flowforge/flowforge/handlers/request"
+
+	"github.com/flowforge/flowforge/handlers/content"
+)
+
+type serviceAccountBody struct {
+	ID         uuid.UUID  `json:"id"`
+	ProjectID  uuid.UUID  `json:"project_id"`
+	Name       string     `json:"name"`
+	Role       string     `json:"role"`
+	Keys       int        `json:"keys" doc:"That are good now"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	DisabledAt *time.Time `json:"disabled_at,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by,omitempty"`
+}
+
+type serviceAccountList struct {
+	ServiceAccounts []serviceAccountBody `json:"service_accounts"`
+}
+
+// NewServiceAccount makes a service account.
+type NewServiceAccount struct {
+	ScopePath
+	Key  string `header:"Idempotency-Key" doc:"The same key makes it once, however often it is sent" maxLength:"200"`
+	Body struct {
+		Name string `json:"name" maxLength:"400"`
+		Role string `json:"role" doc:"What its keys may do in the project: Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
+	}
+}
+
+// ServiceAccountPath names a service account.
+type ServiceAccountPath struct {
+	ScopePath
+	Account uuid.UUID `path:"account_id" doc:"Id of the service account"`
+}
+
+func (h *API) serviceAccountAPI(api huma.API) {
+	const path = "/projects/{id}/service-accounts"
+	conflicts := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+	operation(h, api, get("list-service-accounts", path, "List the service accounts of a project", tenancyTag), h.apiServiceAccounts)
+	create := post("create-service-account", path, "Make a service account, whose keys are made at /keys", tenancyTag)
+	create.DefaultStatus, create.Errors = http.StatusCreated, conflicts
+	operation(h, api, create, func(ctx context.Context, in *NewServiceAccount) (*body[serviceAccountBody], error) {
+		a, err := h.Tenancy.CreateServiceAccount(ctx, in.ID, in.Body.Name, in.Body.Role, in.Key)
+		if err != nil {
+			return nil, err
+		}
+		return reply(serviceAccountBody(a)), nil
+	})
+	for _, disabled := range []bool{true, false} {
+		verb, summary := "disable", "Disable a service account, so that its keys are refused"
+		if !disabled {
+			verb, summary = "enable", "Enable a service account again"
+		}
+		op := post(verb+"-service-account", path+"/{account_id}/"+verb, summary, tenancyTag)
+		op.Errors = conflicts
+		operation(h, api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
+			a, err := h.Tenancy.SetServiceAccountDisabled(ctx, in.ID, in.Account, disabled)
+			if err != nil {
+				return nil, err
+			}
+			return reply(serviceAccountBody(a)), nil
+		})
+	}
+}
+
+func (h *API) apiServiceAccounts(ctx context.Context, in *ScopePath) (*body[serviceAccountList], error) {
+	accounts, err := h.Tenancy.ServiceAccounts(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := serviceAccountList{ServiceAccounts: make([]serviceAccountBody, 0, len(accounts))}
+	for _, a := range accounts {
+		out.ServiceAccounts = append(out.ServiceAccounts, serviceAccountBody(a))
+	}
+	return reply(out), nil
+}
+
+type userBody struct {
+	ID         uuid.UUID      `json:"id"`
+	Name       string         `json:"name"`
+	Email      string         `json:"email,omitempty"`
+	Issuer     string         `json:"issuer,omitempty" doc:"Of the sign-in provider; absent for the local administrator"`
+	Groups     []string       `json:"groups"`
+	Admin      bool           `json:"installation_admin"`
+	CreatedAt  time.Time      `json:"created_at"`
+	SeenAt     *time.Time     `json:"seen_at,omitempty"`
+	DisabledAt *time.Time     `json:"disabled_at,omitempty"`
+	Roles      []userRoleBody `json:"roles,omitempty" doc:"In answers about one person"`
+}
+
+type userRoleBody struct {
+	Place    pathStep `json:"place"`
+	Role     string   `json:"role"`
+	Provider string   `json:"provider,omitempty"`
+	Group    string   `json:"group,omitempty"`
+}
+
+type userPage struct {
+	Users    []userBody `json:"users"`
+	NextPage string     `json:"next_page,omitempty"`
+}
+
+// UserPath names a person.
+type UserPath struct {
+	ID uuid.UUID `path:"user_id" doc:"Id of the person"`
+}
+
+// UserQuery narrows the list of people.
+type UserQuery struct {
+	PageQuery
+	Text   string `query:"q" doc:"Part of name or e-mail address" maxLength:"200"`
+	Status string `query:"status" enum:"active,disabled,admin" doc:"All when absent"`
+}
+
+// UserEdit changes the account of a person.
+type UserEdit struct {
+	UserPath
+	Body struct {
+		Disabled *bool `json:"disabled,omitempty" doc:"A disabled account's sessions end, and its keys are refused"`
+		Admin    *bool `json:"installation_admin,omitempty" doc:"May do everything, in every tenant"`
+	}
+}
+
+func (h *API) userAPI(api huma.API) {
+	operation(h, api, get("list-users", "/users", "List the people of the installation", tenancyTag), h.apiUsers)
+	operation(h, api, get("get-user", "/users/{user_id}", "Get a person with their roles", tenancyTag), func(ctx context.Context, in *UserPath) (*body[userBody], error) {
+		return h.apiUser(ctx, in.ID)
+	})
+	edit := huma.Operation{
+		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Disable or enable a person, or make them an administrator", Tags: []string{tenancyTag},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
+	}
+	operation(h, api, edit, h.apiUpdateUser)
+}
+
+func (h *API) apiUsers(ctx context.Context, in *UserQuery) (*body[userPage], error) {
+	page, err := h.Tenancy.Users(ctx, tenancy.UserFilter{Text: in.Text, Status: in.Status, After: in.Page, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := userPage{Users: make([]userBody, 0, len(page.Items)), NextPage: page.Next}
+	for _, u := range page.Items {
+		out.Users = append(out.Users, toUserBody(u))
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], error) {
+	u, roles, err := h.Tenancy.User(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := toUserBody(u)
+	for _, r := range roles {
+		out.Roles = append(out.Roles, userRoleBody{Place: toStep(r.Step), Role: r.Role, Provider: r.Provider, Group: r.Group})
+	}
+	return reply(out), nil
+}
+
+func (h *API) apiUpdateUser(ctx context.Context, in *UserEdit) (*body[userBody], error) {
+	if in.Body.Disabled != nil {
+		if _, err := h.Tenancy.SetUserDisabled(ctx, in.ID, *in.Body.Disabled); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.Admin != nil {
+		if _, err := h.Tenancy.SetUserAdmin(ctx, in.ID, *in.Body.Admin); err != nil {
+			return nil, err
+		}
+	}
+	return h.apiUser(ctx, in.ID)
+}
+
+func toUserBody(u tenancy.User) userBody {
+	return userBody{
+		ID: u.ID, Name: u.Name, Email: u.Email, Issuer: u.Issuer, Groups: append([]string{}, u.Groups...), Admin: u.Admin,
+		CreatedAt: u.CreatedAt, SeenAt: u.SeenAt, DisabledAt: u.DisabledAt,
+	}
+}
+
+// AuditQuery narrows the audit log.
+type AuditQuery struct {
+	PageQuery
+	Actor   string    `query:"actor" doc:"Id of a user, or part of the name" maxLength:"200"`
+	Action  string    `query:"action" doc:"Such as quota.update, or quota for all of that noun" maxLength:"100"`
+	Kind    string    `query:"object_kind" doc:"What was changed: team, quota, secret …" maxLength:"100"`
+	Object  string    `query:"object" doc:"Its id, or part of its name" maxLength:"200"`
+	Tenant  string    `query:"tenant" format:"uuid" doc:"Id of a tenant"`
+	Project string    `query:"in_project" format:"uuid" doc:"Id of a project"`
+	From    time.Time `query:"from" doc:"Not before this moment"`
+	To      time.Time `query:"to" doc:"Before this moment"`
+}
+
+type auditList struct {
+	Entries  []content.AuditRecord `json:"entries" doc:"Newest first"`
+	NextPage string                `json:"next_page,omitempty"`
+}
+
+func (h *API) auditAPI(api huma.API) {
+	operation(h, api, get("list-audit", "/audit", "List the changes that were made, newest first", "Audit"), func(ctx context.Context, in *AuditQuery) (*body[auditList], error) {
+		f, err := in.filter()
+		if err != nil {
+			return nil, err
+		}
+		page, err := h.Audit.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		out := auditList{Entries: make([]content.AuditRecord, 0, len(page.Changes)), NextPage: page.Next}
+		for _, c := range page.Changes {
+			out.Entries = append(out.Entries, content.NewAuditRecord(c))
+		}
+		return reply(out), nil
+	})
+}
+
+func (q AuditQuery) filter() (audit.Filter, error) {
+	f := audit.Filter{Actor: q.Actor, Action: q.Action, Kind: q.Kind, Object: q.Object, From: q.From, To: q.To, After: q.Page, Limit: q.Limit}
+	for _, place := range []struct {
+		text string
+		to   *uuid.UUID
+	}{{q.Tenant, &f.TenantID}, {q.Project, &f.Project}} {
+		if place.text == "" {
+			continue
+		}
+		id, err := request.ParseID(place.text, "place")
+		if err != nil {
+			return f, err
+		}
+		*place.to = id
+	}
+	return f, nil
+}
+
+// auditExportRoute streams the log; huma answers with whole bodies alone.
+func (h *API) auditExportRoute(r chi.Router) {
+	r.Get(request.APIPrefix+"/audit/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
+		q := r.URL.Query()
+		in := AuditQuery{Actor: q.Get("actor"), Action: q.Get("action"), Kind: q.Get("object_kind"), Object: q.Get("object"), Tenant: q.Get("tenant"), Project: q.Get("in_project")}
+		for name, to := range map[string]*time.Time{"from": &in.From, "to": &in.To} {
+			if q.Get(name) == "" {
+				continue
+			}
+			t, err := time.Parse(time.RFC3339, q.Get(name))
+			if err != nil {
+				return apperr.InvalidFields("The request has values that need a change.", []apperr.Field{{Path: name, Message: "Enter a moment as 2026-11-21T08:00:00Z."}})
+			}
+			*to = t
+		}
+		f, err := in.filter()
+		if err != nil {
+			return err
+		}
+		return h.Content.ExportAudit(w, r, f, cmp.Or(q.Get("format"), "jsonl"))
+	}))
+}

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+)
+
+type registered struct {
+	WorkflowID uuid.UUID `json:"workflow_id"`
+	VersionID  uuid.UUID `json:"version_id"`
+	Name       string    `json:"name"`
+	Version    string    `json:"version"`
+	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"UNCHANGED when this version with this content was registered before"`
+	LaunchURL  string    `json:"ui_launch_url"`
+	Notices    []string  `json:"notices,omitempty" doc:"What to know about the workflow although nothing is wrong with it, such as a schedule that starts nothing"`
+}
+
+type workflowBody struct {
+	WorkflowID    uuid.UUID     `json:"workflow_id"`
+	Name          string        `json:"name"`
+	Description   string        `json:"description"`
+	OwnerTeam     string        `json:"owner_team"`
+	Tags          []string      `json:"tags"`
+	Status        string        `json:"status" enum:"ACTIVE,ARCHIVED"`
+	LatestVersion string        `json:"latest_version"`
+	CreatedAt     time.Time     `json:"created_at"`
+	UpdatedAt     time.Time     `json:"updated_at"`
+	Versions      []versionLine `json:"versions,omitempty"`
+}
+
+type versionLine struct {
+	VersionID uuid.UUID `json:"version_id"`
+	Version   string    `json:"version"`
+	Nodes     int       `json:"nodes"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+type workflowPage struct {
+	Workflows []workflowBody `json:"workflows"`
+	Total     int            `json:"total" doc:"Of all pages"`
+	NextPage  string         `json:"next_page,omitempty"`
+}
+
+type versionBody struct {
+	WorkflowID uuid.UUID       `json:"workflow_id"`
+	VersionID  uuid.UUID       `json:"version_id"`
+	Name       string          `json:"name"`
+	Version    string          `json:"version"`
+	CreatedAt  time.Time       `json:"created_at"`
+	Definition json.RawMessage `json:"definition" doc:"The canonical definition"`
+	Plan       json.RawMessage `json:"plan" doc:"Nodes, edges, levels, entry and exit nodes"`
+}
+
+// WorkflowPath names a workflow.
+type WorkflowPath struct {
+	ID string `path:"workflow_id" doc:"Id or name of the workflow" maxLength:"200"`
+}
+
+type versionPath struct {
+	WorkflowPath
+	Version string `path:"version" doc:"Semantic version, or latest" maxLength:"100"`
+}
+
+// version returns the version to look for, "" for the latest.
+func (p versionPath) version() string {
+	if p.Version == "latest" {
+		return ""
+	}
+	return p.Version
+}
+
+func (h *API) workflowAPI(api huma.API) {
+	register := post("register-workflow", "/workflows", "Register a version of a workflow (YAML or JSON)", "Workflows")
+	register.DefaultStatus = http.StatusCreated
+	register.SkipValidateBody = true // it may be YAML
+	register.MaxBodyBytes = workflow.MaxDocumentBytes
+	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
+	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A definition in the native form or in Argo's; see their documentation. Or {project_id, name, dag_spec, parameters, priority, labels}: it is registered and launched in one, and the answer is the execution.", AdditionalProperties: true}}
+	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
+	operation(h, api, register, h.apiRegister)
+	operation(h, api, get("list-workflows", "/workflows", "List workflows; with project_id, offset or a state of executions, executions", "Workflows"), h.apiWorkflows)
+	operation(h, api, get("get-workflow", "/workflows/{workflow_id}", "Get a workflow with its versions", "Workflows"), h.apiWorkflow)
+	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
+	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
+	h.dagSpecAPI(api)
+	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: it keeps its history and launches no more", "Workflows"), h.apiArchive)
+	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Take a workflow back from the archive", "Workflows"), h.apiUnarchive)
+}
+
+func (h *API) apiRegister(ctx context.Context, in *struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: the same key launches once, however often it is sent" maxLength:"200"`
+	RawBody        []byte
+}) (*body[registerAnswer], error) {
+	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
+	if isDagSpec(doc) {
+		run, err := h.runDagSpec(ctx, doc, in.IdempotencyKey)
+		return reply(registerAnswer{run: run}), err
+	}
+	v, created, err := h.Workflows.Register(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	status := "REGISTERED"
+	if !created {
+		status = "UNCHANGED"
+	}
+	return reply(registerAnswer{registered: registered{
+		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, Status: status,
+		LaunchURL: "/workflows/" + v.Name + "/launch", Notices: v.Definition.Notices,
+	}}), nil
+}
+
+func (h *API) apiWorkflow(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+	w, err := h.Workflows.Get(ctx, in.ID)
+	if apperr.Is(err, apperr.NotFound) {
+		if run, runErr := h.runByID(ctx, in.ID); runErr == nil {
+			return reply(workflowAnswer{run: run}), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := workflowBody{
+		WorkflowID: w.ID, Name: w.Name, Description: w.Description, OwnerTeam: w.OwnerTeam, Tags: w.Tags,
+		Status: string(w.Status), LatestVersion: w.Latest, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+	}
+	for _, v := range w.Versions {
+		out.Versions = append(out.Versions, versionLine{VersionID: v.ID, Version: v.Version, Nodes: v.Nodes, CreatedAt: v.CreatedAt})
+	}
+	return reply(workflowAnswer{workflowBody: out}), nil
+}
+
+func (h *API) apiVersion(ctx context.Context, in *versionPath) (*body[versionBody], error) {
+	v, err := h.Workflows.Version(ctx, in.ID, in.version())
+	if err != nil {
+		return nil, err
+	}
+	definition, err := json.Marshal(v.Definition)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := json.Marshal(v.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return reply(versionBody{
+		WorkflowID: v.WorkflowID, VersionID: v.ID, Name: v.Name, Version: v.Version, CreatedAt: v.CreatedAt,
+		Definition: definition, Plan: plan,
+	}), nil
+}
+
+func (h *API) apiUISchema(ctx context.Context, in *versionPath) (*body[any], error) {
+	v, err := h.Workflows.Version(ctx, in.ID, in.version())
+	if err != nil {
+		return nil, err
+	}
+	return reply[any](v.Definition.Inputs.UISchema(typeregistry.Env{Now: h.Now()})), nil
+}
+
+func (h *API) apiArchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+	return h.apiSetArchived(ctx, in.ID, h.Workflows.Archive)
+}
+
+func (h *API) apiUnarchive(ctx context.Context, in *WorkflowPath) (*body[workflowAnswer], error) {
+	return h.apiSetArchived(ctx, in.ID, h.Workflows.Unarchive)
+}
+
+func (h *API) apiSetArchived(ctx context.Context, ref string, set func(context.Context, string) error) (*body[workflowAnswer], error) {
+	if err := set(ctx, ref); err != nil {
+		return nil, err
+	}
+	return h.apiWorkflow(ctx, &WorkflowPath{ID: ref})
+}
+
+func toWorkflowBody(s workflow.Summary) workflowBody {
+	return workflowBody{
+		WorkflowID: s.ID, Name: s.Name, Description: s.Description, OwnerTeam: s.OwnerTeam, Tags: s.Tags,
+		Status: string(s.Status), LatestVersion: s.Latest, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+}

@@ -1,0 +1,36 @@
+// Package content writes what pages and the API answer alike: logs, the bytes of
+// artifacts, and exports.
+package content
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/web"
+)
+
+// MaxUpload bounds one upload, in bytes.
+const MaxUpload = 10 << 30
+
+// Content is what the writers need.
+type Content struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Site       *web.Site
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Telemetry  *telemetry.Service
+	Audit      *audit.Log
+}
+
+// FileRef is the value of an input that is a stored file.
+type FileRef struct {
+	SHA256    string `json:"$file" minLength:"64" maxLength:"64"`
+	Name      string `json:"name,omitempty"`
+	Size      int64  `json:"size,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+}

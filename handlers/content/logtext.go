@@ -1,0 +1,55 @@
+package content
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/flowforge/flowforge/data/telemetry"
+)
+
+// SendLog answers with all lines of q as text; filename "" shows them, another
+// one saves them. What fails before the first byte is returned; what fails later
+// breaks the answer off, so that half a log does not look like the whole.
+func (h *Content) SendLog(w http.ResponseWriter, r *http.Request, q telemetry.LogQuery, filename string) error {
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("download of a log: %w", err)
+	}
+	out := &textWriter{w: w, filename: filename}
+	err := h.Telemetry.WriteLog(r.Context(), out, q)
+	if err == nil {
+		out.begin() // of an empty log too
+		return nil
+	}
+	if !out.begun {
+		return err
+	}
+	if r.Context().Err() == nil {
+		h.Site.LogFailure(r, err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// textWriter sends the header of a text with its first byte.
+type textWriter struct {
+	w        http.ResponseWriter
+	filename string
+	begun    bool
+}
+
+func (t *textWriter) Write(b []byte) (int, error) {
+	t.begin()
+	return t.w.Write(b) //nolint:wrapcheck // a pass-through
+}
+
+func (t *textWriter) begin() {
+	if t.begun {
+		return
+	}
+	t.begun = true
+	t.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if t.filename != "" {
+		t.w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", t.filename))
+	}
+}

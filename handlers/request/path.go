@@ -1,0 +1,32 @@
+package request
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// ParseID reads an id of a path; what is no id names nothing.
+func ParseID(text, noun string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil, apperr.New(apperr.NotFound, "There is no %s %q.", noun, text)
+	}
+	return id, nil
+}
+
+// PathValue is a parameter of the path, unescaped.
+func PathValue(r *http.Request, name string) string {
+	raw := chi.URLParam(r, name)
+	if value, err := url.PathUnescape(raw); err == nil {
+		return value
+	}
+	return raw
+}
+
+// ExecutionID reads the execution that the path of r names.
+func ExecutionID(r *http.Request) (uuid.UUID, error) { return ParseID(PathValue(r, "id"), "execution") }

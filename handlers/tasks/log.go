@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+)
+
+// attemptTelemetry is what one attempt reported; who it is stands in its token,
+// never in the entries.
+type attemptTelemetry struct {
+	scope     auth.TaskScope
+	telemetry *flowforgev1.Telemetry
+}
+
+// store makes the lines and points of a batch durable. NotFound: an attempt's
+// execution does not exist; an unkeptError: there is no room for them.
+func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
+	var lines []telemetry.LogLine
+	var points []telemetry.Point
+	for _, b := range batch {
+		of, err := t.names.of(ctx, b.scope)
+		if err != nil {
+			return err
+		}
+		masker, err := t.masks.of(ctx, b.scope)
+		if err != nil {
+			return err
+		}
+		maskTelemetry(masker, b.telemetry)
+		for _, entry := range b.telemetry.GetLogs() {
+			lines = append(lines, t.logLine(b.scope, of, entry))
+		}
+		for _, point := range b.telemetry.GetMetrics() {
+			points = append(points, t.point(b.scope, of, point))
+		}
+	}
+	if len(lines) > 0 {
+		if err := t.Telemetry.AppendLogs(ctx, lines); err != nil {
+			return spoolFull(err)
+		}
+	}
+	if len(points) > 0 {
+		return spoolFull(t.Telemetry.AppendMetrics(ctx, points))
+	}
+	return nil
+}
+
+// spoolFullError says that telemetry found no place: the spool or its disk is full.
+type spoolFullError struct{ error }
+
+func (e *spoolFullError) Unwrap() error { return e.error }
+
+func spoolFull(err error) error {
+	if apperr.Is(err, apperr.Unavailable) {
+		return &spoolFullError{err}
+	}
+	return err
+}
+
+func (t *API) logLine(scope auth.TaskScope, of taskName, entry *flowforgev1.LogEntry) telemetry.LogLine {
+	line := telemetry.LogLine{
+		TenantID: of.tenant, ProjectID: of.project, ExecutionID: scope.ExecutionID,
+		NodeIndex: scope.NodeIndex, Node: of.node, Attempt: scope.Attempt,
+		Stream: entry.GetStream(), Seq: t.numbered(entry.GetSequence()), Time: t.at(entry.GetTimestamp()),
+		Level: entry.GetLevel(), Message: entry.GetMessage(),
+	}
+	if line.Stream == "" {
+		line.Stream = "sdk"
+	}
+	if entry.GetExtra() != "" {
+		line.Fields = json.RawMessage(entry.GetExtra())
+	}
+	return line
+}
+
+func (t *API) point(scope auth.TaskScope, of taskName, point *flowforgev1.MetricPoint) telemetry.Point {
+	return telemetry.Point{
+		TenantID: of.tenant, ProjectID: of.project, ExecutionID: scope.ExecutionID,
+		NodeIndex: scope.NodeIndex, Node: of.node, Attempt: scope.Attempt,
+		Seq: t.numbered(point.GetSequence()), Name: point.GetName(), Kind: point.GetType(), Step: point.Step,
+		Value: point.GetValue(), Time: t.at(point.GetTimestamp()), Tags: point.GetTags(),
+	}
+}
+
+// numbered gives an entry without a sequence number one that grows; such an
+// entry is stored twice when it is sent twice.
+func (t *API) numbered(sequence int64) int64 {
+	if sequence > 0 {
+		return sequence
+	}
+	return t.sequence.Add(1)
+}
+
+func (t *API) at(milliseconds int64) time.Time {
+	if milliseconds <= 0 {
+		return t.Now().UTC()
+	}
+	return time.UnixMilli(milliseconds).UTC()
+}
+
+// maxTaskNames bounds the nodes that taskNames remembers.
+const maxTaskNames = 20_000
+
+// taskName is what telemetry stores beside the scope of a token.
+type taskName struct {
+	tenant, project uuid.UUID
+	node            string
+}
+
+// taskNames finds the names of attempts; a node's never changes, so it is looked up
+// once.
+type taskNames struct {
+	executions *execution.Service
+
+	mu    sync.Mutex
+	known map[taskNode]taskName
+}
+
+type taskNode struct {
+	execution uuid.UUID
+	index     int
+}
+
+func newTaskNames(executions *execution.Service) *taskNames {
+	return &taskNames{executions: executions, known: make(map[taskNode]taskName)}
+}
+
+// of returns NotFound when there is no such execution or node.
+func (n *taskNames) of(ctx context.Context, scope auth.TaskScope) (taskName, error) {
+	key := taskNode{scope.ExecutionID, scope.NodeIndex}
+	n.mu.Lock()
+	name, ok := n.known[key]
+	n.mu.Unlock()
+	if ok {
+		return name, nil
+	}
+	ctx = auth.AsSystem(ctx)
+	var err error
+	if name.tenant, name.project, err = n.executions.Scope(ctx, scope.ExecutionID); err != nil {
+		return taskName{}, err
+	}
+	if name.node, err = n.executions.NodeName(ctx, scope.ExecutionID, scope.NodeIndex); err != nil {
+		return taskName{}, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.known) >= maxTaskNames {
+		clear(n.known)
+	}
+	n.known[key] = name
+	return name, nil
+}

@@ -1,0 +1,336 @@
+// Package tasks answers what tasks and their runners call: TaskService and the blobs
+// of an attempt's inputs and outputs. The token of the attempt authorizes each call.
+package tasks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/masking"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/resident"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	// maxTaskMessage bounds one message of TaskService, in bytes.
+	maxTaskMessage = 32 << 20
+	// streamEntries and streamWait bound what StreamLogs holds back.
+	streamEntries = 500
+	streamWait    = 200 * time.Millisecond
+)
+
+// Config is what the API of tasks works with.
+type Config struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Site       *web.Site
+	Signer     auth.Signer // of task tokens
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Telemetry  *telemetry.Service
+	Resident   *resident.Service // nil: there are no warm pods
+}
+
+// API is TaskService and the blobs of tasks. It is safe for concurrent use.
+type API struct {
+	Config
+	names    *taskNames
+	masks    *masks
+	sequence atomic.Int64 // for log entries and points that bring none
+}
+
+// New returns the API of tasks.
+func New(c Config) *API {
+	t := &API{Config: c, names: newTaskNames(c.Executions), masks: newMasks(c.Executions, c.Now)}
+	t.sequence.Store(c.Now().UnixMicro())
+	return t
+}
+
+// Mount adds TaskService (gRPC, Connect and JSON) and the blobs of tasks to r.
+// Callers show the token of their attempt.
+func (t *API) Mount(r chi.Router) {
+	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
+	r.Handle(path+"*", handler)
+	r.Get("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
+	r.Head("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
+	r.Put("/api/v1/task/blobs/{sha}", t.Site.Handler(t.putBlob))
+	r.Post("/api/v1/task/blobs/{sha}/upload", t.Site.Handler(t.planUpload))
+	r.Post("/api/v1/task/blobs/{sha}/complete", t.Site.Handler(t.completeUpload))
+	r.Post("/api/v1/task/blobs/{sha}/adopt", t.Site.Handler(t.adoptBlob))
+}
+
+var _ flowforgev1connect.TaskServiceHandler = (*API)(nil)
+
+// task returns ctx as the attempt whose token header carries, which must not have
+// ended. A task id or an execution id in the message must be the attempt's.
+func (t *API) task(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, auth.TaskScope, error) {
+	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return nil, auth.TaskScope{}, apperr.New(apperr.Unauthenticated, "A task shows its token as \"Authorization: Bearer …\".")
+	}
+	scope, err := t.Signer.Verify(token, t.Now())
+	if err != nil {
+		return nil, auth.TaskScope{}, err
+	}
+	if taskID != "" && taskID != taskIDOf(scope) || executionID != "" && executionID != scope.ExecutionID.String() {
+		return nil, auth.TaskScope{}, apperr.New(apperr.Forbidden, "The token belongs to another attempt.")
+	}
+	ctx = auth.WithSubject(ctx, auth.ForTask(scope))
+	return ctx, scope, t.Executions.Alive(ctx)
+}
+
+// masked is task with the masker of the attempt's execution.
+func (t *API) masked(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, *masking.Masker, error) {
+	ctx, scope, err := t.task(ctx, header, taskID, executionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	masker, err := t.masks.of(ctx, scope)
+	return ctx, masker, err
+}
+
+func taskIDOf(scope auth.TaskScope) string {
+	return execution.TaskID(scope.ExecutionID, scope.NodeIndex, scope.Attempt)
+}
+
+// UpdateStatus keeps what a task says of itself.
+func (t *API) UpdateStatus(ctx context.Context, req *connect.Request[flowforgev1.UpdateStatusRequest]) (*connect.Response[flowforgev1.UpdateStatusResponse], error) {
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err != nil {
+		return nil, err
+	}
+	percent := -1
+	if req.Msg.Progress != nil {
+		percent = int(max(0, req.Msg.GetProgress()))
+	}
+	err = t.Executions.UpdateStatus(ctx, execution.Progress{Percent: percent, Message: masker.Text(req.Msg.Message), Status: masker.Text(req.Msg.Status)})
+	return connect.NewResponse(&flowforgev1.UpdateStatusResponse{Success: true}), err
+}
+
+// SetOutput keeps a value of a declared output.
+func (t *API) SetOutput(ctx context.Context, req *connect.Request[flowforgev1.SetOutputRequest]) (*connect.Response[flowforgev1.SetOutputResponse], error) {
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err == nil {
+		err = t.Executions.SetOutput(ctx, req.Msg.Key, masker.Text(req.Msg.Value))
+	}
+	return connect.NewResponse(&flowforgev1.SetOutputResponse{Success: true}), err
+}
+
+// SaveCheckpoint keeps data for later attempts of the same node.
+func (t *API) SaveCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.SaveCheckpointRequest]) (*connect.Response[flowforgev1.SaveCheckpointResponse], error) {
+	ctx, masker, err := t.masked(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err == nil {
+		err = t.Executions.SaveCheckpoint(ctx, masker.Text(req.Msg.Data))
+	}
+	return connect.NewResponse(&flowforgev1.SaveCheckpointResponse{Success: true}), err
+}
+
+// GetCheckpoint returns what was saved last for the node.
+func (t *API) GetCheckpoint(ctx context.Context, req *connect.Request[flowforgev1.GetCheckpointRequest]) (*connect.Response[flowforgev1.GetCheckpointResponse], error) {
+	ctx, _, err := t.task(ctx, req.Header(), req.Msg.TaskId, req.Msg.WorkflowId)
+	if err != nil {
+		return nil, err
+	}
+	checkpoint, found, err := t.Executions.GetCheckpoint(ctx)
+	resp := &flowforgev1.GetCheckpointResponse{}
+	if found {
+		resp.Data, resp.Timestamp = string(checkpoint.Data), checkpoint.SavedAt.UnixMilli()
+	}
+	return connect.NewResponse(resp), err
+}
+
+// Send takes log lines and metric points of one attempt.
+func (t *API) Send(ctx context.Context, req *connect.Request[flowforgev1.SendRequest]) (*connect.Response[flowforgev1.SendResponse], error) {
+	ctx, scope, err := t.task(ctx, req.Header(), req.Msg.TaskId, "")
+	if err != nil {
+		return nil, err
+	}
+	err = t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: req.Msg.Logs, Metrics: req.Msg.Metrics}}})
+	resp := &flowforgev1.SendResponse{Logs: int32(len(req.Msg.Logs)), Metrics: int32(len(req.Msg.Metrics))} //nolint:gosec // bounded by maxTaskMessage
+	return connect.NewResponse(resp), err
+}
+
+// StreamLogs takes log lines as they are written; they are stored in groups.
+func (t *API) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowforgev1.LogEntry]) (*connect.Response[flowforgev1.StreamLogsResponse], error) {
+	ctx, scope, err := t.task(ctx, stream.RequestHeader(), "", "")
+	if err != nil {
+		return nil, err
+	}
+	entries := make(chan *flowforgev1.LogEntry)
+	received := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer close(entries)
+		for stream.Receive() {
+			select {
+			case entries <- stream.Msg():
+			case <-ctx.Done():
+				return
+			}
+		}
+		received <- stream.Err()
+	}()
+	n, err := t.storeStream(ctx, scope, entries)
+	if err == nil {
+		err = <-received
+	}
+	resp := &flowforgev1.StreamLogsResponse{Received: int32(n), Processed: int32(n)} //nolint:gosec // far below
+	return connect.NewResponse(resp), err
+}
+
+// storeStream stores what comes through entries until it is closed, and returns
+// how many that were.
+func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-chan *flowforgev1.LogEntry) (int, error) {
+	ticker := time.NewTicker(streamWait)
+	defer ticker.Stop()
+	var held []*flowforgev1.LogEntry
+	n := 0
+	flush := func() error {
+		if len(held) == 0 {
+			return nil
+		}
+		if err := t.Executions.Alive(ctx); err != nil {
+			return err
+		}
+		err := t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: held}}})
+		n += len(held)
+		held = nil
+		return err
+	}
+	for {
+		select {
+		case entry, open := <-entries:
+			if !open {
+				return n, flush()
+			}
+			if held = append(held, entry); len(held) < streamEntries {
+				continue
+			}
+		case <-ticker.C:
+		}
+		if err := flush(); err != nil {
+			return n, err
+		}
+	}
+}
+
+// Deliver takes the reports of any number of attempts, each with its own token.
+// Telemetry is durable before an end is told, so an attempt that has ended has
+// all its lines unless its end says that more follow; only when there is no room
+// for them they are refused, because logs never hold an execution up. An error means that all are to be sent again.
+func (t *API) Deliver(ctx context.Context, req *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error) {
+	ctx = auth.AsSystem(ctx)
+	reports := req.Msg.Reports
+	if err := t.maskEnds(ctx, reports); err != nil {
+		return nil, err
+	}
+	refused, err := t.storeReports(ctx, reports)
+	if err != nil {
+		return nil, err
+	}
+	results, err := t.Executions.Deliver(ctx, reports)
+	if err != nil {
+		return nil, err
+	}
+	for i, reason := range refused {
+		results[i] = &flowforgev1.ReportResult{Reason: reason, Refused: results[i].GetRefused()}
+	}
+	return connect.NewResponse(&flowforgev1.DeliverResponse{Results: results}), nil
+}
+
+// storeReports stores the telemetry among the reports, and returns why those of
+// some places were not taken.
+func (t *API) storeReports(ctx context.Context, reports []*flowforgev1.AttemptReport) (map[int]string, error) {
+	refused := make(map[int]string)
+	var batch []attemptTelemetry
+	var places []int
+	for i, report := range reports {
+		telemetry := report.GetTelemetry()
+		if telemetry == nil {
+			continue
+		}
+		scope, err := t.Signer.Verify(report.GetToken(), t.Now())
+		switch {
+		case err != nil:
+			refused[i] = apperr.MessageOf(err)
+		case taskIDOf(scope) != report.GetTaskId():
+			refused[i] = "the token belongs to another attempt"
+		default:
+			batch, places = append(batch, attemptTelemetry{scope, telemetry}), append(places, i)
+		}
+	}
+	batch, places, err := t.alive(ctx, batch, places, refused)
+	if err != nil || len(batch) == 0 {
+		return refused, err
+	}
+	err = t.store(ctx, batch)
+	if !permanent(err) {
+		return refused, err
+	}
+	// One of them is at fault, or too large: the others are stored without it.
+	for k := range batch {
+		err := t.store(ctx, batch[k:k+1])
+		if err != nil && !permanent(err) {
+			return refused, err
+		}
+		if err != nil {
+			refused[places[k]] = apperr.MessageOf(err)
+		}
+	}
+	return refused, nil
+}
+
+// alive takes out of the batch what attempts send that have ended and announced no more.
+func (t *API) alive(ctx context.Context, batch []attemptTelemetry, places []int, refused map[int]string) ([]attemptTelemetry, []int, error) {
+	if len(batch) == 0 {
+		return nil, nil, nil
+	}
+	scopes := make([]auth.TaskScope, len(batch))
+	for i := range batch {
+		scopes[i] = batch[i].scope
+	}
+	alive, err := t.Executions.Reporting(ctx, scopes)
+	if err != nil {
+		return nil, nil, err
+	}
+	var still []attemptTelemetry
+	var at []int
+	for i := range batch {
+		if !alive[i] {
+			refused[places[i]] = "the attempt has ended"
+			continue
+		}
+		still, at = append(still, batch[i]), append(at, places[i])
+	}
+	return still, at, nil
+}
+
+// permanent reports whether waiting and sending the same again is of no use, or
+// would hold up what does not depend on it.
+func permanent(err error) bool {
+	if _, full := errors.AsType[*spoolFullError](err); full {
+		return true
+	}
+	switch apperr.CodeOf(err) {
+	case apperr.Invalid, apperr.NotFound, apperr.Forbidden:
+		return true
+	default:
+		return false
+	}
+}
