@@ -141,6 +141,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.started.Store(true)
 	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: %s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
 		a.Addr(), time.Since(begin).Seconds(), a.signInHint(), a.cfg.DataDir)
+	a.warnSharedAccount(ctx, parts)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")

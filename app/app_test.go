@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth/oidc"
+	"github.com/flowforge/flowforge/access/tenancy"
 )
 
 // valid is a configuration that New takes.
@@ -131,4 +132,23 @@ func TestConfigHidesPasswords(t *testing.T) {
 	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "config", c)
 	require.NotContains(t, out.String(), "hunter2")
 	require.Contains(t, out.String(), filepath.Base(c.DataDir))
+}
+
+func TestNotReadyWithoutDiskSpace(t *testing.T) {
+	t.Parallel()
+	a, err := New(valid(t))
+	require.NoError(t, err)
+	defer a.Close()
+	require.NoError(t, a.diskReady(0))
+	require.ErrorContains(t, a.diskReady(1<<40), "MiB left")
+}
+
+// TestTenantsThatShareAnAccount: the warning counts tenants alone.
+func TestTenantsThatShareAnAccount(t *testing.T) {
+	t.Parallel()
+	tree := make([]tenancy.Branch, 4)
+	for i, kind := range []tenancy.Kind{tenancy.Installation, tenancy.Tenant, tenancy.Team, tenancy.Tenant} {
+		tree[i].Kind = kind
+	}
+	require.Equal(t, 2, countTenants(tree))
 }

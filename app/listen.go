@@ -53,6 +53,7 @@ func (a *App) checks(p *parts) []handlers.Check {
 	return append([]handlers.Check{
 		{Name: "serving", Required: true, Ready: a.serving},
 		{Name: "postgres", Required: true, Ready: p.pool.Ping},
+		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return a.diskReady(minFreeMiB) }},
 		{Name: "clickhouse", Ready: p.telemetry.Ready},
 		{Name: "quotas", Ready: p.quotas.Ready},
 	}, storeChecks(p)...)

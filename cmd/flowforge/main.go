@@ -63,7 +63,7 @@ func newRootCommand() *cobra.Command {
 	group(root, "control", "Control what runs:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
 	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newGCCommand())
-	group(root, "server", "Server:", newServeCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
+	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root
 }
