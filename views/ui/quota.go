@@ -21,8 +21,11 @@ func (u Unit) Amount(v int64) string {
 		d = 1
 	}
 	x := float64(v) / d
-	if x == math.Trunc(x) {
+	switch {
+	case x == math.Trunc(x):
 		return Number(int64(x))
+	case x > 0 && x < 0.005:
+		return "< 0.01"
 	}
 	whole, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', 2, 64), ".")
 	fraction = strings.TrimRight(fraction, "0")
@@ -31,6 +34,11 @@ func (u Unit) Amount(v int64) string {
 		return whole
 	}
 	return Number(n) + "." + fraction
+}
+
+// Figure writes a stored amount with its short unit, if it has one: "0.2 GiB", "12".
+func (u Unit) Figure(v int64) string {
+	return strings.TrimSpace(u.Amount(v) + " " + u.Short)
 }
 
 // Quantity writes a stored amount with its word: "1 CPU core", "12 A100".
@@ -97,6 +105,9 @@ type QuotaBar struct {
 // NewQuotaBar lays out one stacked bar: guaranteed use from the left, what is lent
 // against the guarantee from inside, what is borrowed beyond it.
 func NewQuotaBar(f QuotaFigures) QuotaBar {
+	if f.Scale <= 0 && f.Limit < 0 && f.Most < 0 {
+		return QuotaBar{Label: f.label(), Words: f.words()} // there is nothing to compare the use with
+	}
 	scale := float64(max(f.Scale, f.Limit, f.Most, f.Used, 1))
 	at := func(v int64) float64 { return min(float64(v)*100/scale, 100) }
 	span := func(from, to int64) Span {
@@ -136,8 +147,9 @@ func mark(v int64, scale float64) string {
 func (f QuotaFigures) words() []QuotaWord {
 	words := []QuotaWord{{Text: f.Unit.Amount(f.Used), Kind: "strong"}}
 	if f.Limit >= 0 {
-		words[0].Text, words = f.Unit.Amount(f.Used), append(words, QuotaWord{Text: "of " + f.Unit.Amount(f.Limit)})
+		words = append(words, QuotaWord{Text: "of " + f.Unit.Figure(f.Limit)})
 	} else {
+		words[0].Text = f.Unit.Figure(f.Used)
 		words = append(words, QuotaWord{Text: "used"})
 	}
 	over := f.Over()

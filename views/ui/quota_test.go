@@ -47,6 +47,10 @@ func TestQuotaBars(t *testing.T) {
 			name: "no limit", words: "3 · used · no limit set", label: "Vision, A100: 3 used, no limit set",
 			figures: ui.QuotaFigures{Used: 3, Limit: -1, Most: -1, Scale: 12}, used: ui.Span{X: "0%", Width: "25%"},
 		},
+		{
+			name: "nothing to compare with", words: "3 · used · no limit set", label: "Vision, A100: 3 used, no limit set",
+			figures: ui.QuotaFigures{Used: 3, Limit: -1, Most: -1},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -68,6 +72,13 @@ func TestAmountsInTheirUnit(t *testing.T) {
 	require.Equal(t, "1,024", memory.Amount(1<<20))
 	require.Equal(t, "1,234.5", cores.Amount(1_234_500))
 	require.Equal(t, "7", ui.Unit{}.Amount(7))
+	require.Equal(t, "< 0.01", memory.Amount(1))
+	require.Equal(t, "0", memory.Amount(0))
+	memory.Short = "GiB"
+	bar := ui.NewQuotaBar(ui.QuotaFigures{Unit: memory, Used: 256, Limit: -1, Most: -1, Scale: 4096})
+	require.Equal(t, "0.25 GiB · used · no limit set", words(bar))
+	bar = ui.NewQuotaBar(ui.QuotaFigures{Unit: memory, Used: 256, Limit: 2048, Most: 2048, Scale: 4096, Free: 1792})
+	require.Equal(t, "0.25 · of 2 GiB · 1.75 free", words(bar))
 	cores.Word, cores.One = "CPU cores", "CPU core"
 	require.Equal(t, "1 CPU core", cores.Quantity(1000))
 	require.Equal(t, "0.5 CPU cores", cores.Quantity(500))
