@@ -126,6 +126,8 @@ func (f *quotaForm) fieldName(path string) string {
 			return "May borrow " + quotaName(r) + ": "
 		case "lend." + string(r):
 			return "Lends " + quotaName(r) + ": "
+		case "default." + string(r):
+			return "Default request of " + quotaName(r) + ": "
 		}
 	}
 	return ""
@@ -186,7 +188,7 @@ func (f *quotaForm) compare(name string, r fair.Resource) {
 	if before == theirs {
 		return
 	}
-	empty := map[string]string{"limit": "no limit", "borrow": "0", "lend": "all"}[name]
+	empty := map[string]string{"limit": "no limit", "borrow": "0", "lend": "all", "default": "inherited"}[name]
 	row := views.QuotaConflictRow{Name: f.fieldLabel(name, r), Before: before, Theirs: theirs, Yours: yours}
 	for _, v := range []*string{&row.Before, &row.Theirs, &row.Yours} {
 		if *v == "" {
@@ -197,5 +199,5 @@ func (f *quotaForm) compare(name string, r fair.Resource) {
 }
 
 func (f *quotaForm) fieldLabel(name string, r fair.Resource) string {
-	return map[string]string{"limit": "Guaranteed ", "borrow": "May borrow ", "lend": "Lends at most "}[name] + quotaName(r)
+	return map[string]string{"limit": "Guaranteed ", "borrow": "May borrow ", "lend": "Lends at most ", "default": "Default request of "}[name] + quotaName(r)
 }

@@ -17,8 +17,14 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// quotaParts are the three amounts that a node has of a resource.
-func quotaParts() []string { return []string{"limit", "borrow", "lend"} }
+// quotaParts are the amounts that a node may set for a resource.
+func quotaParts() []string { return []string{"limit", "borrow", "lend", "default"} }
+
+// applies reports whether a part exists for a resource: only CPU and memory have a
+// default request.
+func applies(name string, r fair.Resource) bool {
+	return name != "default" || r == fair.CPU || r == fair.Memory
+}
 
 // part returns the vector of a part, which may be nil.
 func part(l fair.Limits, name string) fair.Vector {
@@ -27,6 +33,8 @@ func part(l fair.Limits, name string) fair.Vector {
 		return l.Limit
 	case "borrow":
 		return l.Borrow
+	case "default":
+		return l.Default
 	default:
 		return l.Lend
 	}
@@ -38,7 +46,7 @@ func typedQuota(q url.Values) url.Values {
 	for name, values := range q {
 		head, _, _ := strings.Cut(name, ".")
 		switch head {
-		case "limit", "borrow", "lend", "weight", "reason", "version", "confirm", "was", "back":
+		case "limit", "borrow", "lend", "default", "weight", "reason", "version", "confirm", "was", "back":
 			typed[name] = values
 		}
 	}
@@ -78,7 +86,7 @@ func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*
 // read decodes what was typed over what is saved; a resource that the form does
 // not show stays as it is.
 func (f *quotaForm) read() {
-	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Default: f.saved.Limits.Default, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
+	f.limits = fair.Limits{Weight: f.saved.Limits.Weight, Default: fair.Vector{}, Limit: fair.Vector{}, Borrow: fair.Vector{}, Lend: fair.Vector{}}
 	for _, name := range quotaParts() {
 		to := part(f.limits, name)
 		maps.Copy(to, part(f.saved.Limits, name))
@@ -159,6 +167,9 @@ func (f *quotaForm) base() []views.Hidden {
 	var base []views.Hidden
 	for _, name := range quotaParts() {
 		for _, r := range f.group.resources {
+			if !applies(name, r) {
+				continue
+			}
 			path := name + "." + string(r)
 			base = append(base, views.Hidden{Name: "was." + path, Value: f.value("was."+path, savedText(f.saved.Limits, name, r))})
 		}
@@ -204,7 +215,11 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 		{"limit", "Guaranteed", "Always theirs, and lent while idle.", "no limit"},
 		{"borrow", "May borrow", "Idle ones of others, given back on demand.", "0"},
 		{"lend", "Lends at most", "The rest stays here, even unused.", "all"},
+		{"default", "Default request", "For each pod of a task that requests none.", "inherited"},
 	} {
+		if !applies(about.name, r) || f.node.Kind == "installation" && about.name != "limit" && about.name != "default" {
+			continue // the installation has no level above to borrow from or lend to
+		}
 		path := about.name + "." + string(r)
 		saved := savedText(f.saved.Limits, about.name, r)
 		field := views.QuotaField{
@@ -221,9 +236,6 @@ func (f *quotaForm) set(i int, r fair.Resource) views.QuotaSet {
 			}
 		}
 		s.Fields = append(s.Fields, field)
-		if f.node.Kind == "installation" {
-			break // nobody is above it to borrow from or to lend to
-		}
 	}
 	return s
 }

@@ -164,7 +164,7 @@ func changeText(c quota.Change) string {
 		}
 		text += s
 	}
-	words := map[string][2]string{"limit": {"guaranteed", "no limit"}, "borrow": {"may borrow", "0"}, "lend": {"lends at most", "all"}}
+	words := map[string][2]string{"limit": {"guaranteed", "no limit"}, "borrow": {"may borrow", "0"}, "lend": {"lends at most", "all"}, "default": {"default request of", "inherited"}}
 	for _, name := range quotaParts() {
 		for _, r := range changedResources(part(c.Old, name), part(c.New, name)) {
 			show := func(l fair.Limits) string {

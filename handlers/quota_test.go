@@ -66,6 +66,35 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	require.Contains(t, csv.body, auth.LocalTenant.String()+",tenant,local,gpu:A100,count,1,,,1,0,0,0,1,0,2\n")
 }
 
+// TestDefaultRequestsAreEdited: tasks of the tenant that name no CPU request what its form
+// says; limits that the form does not show stay.
+func TestDefaultRequestsAreEdited(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.admin.get(t, "/admin/quotas?show=compute&edit="+auth.LocalTenant.String())
+	form.says(t, http.StatusOK, `name="default.cpu"`, `name="default.memory"`, `placeholder="inherited"`)
+	require.NotContains(t, form.body, `name="default.pods"`)
+
+	saved := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.cpu", "", "default.cpu", "0.5", "default.memory", "")
+	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
+	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "default request of CPU inherited → 0.5 cores")
+	require.JSONEq(t, `{"cpu":500}`, string(fieldOf(t, b.admin.get(t, "/api/v1/tenants/"+auth.LocalTenant.String()+"/quota").body, "default")))
+
+	second := b.admin.saveForm(t, auth.LocalTenant, "version", "1", "limit.gpu:A100", "1")
+	require.Equal(t, http.StatusSeeOther, second.status, second.body)
+	require.JSONEq(t, `{"cpu":500}`, string(fieldOf(t, b.admin.get(t, "/api/v1/tenants/"+auth.LocalTenant.String()+"/quota").body, "default")))
+	tooMuch := b.admin.saveForm(t, auth.LocalTenant, "version", "2", "default.memory", "9999 TiB")
+	tooMuch.says(t, http.StatusUnprocessableEntity, "Default request of Memory: ")
+}
+
+// fieldOf returns a field of a JSON object.
+func fieldOf(t *testing.T, body, name string) json.RawMessage {
+	t.Helper()
+	var object map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(body), &object))
+	return object[name]
+}
+
 func TestWhoMayEditLimits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -132,7 +132,8 @@ type quotaGroup struct {
 // typesPerGroup keeps the table legible without scrolling on a laptop.
 const typesPerGroup = 3
 
-// quotaGroups are the choices of resources: GPUs by type, then the others.
+// quotaGroups are the choices of resources. The first one is shown by default: GPUs by
+// type, or CPU where there are no GPUs.
 func quotaGroups(o quota.Overview) []quotaGroup {
 	var gpus []fair.Resource
 	total := false
@@ -161,7 +162,22 @@ func quotaGroups(o quota.Overview) []quotaGroup {
 		g.name = strings.Join(names, ", ")
 		groups = append(groups, g)
 	}
-	return append(groups,
-		quotaGroup{"compute", "CPU, memory, pods", []fair.Resource{fair.CPU, fair.Memory, fair.Pods}},
-		quotaGroup{"other", "Executions, storage", []fair.Resource{fair.Executions, fair.Storage}})
+	compute := quotaGroup{"compute", "CPU, memory, pods", []fair.Resource{fair.CPU, fair.Memory, fair.Pods}}
+	other := quotaGroup{"other", "Executions, storage", []fair.Resource{fair.Executions, fair.Storage}}
+	if !hasGPUs(o) {
+		return append(append([]quotaGroup{compute}, groups...), other)
+	}
+	return append(groups, compute, other)
+}
+
+// hasGPUs reports whether the installation has a GPU of any type.
+func hasGPUs(o quota.Overview) bool {
+	for _, n := range o.Nodes {
+		for r, amount := range n.Limits.Limit {
+			if n.Kind == "installation" && amount > 0 && (r == fair.GPU || r.GPUType() != "") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -23,6 +23,7 @@ type quotaNode struct {
 	Limit   map[string]int64    `json:"limit"`
 	Borrow  map[string]int64    `json:"borrow"`
 	Lend    map[string]int64    `json:"lend"`
+	Default map[string]int64    `json:"default"`
 	Weight  float64             `json:"weight"`
 	Version int64               `json:"version"`
 	Use     map[string]quotaUse `json:"use"`
@@ -158,6 +159,7 @@ type quotaRequest struct {
 	Limit   map[string]int64 `json:"limit"`
 	Borrow  map[string]int64 `json:"borrow"`
 	Lend    map[string]int64 `json:"lend"`
+	Default map[string]int64 `json:"default"`
 	Weight  float64          `json:"weight"`
 	Version int64            `json:"version"`
 	Reason  string           `json:"reason,omitempty"`
@@ -182,6 +184,7 @@ func newQuotaSetCommand() *cobra.Command {
 	}
 	cmd.Flags().StringSlice("borrow", nil, "what it may hold beyond its limits: RESOURCE=AMOUNT")
 	cmd.Flags().StringSlice("lend", nil, "how much of what is idle others may hold: RESOURCE=AMOUNT, none for everything")
+	cmd.Flags().StringSlice("default", nil, "what each pod of a task requests that names none: cpu=AMOUNT or memory=AMOUNT; none inherits it")
 	cmd.Flags().Float64("weight", 0, "share of what is left over, beside its siblings")
 	cmd.Flags().String("reason", "", "why, for the audit log")
 	cmd.Flags().Bool("dry-run", false, "show what it would do, and change nothing")
@@ -227,12 +230,13 @@ func setQuota(cmd *cobra.Command, args []string) error {
 
 // quotaChange is the limits of n with what the command line changes.
 func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest, error) {
-	r := quotaRequest{Limit: map[string]int64{}, Borrow: map[string]int64{}, Lend: map[string]int64{}, Weight: n.Weight, Version: n.Version}
+	r := quotaRequest{Limit: map[string]int64{}, Borrow: map[string]int64{}, Lend: map[string]int64{}, Default: map[string]int64{}, Weight: n.Weight, Version: n.Version}
 	r.Reason, _ = cmd.Flags().GetString("reason")
 	r.Confirm, _ = cmd.Flags().GetBool("confirm")
 	borrow, _ := cmd.Flags().GetStringSlice("borrow")
 	lend, _ := cmd.Flags().GetStringSlice("lend")
-	changed := len(limits)+len(borrow)+len(lend) > 0
+	defaults, _ := cmd.Flags().GetStringSlice("default")
+	changed := len(limits)+len(borrow)+len(lend)+len(defaults) > 0
 	if w, _ := cmd.Flags().GetFloat64("weight"); w != 0 {
 		r.Weight, changed = w, true
 	}
@@ -243,7 +247,7 @@ func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest
 		from  map[string]int64
 		to    map[string]int64
 		typed []string
-	}{{n.Limit, r.Limit, limits}, {n.Borrow, r.Borrow, borrow}, {n.Lend, r.Lend, lend}} {
+	}{{n.Limit, r.Limit, limits}, {n.Borrow, r.Borrow, borrow}, {n.Lend, r.Lend, lend}, {n.Default, r.Default, defaults}} {
 		maps.Copy(part.to, part.from)
 		for _, text := range part.typed {
 			if err := setAmount(part.to, text); err != nil {
@@ -318,7 +322,7 @@ func (p quotaPreview) print(w io.Writer) error {
 func printQuotaNode(out io.Writer, n quotaNode) error {
 	fmt.Fprintf(out, "%s  %s  weight %g  %d waiting\n", n.Path, n.Kind, n.Weight, n.Waiting)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "RESOURCE\tLIMIT\tBORROW\tLEND\tUSED\tBORROWED\tLENT\tAT MOST\t")
+	fmt.Fprintln(w, "RESOURCE\tLIMIT\tBORROW\tLEND\tDEFAULT\tUSED\tBORROWED\tLENT\tAT MOST\t")
 	for _, r := range quotaResources([]quotaNode{n}) {
 		use := n.Use[r]
 		text := func(from map[string]int64, absent string) string {
@@ -331,7 +335,7 @@ func printQuotaNode(out io.Writer, n quotaNode) error {
 		if use.Most != nil {
 			most = amountText(r, *use.Most)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r, text(n.Limit, "none"), text(n.Borrow, "0"), text(n.Lend, "all"),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r, text(n.Limit, "none"), text(n.Borrow, "0"), text(n.Lend, "all"), text(n.Default, "-"),
 			amountText(r, use.Used), amountText(r, use.Borrowed), amountText(r, use.Lent), most, unitOf(r))
 	}
 	return w.Flush()
@@ -341,7 +345,7 @@ func printQuotaNode(out io.Writer, n quotaNode) error {
 func quotaResources(nodes []quotaNode) []string {
 	seen := map[string]bool{}
 	for _, n := range nodes {
-		for _, m := range []map[string]int64{n.Limit, n.Borrow, n.Lend} {
+		for _, m := range []map[string]int64{n.Limit, n.Borrow, n.Lend, n.Default} {
 			for r := range m {
 				seen[r] = true
 			}

@@ -55,3 +55,15 @@ func TestNodesByIDAndPath(t *testing.T) {
 		require.Error(t, err, name)
 	}
 }
+
+// TestChangesKeepDefaultRequests: the API replaces all limits, so a change sends what it
+// does not name.
+func TestChangesKeepDefaultRequests(t *testing.T) {
+	t.Parallel()
+	cmd := newQuotaSetCommand()
+	require.NoError(t, cmd.ParseFlags([]string{"--default", "memory=1GiB"}))
+	r, err := quotaChange(cmd, quotaNode{Default: map[string]int64{"cpu": 500}, Limit: map[string]int64{"pods": 3}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"cpu": 500, "memory": 1024}, r.Default)
+	require.Equal(t, map[string]int64{"pods": 3}, r.Limit)
+}
