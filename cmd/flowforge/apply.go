@@ -31,8 +31,8 @@ func newApplyCommand() *cobra.Command {
 			return c.apply(cmd, paths)
 		},
 	}
-	cmd.Flags().StringArrayP("file", "f", nil, "definitions, Argo's among them, or a folder of them; folders that code.package names are packed and uploaded")
-	cmd.Flags().Bool("global", false, "templates: for all projects of the tenant")
+	cmd.Flags().StringArrayP("file", "f", nil, "a file of definitions (Argo manifests too), or a folder of such files; apply packs and uploads the folders named in code.package")
+	cmd.Flags().Bool("global", false, "register templates for all projects of the tenant")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined one line above
 	}
@@ -40,7 +40,7 @@ func newApplyCommand() *cobra.Command {
 	return cmd
 }
 
-// registration is what the server answers when a definition is registered.
+// registration is the server's response to the registration of a definition.
 type registration struct {
 	WorkflowID string `json:"workflow_id"`
 	Name       string `json:"name"`
@@ -50,11 +50,11 @@ type registration struct {
 
 	Notices []string `json:"notices"`
 
-	argo bool // the document is Argo's
+	argo bool // the document is an Argo manifest
 }
 
-// definitionFiles are the files that paths name: of a folder those that hold YAML or JSON, in
-// the order of their names, with those of the folders in it.
+// definitionFiles returns the files that paths name. For a folder it returns the YAML and JSON
+// files in it and in its subfolders, ordered by name.
 func definitionFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -77,13 +77,13 @@ func definitionFiles(paths []string) ([]string, error) {
 			return nil, err
 		}
 		if len(files) == before {
-			return nil, fmt.Errorf("the folder %s holds no file of YAML or JSON", path)
+			return nil, fmt.Errorf("the folder %s contains no YAML or JSON files", path)
 		}
 	}
 	return files, nil
 }
 
-// apply registers every definition that paths name, each after those that it refers to.
+// apply registers every definition that paths name. A definition follows those it refers to.
 func (c *client) apply(cmd *cobra.Command, paths []string) error {
 	files, err := definitionFiles(paths)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 		}
 		found := workflow.Documents(content)
 		if len(found) == 0 {
-			return fmt.Errorf("%s: the file holds no definition", file)
+			return fmt.Errorf("%s: the file contains no definition", file)
 		}
 		for _, doc := range found {
 			documents, from = append(documents, doc), append(from, file)
@@ -111,7 +111,7 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 		}
 		verb := "registered"
 		if answer.Status == "UNCHANGED" {
-			verb = "is registered already"
+			verb = "is already registered"
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s@%s %s: %s%s\n", answer.Name, answer.Version, verb, c.base, answer.URL)
 		for _, text := range answer.Notices {
@@ -121,8 +121,8 @@ func (c *client) apply(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// register uploads the code packages that a definition in file names, and registers
-// it with their hashes.
+// register uploads the code packages that the definition names, and registers the definition
+// with their hashes.
 func (c *client) register(cmd *cobra.Command, doc []byte, file string) (answer registration, err error) {
 	doc, err = workflow.BindPackages(doc, func(folder string) (string, error) {
 		archive, err := workflow.Pack(os.DirFS(filepath.Join(filepath.Dir(file), folder)))

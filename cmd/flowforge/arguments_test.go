@@ -11,7 +11,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	cmd := &cobra.Command{Use: "logs"}
 	require.NoError(t, arguments("EXECUTION")(cmd, []string{"x"}))
-	require.EqualError(t, arguments("EXECUTION")(cmd, nil), "EXECUTION is missing: logs EXECUTION")
-	require.EqualError(t, arguments("EXECUTION")(cmd, []string{"x", "y"}), `"y" is too much: logs EXECUTION`)
-	require.EqualError(t, arguments()(cmd, []string{"x"}), `"x" is too much: logs takes no argument`)
+	require.EqualError(t, arguments("EXECUTION")(cmd, nil), "missing argument EXECUTION; usage: logs EXECUTION")
+	require.EqualError(t, arguments("EXECUTION")(cmd, []string{"x", "y"}), `unexpected argument "y"; usage: logs EXECUTION`)
+	require.EqualError(t, arguments()(cmd, []string{"x"}), `unexpected argument "x": logs takes no arguments`)
 }

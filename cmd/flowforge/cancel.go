@@ -11,7 +11,7 @@ import (
 func newCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel EXECUTION",
-		Short: "Cancel an execution: its running nodes are stopped, the rest never starts",
+		Short: "Cancel an execution: stop its running nodes and start no others",
 		Args:  arguments("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
@@ -32,8 +32,8 @@ func newCancelCommand() *cobra.Command {
 			return c.follow(cmd, e.ID, "CANCELLED")
 		},
 	}
-	cmd.Flags().String("reason", "", "why, for the events of the execution")
-	cmd.Flags().Bool("wait", false, "wait until every node has stopped")
+	cmd.Flags().String("reason", "", "the reason, recorded in the events of the execution")
+	cmd.Flags().Bool("wait", false, "wait until all nodes have stopped")
 	addClientFlags(cmd)
 	return cmd
 }

@@ -169,7 +169,7 @@ func (s *site) testApply(t *testing.T, dir, flow string) {
 	t.Helper()
 	out := s.ok(t, "apply", "-f", flow)
 	require.Equal(t, "cli.flow@1.0.0 registered: "+s.url+"/workflows/cli.flow/launch\n", out)
-	require.Contains(t, s.ok(t, "apply", "-f", flow), "cli.flow@1.0.0 is registered already: ")
+	require.Contains(t, s.ok(t, "apply", "-f", flow), "cli.flow@1.0.0 is already registered: ")
 	changed := write(t, filepath.Join(dir, "changed.yaml"), strings.Replace(cliDocument, "Counts", "Numbers", 1))
 	require.Contains(t, s.fails(t, "apply", "-f", changed), "1.0.0")
 	wrong := write(t, filepath.Join(dir, "wrong.yaml"), "name: wrong\nversion: 1\ninputs: [{name: a, type: Nothing}]\noperators: [{name: a, type: noop, depends_on: [b]}]\n")

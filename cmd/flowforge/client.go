@@ -22,14 +22,13 @@ import (
 type client struct {
 	base    string
 	token   string
-	project string // "" is the one that the token's owner has chosen
-	local   bool   // the token is that of the local administrator
+	project string // "" is the project that the token's owner selected
+	local   bool   // the token belongs to the local administrator
 	http    *http.Client
 }
 
-// newClient takes --server and the token from the environment, from what
-// `flowforge login --token` stored, or from the file that a server on this machine
-// wrote.
+// newClient reads --server. It takes the token from the environment, from the file of
+// `flowforge login --token`, or from the file that a server on this machine wrote.
 func newClient(cmd *cobra.Command) (*client, error) {
 	server, err := serverFlag(cmd)
 	if err != nil {
@@ -49,13 +48,13 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	}
 	b, err := os.ReadFile(filepath.Join(dataDir(), "admin.token"))
 	if err != nil {
-		return nil, fmt.Errorf("no API key: run `flowforge login --server %s --token`, set FLOWFORGE_TOKEN, or run this where the server's data directory is (%w)", server, err)
+		return nil, fmt.Errorf("no API key: run `flowforge login --server %s --token`, set FLOWFORGE_TOKEN, or set FLOWFORGE_DATA_DIR to the server's data directory (%w)", server, err)
 	}
 	c.token, c.local = strings.TrimSpace(string(b)), true
 	return c, nil
 }
 
-// serverFlag returns the address of --server without a slash at its end.
+// serverFlag returns the address of --server without a trailing slash.
 func serverFlag(cmd *cobra.Command) (string, error) {
 	server, _ := cmd.Flags().GetString("server")
 	base, err := url.Parse(server)
@@ -71,10 +70,10 @@ func addClientFlags(cmd *cobra.Command) {
 		server = "http://127.0.0.1:8080"
 	}
 	cmd.Flags().String("server", server, "address of the server (FLOWFORGE_SERVER)")
-	cmd.Flags().String("project", os.Getenv("FLOWFORGE_PROJECT"), "project to work in: its id, namespace, or team/project (FLOWFORGE_PROJECT)")
+	cmd.Flags().String("project", os.Getenv("FLOWFORGE_PROJECT"), "the project: its ID, namespace, or team/project (FLOWFORGE_PROJECT)")
 }
 
-// callsServer reports whether cmd is one of the commands that call a server.
+// callsServer reports whether cmd calls a server.
 func callsServer(cmd *cobra.Command) bool { return cmd.Flags().Lookup("server") != nil }
 
 func dataDir() string {
@@ -107,14 +106,14 @@ func (p *problem) Error() string {
 	return b.String()
 }
 
-// refused reports whether the server has answered err and would again: sending
-// the same once more is of no use.
+// refused reports whether err is the server's final answer: sending the same request again
+// cannot succeed.
 func refused(err error) bool {
 	p, answered := errors.AsType[*problem](err)
 	return answered && p.Status < http.StatusInternalServerError
 }
 
-// send makes one call and returns its answer, or the problem that came back.
+// send makes one call and returns the response, or the problem that the server reports.
 func (c *client) send(ctx context.Context, method, path, mediaType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	res, err := c.http.Do(req)
 	if err != nil {
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("no server answers at %s: start one with `flowforge serve`, or name it with --server", c.base)
+			return nil, fmt.Errorf("no server answers at %s: start one with `flowforge serve`, or set the address with --server", c.base)
 		}
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -147,7 +146,7 @@ func (c *client) send(ctx context.Context, method, path, mediaType string, body 
 	return nil, p
 }
 
-// call sends in as JSON, when it is not nil, and decodes the answer into out.
+// call sends in as JSON, unless it is nil, and decodes the response into out.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	mediaType := ""
@@ -172,7 +171,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// poll calls step until it says done or fails, every interval.
+// poll calls step every interval until step is done or fails.
 func poll(ctx context.Context, interval time.Duration, step func() (done bool, err error)) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

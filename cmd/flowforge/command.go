@@ -11,11 +11,11 @@ import (
 )
 
 func newPauseCommand() *cobra.Command {
-	return pauseCommand("pause", "Pause an execution: what runs goes on, nothing new begins", "paused")
+	return pauseCommand("pause", "Pause an execution: running nodes continue, no new node starts", "paused")
 }
 
 func newUnpauseCommand() *cobra.Command {
-	return pauseCommand("unpause", "Let a paused execution go on", "no longer paused")
+	return pauseCommand("unpause", "Continue a paused execution", "no longer paused")
 }
 
 func pauseCommand(name, short, done string) *cobra.Command {
@@ -38,17 +38,17 @@ func pauseCommand(name, short, done string) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().String("reason", "", "why, for the events of the execution")
+	cmd.Flags().String("reason", "", "the reason, recorded in the events of the execution")
 	addClientFlags(cmd)
 	return cmd
 }
 
-// nodeCommands are what `flowforge node` can tell a node, with a word for each.
+// nodeCommands are the commands of `flowforge node`, with a description of each.
 func nodeCommands() map[string]string {
 	return map[string]string{
-		"hold": "it does not begin until it is released", "release": "a held node may begin", "skip": "it does not run, or runs no longer",
-		"succeed": "it counts as succeeded, with the outputs of -i", "retry": "a node that failed or did not run runs again",
-		"approve": "the answer of an approval, with the values of -i", "reject": "the answer no",
+		"hold": "keep a node from starting until you release it", "release": "let a held node start", "skip": "skip a node, or stop it if it is running",
+		"succeed": "mark a node as succeeded, with the outputs of -i", "retry": "retry a node that failed or did not run",
+		"approve": "approve an approval, with the values of -i", "reject": "reject an approval",
 	}
 }
 
@@ -65,19 +65,19 @@ func newNodeCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "node COMMAND EXECUTION NODE",
-		Short:   "Tell one node of a live execution to do something",
-		Long:    "Tell one node of a live execution to do something:\n" + strings.Join(lines, "\n"),
+		Short:   "Control one node of a live execution",
+		Long:    "Control one node of a live execution:\n" + strings.Join(lines, "\n"),
 		Example: "  flowforge node approve 019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77 release -i rate=0.1\n  flowforge node retry 019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77 'train[3]'",
 		Args:    arguments("COMMAND", "EXECUTION", "NODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if commands[args[0]] == "" {
-				return fmt.Errorf("there is no command %q: %s", args[0], strings.Join(names, ", "))
+				return fmt.Errorf("unknown command %q; the commands are %s", args[0], strings.Join(names, ", "))
 			}
 			return commandNode(cmd, args[0], args[1], args[2])
 		},
 	}
 	f := cmd.Flags()
-	f.String("reason", "", "why, for the events of the execution")
+	f.String("reason", "", "the reason, recorded in the events of the execution")
 	f.StringArrayP("input", "i", nil, "a value as name=value, or a file as name=@path")
 	f.String("inputs", "", "a JSON file with all values (- for standard input)")
 	addClientFlags(cmd)
@@ -105,6 +105,6 @@ func commandNode(cmd *cobra.Command, command, id, node string) error {
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions/"+url.PathEscape(id)+"/commands", request, &n); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s was told to %s; it is %s\n", node, command, n.Status)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted; the node is %s\n", node, command, n.Status)
 	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// credentials are the tokens of servers that `flowforge login --token` stored, by
-// the server's address.
+// credentials are the tokens that `flowforge login --token` stored, keyed by server address.
 type credentials struct {
 	Servers map[string]credential `json:"servers"`
 }
@@ -21,16 +20,16 @@ type credential struct {
 	User  string `json:"user"`
 }
 
-// credentialsPath is a file that its owner alone can read.
+// credentialsPath returns the path of the credentials file. Only its owner can read the file.
 func credentialsPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("no place for credentials: %w", err)
+		return "", fmt.Errorf("find the folder for credentials: %w", err)
 	}
 	return filepath.Join(dir, "flowforge", "credentials.json"), nil
 }
 
-// loadCredentials returns what is stored; nothing when there is no file.
+// loadCredentials returns the stored credentials; they are empty without a file.
 func loadCredentials() (credentials, error) {
 	c := credentials{Servers: map[string]credential{}}
 	path, err := credentialsPath()
@@ -45,13 +44,13 @@ func loadCredentials() (credentials, error) {
 		return c, fmt.Errorf("read credentials: %w", err)
 	}
 	if err := json.Unmarshal(b, &c); err != nil {
-		return c, fmt.Errorf("%s cannot be read: %w", path, err)
+		return c, fmt.Errorf("read credentials from %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// storeToken keeps the token of a server and returns the file it is in. The file
-// is replaced as a whole, and is never readable by others.
+// storeToken stores the token of a server and returns the path of the file. It replaces the
+// file in one step, and only the owner can ever read it.
 func storeToken(server string, one credential) (string, error) {
 	path, err := credentialsPath()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 func newGCCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove executions whose time is over and bytes that nothing names, now",
-		Long: "Remove executions whose time is over and bytes that nothing names, now. The server does it by itself every hour\n" +
-			"(FLOWFORGE_RETENTION_SWEEP). For administrators of the installation.",
+		Short: "Remove expired executions and unreferenced files now",
+		Long: "Remove expired executions and unreferenced files now. The server does the same every hour\n" +
+			"(FLOWFORGE_RETENTION_SWEEP). Only administrators of the installation can run this command.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := newClient(cmd)
@@ -38,15 +38,15 @@ func newGCCommand() *cobra.Command {
 			if dry {
 				verb = "would remove"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s and %s of %s; projects count %s less\n", verb, ui.Plural(s.Executions, "execution", "executions"),
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s and %s (%s); the storage that projects use shrinks by %s\n", verb, ui.Plural(s.Executions, "execution", "executions"),
 				ui.Plural(s.Blobs, "file", "files"), ui.Bytes(s.Bytes), ui.Bytes(s.ProjectBytes))
 			if s.Error != "" {
-				return errors.New("not everything could be done: " + s.Error)
+				return errors.New("the cleanup is incomplete: " + s.Error)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().Bool("dry-run", false, "only count what would go")
+	cmd.Flags().Bool("dry-run", false, "only count what would be removed")
 	addClientFlags(cmd)
 	return cmd
 }

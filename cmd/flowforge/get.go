@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// execution is what the command line reads of an execution.
+// execution has the fields of an execution that the command line reads.
 type execution struct {
 	ID           string     `json:"execution_id"`
 	WorkflowName string     `json:"workflow_name"`
@@ -59,7 +59,7 @@ type node struct {
 	} `json:"children"`
 }
 
-// why says what keeps a node, what went wrong, or how far what it became is.
+// why returns the reason why a node waits, its error, or the progress of its children.
 func (n node) why() string {
 	text := ""
 	if n.Error != nil {
@@ -74,7 +74,7 @@ func (n node) why() string {
 	for _, state := range slices.Sorted(maps.Keys(n.Children.States)) {
 		counts = append(counts, fmt.Sprintf("%d %s", n.Children.States[state], strings.ToLower(state)))
 	}
-	return strings.TrimSpace(fmt.Sprintf("became %d: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
+	return strings.TrimSpace(fmt.Sprintf("%d nodes: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
 }
 
 func (e execution) ended() bool {
@@ -106,9 +106,9 @@ func newGetCommand() *cobra.Command {
 			return c.showWorkflow(cmd, args[0])
 		},
 	}
-	cmd.Flags().Bool("json", false, "print the API's answer as JSON")
-	cmd.Flags().Int("limit", 20, "how many rows of a list")
-	cmd.Flags().String("of", "", "of an execution: what the node with this name became, the items of a fan-out or the nodes of a graph")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
+	cmd.Flags().Int("limit", 20, "maximum number of rows in a list")
+	cmd.Flags().String("of", "", "list the children of this node of the execution: the items of a fan-out, or the nodes of a graph")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -195,10 +195,10 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 	return printNodes(out, e.Nodes)
 }
 
-// childPage is how many nodes the API gives at once.
+// childPage is the number of nodes that one API response contains.
 const childPage = 200
 
-// listChildren prints all that a node became.
+// listChildren prints all children of a node.
 func (c *client) listChildren(cmd *cobra.Command, id, of string, asJSON bool) error {
 	all := []json.RawMessage{}
 	q := url.Values{"parent": {of}, "limit": {strconv.Itoa(childPage)}}

@@ -18,9 +18,9 @@ const sdkFolder = "python"
 func newInstallCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install DIR",
-		Short: "Copy this program and the Python SDK into a folder that a pod shares",
+		Short: "Copy this program and the Python SDK into a shared folder of a pod",
 		Long: "Copy this program to DIR/flowforge and the Python SDK to DIR/python, as the init\n" +
-			"container of a pod does. Any user may run what is installed; only DIR is written.",
+			"container of a pod does. Any user can run the installed program; install writes to DIR only.",
 		Hidden: true,
 		Args:   arguments("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -29,8 +29,8 @@ func newInstallCommand() *cobra.Command {
 	}
 }
 
-// install puts each part under its name in one step, so that nobody runs half of
-// it, and a repetition after a crash is harmless.
+// install moves each part to its final name in one step. So no process runs a partial copy,
+// and a repetition after a crash is harmless.
 func install(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("install: %w", err)
@@ -68,7 +68,7 @@ func installProgram(to string) error {
 
 func installSDK(to string) error {
 	if _, err := os.Stat(to); err == nil {
-		return nil // only a whole one gets this name
+		return nil // only a complete copy has this name
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(to), ".python-*")
 	if err != nil {

@@ -25,15 +25,15 @@ func newLaunchCommand() *cobra.Command {
 		RunE: runLaunch,
 	}
 	f := cmd.Flags()
-	f.StringArrayP("input", "i", nil, "one input: name=value (JSON or text), or name=@path to upload a file")
+	f.StringArrayP("input", "i", nil, "an input: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
 	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH")
 	f.String("name", "", "a name for this execution")
-	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
+	f.String("idempotency-key", "", "launch only once for all requests with this key")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
-	f.Bool("dry-run", false, "launch nothing: say whether the inputs are right, and when it would start; exit 1 when it could not")
-	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
+	f.Bool("dry-run", false, "check the inputs and forecast the start without launching; exit 1 if the launch would fail")
+	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -75,7 +75,7 @@ func runLaunch(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// forecast is what the command line reads of a launch that creates nothing.
+// forecast has the fields of a dry run's response that the command line reads.
 type forecast struct {
 	Valid  bool `json:"valid"`
 	Errors []struct {
@@ -93,7 +93,7 @@ type forecast struct {
 	} `json:"forecast"`
 }
 
-// dryRun says what would become of a launch.
+// dryRun prints the forecast of a launch.
 func (c *client) dryRun(cmd *cobra.Command, request map[string]any) error {
 	var f forecast
 	if err := c.call(cmd.Context(), http.MethodPost, "/api/v1/executions?dry_run=true", request, &f); err != nil {
@@ -112,10 +112,10 @@ func (c *client) dryRun(cmd *cobra.Command, request map[string]any) error {
 		fmt.Fprintf(out, "  on %s: %s\n", choice.GPUType, choice.Message)
 	}
 	if !f.Valid {
-		return &exitError{code: 1, message: "nothing was launched: the inputs need a change"}
+		return &exitError{code: 1, message: "nothing was launched: correct the inputs"}
 	}
 	if f.Forecast.Verdict == "never" {
-		return &exitError{code: 1, message: "this can never start"}
+		return &exitError{code: 1, message: "this execution can never start"}
 	}
 	return nil
 }
@@ -154,14 +154,14 @@ func (c *client) inputs(cmd *cobra.Command) (map[string]any, error) {
 		}
 		var v any
 		if decodeJSON(text, &v) != nil {
-			v = text // not JSON: a plain text
+			v = text // not JSON, so plain text
 		}
 		inputs[name] = v
 	}
 	return inputs, nil
 }
 
-// decodeJSON keeps numbers as they were written.
+// decodeJSON decodes one value and keeps numbers as written.
 func decodeJSON(text string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -169,12 +169,12 @@ func decodeJSON(text string, v any) error {
 		return err
 	}
 	if d.More() {
-		return fmt.Errorf("more follows the first value")
+		return fmt.Errorf("unexpected text after the first value")
 	}
 	return nil
 }
 
-// upload sends a file and returns the value that an input takes for it.
+// upload sends a file and returns the input value that refers to it.
 func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -194,12 +194,12 @@ func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error)
 	return ref, nil
 }
 
-// serverPatience is how long a command that follows an execution waits for a
-// server that does not answer: the execution goes on meanwhile.
+// serverPatience is the time that a command waits for a server that does not answer. The
+// execution continues meanwhile.
 const serverPatience = time.Minute
 
-// follow shows the progress of an execution until it has ended; another end than
-// the wanted one is an error.
+// follow shows the progress of an execution until it ends. A final state other than wanted is
+// an error.
 func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 	out := cmd.OutOrStdout()
 	file, isFile := out.(*os.File)
@@ -243,7 +243,7 @@ func (c *client) follow(cmd *cobra.Command, id, wanted string) error {
 	return &exitError{code: 1, message: message}
 }
 
-// progressLine is such as "RUNNING  [######----]  6 of 10 nodes  train".
+// progressLine returns a line such as "RUNNING  [######----]  6 of 10 nodes  train".
 func progressLine(e execution) string {
 	const width = 24
 	filled := 0

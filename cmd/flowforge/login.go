@@ -19,10 +19,10 @@ import (
 func newLoginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
-		Short: "Print a one-time login link of the server on this machine, or store an API key for another",
-		Long: "Print a new one-time login link of the local administrator, on the server's own machine.\n" +
-			"With --token, read an API key and store it for the server of --server; a page of the\n" +
-			"server makes keys: /account/keys.",
+		Short: "Print a one-time login link for the server on this machine, or store an API key for any server",
+		Long: "Print a new one-time login link for the local administrator. Run it on the server's machine.\n" +
+			"With --token, read an API key and store it for the server given by --server. To create a\n" +
+			"key, open /account/keys on that server.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store, _ := cmd.Flags().GetBool("token"); store {
@@ -36,9 +36,8 @@ func newLoginCommand() *cobra.Command {
 	return cmd
 }
 
-// printLoginLink asks the server for a link. On its own machine it goes by the
-// socket in the data directory, which a server with sign-in providers wants to see
-// from the local administrator.
+// printLoginLink requests a link from the server. On the server's machine it uses the socket in
+// the data directory: a server with sign-in providers accepts the local administrator only there.
 func printLoginLink(cmd *cobra.Command) error {
 	c, err := newClient(cmd)
 	if err != nil {
@@ -59,7 +58,7 @@ func printLoginLink(cmd *cobra.Command) error {
 	return nil
 }
 
-// storeLogin reads an API key, tries it, and stores it.
+// storeLogin reads an API key, verifies it with the server, and stores it.
 func storeLogin(cmd *cobra.Command) error {
 	server, err := serverFlag(cmd)
 	if err != nil {
@@ -84,7 +83,7 @@ func storeLogin(cmd *cobra.Command) error {
 	return nil
 }
 
-// readToken reads one line, without showing it on a terminal.
+// readToken reads one line and does not echo it on a terminal.
 func readToken(cmd *cobra.Command) (string, error) {
 	var b []byte
 	var err error
@@ -103,7 +102,7 @@ func readToken(cmd *cobra.Command) (string, error) {
 	}
 	token := strings.TrimSpace(string(b))
 	if token == "" {
-		return "", errors.New("no key was given: write it to standard input, or type it")
+		return "", errors.New("no key was given: type it, or pass it on standard input")
 	}
 	return token, nil
 }

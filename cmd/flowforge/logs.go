@@ -17,7 +17,7 @@ import (
 func newLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs EXECUTION",
-		Short: "Print the log of an execution; -f follows it to the end",
+		Short: "Print the log of an execution; -f follows it until the execution ends",
 		Args:  arguments("EXECUTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
@@ -44,10 +44,10 @@ func newLogsCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolP("follow", "f", false, "go on printing until the execution has ended")
-	cmd.Flags().String("node", "", "lines of this node alone")
-	cmd.Flags().String("level", "", "lines of this level alone: DEBUG, INFO, WARN or ERROR")
-	cmd.Flags().String("grep", "", "lines with this text alone")
+	cmd.Flags().BoolP("follow", "f", false, "keep printing until the execution ends")
+	cmd.Flags().String("node", "", "print only lines of this node")
+	cmd.Flags().String("level", "", "print only lines of this level: DEBUG, INFO, WARN or ERROR")
+	cmd.Flags().String("grep", "", "print only lines that contain this text")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -59,9 +59,8 @@ type logLine struct {
 	Message string    `json:"message"`
 }
 
-// tail prints the stream of an execution's log; when the connection breaks, it
-// goes on after the last line that was printed. A server that does not answer at
-// the beginning is an error.
+// tail prints the stream of an execution's log. After a broken connection it resumes after the
+// last printed line. A server that does not answer the first request is an error.
 func (c *client) tail(ctx context.Context, out io.Writer, id string, query url.Values) error {
 	last := ""
 	for first := true; ; first = false {

@@ -22,7 +22,7 @@ func main() {
 	switch {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
-		if callsServer(cmd) { // what was asked for is not done
+		if callsServer(cmd) { // the command did not complete
 			os.Exit(interrupted)
 		}
 	default:
@@ -31,11 +31,11 @@ func main() {
 	}
 }
 
-// interrupted is the status of a program that SIGINT ended.
+// interrupted is the exit status of a program that SIGINT ended.
 const interrupted = 130
 
-// exitError ends the program with a status of its own, such as that of a failed
-// execution that `launch --wait` followed.
+// exitError ends the program with its own exit status, for example after `launch --wait`
+// followed a failed execution.
 type exitError struct {
 	code    int
 	message string
@@ -60,7 +60,7 @@ func newRootCommand() *cobra.Command {
 	}
 	group(root, "workflows", "Workflows and executions:",
 		newApplyCommand(), newLaunchCommand(), newSubmitCommand(), newGetCommand(), newLogsCommand(), newWhyCommand())
-	group(root, "control", "Control what runs:",
+	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newNodeCommand())
 	group(root, "resources", "Limits and storage:", newQuotaCommand(), newSemaphoresCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
@@ -68,7 +68,7 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// group adds commands that the help lists under one title.
+// group adds commands; the help lists them under one title.
 func group(root *cobra.Command, id, title string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: id, Title: title})
 	for _, c := range commands {

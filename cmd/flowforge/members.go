@@ -15,9 +15,9 @@ import (
 func newMembersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "members JSON",
-		Short: "Run containers of an attempt that has several",
-		Long: "Run containers of an attempt that has several, as inside their pod or as processes\n" +
-			"of this machine. The JSON says which, and what they depend on.",
+		Short: "Run the containers of an attempt with several containers",
+		Long: "Run the containers of an attempt with several containers, inside their pod or as processes\n" +
+			"of this machine. The JSON lists the containers and their dependencies.",
 		Hidden: true,
 		Args:   arguments("JSON"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,7 +29,7 @@ func newMembersCommand() *cobra.Command {
 			defer stop()
 			code, err := runner.RunMembers(ctx, members, os.Environ(), os.Stdout, os.Stderr)
 			if err == nil && code != 0 {
-				err = &exitError{code: code, message: fmt.Sprintf("the members ended with exit code %d", code)}
+				err = &exitError{code: code, message: fmt.Sprintf("the containers ended with exit code %d", code)}
 			}
 			return err
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// quotaNode is what the command line reads of the limits and use of a node.
+// quotaNode has the limits and the usage of a node that the command line reads.
 type quotaNode struct {
 	ID      string              `json:"node_id"`
 	Kind    string              `json:"kind"`
@@ -42,9 +42,9 @@ type quotaUse struct {
 func newQuotaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota",
-		Short: "Show who may hold what and who holds it; get and set limits",
-		Long: "Without a subcommand: the tree with its use. Nodes are named by id, or by path such as \"research/vision\".\n" +
-			"Bars: █ guaranteed and in use, ▒ borrowed, ░ lent, · free.",
+		Short: "Show limits and usage; get and set limits",
+		Long: "Without a subcommand, print the tree with the usage of each node. Name a node by its ID or by a path\n" +
+			"such as \"research/vision\". Bars: █ guaranteed and in use, ▒ borrowed, ░ lent, · free.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			nodes, raw, err := quotaTree(cmd)
@@ -58,8 +58,8 @@ func newQuotaCommand() *cobra.Command {
 			return printQuotaTree(cmd.OutOrStdout(), nodes, chosen)
 		},
 	}
-	cmd.Flags().StringSlice("resource", nil, "the resources to show, such as gpu:A100,cpu; without it GPUs, or CPU and memory")
-	cmd.Flags().Bool("json", false, "print the API's answer as JSON")
+	cmd.Flags().StringSlice("resource", nil, "the resources to show, such as gpu:A100,cpu (default: GPUs, or CPU and memory)")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	cmd.AddCommand(newQuotaGetCommand(), newQuotaSetCommand())
 	return cmd
@@ -84,8 +84,7 @@ func quotaTree(cmd *cobra.Command) ([]quotaNode, json.RawMessage, error) {
 	return list.Nodes, raw, nil
 }
 
-// findQuotaNode finds a node by id, by path, or by the end of a path when that is
-// only one.
+// findQuotaNode finds a node by ID, by path, or by a unique end of a path.
 func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
 	name = strings.Trim(name, "/")
 	var ends []quotaNode
@@ -99,7 +98,7 @@ func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
 	}
 	switch len(ends) {
 	case 0:
-		return quotaNode{}, fmt.Errorf("there is no tenant, department, team or project %q: `flowforge quota` lists them", name)
+		return quotaNode{}, fmt.Errorf("no tenant, department, team or project is called %q; `flowforge quota` lists them", name)
 	case 1:
 		return ends[0], nil
 	}
@@ -107,10 +106,10 @@ func findQuotaNode(nodes []quotaNode, name string) (quotaNode, error) {
 	for _, n := range ends {
 		paths = append(paths, n.Path)
 	}
-	return quotaNode{}, fmt.Errorf("%q can be several: %s", name, strings.Join(paths, ", "))
+	return quotaNode{}, fmt.Errorf("%q is ambiguous; it matches %s", name, strings.Join(paths, ", "))
 }
 
-// apiPath is where the limits of a node are in the API.
+// apiPath returns the API path of the limits of a node.
 func (n quotaNode) apiPath() string {
 	if n.Kind == "installation" {
 		return "/api/v1/quota"
@@ -121,7 +120,7 @@ func (n quotaNode) apiPath() string {
 func newQuotaGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get NODE",
-		Short: "Show the limits and the use of one tenant, department, team or project",
+		Short: "Show the limits and the usage of one tenant, department, team or project",
 		Args:  arguments("NODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			nodes, _, err := quotaTree(cmd)
@@ -149,12 +148,12 @@ func newQuotaGetCommand() *cobra.Command {
 			return printQuotaNode(cmd.OutOrStdout(), n)
 		},
 	}
-	cmd.Flags().Bool("json", false, "print the API's answer as JSON")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	return cmd
 }
 
-// quotaRequest is new limits as the API takes them.
+// quotaRequest is the API request that changes limits.
 type quotaRequest struct {
 	Limit   map[string]int64 `json:"limit"`
 	Borrow  map[string]int64 `json:"borrow"`
@@ -169,26 +168,26 @@ type quotaRequest struct {
 func newQuotaSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NODE [RESOURCE=AMOUNT…]",
-		Short: "Change limits; what is not named stays as it is",
+		Short: "Change limits; limits that you do not name stay unchanged",
 		Long: "Amounts: cpu=2 (cores) or cpu=500m, memory=16GiB, storage=2TiB, gpu=8 (of all types), gpu:A100=4, pods=20, executions=10.\n" +
-			"RESOURCE=none takes a limit away.",
+			"RESOURCE=none removes a limit.",
 		Example: "  flowforge quota set research/vision gpu:A100=16 --borrow gpu:A100=8 --weight 2 --reason 'Release on 1 December'\n" +
 			"  flowforge quota set research/vision gpu:A100=4 --dry-run",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("name the node: flowforge quota set NODE RESOURCE=AMOUNT")
+				return errors.New("missing argument NODE; usage: flowforge quota set NODE RESOURCE=AMOUNT")
 			}
 			return nil
 		},
 		RunE: setQuota,
 	}
-	cmd.Flags().StringSlice("borrow", nil, "what it may hold beyond its limits: RESOURCE=AMOUNT")
-	cmd.Flags().StringSlice("lend", nil, "how much of what is idle others may hold: RESOURCE=AMOUNT, none for everything")
-	cmd.Flags().StringSlice("default", nil, "what each pod of a task requests that names none: cpu=AMOUNT or memory=AMOUNT; none inherits it")
-	cmd.Flags().Float64("weight", 0, "share of what is left over, beside its siblings")
-	cmd.Flags().String("reason", "", "why, for the audit log")
-	cmd.Flags().Bool("dry-run", false, "show what it would do, and change nothing")
-	cmd.Flags().Bool("confirm", false, "running nodes may be interrupted by it")
+	cmd.Flags().StringSlice("borrow", nil, "the amount that the node may borrow above its limit: RESOURCE=AMOUNT")
+	cmd.Flags().StringSlice("lend", nil, "the idle amount that the node lends to others: RESOURCE=AMOUNT; none lends everything")
+	cmd.Flags().StringSlice("default", nil, "the request of each pod of a task that names none: cpu=AMOUNT or memory=AMOUNT; none inherits it")
+	cmd.Flags().Float64("weight", 0, "weight of the node among its siblings when they share idle capacity")
+	cmd.Flags().String("reason", "", "the reason, recorded in the audit log")
+	cmd.Flags().Bool("dry-run", false, "preview the effect and change nothing")
+	cmd.Flags().Bool("confirm", false, "allow the change to interrupt running nodes")
 	addClientFlags(cmd)
 	return cmd
 }
@@ -224,11 +223,11 @@ func setQuota(cmd *cobra.Command, args []string) error {
 	if err := c.call(cmd.Context(), http.MethodPut, n.apiPath(), request, &saved); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "saved the limits of %s (version %d)\n", n.Name, saved.Version)
+	fmt.Fprintf(cmd.OutOrStdout(), "Saved the limits of %s (version %d).\n", n.Name, saved.Version)
 	return printQuotaNode(cmd.OutOrStdout(), saved)
 }
 
-// quotaChange is the limits of n with what the command line changes.
+// quotaChange returns the limits of n with the changes of the command line.
 func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest, error) {
 	r := quotaRequest{Limit: map[string]int64{}, Borrow: map[string]int64{}, Lend: map[string]int64{}, Default: map[string]int64{}, Weight: n.Weight, Version: n.Version}
 	r.Reason, _ = cmd.Flags().GetString("reason")
@@ -241,7 +240,7 @@ func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest
 		r.Weight, changed = w, true
 	}
 	if !changed {
-		return r, errors.New("say what to change, such as gpu:A100=4, --borrow gpu:A100=2 or --weight 2")
+		return r, errors.New("no change was given: write one such as gpu:A100=4, --borrow gpu:A100=2 or --weight 2")
 	}
 	for _, part := range []struct {
 		from  map[string]int64
@@ -258,7 +257,7 @@ func quotaChange(cmd *cobra.Command, n quotaNode, limits []string) (quotaRequest
 	return r, nil
 }
 
-// quotaPreview is what new limits would do.
+// quotaPreview is the effect of new limits.
 type quotaPreview struct {
 	Interrupted []quotaTarget `json:"interrupted"`
 	Admitted    []quotaTarget `json:"admitted"`
@@ -285,7 +284,7 @@ type quotaTarget struct {
 }
 
 func (t quotaTarget) String() string {
-	what := "a node that you may not see"
+	what := "a node that you cannot view"
 	if t.ExecutionID != "" {
 		what = strings.TrimSpace(t.Workflow+" "+t.Node) + " of " + t.ExecutionID
 	}
@@ -296,23 +295,23 @@ func (t quotaTarget) String() string {
 }
 
 func (p quotaPreview) print(w io.Writer) error {
-	fmt.Fprintln(w, "Nothing was changed. Saving this would:")
+	fmt.Fprintln(w, "Preview; nothing was changed. This change would:")
 	if len(p.Interrupted) == 0 {
-		fmt.Fprintln(w, "  interrupt nobody")
+		fmt.Fprintln(w, "  interrupt no node")
 	}
 	for _, part := range []struct {
 		what    string
 		targets []quotaTarget
-	}{{"interrupt", p.Interrupted}, {"start at once", p.Admitted}, {"never let start", p.Blocked}} {
+	}{{"interrupt", p.Interrupted}, {"start immediately", p.Admitted}, {"block permanently", p.Blocked}} {
 		for _, t := range part.targets {
 			fmt.Fprintf(w, "  %s: %s\n", part.what, t)
 		}
 	}
 	for _, o := range p.OverCeiling {
-		fmt.Fprintf(w, "  leave %s above what it may hold of %s until work ends: %s of %s\n", o.Name, o.Resource, amountText(o.Resource, o.Used), amountText(o.Resource, o.Ceiling))
+		fmt.Fprintf(w, "  leave %s above its maximum of %s until work ends: %s of %s\n", o.Name, o.Resource, amountText(o.Resource, o.Used), amountText(o.Resource, o.Ceiling))
 	}
 	if p.StillWait > 0 {
-		fmt.Fprintf(w, "  leave %d waiting as before\n", p.StillWait)
+		fmt.Fprintf(w, "  keep %d waiting\n", p.StillWait)
 	}
 	fmt.Fprintln(w)
 	return printQuotaNode(w, p.After)
@@ -322,7 +321,7 @@ func (p quotaPreview) print(w io.Writer) error {
 func printQuotaNode(out io.Writer, n quotaNode) error {
 	fmt.Fprintf(out, "%s  %s  weight %g  %d waiting\n", n.Path, n.Kind, n.Weight, n.Waiting)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "RESOURCE\tLIMIT\tBORROW\tLEND\tDEFAULT\tUSED\tBORROWED\tLENT\tAT MOST\t")
+	fmt.Fprintln(w, "RESOURCE\tLIMIT\tBORROW\tLEND\tDEFAULT\tUSED\tBORROWED\tLENT\tMAXIMUM\t")
 	for _, r := range quotaResources([]quotaNode{n}) {
 		use := n.Use[r]
 		text := func(from map[string]int64, absent string) string {
@@ -331,7 +330,7 @@ func printQuotaNode(out io.Writer, n quotaNode) error {
 			}
 			return absent
 		}
-		most := "no bound"
+		most := "unlimited"
 		if use.Most != nil {
 			most = amountText(r, *use.Most)
 		}
@@ -341,7 +340,7 @@ func printQuotaNode(out io.Writer, n quotaNode) error {
 	return w.Flush()
 }
 
-// quotaResources are those that some node limits or uses, in the order of display.
+// quotaResources returns the resources that a node limits or uses, in display order.
 func quotaResources(nodes []quotaNode) []string {
 	seen := map[string]bool{}
 	for _, n := range nodes {

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// barWidth is how many letters a bar has.
+// barWidth is the width of a bar in characters.
 const barWidth = 20
 
-// amountFactors are the units that people type after an amount, in stored units.
+// amountFactors maps the unit suffixes of an amount to stored units.
 func amountFactors(resource string) map[string]float64 {
 	switch resource {
 	case "cpu":
@@ -35,7 +35,7 @@ func unitOf(resource string) string {
 	return ""
 }
 
-// setAmount reads RESOURCE=AMOUNT into to; "none" takes the resource out.
+// setAmount reads RESOURCE=AMOUNT into to; "none" removes the resource.
 func setAmount(to map[string]int64, text string) error {
 	resource, value, ok := strings.Cut(text, "=")
 	resource, value = strings.TrimSpace(resource), strings.TrimSpace(value)
@@ -50,18 +50,18 @@ func setAmount(to map[string]int64, text string) error {
 	factor, known := amountFactors(resource)[strings.ToLower(strings.TrimSpace(value[len(number):]))]
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !known || n < 0 || n*factor > 1e12 || math.Trunc(n*factor) != n*factor {
-		return fmt.Errorf("%q is not an amount of %s", value, resource)
+		return fmt.Errorf("%q is not a valid amount of %s", value, resource)
 	}
 	to[resource] = int64(n * factor)
 	return nil
 }
 
-// amountText writes an amount as people type it, without its unit.
+// amountText formats an amount as people type it, without its unit.
 func amountText(resource string, n int64) string {
 	return strconv.FormatFloat(math.Round(float64(n)/amountFactors(resource)[""]*100)/100, 'f', -1, 64)
 }
 
-// compareResources puts GPUs of all types first, then their types, CPU and the rest.
+// compareResources sorts the total of GPUs first, then GPU types, CPU and the rest.
 func compareResources(a, b string) int {
 	rank := func(r string) int {
 		if strings.HasPrefix(r, "gpu:") {
@@ -72,8 +72,8 @@ func compareResources(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
-// shownResources are those that the tree shows unless some were chosen: the types
-// of GPUs, or all GPUs, or CPU and memory.
+// shownResources returns the chosen resources. Without a choice, it returns the GPU types, or
+// the total of GPUs, or CPU and memory.
 func shownResources(nodes []quotaNode, chosen []string) []string {
 	if len(chosen) > 0 {
 		return chosen
@@ -93,7 +93,7 @@ func shownResources(nodes []quotaNode, chosen []string) []string {
 // share one scale.
 func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
 	if len(nodes) == 0 {
-		_, err := fmt.Fprintln(w, "There is nothing that you may read.")
+		_, err := fmt.Fprintln(w, "You cannot view any node of the tree.")
 		return err
 	}
 	resources := shownResources(nodes, chosen)
@@ -104,7 +104,7 @@ func printQuotaTree(w io.Writer, nodes []quotaNode, chosen []string) error {
 	rows[0] = append(rows[0], "WAITING")
 	depth := func(n quotaNode) int { return strings.Count(n.Path, "/") }
 	top := depth(nodes[0])
-	if nodes[0].Kind == "installation" { // which no path names
+	if nodes[0].Kind == "installation" { // paths omit the installation
 		top--
 	}
 	for _, n := range nodes {
@@ -134,8 +134,8 @@ func quotaScale(nodes []quotaNode, r string) int64 {
 	return scale
 }
 
-// quotaBar draws what is guaranteed and used, borrowed, lent and free, up to the
-// most that the node may hold.
+// quotaBar draws the guaranteed usage, the borrowed, lent and free amounts, up to the maximum
+// of the node.
 func quotaBar(n quotaNode, r string, scale int64) string {
 	use := n.Use[r]
 	most := scale
@@ -174,7 +174,7 @@ func quotaText(n quotaNode, r string) string {
 	return text
 }
 
-// printColumns aligns rows by letters, not by bytes.
+// printColumns aligns rows by characters, not by bytes.
 func printColumns(w io.Writer, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/compute/runner"
 )
 
-// runResident works for a pool until there is nothing to do.
+// runResident runs attempts of a pool until the pool has no work.
 func runResident(ctx context.Context, flags taskFlags) error {
 	pool, err := runner.ReadPool(flags.resident)
 	if err != nil {
@@ -28,9 +28,9 @@ func runResident(ctx context.Context, flags taskFlags) error {
 	return nil
 }
 
-// emptyShared removes what an attempt left where every process of the container
-// may write. Only the first process of a container may: elsewhere the folders are
-// not the runner's alone. What is mounted stays.
+// emptyShared removes the files that an attempt left in the world-writable folders of the
+// container. Only the first process of a container does so: elsewhere the runner shares these
+// folders with other programs. Mounted paths stay.
 func emptyShared() {
 	if os.Getpid() != 1 {
 		return
@@ -50,13 +50,13 @@ func emptyShared() {
 				continue
 			}
 			if err := os.RemoveAll(path); err != nil {
-				fmt.Fprintln(os.Stderr, "flowforge: what an attempt left could not be removed: "+err.Error())
+				fmt.Fprintln(os.Stderr, "flowforge: remove the files that an attempt left: "+err.Error())
 			}
 		}
 	}
 }
 
-// mountPoints are the paths at which something is mounted.
+// mountPoints returns the mount points of this process.
 func mountPoints() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

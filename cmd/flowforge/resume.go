@@ -14,7 +14,7 @@ import (
 func newResumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume EXECUTION",
-		Short: "Resume an execution that has ended: what succeeded is taken over, the rest runs",
+		Short: "Resume an ended execution: reuse the nodes that succeeded and run the rest",
 		Example: "  flowforge resume 0198c5f2-… --dry-run\n" +
 			"  flowforge resume 0198c5f2-… --from train -i lr=0.2 --wait\n" +
 			"  flowforge resume 0198c5f2-… --version 1.1.0 --resources train:memory=8Gi,cpu=4",
@@ -22,41 +22,41 @@ func newResumeCommand() *cobra.Command {
 		RunE: runResume,
 	}
 	f := cmd.Flags()
-	f.String("from", "", "a node that runs again with all that depends on it; without it the first failures")
-	f.String("version", "", "another version of the workflow")
-	f.StringArrayP("input", "i", nil, "an input with another value: name=value (JSON or text; null takes the default), or name=@path to upload a file")
-	f.String("inputs", "", "a JSON file with inputs that have other values (- for standard input)")
-	f.StringArray("resources", nil, "what attempts of an operator get: operator:cpu=2,memory=4Gi,gpu=1 (* for all)")
+	f.String("from", "", "rerun from this node: it and everything downstream (default: the first failures)")
+	f.String("version", "", "use another version of the workflow")
+	f.StringArrayP("input", "i", nil, "an input to change: name=value (JSON or text; null selects the default), or name=@path to upload a file")
+	f.String("inputs", "", "a JSON file with the inputs to change (- for standard input)")
+	f.StringArray("resources", nil, "resources of an operator: operator:cpu=2,memory=4Gi,gpu=1 (* for all operators)")
 	f.String("name", "", "a name for the new execution")
-	f.String("priority", "", "LOW, NORMAL or HIGH; without it that of the earlier execution")
-	f.String("idempotency-key", "", "the same key resumes once, however often it is sent")
+	f.String("priority", "", "LOW, NORMAL or HIGH (default: the priority of the earlier execution)")
+	f.String("idempotency-key", "", "resume only once for all requests with this key")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
-	f.Bool("dry-run", false, "resume nothing: list which nodes would run, and why; exit 1 when it would be refused")
-	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
+	f.Bool("dry-run", false, "list the nodes that would run, with reasons, without resuming; exit 1 if the server would refuse")
+	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	addClientFlags(cmd)
 	return cmd
 }
 
-// addCacheFlags adds what launch and resume ask of the cache.
+// addCacheFlags adds the cache flags of launch and resume.
 func addCacheFlags(cmd *cobra.Command) {
-	cmd.Flags().String("cache", "", "on, off or refresh: whether results of equal nodes are taken, and kept")
-	cmd.Flags().StringArray("cache-node", nil, "the same for one operator: name=off")
+	cmd.Flags().String("cache", "", "on, off or refresh: whether to reuse cached results and to store new ones")
+	cmd.Flags().StringArray("cache-node", nil, "cache mode of one operator: name=off")
 }
 
-// ttlFlags are the flags that say how long an execution is kept, with their fields.
+// ttlFlags maps the retention flags to API fields.
 func ttlFlags() map[string]string {
 	return map[string]string{"ttl": "after_completion", "ttl-success": "after_success", "ttl-failure": "after_failure"}
 }
 
 func addTTLFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.String("ttl", "", "how long the execution is kept after its end, such as 12h or 30d; without it as its definition says")
-	f.String("ttl-success", "", "the same when it succeeded")
-	f.String("ttl-failure", "", "the same when it failed or was cancelled")
+	f.String("ttl", "", "retention of the execution after its end, such as 12h or 30d (default: from the definition)")
+	f.String("ttl-success", "", "retention if the execution succeeds")
+	f.String("ttl-failure", "", "retention if the execution fails or is cancelled")
 }
 
-// setTTL adds what they say to a request.
+// setTTL adds the retention flags to a request.
 func setTTL(cmd *cobra.Command, request map[string]any) {
 	ttl := map[string]any{}
 	for flag, field := range ttlFlags() {
@@ -69,12 +69,12 @@ func setTTL(cmd *cobra.Command, request map[string]any) {
 	}
 }
 
-// cacheFlags reads them; nil when there are none.
+// cacheFlags returns the cache section of a request, or nil without cache flags.
 func cacheFlags(cmd *cobra.Command) (any, error) {
 	mode, _ := cmd.Flags().GetString("cache")
 	pairs, _ := cmd.Flags().GetStringArray("cache-node")
 	if mode == "" && len(pairs) == 0 {
-		return nil, nil //nolint:nilnil // nothing asked is no cache section
+		return nil, nil //nolint:nilnil // without flags there is no cache section
 	}
 	use := map[string]any{}
 	if mode != "" {
@@ -119,7 +119,7 @@ func runResume(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// resumeRequest is the body of the request.
+// resumeRequest builds the request body.
 func (c *client) resumeRequest(cmd *cobra.Command) (map[string]any, error) {
 	inputs, err := c.inputs(cmd)
 	if err != nil {
@@ -175,7 +175,7 @@ func parseRoom(text string) (string, map[string]int, error) {
 			field = "gpus"
 			n, err = scaled(amount, map[string]float64{"": 1})
 		default:
-			err = fmt.Errorf("%q is neither cpu, memory nor gpu", what)
+			err = fmt.Errorf("unknown resource %q: use cpu, memory or gpu", what)
 		}
 		if err != nil {
 			return "", nil, err
@@ -185,18 +185,18 @@ func parseRoom(text string) (string, map[string]int, error) {
 	return name, room, nil
 }
 
-// scaled reads a number with one of the units.
+// scaled parses a number with one of the units.
 func scaled(text string, units map[string]float64) (float64, error) {
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	factor, ok := units[text[len(number):]]
 	n, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is no amount such as 2 or 4Gi", text)
+		return 0, fmt.Errorf("%q is not an amount such as 2 or 4Gi", text)
 	}
 	return n * factor, nil
 }
 
-// resumePlan is what the command line reads of a resume that does nothing.
+// resumePlan has the fields of a resume dry run that the command line reads.
 type resumePlan struct {
 	Valid   bool   `json:"valid"`
 	Refusal string `json:"refusal"`
@@ -216,7 +216,7 @@ type resumePlan struct {
 	} `json:"nodes"`
 }
 
-// resumePlan lists what a resume would do.
+// resumePlan lists the nodes that a resume would run or reuse.
 func (c *client) resumePlan(cmd *cobra.Command, path string, request map[string]any) error {
 	var p resumePlan
 	if err := c.call(cmd.Context(), http.MethodPost, path+"?dry_run=true", request, &p); err != nil {
@@ -229,12 +229,12 @@ func (c *client) resumePlan(cmd *cobra.Command, path string, request map[string]
 	fmt.Fprintf(out, "%d of %d nodes run\n", p.Runs, p.Runs+p.Kept)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, n := range p.Nodes {
-		word, inside := "keep", ""
+		word, inside := "reuse", ""
 		if n.Runs {
 			word = "run"
 		}
 		if n.Runs && n.Kept > 0 {
-			inside = fmt.Sprintf(" %d of the %d in it keep their results.", n.Kept, n.Inside)
+			inside = fmt.Sprintf(" %d of its %d child nodes are reused.", n.Kept, n.Inside)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s%s\n", word, n.Node, n.Why, inside)
 	}

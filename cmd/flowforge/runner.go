@@ -12,15 +12,15 @@ import (
 	"github.com/flowforge/flowforge/compute/runner"
 )
 
-// garbagePercent lets the runner's small heap grow before it is collected: a
-// short attempt costs less than a collection.
+// garbagePercent lets the runner's small heap grow before a garbage collection, because a
+// collection costs more than a short attempt.
 const garbagePercent = 400
 
 func newRunnerCommand() *cobra.Command {
 	var dir, socket, build string
 	command := &cobra.Command{
 		Use:    "runner",
-		Short:  "Supervise the tasks of one data directory; the server starts it by itself",
+		Short:  "Supervise the tasks of one data directory; the server starts this command",
 		Hidden: true,
 		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,13 +37,13 @@ func newRunnerCommand() *cobra.Command {
 			return runner.Serve(cmd.Context(), config)
 		},
 	}
-	command.Flags().StringVar(&dir, "dir", "", "folder that the runner keeps")
-	command.Flags().StringVar(&socket, "server-socket", "", "unix socket on which the server takes reports")
-	command.Flags().StringVar(&build, "build", "", "name of this build, told to the server")
+	command.Flags().StringVar(&dir, "dir", "", "the runner's folder")
+	command.Flags().StringVar(&socket, "server-socket", "", "unix socket where the server accepts reports")
+	command.Flags().StringVar(&build, "build", "", "name of this build, reported to the server")
 	return command
 }
 
-// runnerConfig reads what a runner takes from its environment.
+// runnerConfig reads the configuration of a runner from its environment.
 func runnerConfig(dir string) (runner.Config, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// semaphore is what the command line reads of one.
+// semaphore has the fields of a semaphore that the command line reads.
 type semaphore struct {
 	Name    string     `json:"name"`
 	Permits int        `json:"permits"`
@@ -34,33 +34,33 @@ func (u lockUser) String() string { return strings.TrimSpace(u.ExecutionID + " "
 func newSemaphoresCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "semaphores",
-		Short: "Show who holds mutexes and semaphores and who waits for them; set permits",
+		Short: "List mutexes and semaphores with their holders and waiters; set permits",
 		Args:  cobra.NoArgs,
 		RunE:  runSemaphores,
 	}
-	cmd.Flags().Bool("json", false, "write what the API answers")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	set := &cobra.Command{
 		Use:     "set NAME PERMITS",
-		Short:   "Set how many may hold a semaphore at once, whatever definitions say",
+		Short:   "Set the permits of a semaphore; this overrides the workflow definitions",
 		Example: "  flowforge semaphores set licences 8 --reason 'two more were bought'",
 		Args:    arguments("NAME", "PERMITS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
-				return fmt.Errorf("%q is no number of permits", args[1])
+				return fmt.Errorf("%q is not a number of permits: write 1 or more", args[1])
 			}
 			return setSemaphore(cmd, args[0], n)
 		},
 	}
 	unset := &cobra.Command{
 		Use:   "unset NAME",
-		Short: "Let the definitions say again how many may hold a semaphore",
+		Short: "Return to the permits that the workflow definitions set",
 		Args:  arguments("NAME"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return setSemaphore(cmd, args[0], 0) },
 	}
 	for _, c := range []*cobra.Command{set, unset} {
-		c.Flags().String("reason", "", "for the audit log")
+		c.Flags().String("reason", "", "the reason, recorded in the audit log")
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
@@ -124,9 +124,9 @@ func setSemaphore(cmd *cobra.Command, name string, permits int) error {
 		return err
 	}
 	if permits == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: as definitions say\n", name)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: permits come from the workflow definitions\n", name)
 		return nil
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d, of which %d are held; %d wait\n", name, s.Permits, s.Held, s.Waiting)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d permits, %d held, %d waiting\n", name, s.Permits, s.Held, s.Waiting)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/app"
 )
 
-// What a task requests that names no CPU or no memory.
+// Default requests of a task that names no CPU or no memory.
 const (
 	defaultCPUMillis = 100
 	defaultMemoryMiB = 256
@@ -20,7 +20,7 @@ const (
 func newServeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Start the server; without any setting everything runs on this machine",
+		Short: "Start the server; without settings, everything runs on this machine",
 		Long: "Start the server. Settings come from the environment; docs/settings.md lists them.\n" +
 			"Ctrl-C stops the server, its engines and every running task.",
 		Args: arguments(),
@@ -42,12 +42,12 @@ func newServeCommand() *cobra.Command {
 func newMigrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the schema of FLOWFORGE_DATABASE_URL up to date, and do nothing else",
+		Short: "Migrate the schema of FLOWFORGE_DATABASE_URL and exit",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url := os.Getenv("FLOWFORGE_DATABASE_URL")
 			if url == "" {
-				return fmt.Errorf("FLOWFORGE_DATABASE_URL is not set; `flowforge serve` migrates its own database by itself")
+				return fmt.Errorf("FLOWFORGE_DATABASE_URL is not set; `flowforge serve` migrates its embedded database when it starts")
 			}
 			return app.Migrate(cmd.Context(), url)
 		},
@@ -115,7 +115,7 @@ func configFromEnvironment() (app.Config, error) {
 func number(name string, fallback int) (int, error) {
 	n, err := strconv.Atoi(setting(name, strconv.Itoa(fallback)))
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s %q is not a whole number of 0 or more", name, os.Getenv(name))
+		return 0, fmt.Errorf("%s %q: write a whole number of 0 or more", name, os.Getenv(name))
 	}
 	return n, nil
 }

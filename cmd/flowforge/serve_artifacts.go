@@ -8,8 +8,8 @@ import (
 	"github.com/flowforge/flowforge/app"
 )
 
-// artifactsFromEnvironment reads where artifacts are kept. The credentials of an
-// object store are the AWS SDK's to find.
+// artifactsFromEnvironment reads the location of artifacts. The AWS SDK finds the credentials of
+// an object store.
 func artifactsFromEnvironment() (app.Artifacts, error) {
 	pathStyle, err := flag("FLOWFORGE_S3_PATH_STYLE")
 	return app.Artifacts{
@@ -18,7 +18,7 @@ func artifactsFromEnvironment() (app.Artifacts, error) {
 	}, err
 }
 
-// flag reads a setting that is true or false, and false when it is not set.
+// flag reads a boolean setting. An unset variable is false.
 func flag(name string) (bool, error) {
 	v, err := strconv.ParseBool(setting(name, "false"))
 	if err != nil {

@@ -22,7 +22,7 @@ const kubePrefix = "FLOWFORGE_KUBE_"
 // kubeSetting reads one FLOWFORGE_KUBE_ variable.
 type kubeSetting func(c *kube.ControllerConfig, value string) error
 
-// kubeSettings are all settings of clusters; another name is a mistake.
+// kubeSettings lists all FLOWFORGE_KUBE_ settings. Any other name is an error.
 func kubeSettings() map[string]kubeSetting {
 	return map[string]kubeSetting{
 		"CONFIG":           text(func(c *kube.ControllerConfig) *string { return &c.Kubeconfig }),
@@ -57,15 +57,15 @@ func kubeSettings() map[string]kubeSetting {
 	}
 }
 
-// kubeFromEnvironment reads how tasks run as pods; nil when they run as processes
-// of this machine.
+// kubeFromEnvironment reads the settings for tasks in pods. It returns nil if tasks run as local
+// processes.
 func kubeFromEnvironment(environ []string) (*kube.ControllerConfig, error) {
 	switch launcher := setting("FLOWFORGE_LAUNCHER", "local"); launcher {
 	case "local":
-		return nil, nil //nolint:nilnil // no cluster is no mistake
+		return nil, nil //nolint:nilnil // a configuration without a cluster is valid
 	case "kube":
 	default:
-		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER %q is neither local nor kube", launcher)
+		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER %q: write local or kube", launcher)
 	}
 	c, err := kubeSettingsOf(environ)
 	if err != nil {
@@ -87,7 +87,7 @@ func kubeSettingsOf(environ []string) (*kube.ControllerConfig, error) {
 		}
 		read, ok := known[short]
 		if !ok {
-			return nil, fmt.Errorf("%s is no setting; those that begin with %s are %s", name, kubePrefix, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("%s is not a setting; the settings that begin with %s are %s", name, kubePrefix, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		if value == "" {
 			continue
@@ -97,7 +97,7 @@ func kubeSettingsOf(environ []string) (*kube.ControllerConfig, error) {
 		}
 	}
 	if c.Image == "" {
-		return nil, fmt.Errorf("%sIMAGE is not set: with FLOWFORGE_LAUNCHER=kube it is the image of FlowForge, which brings the program into every pod", kubePrefix)
+		return nil, fmt.Errorf("%sIMAGE is not set: FLOWFORGE_LAUNCHER=kube needs FlowForge's image, which copies the program into every pod", kubePrefix)
 	}
 	return c, nil
 }
@@ -124,7 +124,7 @@ func duration(field func(*kube.ControllerConfig) *time.Duration) kubeSetting {
 	return func(c *kube.ControllerConfig, value string) error {
 		d, err := time.ParseDuration(value)
 		if err != nil || d < 0 {
-			return fmt.Errorf("write a time such as 30s, 5m or 2h")
+			return fmt.Errorf("write a duration such as 30s, 5m or 2h")
 		}
 		*field(c) = d
 		return nil
@@ -181,7 +181,7 @@ func kubeEgress(c *kube.ControllerConfig, value string) error {
 	for part := range strings.SplitSeq(value, ",") {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
 		if err != nil {
-			return fmt.Errorf("%q is not a block of addresses such as 10.0.0.0/8", part)
+			return fmt.Errorf("%q is not a CIDR block such as 10.0.0.0/8", part)
 		}
 		c.Network.Egress = append(c.Network.Egress, prefix.String())
 	}
@@ -200,7 +200,7 @@ func kubeServerLabels(c *kube.ControllerConfig, value string) error {
 	return nil
 }
 
-// kubeImageCommands reads the file with what images run by themselves.
+// kubeImageCommands reads the file with the default commands of images.
 func kubeImageCommands(c *kube.ControllerConfig, value string) error {
 	data, err := os.ReadFile(value)
 	if err != nil {
@@ -210,8 +210,8 @@ func kubeImageCommands(c *kube.ControllerConfig, value string) error {
 	return err
 }
 
-// kubeRegistryConfig checks the file with the credentials of registries, which is read for
-// each look-up.
+// kubeRegistryConfig checks the file with the credentials of registries. Each lookup reads the
+// file again.
 func kubeRegistryConfig(c *kube.ControllerConfig, value string) error {
 	c.RegistryConfig = value
 	return image.CheckCredentials(value)

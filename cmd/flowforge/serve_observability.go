@@ -8,8 +8,8 @@ import (
 	"github.com/flowforge/flowforge/platform/observability"
 )
 
-// observabilityFromEnvironment reads who may look at the server. Traces are on when
-// the standard variables of OpenTelemetry name a collector.
+// observabilityFromEnvironment reads the settings of metrics and traces. Traces are on when the
+// standard variables of OpenTelemetry name a collector.
 func observabilityFromEnvironment() (app.Observability, error) {
 	tenants, err := number("FLOWFORGE_METRICS_TENANTS", 0)
 	collector := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") + os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// retentionFromEnvironment reads how long things are kept.
+// retentionFromEnvironment reads the retention settings.
 func retentionFromEnvironment() (app.Retention, error) {
 	var r app.Retention
 	for _, s := range []struct {
@@ -41,15 +41,15 @@ func retentionFromEnvironment() (app.Retention, error) {
 	return r, nil
 }
 
-// lifetime reads a time span; nil when it is not set.
+// lifetime reads a time span. It returns nil for an unset variable.
 func lifetime(name string) (*time.Duration, error) {
 	text := os.Getenv(name)
 	if text == "" || text == "off" {
-		return nil, nil //nolint:nilnil // no time is for ever
+		return nil, nil //nolint:nilnil // no limit means forever
 	}
 	d, ok := workflow.ParseLifetime(text)
 	if !ok {
-		return nil, fmt.Errorf("%s %q is no time span such as 12h or 30d", name, text)
+		return nil, fmt.Errorf("%s %q is not a time span such as 12h or 30d", name, text)
 	}
 	return &d, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/app"
 )
 
-// rolesFromEnvironment reads what several servers on one database need.
+// rolesFromEnvironment reads the settings for several servers on one database.
 func rolesFromEnvironment(c *app.Config) error {
 	roles, err := app.ParseRoles(os.Getenv("FLOWFORGE_ROLES"))
 	if err != nil {
@@ -32,12 +32,12 @@ func rolesFromEnvironment(c *app.Config) error {
 func newSecretsCommand() *cobra.Command {
 	secrets := &cobra.Command{
 		Use:   "secrets",
-		Short: "The keys that servers on one database share (FLOWFORGE_SECRETS_DIR)",
+		Short: "Manage the keys that servers on one database share (FLOWFORGE_SECRETS_DIR)",
 		Args:  arguments(),
 	}
 	secrets.AddCommand(&cobra.Command{
 		Use:   "init <folder>",
-		Short: "Make the keys in a folder, as far as they are not there",
+		Short: "Create the missing keys in a folder",
 		Args:  arguments("folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := app.InitSecrets(args[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/flowforge/flowforge/platform/certificate"
 )
 
-// tlsFromEnvironment reads which certificates tasks and other servers are shown.
+// tlsFromEnvironment reads the certificates for tasks and for other servers.
 func tlsFromEnvironment() app.TLS {
 	return app.TLS{
 		Task: certificate.Files{

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// signInFromEnvironment reads how people sign in and how often they may ask.
+// signInFromEnvironment reads the sign-in providers and the rate limits.
 func signInFromEnvironment(c *app.Config) error {
 	c.PublicURL = os.Getenv("FLOWFORGE_PUBLIC_URL")
 	providers, err := providersFromEnvironment()
@@ -53,8 +53,8 @@ func signInFromEnvironment(c *app.Config) error {
 	return nil
 }
 
-// providersFromEnvironment takes the sign-in providers of FLOWFORGE_OIDC_FILE, and
-// the one that the other variables name.
+// providersFromEnvironment returns the provider of the FLOWFORGE_OIDC_ variables and those of
+// FLOWFORGE_OIDC_FILE.
 func providersFromEnvironment() ([]oidc.Config, error) {
 	var providers []oidc.Config
 	if issuer := os.Getenv("FLOWFORGE_OIDC_ISSUER"); issuer != "" {
@@ -69,7 +69,7 @@ func providersFromEnvironment() ([]oidc.Config, error) {
 	if path == "" {
 		return providers, nil
 	}
-	document, err := os.ReadFile(path) //nolint:gosec // the file that the administrator names
+	document, err := os.ReadFile(path) //nolint:gosec // the administrator sets the path
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_OIDC_FILE: %w", err)
 	}
@@ -82,10 +82,10 @@ func providersFromEnvironment() ([]oidc.Config, error) {
 
 func isSeparator(r rune) bool { return r == ',' || r == ' ' }
 
-// list reads a variable with names between commas or spaces.
+// list reads a variable with names separated by commas or spaces.
 func list(name string) []string { return strings.FieldsFunc(os.Getenv(name), isSeparator) }
 
-// parsePrefix reads a network, or an address as a network of one.
+// parsePrefix parses a network, or a single address as a network.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(address, address.BitLen()), nil

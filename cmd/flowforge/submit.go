@@ -15,20 +15,20 @@ import (
 func newSubmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit -f FILE",
-		Short: "Register every definition of a file, Argo's among them, and launch the last one",
+		Short: "Register every definition of a file (Argo manifests too) and launch the last one",
 		Example: "  flowforge submit -f hello-world.yaml -i message=hello --wait\n" +
 			"  flowforge submit -f etl.yaml --priority HIGH",
 		Args: arguments(),
 		RunE: runSubmit,
 	}
 	f := cmd.Flags()
-	f.StringP("file", "f", "", "definitions in YAML or JSON; documents of YAML are separated by lines of ---")
-	f.StringArrayP("input", "i", nil, "one input or parameter: name=value (JSON or text), or name=@path to upload a file")
+	f.StringP("file", "f", "", "definitions in YAML or JSON; lines of --- separate YAML documents")
+	f.StringArrayP("input", "i", nil, "an input or parameter: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
 	f.String("priority", "NORMAL", "LOW, NORMAL or HIGH, or a number from 0 to 100")
 	f.String("name", "", "a name for this execution")
-	f.String("idempotency-key", "", "the same key launches once, however often it is sent")
-	f.Bool("wait", false, "show progress until the execution has ended; exit 1 unless it succeeded")
+	f.String("idempotency-key", "", "launch only once for all requests with this key")
+	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // the flag is defined above
 	}
@@ -66,7 +66,7 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	if last.Name == "" {
-		return fmt.Errorf("%s holds no definition", file)
+		return fmt.Errorf("%s contains no definition", file)
 	}
 	if last.argo {
 		inputs = asTexts(inputs)
@@ -86,7 +86,7 @@ func runSubmit(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// asTexts writes values as the texts that Argo's parameters are; files stay.
+// asTexts converts values to text, because Argo parameters are text. Files stay unchanged.
 func asTexts(inputs map[string]any) map[string]any {
 	out := make(map[string]any, len(inputs))
 	for name, v := range inputs {

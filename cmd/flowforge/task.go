@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// failedTask is the status of `flowforge task` when an attempt that never ran failed.
+	// failedTask is the exit status of `flowforge task` for an attempt that never started.
 	failedTask = 125
 	// maxSpec bounds an attempt's spec, in bytes.
 	maxSpec = 64 << 20
-	// maxTermination is how much a container's termination message may hold, with
-	// room for the marks that JSON needs.
+	// maxTerminationText bounds a container's termination message, with room for the
+	// overhead of JSON.
 	maxTerminationText = 1500
 )
 
@@ -41,15 +41,15 @@ func newTaskCommand() *cobra.Command {
 		Use:   "task",
 		Short: "Run one attempt and report it to the server, as inside a pod",
 		Long: "Run one attempt and report it to the server, as inside a pod. The attempt is an\n" +
-			"AttemptSpec in JSON, which may be gzipped; its api_endpoint is where the reports go.\n" +
-			"The exit status is the command's own, or 125 when it could not be started. With\n" +
-			"--resident, run what the server gives, one attempt after the other, until it has\n" +
-			"none for a while.",
+			"AttemptSpec in JSON, optionally gzipped; reports go to its api_endpoint. The exit\n" +
+			"status is that of the command, or 125 if the command could not start. With\n" +
+			"--resident, run attempts of a pool one after the other until the pool stays empty\n" +
+			"for a while.",
 		Hidden: true,
 		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (flags.spec == "") == (flags.resident == "") {
-				return errors.New("one of --spec and --resident is required")
+				return errors.New("set either --spec or --resident")
 			}
 			if flags.resident != "" {
 				return runResident(cmd.Context(), flags)
@@ -58,9 +58,9 @@ func newTaskCommand() *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&flags.spec, "spec", "", "file with the attempt")
-	command.Flags().StringVar(&flags.resident, "resident", "", "file with the pool whose attempts are to be run")
+	command.Flags().StringVar(&flags.resident, "resident", "", "file with the pool whose attempts to run")
 	command.Flags().StringVar(&flags.dir, "dir", "/var/lib/flowforge/runner", "folder for the attempt's files")
-	command.Flags().StringVar(&flags.termination, "termination-log", "/dev/termination-log", "file that tells the cluster of the end, where it exists")
+	command.Flags().StringVar(&flags.termination, "termination-log", "/dev/termination-log", "termination message file of the container, if it exists")
 	return command
 }
 
@@ -103,7 +103,7 @@ func readSpec(path string, spec *flowforgev1.AttemptSpec) error {
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, spec)
 }
 
-// podConfig reads what a runner in a pod takes from its environment.
+// podConfig reads the configuration of a runner in a pod from its environment.
 func podConfig(dir string) (runner.Config, error) {
 	config, err := runnerConfig(dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func podConfig(dir string) (runner.Config, error) {
 	if config.Pod.Image, err = runner.ParseImageCommand(os.Getenv(runner.ImageVariable)); err != nil {
 		return config, err
 	}
-	// The container begins where its image says.
+	// The container starts in the working directory of its image.
 	if config.Pod.Folder, err = os.Getwd(); err != nil {
 		config.Pod.Folder = ""
 	}
@@ -152,12 +152,12 @@ func seconds(name string) (time.Duration, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s: %q is no number of seconds", name, text)
+		return 0, fmt.Errorf("%s: %q is not a number of seconds", name, text)
 	}
 	return time.Duration(n) * time.Second, nil
 }
 
-// termination is launcher.Termination, which the launcher reads.
+// termination is the JSON form of launcher.Termination, which the launcher reads.
 type termination struct {
 	Class    string `json:"class"`
 	Outcome  string `json:"outcome"`
@@ -166,14 +166,14 @@ type termination struct {
 	Reported bool   `json:"reported"`
 }
 
-// terminated leaves err as the reason why the task was not even begun.
+// terminated records err as the reason why the task never started.
 func terminated(path string, err error) error {
 	writeTermination(path, termination{Class: "start_failed", Outcome: "start_failed", Message: err.Error(), ExitCode: -1})
 	return &exitError{code: failedTask, message: err.Error()}
 }
 
-// writeTermination writes t where the cluster looks for it; elsewhere there is no
-// such file, and nothing to tell.
+// writeTermination writes t to the termination message file. Outside a cluster that file does
+// not exist, and nothing is written.
 func writeTermination(path string, t termination) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return
@@ -186,11 +186,11 @@ func writeTermination(path string, t termination) {
 		err = os.WriteFile(path, data, 0o600)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "flowforge: the termination message could not be written: "+err.Error())
+		fmt.Fprintln(os.Stderr, "flowforge: write the termination message: "+err.Error())
 	}
 }
 
-// taskResult gives the attempt's end as the status of this program.
+// taskResult converts the outcome of the attempt to the exit status of this program.
 func taskResult(finished *flowforgev1.Finished) error {
 	switch {
 	case finished.GetOutcome() == flowforgev1.Outcome_OUTCOME_SUCCEEDED:

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// taskClient reaches the server with the certificates that a pod was given:
-// FLOWFORGE_TASK_CA verifies the server, FLOWFORGE_TASK_CERT and FLOWFORGE_TASK_KEY
-// show who calls (file names). nil when there are none.
+// taskClient calls the server with the pod's certificates, which three variables name as files:
+// FLOWFORGE_TASK_CA verifies the server; FLOWFORGE_TASK_CERT and FLOWFORGE_TASK_KEY identify the
+// pod. It returns nil without certificates.
 func taskClient() (*http.Client, error) {
 	ca, cert, key := os.Getenv("FLOWFORGE_TASK_CA"), os.Getenv("FLOWFORGE_TASK_CERT"), os.Getenv("FLOWFORGE_TASK_KEY")
 	if ca == "" && cert == "" {
@@ -19,13 +19,13 @@ func taskClient() (*http.Client, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		pem, err := os.ReadFile(ca) //nolint:gosec // whoever makes the pod names the file
+		pem, err := os.ReadFile(ca) //nolint:gosec // the creator of the pod sets the path
 		if err != nil {
 			return nil, fmt.Errorf("FLOWFORGE_TASK_CA: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("FLOWFORGE_TASK_CA: the file holds no certificate")
+			return nil, errors.New("FLOWFORGE_TASK_CA: the file contains no certificate")
 		}
 	}
 	if cert != "" {
@@ -35,7 +35,7 @@ func taskClient() (*http.Client, error) {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, by the standard library
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library guarantees this type
 	transport.TLSClientConfig = config
 	return &http.Client{Transport: transport}, nil
 }

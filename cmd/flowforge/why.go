@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explanation is what the command line reads of why something waits.
+// explanation has the fields of the API's explanation that the command line reads.
 type explanation struct {
 	Node         string     `json:"node"`
 	Waiting      bool       `json:"waiting"`
@@ -34,7 +34,7 @@ type explanation struct {
 	} `json:"decisions"`
 }
 
-// reason is what the command line reads of a reason.
+// reason has the fields of a reason that the command line reads.
 type reason struct {
 	Code       string     `json:"code"`
 	Message    string     `json:"message"`
@@ -49,7 +49,7 @@ type reason struct {
 func newWhyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "why EXECUTION [NODE]",
-		Short:   "Say why a node, or a whole execution, waits: for what, behind whom, until when",
+		Short:   "Explain why a node or an execution waits",
 		Example: "  flowforge why 01991f3a-… train",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,21 +77,21 @@ func newWhyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().Bool("json", false, "the answer of the server as it is")
+	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	addClientFlags(cmd)
 	return cmd
 }
 
-// writeExplanation tells e in plain words.
+// writeExplanation prints e as text.
 func writeExplanation(out io.Writer, e explanation) {
 	name := e.Node
 	if name == "" {
 		name = "The execution"
 	}
 	if !e.Waiting || e.Reason == nil {
-		state := "does not wait"
+		state := "is not waiting"
 		if e.Status != "" {
-			state += ": it is " + e.Status
+			state += ": its status is " + e.Status
 		}
 		fmt.Fprintf(out, "%s %s.\n", name, state)
 		return
@@ -101,17 +101,17 @@ func writeExplanation(out io.Writer, e explanation) {
 		waited = " for " + time.Since(*e.Since).Truncate(time.Second).String()
 	}
 	r := e.Reason
-	fmt.Fprintf(out, "%s waits%s (%s)\n  %s\n", name, waited, r.Code, r.Message)
+	fmt.Fprintf(out, "%s has been waiting%s (%s)\n  %s\n", name, waited, r.Code, r.Message)
 	if e.AboutToStart {
-		fmt.Fprintln(out, "  Room is set aside for it: it is about to start.")
+		fmt.Fprintln(out, "  Capacity is reserved: it is about to start.")
 	}
 	if r.Position > 0 {
-		fmt.Fprintf(out, "  place in the queue: %d\n", r.Position)
+		fmt.Fprintf(out, "  position in the queue: %d\n", r.Position)
 	}
 	if r.StartsFrom != nil && r.StartsTo != nil {
-		fmt.Fprintf(out, "  starts: %s to %s", r.StartsFrom.Local().Format("15:04:05"), r.StartsTo.Local().Format("15:04:05"))
+		fmt.Fprintf(out, "  expected start: %s to %s", r.StartsFrom.Local().Format("15:04:05"), r.StartsTo.Local().Format("15:04:05"))
 		if r.Basis > 0 {
-			fmt.Fprintf(out, ", by %d earlier attempts", r.Basis)
+			fmt.Fprintf(out, ", based on %d earlier attempts", r.Basis)
 		}
 		fmt.Fprintln(out)
 	}
@@ -124,7 +124,7 @@ func writeExplanation(out io.Writer, e explanation) {
 		if h.Borrowed {
 			borrowed = ", partly borrowed"
 		}
-		fmt.Fprintf(out, "  held by %s: %d%s%s\n", who, h.Amount, r.Unit, borrowed)
+		fmt.Fprintf(out, "  used by %s: %d%s%s\n", who, h.Amount, r.Unit, borrowed)
 	}
 	for _, d := range e.Decisions {
 		fmt.Fprintf(out, "  %s  %s\n", d.At.Local().Format("15:04:05"), d.Text)

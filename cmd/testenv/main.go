@@ -1,11 +1,11 @@
-// Command testenv runs a command with a throw-away PostgreSQL and a throw-away
-// ClickHouse engine beside it:
+// Command testenv runs a command with a temporary PostgreSQL server and a temporary ClickHouse
+// engine:
 //
 //	testenv go test ./...
 //
-// The command finds them by FLOWFORGE_TEST_DATABASE_URL (postgres:///…) and
-// FLOWFORGE_TEST_CLICKHOUSE_URL (http+unix:///path/of.sock). Without a command
-// it prints the two exports and stays until it is interrupted.
+// FLOWFORGE_TEST_DATABASE_URL (postgres:///…) and FLOWFORGE_TEST_CLICKHOUSE_URL
+// (http+unix:///path/of.sock) give the command their addresses. Without a command, testenv
+// prints the two exports and runs until it is interrupted.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	exit(run(ctx, os.Args[1:]))
 }
 
-// exit ends with the status of the command when that is what failed.
+// exit ends with the exit status of the command if the command failed.
 func exit(err error) {
 	if err == nil {
 		return
@@ -61,7 +61,7 @@ func run(ctx context.Context, command []string) (err error) {
 
 	database, err := postgres.Start(ctx, postgres.Config{
 		Dir: filepath.Join(dir, "postgres"), BinDirs: binDirs(), Logger: logger,
-		// Nothing here is to survive a crash.
+		// The data need not survive a crash.
 		Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "500"},
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func startEngine(ctx context.Context, dir string, logger *slog.Logger) (*clickho
 	return clickhouse.Start(ctx, clickhouse.Config{Dir: dir, Library: library, Executable: self, Logger: logger})
 }
 
-// runCommand gives the command our terminal and passes a signal on: to its whole
-// group, so that what go test has started ends as well.
+// runCommand gives the command our terminal and forwards signals to its process group, so that
+// the programs that go test started end as well.
 func runCommand(ctx context.Context, command, variables []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -119,7 +119,7 @@ func runCommand(ctx context.Context, command, variables []string) error {
 	return nil
 }
 
-// cacheDir is where the scripts put what they install.
+// cacheDir is the folder where the scripts install programs.
 func cacheDir() string {
 	if dir := os.Getenv("FLOWFORGE_CACHE_DIR"); dir != "" {
 		return dir
