@@ -1,9 +1,9 @@
-// Package sdk embeds the Python client, so that a task finds it without installing anything.
+// Package sdk embeds the Python client, so that tasks can import it without installing it.
 package sdk
 
 import "embed"
 
-// Python holds python/flowforge, the package's folder.
+// Python contains the folder python/flowforge of the package.
 //
 //go:embed python/flowforge/*.py python/flowforge/py.typed
 var Python embed.FS

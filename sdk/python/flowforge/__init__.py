@@ -1,4 +1,4 @@
-"""Tell FlowForge what a task does.
+"""Report logs, metrics, progress, outputs and checkpoints of a task to FlowForge.
 
     from flowforge import client
 
@@ -7,8 +7,8 @@
         client.status(progress=100 * epoch // epochs)
     client.output("accuracy", 0.97)
 
-Outside FlowForge the same program runs as it is: messages are printed, outputs
-and checkpoints are not kept.
+The same program runs unchanged outside FlowForge: the client prints messages and keeps
+neither outputs nor checkpoints.
 """
 
 from . import types
@@ -29,6 +29,6 @@ __all__ = [
     "types",
 ]
 
-# The client of this process takes the place of the module of that name, which stays
-# importable: from flowforge.client import FlowForgeClient.
+# This name shadows the module flowforge.client, which you can still import from:
+# from flowforge.client import FlowForgeClient.
 client: Client = Client.from_env()

@@ -1,4 +1,4 @@
-"""The client that a task talks to."""
+"""The client that tasks use."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .exceptions import InputError
 
 
 class Client:
-    """Reports of one task. Safe for use by several threads.
+    """Reports the progress and the results of one task. Instances are thread-safe.
 
-    Reports are sent in the background, in batches, and again until the server has
-    them; the end of the program waits a few seconds for the last of them.
+    The client sends reports in batches in the background and retries until the server
+    accepts them. When the program exits, it waits a few seconds for the last reports.
     """
 
     def __init__(self, config: Config) -> None:
@@ -39,30 +39,30 @@ class Client:
 
     @classmethod
     def from_env(cls) -> Client:
-        """Return the client of the task that this process is."""
+        """Return a client for the task that runs in this process."""
         return cls(Config.from_env())
 
     @property
     def inside(self) -> bool:
-        """Whether this process is a task of FlowForge."""
+        """Whether this process runs as a FlowForge task."""
         return self._config.inside
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """The typed inputs by name; files and folders are paths on this machine."""
+        """The typed inputs by name. Files and folders are local paths."""
         if self._inputs is None:
             self._inputs = _files.read_inputs(self._config)
         return self._inputs
 
     def input_path(self, name: str) -> Path:
-        """Return where the file or folder of an input stands.
+        """Return the path of a file or folder input.
 
-        Raises InputError when there is no such input or it is not a file.
+        Raises InputError if the input does not exist or is not a file.
         """
         return _files.input_path(self.inputs, name)
 
     def log(self, message: str, level: Union[str, LogLevel] = LogLevel.INFO, **fields: Any) -> None:
-        """Write a log line; fields are kept beside the message and can be searched."""
+        """Write a log line. Fields are stored with the message and are searchable."""
         name = level.value if isinstance(level, LogLevel) else str(level).upper()
         name = {"WARNING": "WARN", "CRITICAL": "ERROR", "FATAL": "ERROR"}.get(name, name)
         if not self.inside:
@@ -85,7 +85,7 @@ class Client:
         *,
         step: Optional[int] = None,
     ) -> None:
-        """Record a point of a metric; step is its place on the axis, such as the epoch."""
+        """Record a point of a metric. step is its position on the axis, such as the epoch."""
         kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
         if not self.inside:
             at = "" if step is None else f" step={step}"
@@ -108,11 +108,11 @@ class Client:
         details: Optional[Mapping[str, Any]] = None,
         **more: Any,
     ) -> None:
-        """Say how far the task is: a few words, and progress in percent.
+        """Report the progress of the task: a short message and a percentage.
 
-        details, and whatever else is given by name, is kept beside the message.
+        details and all other keyword arguments are stored with the message.
         """
-        if isinstance(message, (int, float)):  # status("RUNNING", 50), as it once was
+        if isinstance(message, (int, float)):  # the earlier form status("RUNNING", 50)
             message, progress = (progress if isinstance(progress, str) else None), message
         message = message or ""
         more = {**(details or {}), **more}
@@ -137,11 +137,11 @@ class Client:
         name: str = "",
         metadata: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        """Give an output: a value that JSON can hold, or a Path to a file or folder.
+        """Set an output: a JSON-serializable value, or a Path to a file or folder.
 
-        name is another word for key. metadata, such as {"accuracy": 0.92, "framework":
-        "pytorch"}, is shown with the artifact that a file becomes. Raises OutputError when
-        the output cannot be written.
+        name is an alias of key. The artifact of a file shows metadata, such as
+        {"accuracy": 0.92, "framework": "pytorch"}. Raises OutputError if the output cannot
+        be written.
         """
         key = key or name
         if not self.inside:
@@ -152,21 +152,21 @@ class Client:
             _files.write_metadata(self._config, key, metadata)
 
     def save(self, name: str, value: Any, format: Optional[str] = None) -> Path:
-        """Give a value as the file of an output, in the format that suits it.
+        """Save a value as the file of an output, in a suitable format.
 
-        Tables (pandas, pyarrow) become Arrow, or Parquet with zstd when they are
-        large; numpy arrays and dictionaries of them NPZ; what torch makes its own
-        format; bytes themselves; the rest JSON. format names one of arrow, parquet,
-        npz, npy, torch, pickle, json and raw. Returns the file. Raises OutputError
-        when the value cannot be written.
+        The default format is Arrow for tables of pandas or pyarrow (Parquet with zstd for
+        large ones), NPZ for numpy arrays and dictionaries of them, torch's own format for
+        torch objects, raw for bytes, and JSON for everything else. Set format to one of
+        arrow, parquet, npz, npy, torch, pickle, json and raw to choose another. Returns the
+        path of the file. Raises OutputError if the value cannot be written.
         """
         return _formats.write(value, _files.output_path(self._config, name).parent, name, format)
 
     def load(self, name: str, *, allow_pickle: bool = False) -> Any:
-        """Return the value of an input: that of its file when it is one, as save wrote it.
+        """Return the value of an input. If the input is a file, read the value from it.
 
-        A pickle can run code when it is read, so it is read only with allow_pickle.
-        Raises InputError when there is no such input or its file cannot be read.
+        Reading a pickle can run code, so load reads pickles only with allow_pickle.
+        Raises InputError if the input does not exist or its file cannot be read.
         """
         value = self.inputs.get(name)
         if isinstance(value, str) and os.path.isabs(value) and _files.is_pipe(value):
@@ -176,16 +176,16 @@ class Client:
         return _formats.read(_files.input_path(self.inputs, name), name, allow_pickle)
 
     def writer(self, name: str) -> _streams.Writer:
-        """Give an output item by item: with client.writer("rows") as rows: rows.write(item).
+        """Write an output item by item: with client.writer("rows") as rows: rows.write(item).
 
-        The items stand in its file as JSON, one a line, each as soon as it is written.
-        With storage: streaming another operator reads them meanwhile, by items.
-        Raises OutputError when the file cannot be written.
+        The file contains the items as JSON, one per line. Each item is written immediately.
+        With storage: streaming, another operator reads the items at the same time with
+        client.items. Raises OutputError if the file cannot be written.
         """
         return _streams.Writer(_files.output_path(self._config, name + ".jsonl"), name)
 
     def write_items(self, name: str, items: Iterable[Any]) -> int:
-        """Give an output of all the items, such as those of a generator, and return their number."""
+        """Write all items, for example from a generator, to an output and return their number."""
         number = 0
         with self.writer(name) as rows:
             for number, item in enumerate(items, 1):
@@ -193,36 +193,36 @@ class Client:
         return number
 
     def items(self, name: str) -> Iterator[Any]:
-        """Iterate over the items of an input, as they come when it is still being written.
+        """Iterate over the items of an input, also while another operator still writes it.
 
-        The end of the iteration is the end of what its writer has written. An input that
-        is still being written can be read once. Raises InputError when there is no such
-        input or it holds no JSON lines.
+        The iteration ends when the writer ends its output. An input that is still being
+        written can be read only once. Raises InputError if the input does not exist or does
+        not contain JSON lines.
         """
         return _streams.items(_files.input_path(self.inputs, name), name)
 
     def output_path(self, name: str) -> Path:
-        """Return where to write the file or folder of an output."""
+        """Return the path for the file or folder of an output."""
         path = _files.output_path(self._config, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     @property
     def checkpoint_dir(self) -> Path:
-        """A folder that the next attempt of this task finds again."""
+        """A folder that FlowForge keeps for the next attempt of this task."""
         folder = self._config.checkpoints or Path("flowforge-checkpoints")
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def checkpoint(self, data: Any) -> None:
-        """Keep data, which JSON can hold, for the next attempt of this task."""
+        """Save JSON-serializable data for the next attempt of this task."""
         if not self.inside:
             return
         text = _files.save_checkpoint(self._config, data)
         self._sending().replace("SaveCheckpoint", {**self._task(), "data": text, "timestamp": _now()})
 
     def get_checkpoint(self) -> Optional[Any]:
-        """Return what an earlier attempt kept last, or None."""
+        """Return the last checkpoint of an earlier attempt, or None."""
         if not self.inside:
             return None
         found = _files.load_checkpoint(self._config)
@@ -236,18 +236,18 @@ class Client:
 
     @property
     def preempted(self) -> bool:
-        """Whether the task has to make room for others.
+        """Whether FlowForge is preempting this task to release its resources.
 
-        Save a checkpoint and end: the task runs again later, and finds what it saved.
+        Save a checkpoint and exit. FlowForge runs the task again later, with the checkpoint.
         """
         return self._config.preempted is not None and self._config.preempted.exists()
 
     def on_preempt(self, save: Callable[[], None]) -> Callable[[], None]:
-        """Call save when the task has to make room for others, before it is ended.
+        """Call save when FlowForge preempts the task, before the task ends.
 
-        It runs in a thread of its own, while the main thread stands still, and has
-        the grace period of the operator (30 seconds unless it says otherwise). Call
-        this from the main thread; it can be used as a decorator.
+        save runs in a separate thread while the main thread is suspended. It must finish
+        within the grace period of the operator (30 seconds by default). Call on_preempt from
+        the main thread, or use it as a decorator.
         """
         self._on_preempt.append(save)
         if self.inside:
@@ -255,11 +255,11 @@ class Client:
         return save
 
     def on_failure(self, save: Callable[[], None]) -> Callable[[], None]:
-        """Call save when an exception ends the task, or somebody stops it.
+        """Call save when an exception ends the task or the task is stopped.
 
-        The next attempt finds the checkpoint that save leaves, and so does a resume. An
-        exit by sys.exit() is the program's own and calls nothing. Call this from the
-        main thread; it can be used as a decorator.
+        The checkpoint of save is available to the next attempt and to a resumed execution.
+        sys.exit() does not call save. Call on_failure from the main thread, or use it as a
+        decorator.
         """
         self._on_failure.append(save)
         if self.inside and len(self._on_failure) == 1:
@@ -276,15 +276,15 @@ class Client:
         for save in saves:
             try:
                 save()
-            except Exception as problem:  # the next one may still save something
+            except Exception as problem:  # the next callback may still succeed
                 print(f"flowforge: {name}: {problem!r}", file=sys.stderr, flush=True)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until everything has been sent; False when timeout seconds were not enough."""
+        """Wait until all reports are sent. Return False after timeout seconds."""
         return self._sender is None or self._sender.flush(timeout)
 
     def close(self) -> None:
-        """Send what is left. The end of the program does this by itself."""
+        """Send the remaining reports. The client does this when the program exits."""
         with self._lock:
             sender, self._sender = self._sender, None
         if sender is not None:
@@ -309,12 +309,12 @@ class Client:
 
 
 def _now() -> str:
-    """Unix milliseconds, as a string: JSON numbers are not exact for 64 bits."""
+    """Unix milliseconds as a string, because JSON numbers are not exact for 64 bits."""
     return str(time.time_ns() // 1_000_000)
 
 
 def _number(value: float) -> Union[float, str]:
-    """A double as protobuf's JSON writes it: NaN and the infinities are words."""
+    """A double in protobuf's JSON encoding, which writes NaN and infinities as strings."""
     number = float(value)
     if math.isnan(number):
         return "NaN"
@@ -324,9 +324,9 @@ def _number(value: float) -> Union[float, str]:
 
 
 def _flush_on_sigterm(client: Client) -> None:
-    """Send what is left when the task is told to stop, then end as the signal says.
+    """Send the remaining reports on SIGTERM, then end with that signal.
 
-    A handler of the program's own stays as it is; it may call client.close().
+    A handler that the program installed stays in place. It can call client.close().
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -334,7 +334,7 @@ def _flush_on_sigterm(client: Client) -> None:
         return
 
     def stop(signum: int, frame: Any) -> None:
-        # The interrupted code may hold the buffer's lock: work in other threads.
+        # The interrupted code may hold the lock of the buffer, so use other threads.
         saving = threading.Thread(target=client._save_stopped, daemon=True)
         saving.start()
         saving.join()
@@ -349,7 +349,7 @@ def _flush_on_sigterm(client: Client) -> None:
 
 
 def _save_on_exception(client: Client) -> None:
-    """Let client save when an exception ends the program."""
+    """Run the on_failure callbacks when an exception ends the program."""
     before = sys.excepthook
 
     def failed(kind: Type[BaseException], problem: BaseException, trace: Optional[TracebackType]) -> None:

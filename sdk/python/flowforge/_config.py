@@ -1,4 +1,4 @@
-"""What the runner tells a task by its environment."""
+"""The configuration that the runner passes to a task in environment variables."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Mapping, Optional
 
 @dataclass(frozen=True)
 class Config:
-    """Where a task reports to, and where its files are."""
+    """The server that a task reports to, and the paths of its files."""
 
     task_id: str = ""  # empty outside FlowForge
-    workflow_id: str = ""  # the execution
+    workflow_id: str = ""  # ID of the execution
     endpoint: str = ""  # http://host:port
     token: str = field(default="", repr=False)
     inputs: Optional[Path] = None  # JSON file
     outputs: Optional[Path] = None  # directory
-    checkpoints: Optional[Path] = None  # directory that survives retries
-    spool: Optional[Path] = None  # directory for what could not be sent
-    preempted: Optional[Path] = None  # exists once the task has to make room for others
-    rank: Optional[int] = None  # of this process among the pods of the task
-    ca: str = ""  # file that verifies the server; empty: the system's
-    cert: str = ""  # files that show the server who calls
+    checkpoints: Optional[Path] = None  # directory that is kept between attempts
+    spool: Optional[Path] = None  # directory for unsent messages
+    preempted: Optional[Path] = None  # file that exists when the task is being preempted
+    rank: Optional[int] = None  # rank of this process among the pods of the task
+    ca: str = ""  # CA file that verifies the server; empty for the system's CAs
+    cert: str = ""  # client certificate and key files
     key: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Inputs, outputs and checkpoints are files."""
+"""Reads and writes inputs, outputs and checkpoints as files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHECKPOINT = "checkpoint.json"
 
 
 def read_inputs(config: Config) -> Dict[str, Any]:
-    """Return the typed inputs by name; none outside FlowForge."""
+    """Return the typed inputs by name. Outside FlowForge there are none."""
     if config.inputs is None:
         return {}
     try:
@@ -26,12 +26,12 @@ def read_inputs(config: Config) -> Dict[str, Any]:
     except (OSError, ValueError) as err:
         raise InputError(f"the inputs in {config.inputs} cannot be read: {err}") from err
     if not isinstance(values, dict):
-        raise InputError(f"{config.inputs} does not hold an object of inputs")
+        raise InputError(f"{config.inputs} does not contain a JSON object")
     return values
 
 
 def input_path(inputs: Dict[str, Any], name: str) -> Path:
-    """Return where the file or folder of an input stands."""
+    """Return the path of a file or folder input."""
     if name not in inputs:
         known = ", ".join(sorted(inputs)) or "none"
         raise InputError(f"there is no input {name!r}; the inputs are: {known}")
@@ -42,7 +42,7 @@ def input_path(inputs: Dict[str, Any], name: str) -> Path:
 
 
 def is_pipe(path: str) -> bool:
-    """Whether an input is read while it is written."""
+    """Whether an input is still being written."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
@@ -50,15 +50,15 @@ def is_pipe(path: str) -> bool:
 
 
 def output_path(config: Config, name: str) -> Path:
-    """Return where to write the file or folder of an output."""
+    """Return the path for the file or folder of an output."""
     if not _NAME.match(name):
-        raise OutputError(f"{name!r} is not the name of an output: use letters, digits, _, . and -")
+        raise OutputError(f"{name!r} is not a valid name of an output: use letters, digits, _, . and -")
     folder = config.outputs if config.outputs is not None else Path("flowforge-outputs")
     return folder / name
 
 
 def write_output(config: Config, name: str, value: Any) -> None:
-    """Write a value as JSON, or copy the file or folder that a path names."""
+    """Write a value as JSON, or copy the file or folder at a path."""
     target = output_path(config, name)
     if isinstance(value, os.PathLike):
         source = Path(value)
@@ -76,20 +76,20 @@ def write_output(config: Config, name: str, value: Any) -> None:
 
 
 def write_metadata(config: Config, name: str, metadata: Mapping[str, Any]) -> None:
-    """Keep what is to be shown with an output, beside the outputs."""
+    """Write the metadata of an output to a file next to the outputs."""
     target = output_path(config, name).with_name(f".{name}.metadata")
     write_json(target, dict(metadata), f"metadata of output {name!r}")
 
 
 def save_checkpoint(config: Config, data: Any) -> str:
-    """Keep data for the next attempt and return it as JSON."""
+    """Save data for the next attempt and return it as JSON."""
     if config.checkpoints is None:
         return to_json(data, "checkpoint")
     return write_json(config.checkpoints / _CHECKPOINT, data, "checkpoint")
 
 
 def load_checkpoint(config: Config) -> Optional[Any]:
-    """Return what the last checkpoint on this machine holds."""
+    """Return the data of the last checkpoint on this machine."""
     if config.checkpoints is None:
         return None
     try:
@@ -99,7 +99,7 @@ def load_checkpoint(config: Config) -> Optional[Any]:
 
 
 def write_json(target: Path, value: Any, what: str) -> str:
-    """Write value to target so that a reader sees all of it or nothing."""
+    """Write value to target atomically."""
     text = to_json(value, what)
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:

@@ -1,6 +1,6 @@
-"""Values as files: which format, and how to write and read it.
+"""Chooses file formats for values, and writes and reads them.
 
-The libraries of the formats are imported when a value needs them, never before.
+A format's library is imported only when a value needs it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from .exceptions import InputError, OutputError
 
-# Tables up to this size are written as Arrow, which is read without unpacking;
-# larger ones as Parquet with zstd, which is smaller on its way.
+# Tables below this size are written as Arrow, which needs no unpacking. Larger tables are
+# written as Parquet with zstd, which is smaller to transfer.
 ARROW_LIMIT = 100 * 1024 * 1024
 
 
 class Format(NamedTuple):
-    """A way to write values of some kinds to a file, and to read them."""
+    """A file format with its functions to write and to read values."""
 
     extension: str
     write: Callable[[Any, Path], None]
     read: Callable[[Path], Any]
-    code: bool = False  # reading it may run code that is in it
+    code: bool = False  # reading may run code from the file
 
 
 def _write_json(value: Any, path: Path) -> None:
@@ -67,7 +67,7 @@ def _read_parquet(path: Path) -> Any:
 
 
 def _as_written(table: Any) -> Any:
-    """A data frame where one was written, else the table itself."""
+    """Return a data frame if one was written, otherwise the table."""
     if b"pandas" in (table.schema.metadata or {}):
         return table.to_pandas()
     return table
@@ -147,7 +147,7 @@ def _library(value: Any) -> str:
 
 
 def format_for(value: Any) -> Optional[str]:
-    """The name of the format that suits a value; None when nobody but its writer can tell."""
+    """Return the name of a suitable format for a value, or None if there is none."""
     library, kind = _library(value), type(value).__name__
     if library == "pandas" and kind == "DataFrame":
         return "arrow" if int(value.memory_usage(index=True, deep=True).sum()) < ARROW_LIMIT else "parquet"
@@ -171,14 +171,14 @@ def format_for(value: Any) -> Optional[str]:
 
 
 def write(value: Any, folder: Path, name: str, chosen: Optional[str]) -> Path:
-    """Write a value to a file of its name in folder, so that a reader sees all of it or nothing."""
+    """Write a value atomically to a file called name in folder."""
     label = chosen or format_for(value)
     if label is None:
         raise OutputError(
-            f"output {name!r}: no format suits {type(value).__module__}.{type(value).__qualname__}; say format=\"pickle\" or write it to client.output_path({name!r}) yourself"
+            f"output {name!r}: no default format for {type(value).__module__}.{type(value).__qualname__}; set format=\"pickle\" or write the file to client.output_path({name!r})"
         )
     if label not in FORMATS:
-        raise OutputError(f"output {name!r}: {label!r} is no format; the formats are: {', '.join(FORMATS)}")
+        raise OutputError(f"output {name!r}: unknown format {label!r}; the formats are: {', '.join(FORMATS)}")
     form = FORMATS[label]
     target = folder / (name + form.extension)
     partial = folder / f".{name}{form.extension}"
@@ -195,15 +195,15 @@ def write(value: Any, folder: Path, name: str, chosen: Optional[str]) -> Path:
 
 
 def read(path: Path, name: str, allow_code: bool) -> Any:
-    """Read the value that stands in a file, by the extension of its name."""
+    """Read the value of a file. The file extension determines the format."""
     extension = path.suffix.lower()
     label = _OTHER_NAMES.get(extension) or next((label for label, form in FORMATS.items() if form.extension == extension), "raw")
     form = FORMATS[label]
     if form.code and not allow_code:
-        raise InputError(f"input {name!r} is a pickle, which may run code when it is read; say load({name!r}, allow_pickle=True) when you trust who wrote it")
+        raise InputError(f"input {name!r} is a pickle, and reading it may run code; call load({name!r}, allow_pickle=True) if you trust its author")
     try:
         return form.read(path)
     except ImportError as err:
         raise InputError(f"input {name!r}: {label} needs {err.name}, which is not installed") from err
-    except Exception as err:  # whatever a library says about damaged bytes
+    except Exception as err:  # libraries raise various errors for damaged files
         raise InputError(f"input {name!r} cannot be read as {label}: {err}") from err

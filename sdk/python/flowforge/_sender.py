@@ -13,22 +13,22 @@ from typing import Any, Deque, Dict, List, Optional, Tuple
 from ._config import Config
 from ._transport import Refused, Transport, Unreachable
 
-BATCH = 500  # messages of a call
-INTERVAL = 0.25  # seconds that a message may wait for company
-BUFFER = 20_000  # messages kept in memory while the server is away
-CLOSE_TIMEOUT = 4.0  # seconds that the end of the program may wait
+BATCH = 500  # messages per call
+INTERVAL = 0.25  # seconds that a message may wait for a fuller batch
+BUFFER = 20_000  # messages kept in memory while the server is unreachable
+CLOSE_TIMEOUT = 4.0  # seconds that the exit of the program may wait
 CALL_TIMEOUT = 5.0  # seconds
-BACKOFF = (0.2, 5.0)  # seconds: the first pause, and the longest
+BACKOFF = (0.2, 5.0)  # seconds: first and longest pause
 
 Message = Tuple[str, Dict[str, Any]]  # "logs" or "metrics", and the entry
 
 
 class Sender:
-    """A buffer and the thread that empties it.
+    """A buffer with a thread that sends its messages.
 
-    Nothing is lost while the server is away: what does not fit into the buffer,
-    or is left when the program ends, is written to the spool directory, from
-    which the runner delivers it.
+    No message is lost while the server is unreachable: messages that do not fit into the
+    buffer, or are left when the program exits, go to the spool directory. The runner
+    delivers them from there.
     """
 
     def __init__(self, config: Config) -> None:
@@ -36,14 +36,14 @@ class Sender:
         self._transport = Transport(config)
         self._wake = threading.Condition()
         self._messages: Deque[Message] = deque()
-        self._latest: Dict[str, Dict[str, Any]] = {}  # method → message; the last one counts
+        self._latest: Dict[str, Dict[str, Any]] = {}  # method → latest message
         self._in_flight = False
-        self._hurry = False  # send without waiting for company
+        self._hurry = False  # send without waiting for a fuller batch
         self._closing = threading.Event()
         self._deadline: Optional[float] = None  # set by close
         self._thread: Optional[threading.Thread] = None
         self._sequence = 0
-        self._offset = 37 * (config.rank or 0)  # processes of several pods have the same numbers
+        self._offset = 37 * (config.rank or 0)  # processes in different pods may have equal PIDs
         self._spooled = 0
         self._warned = False
 
@@ -59,10 +59,10 @@ class Sender:
             self._spool(overflow)
 
     def replace(self, method: str, message: Dict[str, Any]) -> None:
-        """Queue a message in the place of a waiting one of its method.
+        """Queue a message and replace a waiting message of the same method.
 
-        Fields that it does not set keep their waiting value, as they would on the
-        server if both were sent.
+        Fields that the new message does not set keep their waiting value, as if both
+        messages had been sent.
         """
         with self._wake:
             self._latest[method] = {**self._latest.get(method, {}), **message}
@@ -70,7 +70,7 @@ class Sender:
             self._wake.notify()
 
     def flush(self, timeout: float) -> bool:
-        """Wait until everything has been sent, for timeout seconds at most."""
+        """Wait up to timeout seconds until all messages are sent."""
         end = time.monotonic() + timeout
         with self._wake:
             self._hurry = True
@@ -84,7 +84,7 @@ class Sender:
         return True
 
     def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
-        """Send what is left, spool what could not be sent, and stop the thread."""
+        """Send the remaining messages, spool the unsent ones, and stop the thread."""
         with self._wake:
             if self._deadline is not None:
                 return
@@ -100,7 +100,7 @@ class Sender:
             self._spool(left)
 
     def forget(self) -> None:
-        """Start anew in a child process: the parent sends what it had queued."""
+        """Reset the state in a child process. The parent sends the queued messages."""
         self._wake = threading.Condition()
         self._messages.clear()
         self._latest.clear()
@@ -110,7 +110,7 @@ class Sender:
         self._thread = None
 
     def _next_sequence(self) -> int:
-        # Grows with time and differs between the processes of one task.
+        # The number grows with time and differs between the processes of one task.
         now = (time.time_ns() // 1000) << 10
         self._sequence = max(self._sequence + 1024, now | ((os.getpid() + self._offset) & 1023))
         return self._sequence
@@ -143,7 +143,7 @@ class Sender:
                     return
 
     def _gather(self) -> None:
-        """Give the first message of a batch company."""
+        """Wait for more messages to fill a batch."""
         end = time.monotonic() + INTERVAL
         while len(self._messages) < BATCH and self._deadline is None and not self._hurry:
             left = end - time.monotonic()
@@ -155,7 +155,7 @@ class Sender:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
     def _deliver(self, batch: List[Message], latest: Dict[str, Dict[str, Any]]) -> List[Message]:
-        """Try until it works or time is up; return what could not be sent."""
+        """Send with retries until the deadline and return the unsent messages."""
         calls = list(latest.items())
         if batch:
             calls.insert(0, ("Send", self._request(batch)))
@@ -168,7 +168,7 @@ class Sender:
             try:
                 self._transport.call(method, message, timeout)
             except Refused as err:
-                self._warn(f"{method} was refused: {err}")
+                self._warn(f"the server refused {method}: {err}")
             except Unreachable:
                 if self._expired():
                     return batch if method == "Send" else []
@@ -179,7 +179,7 @@ class Sender:
         return []
 
     def _rest(self, pause: float) -> None:
-        """Pause before the next try; close cuts a long pause short, never to nothing."""
+        """Pause before the next try. close shortens a long pause but keeps a minimum."""
         if self._closing.is_set() or self._closing.wait(pause):
             time.sleep(BACKOFF[0])
 
@@ -192,7 +192,7 @@ class Sender:
     def _spool(self, batch: List[Message]) -> None:
         folder = self._config.spool
         if folder is None:
-            self._warn(f"the server is away: {len(batch)} messages are lost")
+            self._warn(f"the server is unreachable and there is no spool directory: {len(batch)} messages are lost")
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -202,7 +202,7 @@ class Sender:
             partial.write_text(json.dumps(self._request(batch)))
             partial.replace(target)
         except OSError as err:
-            self._warn(f"the server is away and {folder} cannot be written: {err}")
+            self._warn(f"the server is unreachable and {folder} cannot be written: {err}")
 
     def _warn(self, text: str) -> None:
         if not self._warned:

@@ -1,4 +1,4 @@
-"""Items of an output, one JSON value a line, which others may read while it is written."""
+"""Outputs of JSON lines that other operators can read while they are written."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .exceptions import InputError, OutputError
 
 
 class Writer:
-    """Writes the items of one output, each as soon as it is given.
+    """Writes the items of one output immediately.
 
-    Use it in a with statement, or close it. Not safe for use by two threads.
+    Use it in a with statement, or close it. Instances are not thread-safe.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -26,7 +26,7 @@ class Writer:
             raise OutputError(f"output {name!r}: {err}") from err
 
     def write(self, item: Any) -> None:
-        """Add an item, which JSON can hold. Raises OutputError when it cannot be written."""
+        """Write a JSON-serializable item. Raises OutputError if it cannot be written."""
         if self._file is None:
             raise OutputError(f"output {self._name!r} is closed")
         try:
@@ -36,7 +36,7 @@ class Writer:
             raise OutputError(f"output {self._name!r}: {err}") from err
 
     def close(self) -> None:
-        """End the output."""
+        """Close the output."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -51,7 +51,7 @@ class Writer:
 
 
 def items(path: Path, name: str) -> Iterator[Any]:
-    """Yield the items of an input as they come."""
+    """Yield the items of an input as they arrive."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -65,4 +65,4 @@ def _item(line: str, name: str, number: int) -> Any:
     try:
         return json.loads(line)
     except ValueError as err:
-        raise InputError(f"line {number} of input {name!r} is no JSON: {err}") from err
+        raise InputError(f"line {number} of input {name!r} is not valid JSON: {err}") from err

@@ -1,4 +1,4 @@
-"""Calls of flowforge.v1.TaskService as JSON over HTTP (the Connect protocol)."""
+"""Calls flowforge.v1.TaskService as JSON over HTTP (the Connect protocol)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ._config import Config
 
 
 class Unreachable(Exception):
-    """The server did not answer, or asks to try again later."""
+    """The server did not answer, or requested a later retry."""
 
 
 class Refused(Exception):
-    """The server will never take this message."""
+    """The server rejected the message permanently."""
 
 
 class Transport:
-    """One call at a time to one server. Not safe for use by two threads."""
+    """Makes one call at a time to one server. Instances are not thread-safe."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
     def call(self, method: str, message: Dict[str, Any], timeout: float) -> Dict[str, Any]:
-        """Return the answer to message; timeout is in seconds."""
-        # http.client takes longer to import than the rest of this package together.
+        """Return the response to message. timeout is in seconds."""
+        # Importing http.client takes longer than importing the rest of this package.
         import http.client
 
         url = urlsplit(self._config.endpoint)
@@ -55,7 +55,7 @@ class Transport:
         return self._read(response.status, body)
 
     def _certificates(self) -> Any:
-        """Return how the server is verified, and what is shown to it; None: as the system does."""
+        """Return the TLS context of the configured certificates, or None for the default."""
         config = self._config
         if not config.ca and not config.cert:
             return None

@@ -1,10 +1,10 @@
-"""The words of the protocol."""
+"""The constants of the protocol."""
 
 from enum import Enum
 
 
 class TaskStatus(Enum):
-    """States that a task may report of itself."""
+    """States that a task can report."""
 
     PENDING = "PENDING"
     QUEUED = "QUEUED"
@@ -26,8 +26,8 @@ class LogLevel(Enum):
 
 
 class MetricType(Enum):
-    """How the points of a metric are to be read."""
+    """How to interpret the points of a metric."""
 
-    GAUGE = "gauge"  # a value at a time
+    GAUGE = "gauge"  # a value at a point in time
     COUNTER = "counter"  # a total that only grows
     HISTOGRAM = "histogram"  # samples of a distribution

@@ -1,4 +1,4 @@
-"""The client under the names of the design document."""
+"""The client with the names of the design document."""
 
 from ._client import Client
 from ._config import Config

@@ -1,20 +1,20 @@
-"""Every error that the package raises.
+"""The errors that this package raises.
 
     FlowForgeError
-    ├── InputError    an input that is not there, or is not a file
-    └── OutputError   an output or checkpoint that cannot be written
+    ├── InputError    an input does not exist or is not a file
+    └── OutputError   an output or checkpoint cannot be written
 
-An unreachable server raises nothing: a task never fails because of it.
+An unreachable server raises no error, so a task never fails because of it.
 """
 
 
 class FlowForgeError(Exception):
-    """Any error of this package."""
+    """Base class of the errors of this package."""
 
 
 class InputError(FlowForgeError):
-    """An input that the workflow does not give, or that is not a file."""
+    """An input does not exist or is not a file."""
 
 
 class OutputError(FlowForgeError):
-    """An output or a checkpoint that cannot be written as it is."""
+    """An output or a checkpoint cannot be written."""

@@ -1,4 +1,4 @@
-"""The words of the protocol: states, levels and kinds of metrics."""
+"""The constants of the protocol: task states, log levels and metric types."""
 
 from ._types import LogLevel, MetricType, TaskStatus
 

@@ -64,9 +64,9 @@ class Odd:
 @pytest.mark.parametrize(
     ("value", "form", "message"),
     [
-        (Odd(), None, "no format suits .*Odd"),
+        (Odd(), None, "no default format for .*Odd"),
         (Odd(), "pickle", "cannot be written as pickle: never"),
-        (1, "xml", "is no format; the formats are: json, arrow"),
+        (1, "xml", "unknown format 'xml'; the formats are: json, arrow"),
         ({"a": float("nan")}, None, "cannot be written as json"),
         ("text", "raw", "cannot be written as raw"),
         ({1}, "json", "cannot be written as json"),

@@ -88,13 +88,13 @@ def test_what_json_cannot_hold(folders: Config, value: Any) -> None:
 
 
 def test_names_and_lines_that_are_wrong(folders: Config, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="name of an output"):
+    with pytest.raises(OutputError, match="valid name of an output"):
         Client(folders).writer("../rows")
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'1\n\n{"half"\n')
     items = reader(folders, path).items("rows")
     assert next(items) == 1
-    with pytest.raises(InputError, match="line 3 of input 'rows' is no JSON"):
+    with pytest.raises(InputError, match="line 3 of input 'rows' is not valid JSON"):
         next(items)
     path.write_bytes(b"\xff\n")
     with pytest.raises(InputError, match="cannot be read"):
