@@ -1,3 +1,3 @@
-// Package helm holds the tests of the chart beside it: what it renders, and that a
-// real API server takes it.
+// Package helm contains the tests of the chart: its rendered manifests, and their use on a real
+// API server.
 package helm

@@ -17,11 +17,11 @@ import (
 
 const (
 	chart = "flowforge"
-	// kubeVersion is what the chart is rendered for when no cluster is asked.
+	// kubeVersion is the version for which the chart is rendered without a cluster.
 	kubeVersion = "1.36.0"
 )
 
-// helm runs Helm and returns what it printed, of both kinds.
+// helm runs Helm and returns its standard output and standard error.
 func helm(t *testing.T, environ []string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	binary := os.Getenv("FLOWFORGE_TEST_HELM")
@@ -68,7 +68,7 @@ func decode(t *testing.T, manifests string) (objects []*unstructured.Unstructure
 	}
 }
 
-// valuesFiles are the installations that the tests render.
+// valuesFiles lists the values files that the tests render.
 func valuesFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chart, "ci", "*.yaml"))
@@ -120,7 +120,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestRefusals: what could not work is refused, with the setting that mends it.
+// TestRefusals: the chart refuses values that cannot work and names the value to set.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	signIn := "publicURL=https://forge.example.com,oidc.issuer=https://sso.example.com,oidc.clientID=forge,"
@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 		{"oidc.issuer=https://sso.example.com", "publicURL is not set"},
 		{"oidc.issuer=https://sso.example.com,publicURL=https://forge.example.com", "oidc.clientID is not set"},
 		{signIn, "artifacts.s3.bucket or artifacts.existingClaim"},
-		{signIn + "kube.enabled=false,artifacts.s3.bucket=b", "topology=single alone"},
+		{signIn + "kube.enabled=false,artifacts.s3.bucket=b", "requires topology=single"},
 		{signIn + "artifacts.s3.bucket=b,postgres.enabled=false", "postgres.url or postgres.existingSecret"},
 		{signIn + "artifacts.s3.bucket=b,clickhouse.enabled=false", "clickhouse.url or clickhouse.existingSecret"},
 		{signIn + "artifacts.s3.bucket=b,task.tls.enabled=true", "task.tls.existingSecret"},

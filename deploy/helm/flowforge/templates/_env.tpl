@@ -79,7 +79,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Tasks: how they start, what they report to, where their files are. */}}
+{{/* Tasks: how they start, where they report, and where their files are. */}}
 {{- define "flowforge.env.tasks" -}}
 {{- $v := .Values -}}
 {{- if $v.kube.enabled -}}
@@ -145,7 +145,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What images run by themselves: of those that start pods. */}}
+{{/* Default commands of images, for the servers that start pods. */}}
 {{- define "flowforge.env.images" -}}
 {{- $v := .root.Values -}}
 {{- if and $v.kube.enabled (or (contains "scheduler" .roles) (contains "launcher" .roles)) }}
@@ -161,7 +161,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Who shows which certificate: web to tasks, tasks to web, servers to each other. */}}
+{{/* Certificates: web to tasks, tasks to web, and servers to each other. */}}
 {{- define "flowforge.env.tls" -}}
 {{- $v := .root.Values -}}
 {{- if and $v.task.tls.enabled $v.kube.enabled }}

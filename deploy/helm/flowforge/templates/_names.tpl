@@ -13,7 +13,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Of what belongs to no namespace: two installations may share a cluster. */}}
+{{/* Name of cluster-scoped objects: two installations may share a cluster. */}}
 {{- define "flowforge.clusterName" -}}
 {{- printf "%s-%s" .Release.Namespace (include "flowforge.fullname" .) | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
@@ -31,7 +31,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* An image by (dict "image" … "tag" …). */}}
+{{/* Reference of an image: (dict "image" … "tag" …). */}}
 {{- define "flowforge.image" -}}
 {{- $i := .image -}}
 {{- $name := ternary $i.repository (printf "%s/%s" $i.registry $i.repository) (empty $i.registry) -}}
@@ -42,7 +42,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- include "flowforge.image" (dict "image" .Values.image "tag" .Chart.AppVersion) -}}
 {{- end -}}
 
-{{/* The account of who starts pods. */}}
+{{/* The account of the servers that start pods. */}}
 {{- define "flowforge.engineAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (printf "%s-engine" (include "flowforge.fullname" .)) .Values.serviceAccount.name -}}
@@ -51,7 +51,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* The account of the other servers, which may do nothing in the cluster. */}}
+{{/* The account of the other servers, which has no permissions in the cluster. */}}
 {{- define "flowforge.serverAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (printf "%s-server" (include "flowforge.fullname" .)) .Values.serviceAccount.serverName -}}
@@ -60,7 +60,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Servers show each other certificates; without sign-in each is alone. */}}
+{{/* Servers use mutual TLS. Without sign-in there is only one server. */}}
 {{- define "flowforge.internalTLS" -}}
 {{- if and .Values.internalTLS.existingSecret (include "flowforge.signIn" .) -}}yes{{- end -}}
 {{- end -}}
@@ -74,13 +74,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- default (printf "%s-keys" (include "flowforge.fullname" .)) .Values.keys.existingSecret -}}
 {{- end -}}
 
-{{/* Secret with the key url, by (dict "root" $ "name" "postgres"). */}}
+{{/* Secret with the key url: (dict "root" $ "name" "postgres"). */}}
 {{- define "flowforge.urlSecret" -}}
 {{- $own := printf "%s-%s" (include "flowforge.fullname" .root) .name -}}
 {{- default $own (get .root.Values .name).existingSecret -}}
 {{- end -}}
 
-{{/* The roles of this topology: each a Deployment, with the names that the server knows. */}}
+{{/* The roles of this topology. Each is a Deployment, with the role names of the server. */}}
 {{- define "flowforge.roles" -}}
 {{- if eq .Values.topology "single" -}}
 single: web,worker,scheduler,launcher

@@ -13,7 +13,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
   annotations:
-    # A change of what is read at the start alone begins new pods.
+    # Restart the pods when settings change that the server reads only at its start.
     checksum/secrets: {{ list $v.postgres.url $v.postgres.password $v.clickhouse.url $v.clickhouse.password $v.oidc.clientSecret | toJson | sha256sum }}
     {{- if and $starts $v.kube.imageCommands }}
     checksum/images: {{ toJson $v.kube.imageCommands | sha256sum }}
@@ -112,7 +112,7 @@ spec:
     - {name: task-tls, secret: {secretName: {{ $v.task.tls.existingSecret }}, defaultMode: 0440}}
     {{- end }}
     {{- if and $v.task.tls.enabled $starts }}
-    # What pods are handed; the key of the server is not among it.
+    # Files that are passed to pods of tasks, without the key of the server.
     - name: pod-tls
       projected:
         defaultMode: 0440
@@ -134,8 +134,8 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* Without sign-in the pages are on the pod's loopback, where port-forward reaches and the
-kubelet does not: the container asks itself then. */}}
+{{/* Without sign-in, the server listens on the pod's loopback address. port-forward can reach it
+but the kubelet cannot, so the probe runs a command in the container. */}}
 {{- define "flowforge.probes" -}}
 startupProbe:
   {{- include "flowforge.probe" (dict "root" .root "path" "/healthz") | nindent 2 }}
