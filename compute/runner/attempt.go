@@ -23,15 +23,15 @@ const (
 	errCancelled   stopError = "The attempt was cancelled."
 	errInterrupted stopError = "The runner was shut down; the attempt can run again."
 	errPreempted   stopError = "The attempt made room for others; it runs again."
-	errToken       stopError = "The server does not take the attempt's token any more; nothing that it does could be told."
+	errToken       stopError = "The server no longer accepts the attempt's token, so the attempt cannot report."
 )
 
-// timeoutError stops an attempt that runs longer than it may.
+// timeoutError stops an attempt that exceeds its timeout.
 type timeoutError struct{ limit time.Duration }
 
 func (e timeoutError) Error() string { return fmt.Sprintf("The attempt ran longer than %s.", e.limit) }
 
-// memoryError stops an attempt that uses more memory than it may.
+// memoryError stops an attempt that exceeds its memory limit.
 type memoryError struct{ used, limit int64 }
 
 func (e memoryError) Error() string {
@@ -51,40 +51,40 @@ func plainName(name string) bool {
 	return true
 }
 
-// attempt is one attempt from its start to the delivery of its result.
+// attempt is one attempt, from its start to the delivery of its result.
 type attempt struct {
 	s     *Supervisor
 	spec  *flowforgev1.AttemptSpec
 	paths paths // set once, when the work begins
 	box   *outbox
-	begin time.Time    // of the command, or of the attempt while there is none
-	gang  *gang        // nil: it runs in one place
+	begin time.Time    // start of the command, or of the attempt before the command starts
+	gang  *gang        // nil: the attempt is not a gang
 	saver *folderSaver // nil: checkpoints stay on this machine
-	kills int64        // of the control group by lack of memory, before the command began
+	kills int64        // out-of-memory kills in the control group before the command started
 
-	ctx    context.Context // ends when the attempt is to stop, with the reason as cause
+	ctx    context.Context // is cancelled when the attempt must stop; the cause is the reason
 	cancel context.CancelCauseFunc
 
-	masker     atomic.Pointer[masking.Masker] // of the secrets that it was given
-	stdout     captured                       // when an output is made of it
-	links      []string                       // at absolute paths, made for the attempt
-	leave      func()                         // gives its absolute paths back; nil: it holds none
-	placed     []*flowforgev1.PlacedInput     // how its inputs came
-	streams    streams                        // those that are read while they are written
-	sharedFile []sharedFile                   // what of them others share
-	held       []func()                       // give back what it has in memory
-	memory     []*flowforgev1.SpooledBlob     // files of its outputs that go through memory
-	over       atomic.Bool                    // the command has ended, or never ran
-	ended      atomic.Bool                    // nothing runs any more
-	refusals   int                            // of its token, in a row; the courier's
-	lostToken  atomic.Bool                    // the server did not take the last report for its token
-	delivered  chan struct{}
+	masker      atomic.Pointer[masking.Masker] // masks the attempt's secrets
+	stdout      captured                       // kept when an output is made of it
+	links       []string                       // at absolute paths, made for the attempt
+	unlockPaths func()                         // releases its absolute paths; nil: it holds none
+	placed      []*flowforgev1.PlacedInput     // how its inputs were transferred
+	streams     streams                        // inputs that are read while they are written
+	sharedFile  []sharedFile                   // input files that are shared with other attempts
+	held        []func()                       // release its files in memory
+	memory      []*flowforgev1.SpooledBlob     // output files that are also kept in memory
+	over        atomic.Bool                    // the command has ended or never ran
+	ended       atomic.Bool                    // no process of the attempt is running
+	refusals    int                            // consecutive refusals of its token; owned by the reporter
+	lostToken   atomic.Bool                    // the server refused the token of the last report
+	delivered   chan struct{}
 
 	gauge     gauge
-	timeout   *time.Timer // of the command and of storing its outputs; nil: none
+	timeout   *time.Timer // covers the command and storing its outputs; nil: none
 	systemSeq atomic.Int64
-	points    int64     // metric points told; of the watch
-	lastCPU   cpuSample // of the watch
+	points    int64     // metric points reported; owned by watch
+	lastCPU   cpuSample // owned by watch
 
 	mu        sync.Mutex
 	child     *child
@@ -94,8 +94,8 @@ type attempt struct {
 	persisted bool
 }
 
-// stop asks the attempt to end because of cause: SIGTERM now, SIGKILL after
-// grace. The first cause stays; a later call can only shorten the grace time.
+// stop asks the attempt to end because of cause: SIGTERM now, SIGKILL after grace. The
+// first cause wins; a later call can only shorten the grace period.
 func (a *attempt) stop(cause error, grace time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,11 +117,11 @@ func (a *attempt) stopTimeout() {
 	}
 }
 
-// tokenRefusals is how many reports in a row have to be refused for their token
-// before the attempt is given up: one server of several may be set up wrongly.
+// tokenRefusals is the number of consecutive reports that must be refused for their token
+// before the attempt is abandoned: one of several servers may be misconfigured.
 const tokenRefusals = 3
 
-// answered counts the refusals of the token, and remembers whether the end was told.
+// answered counts consecutive token refusals and records whether the end was reported.
 func (a *attempt) answered(refused, end bool) {
 	if end {
 		a.lostToken.Store(refused)
@@ -131,7 +131,7 @@ func (a *attempt) answered(refused, end bool) {
 		return
 	}
 	if a.refusals++; a.refusals == tokenRefusals {
-		a.s.logger.Error("The server does not take the token of an attempt.", "task", a.spec.TaskId)
+		a.s.logger.Error("The server refuses the token of an attempt.", "task", a.spec.TaskId)
 		a.stop(errToken, a.grace())
 	}
 }
@@ -148,7 +148,7 @@ func (a *attempt) signal(sig syscall.Signal) {
 	}
 }
 
-// checkpointKey is empty when there is none that can name a folder.
+// checkpointKey is empty when the attempt has no key that can name a folder.
 func (a *attempt) checkpointKey() string {
 	if plainName(a.spec.CheckpointKey) {
 		return a.spec.CheckpointKey
@@ -156,12 +156,12 @@ func (a *attempt) checkpointKey() string {
 	return ""
 }
 
-// preempt asks the attempt to save what it needs to go on from, and to end. A
-// file stands where FLOWFORGE_PREEMPTED points before the signal comes, so that
-// a program can tell this end from a cancellation.
+// preempt asks the attempt to save its state and to end. The file at FLOWFORGE_PREEMPTED
+// exists before the signal is sent, so that a program can distinguish preemption from
+// cancellation.
 func (a *attempt) preempt() {
 	a.mark()
-	a.stop(errPreempted, a.s.config.Pod.commandGrace(a.roomGrace()))
+	a.stop(errPreempted, a.s.config.Pod.commandGrace(a.preemptGrace()))
 }
 
 func (a *attempt) grace() time.Duration {
@@ -171,7 +171,7 @@ func (a *attempt) grace() time.Duration {
 	return defaultGrace
 }
 
-// ending is how the work of an attempt came out.
+// ending is the outcome of an attempt's work.
 type ending struct {
 	outcome flowforgev1.Outcome
 	class   string
@@ -185,7 +185,7 @@ func startFailed(message string) ending {
 	return ending{outcome: flowforgev1.Outcome_OUTCOME_START_FAILED, class: classStart, message: message, code: -1}
 }
 
-// stopped is the ending of an attempt that was stopped because of cause.
+// stopped returns the ending of an attempt that was stopped because of cause.
 func stopped(cause error, code int) ending {
 	e := ending{outcome: flowforgev1.Outcome_OUTCOME_CANCELLED, message: cause.Error(), code: code}
 	_, timeout := errors.AsType[timeoutError](cause)
@@ -216,7 +216,7 @@ func (a *attempt) run() {
 	a.begin = time.Now()
 	e := a.work()
 	a.over.Store(true)
-	if sentence := a.damaged(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	if sentence := a.checkShared(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		e.outcome, e.class, e.message = flowforgev1.Outcome_OUTCOME_FAILED, classError, sentence
 	} else if sentence != "" {
 		a.system(levelError, sentence)
@@ -225,8 +225,8 @@ func (a *attempt) run() {
 	if (e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.salvages(e.outcome)) && a.gang.reports() {
 		a.collect(&e)
 	}
-	a.leavePaths()
-	a.leaveMemory()
+	a.releasePaths()
+	a.releaseMemory()
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
@@ -234,20 +234,20 @@ func (a *attempt) run() {
 		e.found = collection{}
 	}
 	if lost := a.box.log.lost(); lost > 0 {
-		a.system(levelWarn, fmt.Sprintf("%d log lines are lost: the disk of the runner is full.", lost))
+		a.system(levelWarn, fmt.Sprintf("%d log lines were lost: the disk of the runner is full.", lost))
 	}
 	if a.saver != nil {
 		a.saver.finish(e.outcome)
 	} else if e.outcome != flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		if err := a.s.slots.saveCheckpoints(a.paths, a.checkpointKey()); err != nil {
-			a.system(levelWarn, "The checkpoints could not be kept: "+err.Error()+".")
+			a.system(levelWarn, "The checkpoints could not be saved: "+err.Error()+".")
 		}
 	}
 	a.conclude(e)
 	a.deliver()
 }
 
-// begun tells that the command runs now, after everything has been prepared.
+// begun reports that the command is running, after all preparation.
 func (a *attempt) begun(pid int) {
 	a.begin = time.Now()
 	if !a.gang.reports() {
@@ -261,12 +261,12 @@ func (a *attempt) begun(pid int) {
 	})
 }
 
-// work prepares and runs what the spec says.
+// work prepares and runs the work in the spec.
 func (a *attempt) work() ending {
 	key := a.checkpointKey()
 	p, copied, err := a.s.slots.take(a.spec.TaskId, key, a.spec.CheckpointFrom)
 	if err != nil {
-		return startFailed("The attempt's folder could not be made: " + err.Error() + ".")
+		return startFailed("The attempt's folder could not be created: " + err.Error() + ".")
 	}
 	if pod := a.s.config.Pod; pod != nil && pod.Private != "" && len(a.spec.Secrets) > 0 {
 		p.inputs = filepath.Join(pod.Private, "inputs.json")
@@ -279,7 +279,7 @@ func (a *attempt) work() ending {
 	}
 	a.box.log.at(p.log)
 	if copied {
-		a.system(levelInfo, "It goes on from the checkpoints of the execution that was resumed.")
+		a.system(levelInfo, "Resuming from the checkpoints of the original execution.")
 	}
 	if a.alreadyEnded() {
 		return stopped(context.Cause(a.ctx), -1)
@@ -293,14 +293,14 @@ func (a *attempt) work() ending {
 	return startFailed("The operator has nothing to run.")
 }
 
-// alreadyEnded asks the server before anything is done in a pod: one that a late request
-// made, after the attempt had ended, must not run it again. A server that does not
-// answer says nothing.
+// alreadyEnded asks the server, before anything is done in a pod, whether the attempt has
+// ended: a pod that a late request created must not run the attempt again. If the server
+// does not answer, the attempt runs.
 func (a *attempt) alreadyEnded() bool {
 	if a.s.config.Pod == nil {
 		return false
 	}
-	cancel, preempt := a.s.askWhy(a.ctx, a)
+	cancel, preempt := a.s.requestStopReason(a.ctx, a)
 	switch {
 	case cancel:
 		a.stop(errCancelled, 0)
@@ -310,15 +310,15 @@ func (a *attempt) alreadyEnded() bool {
 	return cancel || preempt
 }
 
-// salvages reports whether the outputs of an attempt that ended so are wanted although
-// it did not succeed.
+// salvages reports whether the outputs of an attempt with this outcome are collected even
+// though it did not succeed.
 func (a *attempt) salvages(o flowforgev1.Outcome) bool {
 	return a.spec.GetSalvage() && o == flowforgev1.Outcome_OUTCOME_FAILED
 }
 
 func (a *attempt) collect(e *ending) {
 	var elsewhere, found collection
-	rest, err := a.fromElsewhere(&elsewhere)
+	rest, err := a.collectExternal(&elsewhere)
 	if err == nil {
 		found, err = collectOutputs(a.ctx, a.paths.outputs, a.paths.base, rest)
 	}
@@ -342,10 +342,10 @@ func (a *attempt) collect(e *ending) {
 	}
 }
 
-// whileStoring goes behind the reason of a stop after the end of the command.
-const whileStoring = " Its command had ended, but its outputs were not stored yet."
+// whileStoring is appended to the reason of a stop after the end of the command.
+const whileStoring = " The command had ended, but its outputs were not yet stored."
 
-// conclude makes the result out of the ending.
+// conclude builds the result from the ending.
 func (a *attempt) conclude(e ending) {
 	finished := &flowforgev1.Finished{
 		StartedAt:    a.begin.UnixMilli(),
@@ -379,7 +379,7 @@ func (a *attempt) conclude(e ending) {
 	}
 }
 
-// system writes a line of the runner itself into the attempt's log.
+// system writes a line of the runner to the attempt's log.
 func (a *attempt) system(level, line string) {
 	entry := newEntry("system", a.gang.sequence(a.systemSeq.Add(1)), level, a.mask(line), time.Now())
 	entry.Extra = a.gang.fields()

@@ -174,7 +174,7 @@ func TestCheckpointsOfAResumedExecutionAreCopied(t *testing.T) {
 	first.CheckpointKey = "e.0"
 	wantOutcome(t, b.run(t, first), failed)
 	const script = `echo "$(cat "$FLOWFORGE_CHECKPOINTS/deep/epoch")"; echo more >> "$FLOWFORGE_CHECKPOINTS/deep/epoch"; exit 1`
-	for _, id := range []string{"f", "g"} { // it can be resumed twice
+	for _, id := range []string{"f", "g"} { // an execution can be resumed twice
 		resumed := shell(id+".0.1", script)
 		resumed.CheckpointKey, resumed.CheckpointFrom = id+".0", []string{"never.ran", "../e.0", "e.0"}
 		wantOutcome(t, b.run(t, resumed), failed)
@@ -186,7 +186,7 @@ func TestCheckpointsOfAResumedExecutionAreCopied(t *testing.T) {
 	again.CheckpointKey, again.CheckpointFrom = "f.0", []string{"e.0"}
 	wantOutcome(t, b.run(t, again), succeeded)
 	if diff := cmp.Diff([]string{"7", "more"}, b.server.lines("f.0.2", "stdout")); diff != "" {
-		t.Errorf("what it saved itself goes before: %s", diff)
+		t.Errorf("its own checkpoint must win: %s", diff)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// BenchmarkTrue measures attempts of /bin/true from the call of Start to the
-// delivered result, through a supervisor in a process of its own: one after the
-// other, and a thousand at a time.
+// BenchmarkTrue measures attempts of /bin/true from the call of Start to the delivered
+// result, through a supervisor in its own process: one at a time, and a thousand at a
+// time.
 func BenchmarkTrue(b *testing.B) {
 	for _, together := range []int{1, 1000} {
 		b.Run(fmt.Sprint(together), func(b *testing.B) {

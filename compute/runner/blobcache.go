@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	blobCacheBytes = 20 << 30            // the cache is cut back to this size
-	blobCacheAge   = 14 * 24 * time.Hour // unused blobs older than this go
-	blobCacheGrace = 10 * time.Minute    // a blob used since then stays
+	blobCacheBytes = 20 << 30            // pruning reduces the cache to this size
+	blobCacheAge   = 14 * 24 * time.Hour // unused blobs older than this are deleted
+	blobCacheGrace = 10 * time.Minute    // blobs used more recently are kept
 	linkAtLeast    = 4 << 20             // smaller files are copied
 )
 
@@ -33,7 +33,7 @@ const (
 type blobCache struct {
 	dir    string
 	server *server
-	links  bool // read-only files stop this process, so that attempts may have links to them
+	links  bool // this process cannot write read-only files, so attempts may get links to them
 
 	mu       sync.Mutex
 	fetching map[string]chan struct{} // closed when the fetch has ended
@@ -58,13 +58,14 @@ func validSHA(sha string) bool {
 	return true
 }
 
-// fetch returns the path of the blob in the cache, after getting it from the
-// server when it is not there. The file is never to be written.
+// fetch returns the path of the blob in the cache and downloads the blob if it is
+// missing. Callers must not write to the file.
 func (c *blobCache) fetch(ctx context.Context, token, sha string) (string, error) {
 	return c.fetchPacked(ctx, token, sha, channel.None, &transferStats{})
 }
 
-// fetchPacked is fetch that asks for packed bytes, and notes what came.
+// fetchPacked is fetch with a requested compression; it adds to came what was
+// transferred.
 func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing channel.Compression, came *transferStats) (string, error) {
 	if !validSHA(sha) {
 		return "", fmt.Errorf("%q is not a SHA-256 in hex", sha)
@@ -72,8 +73,8 @@ func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing 
 	path := c.path(sha)
 	for {
 		if info, err := os.Stat(path); err == nil {
-			if right(path, sha, info.Size()) == nil {
-				_ = os.Chtimes(path, time.Now(), info.ModTime()) // the mark is of the latter
+			if verifyStored(path, sha, info.Size()) == nil {
+				_ = os.Chtimes(path, time.Now(), info.ModTime()) // the mark records the modification time
 				return path, nil
 			}
 			_ = os.Remove(path)
@@ -95,7 +96,7 @@ func (c *blobCache) fetchPacked(ctx context.Context, token, sha string, packing 
 		select {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
-		case <-other: // fetched, or failed: look again
+		case <-other: // fetched or failed: check again
 		}
 	}
 }
@@ -126,7 +127,7 @@ func (c *blobCache) download(ctx context.Context, token, sha, path string, packi
 		return fmt.Errorf("fetch blob %.12s: %w", sha, err)
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != sha {
-		return fmt.Errorf("fetch blob %.12s: its content has another hash", sha)
+		return fmt.Errorf("fetch blob %.12s: its content has a different hash", sha)
 	}
 	if err := mark.Set(file); err != nil {
 		return &refusedError{message: err.Error()}
@@ -134,7 +135,7 @@ func (c *blobCache) download(ctx context.Context, token, sha, path string, packi
 	return os.Rename(file.Name(), path)
 }
 
-// counted adds what is read to n.
+// counted counts the bytes that are read, in n.
 type counted struct {
 	r io.Reader
 	n *int64
@@ -146,7 +147,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copyFile makes to a file of its own with the bytes of from.
+// copyFile writes a new file at to with the content of from.
 func copyFile(from, to string, mode fs.FileMode) error {
 	source, err := os.Open(from)
 	if err != nil {
@@ -167,7 +168,7 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	return target.Close()
 }
 
-// accessed is when a file of the cache was used last.
+// accessed returns when a file of the cache was last used.
 func accessed(info fs.FileInfo) time.Time {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(stat.Atim.Unix())
@@ -175,8 +176,8 @@ func accessed(info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// prune deletes what has not been used for long, and the least used above the
-// size limit.
+// prune deletes blobs that have not been used for a long time, and the least recently
+// used ones above the size limit.
 func (c *blobCache) prune(now time.Time) {
 	type blob struct {
 		path string
@@ -187,7 +188,7 @@ func (c *blobCache) prune(now time.Time) {
 	var total int64
 	_ = filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // what cannot be read is not pruned
+			return nil //nolint:nilerr // unreadable entries are not pruned
 		}
 		if info, err := entry.Info(); err == nil {
 			blobs = append(blobs, blob{path, info.Size(), accessed(info)})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Classes of ends; launcher.Class has the same words.
+// Classes of failures; launcher.Class has the same values.
 const (
 	classError   = "error"
 	classMemory  = "out_of_memory"
@@ -17,19 +17,19 @@ const (
 	classStart   = "start_failed"
 	classToken   = "token_expired"
 	classGang    = "gang"
-	classStream  = "stream" // of what an attempt read while it was written
+	classStream  = "stream" // failure of an input that is read while it is written
 )
 
-// cgroup is the control group of this process: in a pod its container's, on a
-// machine one that it shares with others. Either version of control groups, and
-// a machine with none.
+// cgroup is the control group of this process: in a pod, that of its container; on a
+// machine, one that other processes share. It supports versions 1 and 2, and machines
+// without control groups.
 type cgroup struct {
-	memory, cpu string // folders; "" where there is none
+	memory, cpu string // folders; "": none
 	unified     bool   // version 2
 }
 
-// ownCgroup finds the group of this process below mount, which is /sys/fs/cgroup.
-// A container sees its own group at the mount, whatever its path is called outside.
+// ownCgroup finds the group of this process below mount, which is /sys/fs/cgroup. A
+// container sees its own group at the mount, whatever its path is on the host.
 func ownCgroup(self, mount string) cgroup {
 	paths := make(map[string]string)
 	for line := range strings.SplitSeq(self, "\n") {
@@ -56,7 +56,7 @@ func ownCgroup(self, mount string) cgroup {
 	}
 }
 
-// readCgroup is ownCgroup of the running system.
+// readCgroup is ownCgroup for the running system.
 func readCgroup() cgroup {
 	self, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -65,8 +65,8 @@ func readCgroup() cgroup {
 	return ownCgroup(string(self), "/sys/fs/cgroup")
 }
 
-// kills counts the processes of the group that the kernel killed because memory
-// ran out, the group's or the machine's.
+// kills counts the processes of the group that the kernel killed because the group or the
+// machine ran out of memory.
 func (c cgroup) kills() int64 {
 	file := "memory.oom_control"
 	if c.unified {
@@ -83,14 +83,14 @@ func (c cgroup) limit() int64 {
 		file = "memory.max"
 	}
 	n, _ := cgroupNumber(c.memory, file)
-	if n >= 1<<60 { // version 1 writes its largest number for none
+	if n >= 1<<60 { // version 1 reports its largest number for no limit
 		return 0
 	}
 	return n
 }
 
-// used is what the group uses: CPU time since it exists, and memory without the
-// file cache that the kernel can drop.
+// used returns the usage of the group: CPU time since its creation, and memory without
+// the file cache that the kernel can drop.
 func (c cgroup) used() (u taskUsage, ok bool) {
 	var memory, inactive, cpu int64
 	var hasMemory, hasCPU bool

@@ -19,10 +19,11 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// large is text of a file that is worth sharing, different for each name.
+// large returns the text of a file that is large enough to share, different for each
+// name.
 func large(name string) string { return strings.Repeat(name+"\n", linkAtLeast/(len(name)+1)+1) }
 
-// store puts content into a store's folder, as the server of this machine has it.
+// store writes content to a store's folder, as the server of this machine does.
 func store(t *testing.T, dir, sha, content string) string {
 	t.Helper()
 	path := storedAt(dir, sha)
@@ -35,7 +36,7 @@ func store(t *testing.T, dir, sha, content string) string {
 	return path
 }
 
-// reader is an attempt that has the file with hash sha as its input x.
+// reader returns an attempt that has the file with hash sha as its input x.
 func reader(id, dir, sha string, size int, script string) *flowforgev1.AttemptSpec {
 	spec := shell(id, script)
 	spec.StoreDir = dir
@@ -44,13 +45,13 @@ func reader(id, dir, sha string, size int, script string) *flowforgev1.AttemptSp
 	return spec
 }
 
-// path is shell text for the path of input x.
+// inputX is shell text that sets f to the path of input x.
 const inputX = `f=$(sed 's/.*"x":"\([^"]*\)".*/\1/' "$FLOWFORGE_INPUTS"); `
 
 func onlyInput(t *testing.T, f *flowforgev1.Finished) *flowforgev1.PlacedInput {
 	t.Helper()
 	if len(f.Inputs) != 1 {
-		t.Fatalf("%d inputs are told of: %v", len(f.Inputs), f.Inputs)
+		t.Fatalf("%d inputs are reported: %v", len(f.Inputs), f.Inputs)
 	}
 	return f.Inputs[0]
 }
@@ -58,7 +59,7 @@ func onlyInput(t *testing.T, f *flowforgev1.Finished) *flowforgev1.PlacedInput {
 func TestLocalDiskSharesTheStoresFile(t *testing.T) {
 	t.Parallel()
 	b, dir := setup(t), t.TempDir()
-	b.blobs.links = true // as for anybody but root
+	b.blobs.links = true // as for every user except root
 	content := large("shared")
 	sha := b.server.put(content)
 	stored := store(t, dir, sha, content)
@@ -133,7 +134,7 @@ func TestLocalDiskGoesToTheServerForWhatIsNotRight(t *testing.T) {
 	}
 }
 
-// TestInputsAreNotChangedForOthers runs as root, which read-only files do not stop.
+// TestInputsAreNotChangedForOthers runs as root, which can write read-only files.
 func TestInputsAreNotChangedForOthers(t *testing.T) {
 	t.Parallel()
 	b, dir := setup(t), t.TempDir()
@@ -158,7 +159,7 @@ func TestInputsAreNotChangedForOthers(t *testing.T) {
 	f = b.run(t, reader("next", dir, sha, len(content), inputX+`sha256sum < "$f"`))
 	wantOutcome(t, f, succeeded)
 	if got := b.server.lines("next", "stdout"); len(got) != 1 || !strings.HasPrefix(got[0], sha) {
-		t.Errorf("the next attempt read %q", got)
+		t.Errorf("the next attempt reads %q", got)
 	}
 }
 
@@ -187,7 +188,7 @@ func TestFoldersAreShared(t *testing.T) {
 type peer struct {
 	blobs  map[string][]byte
 	coding atomic.Value // of the last PUT
-	old    bool         // it does not know content codings
+	old    bool         // it does not support content codings
 	bytes  atomic.Int64 // of bodies in both directions
 }
 
@@ -293,7 +294,7 @@ func TestStoreTakesOutputsOver(t *testing.T) {
 		}
 		b.server.mu.Unlock()
 		if (adopted == 1) != takes || sent == 0 {
-			t.Errorf("%s: %d taken over, %d in the store", id, adopted, sent)
+			t.Errorf("%s: %d adopted, %d in the store", id, adopted, sent)
 		}
 		if left, _ := os.ReadDir(filepath.Join(dir, "handover")); len(left) > 0 {
 			t.Errorf("%s: %v is left", id, left)

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// drainLimit is how long the output of an ended process is waited for when
-	// a process that cannot be killed holds its pipe.
+	// drainLimit bounds the wait for the output of an ended process when a process that
+	// cannot be killed still has its pipe open.
 	drainLimit = 2 * time.Second
 	readBuffer = 32 << 10
 )
 
-// child is a process whose two output streams are read.
+// child is a process with two output streams that are read.
 type child struct {
 	*process
 	pipes   [2]*os.File
 	readers sync.WaitGroup
 }
 
-// startChild starts c in dir. The functions take what it writes, each from one
-// goroutine, until wait returns.
+// startChild starts c in dir. Each function receives one stream, from one goroutine,
+// until wait returns.
 func (f *forker) startChild(c command, env environ, dir string, buffers *sync.Pool, stdout, stderr func([]byte)) (*child, error) {
 	process, pipes, err := f.start(c, env, dir)
 	if err != nil {
@@ -48,8 +48,8 @@ func readAll(pipe *os.File, buffers *sync.Pool, take func([]byte)) {
 	}
 }
 
-// wait returns when the process has ended, sweep has dealt with what escaped
-// from its group, and its output is read to the end.
+// wait returns when the process has ended, sweep has handled the processes that escaped
+// from its group, and all output has been read.
 func (ch *child) wait(sweep func()) (exit, error) {
 	status, err := ch.process.wait()
 	sweep()

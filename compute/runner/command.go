@@ -12,14 +12,14 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// command is what is executed.
+// command is a program with its arguments.
 type command struct {
 	path string
 	argv []string
 }
 
-// resolveCommand finds the program of a process attempt that runs in folder; a script
-// is written into dir first.
+// resolveCommand finds the program of a process attempt that runs in folder; it writes a
+// script to dir first.
 func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python, self string) (command, error) {
 	argv := work.Command
 	if work.Script != "" {
@@ -39,7 +39,7 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python,
 	name := argv[0]
 	switch name {
 	case "python", "python3":
-		// The interpreter finds its environment by the name that it is called by.
+		// The interpreter finds its environment through the name by which it is called.
 		path, err := findPython(env, folder, python)
 		return command{path: path, argv: append([]string{path}, argv[1:]...)}, err
 	case "flowforge":
@@ -57,20 +57,20 @@ func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python,
 	return command{path: path, argv: argv}, nil
 }
 
-// The exit codes that a shell has for a command that is not there, and for one that cannot
+// Exit codes that a shell uses for a command that does not exist and for one that cannot
 // be executed.
 const (
 	exitNotFound      = 127
 	exitNotExecutable = 126
 )
 
-// notFoundError says that the command is not there.
+// notFoundError reports that the command does not exist.
 type notFoundError string
 
 func (e notFoundError) Error() string { return string(e) }
 
-// findPython returns the interpreter of the attempt's virtual environment, the
-// configured one, or the first on PATH.
+// findPython returns the interpreter of the attempt's virtual environment, the configured
+// one, or the first on PATH, in this order.
 func findPython(env environ, dir, python string) (string, error) {
 	if venv := env["VIRTUAL_ENV"]; venv != "" {
 		return filepath.Join(venv, "bin", "python3"), nil
@@ -89,10 +89,10 @@ func findPython(env environ, dir, python string) (string, error) {
 	return "", errors.New("python3 was not found on PATH; install it, or name one with FLOWFORGE_PYTHON")
 }
 
-// scriptCommand writes the script to a file that is new in dir. A script that
-// begins with "#!" is executed itself.
+// scriptCommand writes the script to a new file in dir. A script that begins with "#!" is
+// executed directly.
 func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
-	const mode = 0o755 // a script may be run by what its command says, or by itself
+	const mode = 0o755 // a script runs through its command or directly
 	extension := ".py"
 	if work.Interpreter != "python" {
 		extension = ".sh"
@@ -124,13 +124,13 @@ func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
 	return append([]string{"/bin/sh", "-e", path}, work.Command...), nil
 }
 
-// startFailure says in a sentence why an existing file could not be executed.
+// startFailure explains in a sentence why an existing file could not be executed.
 func startFailure(c command, err error) string {
 	switch {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Sprintf("The command %q may not be executed: it has no execute permission.", c.path)
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Sprintf("The command %q is no program of this machine; a script needs a first line like \"#!/bin/sh\".", c.path)
+		return fmt.Sprintf("The command %q is not a program for this machine; a script needs a first line such as \"#!/bin/sh\".", c.path)
 	case errors.Is(err, syscall.ENOENT):
 		return fmt.Sprintf("The command %q names an interpreter that does not exist.", c.path)
 	case errors.Is(err, syscall.E2BIG):

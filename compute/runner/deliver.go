@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// tidyAfter is how long an undelivered attempt keeps its working directory.
-	tidyAfter     = time.Second
+	// cleanupAfter is how long an undelivered attempt keeps its working directory.
+	cleanupAfter  = time.Second
 	maxSpoolFile  = 16 << 20
 	maxSpoolFiles = 10_000
 )
 
-// deliver uploads the blobs of the result, has the courier report the end and then the
-// rest of the log, and removes the attempt's folder when the server has taken everything.
+// deliver uploads the blobs of the result, reports the end and then the remaining log,
+// and removes the attempt's folder when the server has accepted everything.
 func (a *attempt) deliver() {
 	telemetry := a.readSpool()
 	kept := make(chan struct{})
@@ -35,7 +35,7 @@ func (a *attempt) deliver() {
 	a.stopTimeout()
 	if !uploaded {
 		a.persist()
-		return // the runner goes down; the next one delivers
+		return // the runner is shutting down; the next one delivers
 	}
 	a.mu.Lock()
 	var finished *flowforgev1.Finished
@@ -44,7 +44,7 @@ func (a *attempt) deliver() {
 	}
 	a.mu.Unlock()
 	if a.box.log.backlogged() {
-		// The end is reported before the log: that must outlive this process.
+		// The end is reported before the log, so the log must survive this process.
 		if err := a.box.log.persist(); err != nil {
 			a.s.logger.Error("A log could not be written to disk.", "task", a.box.taskID, "error", err)
 		}
@@ -56,7 +56,7 @@ func (a *attempt) deliver() {
 		}
 		a.box.last = true
 	})
-	tidy := time.NewTimer(tidyAfter)
+	tidy := time.NewTimer(cleanupAfter)
 	defer tidy.Stop()
 	for {
 		select {
@@ -77,8 +77,8 @@ func (a *attempt) deliver() {
 	}
 }
 
-// uploadAll sends the blobs of the result. It returns false when the runner is
-// going down; a refused blob makes the attempt a failed one.
+// uploadAll sends the blobs of the result. It returns false when the runner is shutting
+// down. A refused blob makes the attempt fail.
 func (a *attempt) uploadAll() bool {
 	a.mu.Lock()
 	var blobs []*flowforgev1.SpooledBlob
@@ -106,7 +106,7 @@ func (a *attempt) uploadAll() bool {
 			a.stoppedStoring(cause)
 			return true
 		}
-		refused := fmt.Sprintf("The server did not take the file %s of an output: %v.", filepath.Base(blob.Path), err)
+		refused := fmt.Sprintf("The server refused the file %s of an output: %v.", filepath.Base(blob.Path), err)
 		if finished := a.result.Report.GetFinished(); a.salvages(finished.Outcome) {
 			a.system(levelWarn, refused)
 			a.replaceResult(finished.Outcome, finished.Message)
@@ -118,8 +118,8 @@ func (a *attempt) uploadAll() bool {
 	return true
 }
 
-// stoppedStoring gives up the outputs. The attempt was stopped because of cause, unless it
-// had failed before.
+// stoppedStoring discards the outputs of an attempt that was stopped because of cause. An
+// earlier failure is kept.
 func (a *attempt) stoppedStoring(cause error) {
 	finished := a.result.Report.GetFinished()
 	outcome, message := finished.Outcome, finished.Message
@@ -133,7 +133,7 @@ func (a *attempt) stoppedStoring(cause error) {
 	a.replaceResult(outcome, message)
 }
 
-// replaceResult turns the result into one without outputs.
+// replaceResult replaces the result with one without outputs.
 func (a *attempt) replaceResult(outcome flowforgev1.Outcome, message string) {
 	a.mu.Lock()
 	finished := a.result.Report.GetFinished()
@@ -147,7 +147,7 @@ func (a *attempt) replaceResult(outcome flowforgev1.Outcome, message string) {
 	}
 }
 
-// persist writes to disk what the server has not taken: the result, and the log.
+// persist writes to disk what the server has not accepted: the result and the log.
 func (a *attempt) persist() {
 	select {
 	case <-a.delivered:
@@ -169,7 +169,8 @@ func (a *attempt) persist() {
 	a.persisted = true
 }
 
-// readSpool returns what the SDK left behind: one SendRequest in JSON per file.
+// readSpool returns the telemetry that the SDK left in its spool folder: one SendRequest
+// as JSON per file.
 func (a *attempt) readSpool() []*flowforgev1.Telemetry {
 	if a.paths.base == "" {
 		return nil
@@ -188,7 +189,7 @@ func (a *attempt) readSpool() []*flowforgev1.Telemetry {
 	for _, name := range names[:min(len(names), maxSpoolFiles)] {
 		batch, err := readSpoolFile(root, name)
 		if err != nil {
-			a.system(levelWarn, fmt.Sprintf("The file %q that the SDK left could not be read: %v.", name, err))
+			a.system(levelWarn, fmt.Sprintf("The spool file %q of the SDK could not be read: %v.", name, err))
 			continue
 		}
 		found = append(found, &flowforgev1.Telemetry{Logs: batch.Logs, Metrics: batch.Metrics})

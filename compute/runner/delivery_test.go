@@ -28,13 +28,13 @@ func TestMuchOutputArrivesOnce(t *testing.T) {
 	b.server.awaitLog(t, "much")
 	lines := b.server.lines("much", "stdout")
 	if !slices.Equal(lines[:200000], numbers(200000)) {
-		t.Error("the lines are not those that were written")
+		t.Error("the lines differ from those that were written")
 	}
 	if n := len(lines) - 200000; n != 5 { // 300,000 bytes in pieces of 64 KiB
 		t.Errorf("the long line came in %d pieces", n)
 	}
 	if b.server.doubled > 0 || len(b.server.late) > 0 {
-		t.Errorf("%d lines doubled, %d late", b.server.doubled, len(b.server.late))
+		t.Errorf("%d lines duplicated, %d late", b.server.doubled, len(b.server.late))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestServerAwayLosesNothing(t *testing.T) {
 	wantOutcome(t, f, succeeded)
 	b.server.awaitLog(t, "away")
 	if !slices.Equal(b.server.lines("away", "stdout"), numbers(40000)) {
-		t.Error("the lines are not those that were written")
+		t.Error("the lines differ from those that were written")
 	}
 	if len(b.server.late) > 0 || b.server.changedLines > 0 {
 		t.Errorf("lines after the end of %v; %d lines changed", b.server.late, b.server.changedLines)
@@ -101,7 +101,7 @@ func TestNextSupervisorDelivers(t *testing.T) {
 	wantOutcome(t, b.server.awaitFinished(t, "running"), interrupted)
 	b.server.awaitLog(t, "done")
 	if !slices.Equal(b.server.lines("done", "stdout"), numbers(30000)) {
-		t.Error("the lines are not those that were written")
+		t.Error("the lines differ from those that were written")
 	}
 	if diff := cmp.Diff([]string{"begun"}, b.server.lines("running", "stdout")); diff != "" {
 		t.Error(diff)
@@ -115,7 +115,7 @@ func TestStopAndRepetition(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	spec := shell("stopped", "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done")
-	for range 3 { // a known attempt is not run again
+	for range 3 { // a known attempt does not run again
 		if err := b.Start(spec); err != nil {
 			t.Fatal(err)
 		}
@@ -160,20 +160,20 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// eventually watches what no signal tells: files and processes.
+// eventually polls for conditions that send no signal: files and processes.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s did not come", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// TestPreemptionLeavesACheckpoint: the program sees that it is preempted, saves
-// what it has, and the next attempt goes on from there.
+// TestPreemptionLeavesACheckpoint: the program detects the preemption and saves its
+// state, and the next attempt resumes from there.
 func TestPreemptionLeavesACheckpoint(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -193,7 +193,8 @@ func TestPreemptionLeavesACheckpoint(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsFinal: what ignores the signal is killed after its grace period.
+// TestPreemptionIsFinal: a process that ignores the signal is killed after its grace
+// period.
 func TestPreemptionIsFinal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

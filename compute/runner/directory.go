@@ -33,14 +33,14 @@ type manifest struct {
 }
 
 type manifestEntry struct {
-	Path   string      `json:"path"` // slashes, relative, without ".."
+	Path   string      `json:"path"` // with slashes, relative, without ".."
 	SHA256 string      `json:"sha256"`
 	Size   int64       `json:"size"`
 	Mode   fs.FileMode `json:"mode"` // permission bits
 }
 
-// restoreDirectory makes the folder to of the manifest with hash sha, which goes on
-// being written: no file shares its bytes with the cache.
+// restoreDirectory creates the folder to from the manifest with hash sha. The attempt may
+// write to the folder: no file shares its data with the cache.
 func (c *blobCache) restoreDirectory(ctx context.Context, token, sha, to string) (manifest, error) {
 	m, err := c.manifest(ctx, token, sha)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *blobCache) manifest(ctx context.Context, token, sha string) (m manifest
 	return m, nil
 }
 
-// placeEntries makes the folder to with the files of a manifest, each by place.
+// placeEntries creates the folder to of a manifest; place creates each file.
 func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manifestEntry, to string) error) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (c *blobCache) placeEntries(sha, to string, m manifest, place func(e manife
 	return nil
 }
 
-// localPath returns name as a path below the folder it is joined to, or an error.
+// localPath returns name as a path below the folder to which it is joined, or an error.
 func localPath(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) || path.Clean(name) == "." {
-		return "", fmt.Errorf("the path %q leads out of its folder", name)
+		return "", fmt.Errorf("the path %q is outside its folder", name)
 	}
 	return filepath.Clean(local), nil
 }
@@ -115,8 +115,8 @@ func readLimited(name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// openRegular opens a regular file below root without following links and
-// without waiting for the writer of a pipe.
+// openRegular opens a regular file below root without following links and without
+// blocking on the writer of a pipe.
 func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -138,7 +138,7 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 
 var errNotRegular = errors.New("not a regular file (links are not followed)")
 
-// hashed returns the hash and size of a regular file below root.
+// hashed returns the hash, size and mode of a regular file below root.
 func hashed(ctx context.Context, root *os.Root, name string) (sha string, size int64, mode fs.FileMode, err error) {
 	file, info, err := openRegular(root, name)
 	if err != nil {
@@ -152,13 +152,13 @@ func hashed(ctx context.Context, root *os.Root, name string) (sha string, size i
 	return hex.EncodeToString(hash.Sum(nil)), size, info.Mode().Perm(), nil
 }
 
-// untilDone reads until the context ends.
+// untilDone reads until the context is cancelled.
 type untilDone struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-// Read fails with the cause of the end of the context.
+// Read fails with the cause of the context's cancellation.
 func (u *untilDone) Read(p []byte) (int, error) {
 	if u.ctx.Err() != nil {
 		return 0, context.Cause(u.ctx)
@@ -166,8 +166,8 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// manifestOf lists the regular files of a folder below root; it names the
-// entries that it left out because they are links or devices.
+// manifestOf lists the regular files of a folder below root. It returns the names of the
+// entries that it skipped because they are links or devices.
 func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, skipped []string, err error) {
 	var names []string
 	err = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
@@ -209,7 +209,7 @@ func manifestOf(ctx context.Context, root *os.Root, folder string) (m manifest, 
 	return m, skipped, err
 }
 
-// inParallel calls do with 0 to n-1 on all processors, until one fails.
+// inParallel calls do with 0 to n-1 on all processors until one call fails.
 func inParallel(n int, do func(i int) error) error {
 	var next atomic.Int64
 	var workers sync.WaitGroup

@@ -19,20 +19,20 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// An attempt may name absolute paths: where files of its inputs stand, and where it
-// leaves outputs. In a pod they are its own. On a machine that attempts share, those
-// that name the same path take turns, and find there what was made for them alone.
+// An attempt may name absolute paths for files of its inputs and for its outputs. In a
+// pod the paths belong to the attempt. On a shared machine, attempts that name the same
+// path run one after another, and each finds only its own files there.
 
-// pathLocks lets attempts hold absolute paths.
+// pathLocks gives attempts exclusive use of absolute paths.
 type pathLocks struct {
 	mu   sync.Mutex
 	held map[string]chan struct{}
 }
 
-// acquire waits until nobody holds any of names, and takes them all.
+// acquire waits until all names are free and locks them.
 func (p *pathLocks) acquire(ctx context.Context, names []string) (release func(), err error) {
 	names = slices.Clone(names)
-	slices.Sort(names) // in one order, so that nobody waits in a circle
+	slices.Sort(names) // a fixed order prevents deadlocks
 	names = slices.Compact(names)
 	var mine []string
 	release = func() { p.release(mine) }
@@ -54,7 +54,7 @@ func (p *pathLocks) acquire(ctx context.Context, names []string) (release func()
 	return release, nil
 }
 
-// take takes name, or returns what is closed when it is given back.
+// take locks name, or returns a channel that is closed when name is released.
 func (p *pathLocks) take(name string) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *pathLocks) release(names []string) {
 	}
 }
 
-// pathsOf are the absolute paths that an attempt names.
+// pathsOf returns the absolute paths that an attempt names.
 func pathsOf(spec *flowforgev1.AttemptSpec) []string {
 	var names []string
 	for _, f := range spec.Files {
@@ -96,7 +96,7 @@ func pathsOf(spec *flowforgev1.AttemptSpec) []string {
 	return names
 }
 
-// placeScratch makes the empty folders of the attempt and lets them stand at their paths.
+// placeScratch creates the empty folders of the attempt at their paths.
 func (a *attempt) placeScratch() error {
 	for _, s := range a.spec.Scratch {
 		folder := filepath.Join(a.paths.base, "scratch", filepath.Base(filepath.Clean("/"+s.Name)))
@@ -110,36 +110,35 @@ func (a *attempt) placeScratch() error {
 	return nil
 }
 
-// holdPaths takes the absolute paths of the attempt until leavePaths.
+// holdPaths locks the absolute paths of the attempt until releasePaths.
 func (a *attempt) holdPaths() error {
 	names := pathsOf(a.spec)
 	if len(names) == 0 || a.s.config.Pod != nil {
 		return nil
 	}
 	release, err := a.s.pathLocks.acquire(a.ctx, names)
-	a.leave = release
+	a.unlockPaths = release
 	return err
 }
 
-// leavePaths takes away the links that were made for the attempt, and lets the next
-// one have its paths.
-func (a *attempt) leavePaths() {
+// releasePaths removes the links that were made for the attempt and unlocks its paths.
+func (a *attempt) releasePaths() {
 	for _, link := range a.links {
 		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, a.paths.base) {
 			_ = os.Remove(link)
 		}
 	}
-	if a.leave != nil {
-		a.leave()
+	if a.unlockPaths != nil {
+		a.unlockPaths()
 	}
-	a.links, a.leave = nil, nil
+	a.links, a.unlockPaths = nil, nil
 }
 
-// placeAt lets what stands at from stand at the absolute path to as well. In a pod it
-// is moved there, on a shared machine a link leads to it, which goes with the attempt.
+// placeAt makes the file or folder at from available at the absolute path to. In a pod it
+// is moved there. On a shared machine it gets a link, which is removed with the attempt.
 func (a *attempt) placeAt(from, to string) error {
 	if !filepath.IsAbs(to) {
-		return fmt.Errorf("%q is no absolute path", to)
+		return fmt.Errorf("%q is not an absolute path", to)
 	}
 	to = filepath.Clean(to)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -148,7 +147,7 @@ func (a *attempt) placeAt(from, to string) error {
 	info, err := os.Lstat(to)
 	if err == nil && info.IsDir() {
 		if err := os.Remove(to); err != nil {
-			return fmt.Errorf("a folder with files stands at %s already", to)
+			return fmt.Errorf("a folder with files already exists at %s", to)
 		}
 	}
 	if a.s.config.Pod == nil {
@@ -196,7 +195,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// makeFile makes a file of an input that is none of the store's.
+// makeFile creates a file of an input that does not come from the store.
 func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
 	switch {
 	case file.Url != "":
@@ -207,14 +206,14 @@ func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to 
 	return os.WriteFile(to, []byte(file.Text), 0o644)
 }
 
-// download writes what an address answers into a new file.
+// download writes the response body of an address to a new file.
 func (r *requester) download(ctx context.Context, address string, headers map[string]string, to string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fmt.Errorf("the address %q cannot be read: %w", address, err)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return fmt.Errorf("the address %q is no http or https address", address)
+		return fmt.Errorf("%q is not an http or https address", address)
 	}
 	for name, value := range headers {
 		req.Header.Set(name, value)
@@ -235,14 +234,14 @@ func (r *requester) download(ctx context.Context, address string, headers map[st
 	return errors.Join(err, file.Close())
 }
 
-// fromElsewhere gathers the outputs that stand at absolute paths, or were written to
-// the standard output, and returns the others.
-func (a *attempt) fromElsewhere(found *collection) ([]*flowforgev1.OutputSpec, error) {
+// collectExternal collects the outputs at absolute paths and from standard output, and
+// returns the remaining specs.
+func (a *attempt) collectExternal(found *collection) ([]*flowforgev1.OutputSpec, error) {
 	var rest []*flowforgev1.OutputSpec
 	for _, spec := range a.spec.Outputs {
 		switch {
 		case spec.Stdout:
-			if a.spec.GetHttp() != nil { // the answer's body takes its place
+			if a.spec.GetHttp() != nil { // the response body is the result
 				a.stdout.take(headOf(filepath.Join(a.paths.outputs, "body")))
 			}
 			text, whole := a.stdout.text()
@@ -262,12 +261,12 @@ func (a *attempt) fromElsewhere(found *collection) ([]*flowforgev1.OutputSpec, e
 }
 
 func textOutput(name, text string) *flowforgev1.Output {
-	quoted, _ := json.Marshal(text) //nolint:errchkjson // a text has no fault
+	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string always encodes
 	return &flowforgev1.Output{Name: name, Filename: name, Content: &flowforgev1.Output_Value{Value: string(quoted)}}
 }
 
-// fromPath gathers one output that stands at an absolute path. One that does not is
-// left out.
+// fromPath collects an output at an absolute path. An output that does not exist is left
+// out.
 func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) error {
 	path := filepath.Clean(spec.Path)
 	info, err := os.Stat(path)
@@ -278,13 +277,13 @@ func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) erro
 		return err
 	}
 	if a.s.config.Pod == nil && !info.IsDir() && info.ModTime().Before(a.begin.Add(-time.Second)) && !slices.Contains(a.links, path) {
-		found.notes = append(found.notes, fmt.Sprintf("%s was there before the command began; it is no output of it.", path))
+		found.notes = append(found.notes, fmt.Sprintf("%s existed before the command started; it is not an output.", path))
 		return nil
 	}
 	if spec.Inline {
 		return inlineFrom(spec, path, info, found)
 	}
-	if a.s.config.Pod == nil { // somebody else may write there next
+	if a.s.config.Pod == nil { // another attempt may write there next
 		kept := filepath.Join(a.paths.base, "kept-"+strconv.Itoa(len(found.outputs)))
 		if err := os.Mkdir(kept, 0o700); err != nil {
 			return err
@@ -303,10 +302,10 @@ func (a *attempt) fromPath(spec *flowforgev1.OutputSpec, found *collection) erro
 
 func inlineFrom(spec *flowforgev1.OutputSpec, path string, info fs.FileInfo, found *collection) error {
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", path)
+		return fmt.Errorf("%s is not a file", path)
 	}
 	if info.Size() > maxInline {
-		return fmt.Errorf("%s has %d bytes; a parameter may have %d (an artifact more)", path, info.Size(), maxInline)
+		return fmt.Errorf("%s has %d bytes; a parameter may have at most %d (use an artifact for more)", path, info.Size(), maxInline)
 	}
 	data, err := readLimited(path, maxInline)
 	if err != nil {
@@ -316,7 +315,7 @@ func inlineFrom(spec *flowforgev1.OutputSpec, path string, info fs.FileInfo, fou
 	return nil
 }
 
-// blobFrom gathers a file or a folder outside of the outputs folder.
+// blobFrom collects a file or a folder outside the outputs folder.
 func blobFrom(ctx context.Context, spec *flowforgev1.OutputSpec, path, stage string, found *collection) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -334,21 +333,21 @@ func blobFrom(ctx context.Context, spec *flowforgev1.OutputSpec, path, stage str
 	return nil
 }
 
-// maxResult is how much of the standard output can be an output.
+// maxResult is the maximum size of an output that is taken from standard output.
 const maxResult = 256 << 10
 
-// headOf is the begin of a file, a little more than can be a result.
+// headOf returns the beginning of a file, slightly more than maxResult.
 func headOf(name string) []byte {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	head, _ := io.ReadAll(io.LimitReader(file, maxResult+1)) // what could be read is the result
+	head, _ := io.ReadAll(io.LimitReader(file, maxResult+1)) // the bytes that could be read are the result
 	return head
 }
 
-// captured keeps the begin of what a command writes to its standard output.
+// captured keeps the beginning of what a command writes to its standard output.
 type captured struct {
 	mu      sync.Mutex
 	buffer  []byte
@@ -363,7 +362,7 @@ func (c *captured) take(p []byte) {
 	c.dropped = c.dropped || room < len(p)
 }
 
-// text is what was kept without a last line feed, and whether that is all.
+// text returns the captured text without a final line feed, and whether it is complete.
 func (c *captured) text() (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// outputsByName are the inline values of an ending as JSON.
+// outputsByName returns the inline values of an ending as JSON.
 func outputsByName(f *flowforgev1.Finished) map[string]string {
 	values := map[string]string{}
 	for _, o := range f.Outputs {
@@ -47,7 +47,7 @@ func TestOutputsElsewhere(t *testing.T) {
 		t.Errorf("outputs are %v", values)
 	}
 	if len(f.Outputs) != 3 {
-		t.Errorf("there are %d outputs: what is not there, or was there before, is none", len(f.Outputs))
+		t.Errorf("%d outputs: missing and older files are not outputs", len(f.Outputs))
 	}
 	for _, o := range f.Outputs {
 		if o.Name == "tree" && o.GetBlob().GetMediaType() != DirectoryMediaType {
@@ -67,7 +67,7 @@ func TestResultIsBounded(t *testing.T) {
 		t.Errorf("the result has %d bytes", n)
 	}
 	if notes := strings.Join(b.server.lines("long", "system"), "\n"); !strings.Contains(notes, "256 KiB") {
-		t.Errorf("nothing says that it was cut: %s", notes)
+		t.Errorf("no note about the truncation: %s", notes)
 	}
 }
 
@@ -86,11 +86,11 @@ func TestInputsElsewhere(t *testing.T) {
 		t.Errorf("the command said %v", lines)
 	}
 	if _, err := os.Lstat(place); err == nil {
-		t.Error("the link stands after the attempt has ended")
+		t.Error("the link still exists after the end of the attempt")
 	}
 }
 
-// Attempts that leave an output at the same path do not mix theirs up.
+// Attempts with an output at the same path do not mix their outputs.
 func TestSamePathTakesTurns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -17,14 +17,13 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-var errResultCount = errors.New("the server answered another number of results than reports")
+var errResultCount = errors.New("the server returned a different number of results than reports")
 
-// Endpoint is where the server is reached: a unix socket on the same machine,
-// or a URL.
+// Endpoint is the address of the server: a unix socket on the same machine, or a URL.
 type Endpoint struct {
 	Socket string
 	URL    string // http://host:port; not used with Socket
-	// Client reaches URL, with certificates of its own; nil: a plain one.
+	// Client connects to URL with its own certificates; nil: a default client.
 	Client *http.Client
 }
 
@@ -32,12 +31,12 @@ type Endpoint struct {
 type server struct {
 	base  string
 	http  *http.Client
-	store *http.Client // for addresses of the store that the server hands out
-	// through says that files go through the server: it has said so, or it is on
-	// this machine.
+	store *http.Client // for addresses in the store that the server returns
+	// through is set when files go through the server: the server has requested it, or it
+	// is on this machine.
 	through atomic.Bool
-	local   bool        // the server is on this machine, where packing does not pay
-	plain   atomic.Bool // the server does not unpack
+	local   bool        // the server is on this machine, where compression does not pay
+	plain   atomic.Bool // the server does not decompress
 	tasks   flowforgev1connect.TaskServiceClient
 }
 
@@ -51,7 +50,7 @@ func (e Endpoint) connect() *server {
 		s.local = true
 		s.through.Store(true)
 	}
-	// An answer that points to the store is followed without the attempt's token.
+	// A redirect to the store is followed without the attempt's token.
 	direct := *s.http
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.http = &direct
@@ -59,7 +58,7 @@ func (e Endpoint) connect() *server {
 	return s
 }
 
-// reachable reports whether somebody answers at the endpoint.
+// reachable reports whether a server answers at the endpoint.
 func (s *server) reachable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -75,7 +74,7 @@ func (s *server) reachable(ctx context.Context) bool {
 	return true
 }
 
-// refusedError is an answer that repeating the request will not change.
+// refusedError is a response that retrying the request cannot change.
 type refusedError struct {
 	status  int
 	message string
@@ -83,8 +82,8 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.message }
 
-// rpcError tells what asking again will not change from a server that is away.
-// what begins the sentence of the latter.
+// rpcError distinguishes a response that a retry cannot change from a server that is
+// unreachable. The message of the latter begins with what.
 func rpcError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -101,25 +100,26 @@ func rpcError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// tokenRefused reports whether err says that the server does not take the token.
+// tokenRefused reports whether err means that the server refuses the token.
 func tokenRefused(err error) bool {
 	refused, ok := errors.AsType[*refusedError](err)
 	return ok && refused.status == http.StatusUnauthorized
 }
 
-// blobURL is where the blob with the hex hash sha is.
+// blobURL returns the URL of the blob with the hex hash sha.
 func (s *server) blobURL(sha string) string { return s.base + "/api/v1/task/blobs/" + sha }
 
-// requestBody is what goes with a request for a blob, and how the answer may come.
+// requestBody is the body of a blob request, and the codings that are accepted for the
+// response.
 type requestBody struct {
-	io.Reader        // nil: nothing
-	size      int64  // -1: not known
+	io.Reader        // nil: no body
+	size      int64  // -1: unknown
 	coding    string // of the bytes; "": none
-	accept    string // coding of the answer; "": none
+	accept    string // accepted coding of the response; "": none
 }
 
-// blobRequest sends one request for a blob and returns an answer of status 2xx,
-// or one that says where the store has it.
+// blobRequest sends one request for a blob and returns a response with status 2xx or a
+// redirect to the store.
 func (s *server) blobRequest(ctx context.Context, method, sha, token string, body requestBody) (resp *http.Response, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.blobURL(sha), body.Reader)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *server) blobRequest(ctx context.Context, method, sha, token string, bod
 	return nil, answerError(method, sha, resp)
 }
 
-// answerError reads why the blob was not given or taken, and closes the answer.
+// answerError reads why the server refused the request, and closes the response.
 func answerError(method, sha string, resp *http.Response) error {
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
@@ -155,7 +155,7 @@ func answerError(method, sha string, resp *http.Response) error {
 	return &refusedError{status: resp.StatusCode, message: message}
 }
 
-// persistently repeats try until it succeeds, is refused, or ctx ends.
+// persistently calls try until it succeeds, is refused, or ctx is cancelled.
 func (s *server) persistently(ctx context.Context, failed func(), try func() error) error {
 	wait := retryAtFirst
 	for first := true; ; first = false {

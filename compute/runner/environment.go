@@ -13,8 +13,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// inherited names the variables that a task gets from the machine: what programs
-// need to find their tools, and nothing that could be a secret of the server.
+// inherited reports whether tasks get a variable of the machine: programs need it to find
+// their tools, and it cannot be a secret of the server.
 func inherited(name string) bool {
 	switch name {
 	case "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME",
@@ -24,8 +24,8 @@ func inherited(name string) bool {
 	return false
 }
 
-// installerVariables are what pip needs besides: where packages come from and
-// how the network is reached. They may hold credentials, so tasks do not get them.
+// installerVariable reports whether pip needs a variable in addition: package indexes and
+// the network configuration. The values may hold credentials, so tasks do not get them.
 func installerVariable(name string) bool {
 	switch strings.ToUpper(name) {
 	case "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NETRC":
@@ -43,7 +43,7 @@ const maxVariable = 64 << 10
 // environ is a set of variables.
 type environ map[string]string
 
-// baseEnvironment picks the inherited variables out of the process environment.
+// baseEnvironment selects the inherited variables of the process environment.
 func baseEnvironment(process []string) environ {
 	env := environ{"PATH": defaultPath, "LANG": "C.UTF-8", "HOME": "/tmp"}
 	for _, entry := range process {
@@ -55,7 +55,7 @@ func baseEnvironment(process []string) environ {
 	return env
 }
 
-// installerEnvironment is what pip runs with.
+// installerEnvironment returns the environment of pip.
 func installerEnvironment(process []string) environ {
 	env := baseEnvironment(process)
 	for _, entry := range process {
@@ -74,9 +74,8 @@ func (e environ) list() []string {
 	return list
 }
 
-// taskEnvironment returns the environment of an attempt. The definition's own
-// variables come after the inherited ones and before FLOWFORGE_*, which they
-// cannot replace.
+// taskEnvironment returns the environment of an attempt. Variables of the definition
+// override the inherited ones but not FLOWFORGE_*.
 func taskEnvironment(base environ, spec *flowforgev1.AttemptSpec, inputs string, p paths, heartbeat time.Duration) environ {
 	env := maps.Clone(base)
 	env["PYTHONUNBUFFERED"] = "1"
@@ -143,7 +142,8 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// variableName returns name in capitals with "_" for what a variable's name cannot hold.
+// variableName returns name in upper case, with "_" in place of characters that a
+// variable name cannot contain.
 func variableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -156,8 +156,8 @@ func variableName(name string) string {
 	}, name)
 }
 
-// lookPath finds an executable the way a shell with this environment would;
-// relative paths are seen from dir.
+// lookPath finds an executable as a shell with this environment does; relative paths are
+// resolved from dir.
 func (e environ) lookPath(name, dir string) (string, bool) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

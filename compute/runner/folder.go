@@ -20,37 +20,37 @@ import (
 )
 
 const (
-	// defaultSaveEvery is how often the folder of checkpoints is looked at.
+	// defaultSaveEvery is the interval at which the checkpoint folder is checked.
 	defaultSaveEvery = 30 * time.Second
-	// folderQuiet is how long a file must have been left alone to count as
-	// written; a folder that never rests is saved all the same after some rounds.
-	folderQuiet  = 2 * time.Second
-	restlessMost = 5
+	// folderQuiet is how long a file must be unchanged to count as complete. A folder
+	// that changes constantly is saved anyway after some rounds.
+	folderQuiet   = 2 * time.Second
+	unsettledMost = 5
 	// lastSaveLimit bounds the save at the end of an attempt.
 	lastSaveLimit = 10 * time.Minute
 	saveCallLimit = 30 * time.Second
 )
 
-// errUnsettled says that the folder changed while it was read.
-var errUnsettled = errors.New("the folder of checkpoints is being written")
+// errUnsettled reports that the folder changed while it was read.
+var errUnsettled = errors.New("the checkpoint folder is being written")
 
-// folderSaver keeps an attempt's folder of checkpoints on the server: the next
-// attempt begins with what was recorded last, wherever it runs. Only files that
-// are new to the server are sent.
+// folderSaver stores an attempt's checkpoint folder on the server. The next attempt
+// starts from the latest recorded state, on any machine. Only files that are new to the
+// server are sent.
 type folderSaver struct {
 	a    *attempt
 	stop chan struct{}
 	once sync.Once
 	loop sync.WaitGroup
 
-	known    map[string]knownFile // by path; what need not be read again
-	sent     map[string]bool      // hashes that the server has
-	recorded string               // hash of the manifest that the server knows
-	restless int                  // rounds that found the folder being written
-	failed   bool                 // and said so
+	known     map[string]knownFile // by path; unchanged files are not read again
+	sent      map[string]bool      // hashes that the server has
+	recorded  string               // hash of the manifest that the server has recorded
+	unsettled int                  // consecutive rounds in which the folder was being written
+	failed    bool                 // a failure has been logged
 }
 
-// knownFile is a file as it was when its hash was taken.
+// knownFile is the state of a file when its hash was computed.
 type knownFile struct {
 	size int64
 	at   time.Time
@@ -61,8 +61,8 @@ func newFolderSaver(a *attempt) *folderSaver {
 	return &folderSaver{a: a, stop: make(chan struct{}), known: map[string]knownFile{}, sent: map[string]bool{}}
 }
 
-// restore fills the attempt's folder with what an earlier one saved. Without it
-// on the server any more, the attempt begins anew.
+// restore fills the attempt's folder with the checkpoints of an earlier attempt. If the
+// server no longer has them, the attempt starts without them.
 func (f *folderSaver) restore(ctx context.Context) error {
 	sha := f.a.spec.CheckpointSha256
 	if sha == "" {
@@ -70,7 +70,7 @@ func (f *folderSaver) restore(ctx context.Context) error {
 	}
 	m, err := f.a.s.blobs.restoreDirectory(ctx, f.a.spec.Token, sha, f.a.paths.checkpoints)
 	if refused, ok := errors.AsType[*refusedError](err); ok && refused.status == http.StatusNotFound {
-		f.a.system(levelWarn, "The checkpoints of the attempt before are not there any more; it begins without them.")
+		f.a.system(levelWarn, "The checkpoints of the previous attempt no longer exist; this attempt starts without them.")
 		return removeContent(f.a.paths.checkpoints)
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *folderSaver) restore(ctx context.Context) error {
 	for _, e := range m.Entries {
 		f.sent[e.SHA256] = true
 	}
-	f.a.system(levelInfo, fmt.Sprintf("The checkpoints of the attempt before are restored: %d files.", len(m.Entries)))
+	f.a.system(levelInfo, fmt.Sprintf("Restored the checkpoints of the previous attempt: %d files.", len(m.Entries)))
 	return nil
 }
 
@@ -113,22 +113,21 @@ func (f *folderSaver) begin() {
 	})
 }
 
-// round saves what has changed, unless the folder is just being written.
+// round saves the changes unless the folder is being written.
 func (f *folderSaver) round(ctx context.Context) {
-	err := f.save(ctx, f.restless < restlessMost)
+	err := f.save(ctx, f.unsettled < unsettledMost)
 	switch {
 	case err == nil:
-		f.restless, f.failed = 0, false
+		f.unsettled, f.failed = 0, false
 	case errors.Is(err, errUnsettled):
-		f.restless++
+		f.unsettled++
 	case ctx.Err() == nil && !f.failed:
 		f.failed = true
 		f.a.system(levelWarn, "The checkpoints could not be saved: "+err.Error()+".")
 	}
 }
 
-// finish saves what the attempt left, so that the next one finds it, and ends
-// the rounds.
+// finish saves the final state for the next attempt and ends the rounds.
 func (f *folderSaver) finish(outcome flowforgev1.Outcome) {
 	f.once.Do(func() { close(f.stop) })
 	f.loop.Wait()
@@ -145,8 +144,8 @@ func (f *folderSaver) finish(outcome flowforgev1.Outcome) {
 	}
 }
 
-// save sends the files of the folder that the server does not have, then records
-// the folder. settled says that a folder that is being written is left alone.
+// save sends the files that the server does not have, then records the folder. With
+// settled, it does not save a folder that is being written.
 func (f *folderSaver) save(ctx context.Context, settled bool) error {
 	m, size, err := f.manifest(settled)
 	if err != nil || (len(m.Entries) == 0 && f.recorded == "") {
@@ -167,7 +166,7 @@ func (f *folderSaver) save(ctx context.Context, settled bool) error {
 		}
 		path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
 		if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: e.SHA256, path: path, size: e.Size}, nil); err != nil {
-			delete(f.known, e.Path) // it may have been written meanwhile
+			delete(f.known, e.Path) // it may have changed in the meantime
 			return err
 		}
 		f.sent[e.SHA256] = true
@@ -198,7 +197,7 @@ func (f *folderSaver) record(ctx context.Context, sha string, size int64) error 
 	})
 }
 
-// manifest lists the folder; a file that is as it was is not read again.
+// manifest lists the folder; it does not read unchanged files again.
 func (f *folderSaver) manifest(settled bool) (m manifest, size int64, err error) {
 	root, err := os.OpenRoot(f.a.paths.checkpoints)
 	if err != nil {
@@ -257,7 +256,7 @@ func (f *folderSaver) entry(root *os.Root, name string, entry fs.DirEntry) (mani
 	return manifestEntry{Path: name, SHA256: file.sha, Size: file.size, Mode: info.Mode().Perm()}, file, nil
 }
 
-// removeContent empties a folder and keeps it.
+// removeContent empties a folder without removing it.
 func removeContent(folder string) error {
 	names, err := readNames(folder)
 	for _, name := range names {

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forker starts every child on one OS thread that lives as long as the runner:
-// the kernel sends the parent-death signal when the forking thread ends, so a
-// child forked on a thread that Go retires would be killed at random.
+// forker starts every child on one OS thread that lives as long as the runner: the kernel
+// sends the parent-death signal when the forking thread ends, so a child that is forked
+// on a thread that Go retires would be killed at random.
 type forker struct {
 	requests chan forkRequest
 	quit     chan struct{}
 	stdin    *os.File // /dev/null
 	once     sync.Once
 
-	mark atomic.Int64 // of this process' memory, as far as it was read
+	mark atomic.Int64 // largest high-water mark read of this process' memory
 
 	mu   sync.Mutex // held from the fork until the pid is registered
 	pids map[int]struct{}
@@ -41,7 +41,7 @@ type forkReply struct {
 	err        error
 }
 
-var errForkerClosed = errors.New("the runner is going down")
+var errForkerClosed = errors.New("the runner is shutting down")
 
 func newForker() (*forker, error) {
 	stdin, err := os.Open(os.DevNull)
@@ -58,7 +58,7 @@ func newForker() (*forker, error) {
 	return f, nil
 }
 
-// close ends the forking thread, and with it every child that still lives.
+// close ends the forking thread and with it every child that is still alive.
 func (f *forker) close() { f.once.Do(func() { close(f.quit) }) }
 
 func (f *forker) loop() {
@@ -74,8 +74,8 @@ func (f *forker) loop() {
 	}
 }
 
-// fork opens the pipes itself, one attempt after the other: every descriptor
-// that is open makes a fork dearer.
+// fork opens the pipes itself, for one attempt at a time: every open descriptor makes a
+// fork more expensive.
 func (f *forker) fork(r forkRequest) (reply forkReply) {
 	var ends [2]int
 	for i := range ends {
@@ -106,8 +106,8 @@ func (f *forker) fork(r forkRequest) (reply forkReply) {
 	return reply
 }
 
-// outputPipe returns a pipe whose read end is watched by the runtime's poller
-// and whose write end blocks, as programs expect.
+// outputPipe returns a pipe. The runtime's poller watches the read end; the write end
+// blocks, as programs expect.
 func outputPipe() (read *os.File, write int, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -132,7 +132,7 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// start forks and executes c in a process group of its own.
+// start forks and executes c in its own process group.
 func (f *forker) start(c command, env environ, dir string) (*process, [2]*os.File, error) {
 	r := forkRequest{argv0: c.path, argv: c.argv, env: env.list(), dir: dir, reply: make(chan forkReply, 1)}
 	select {
@@ -147,18 +147,18 @@ func (f *forker) start(c command, env environ, dir string) (*process, [2]*os.Fil
 	return newProcess(f, reply.pid, reply.pidfd), reply.outputs, nil
 }
 
-// reaped forgets pid after it has been waited for.
+// reaped removes pid from the table after it has been waited for.
 func (f *forker) reaped(pid int) {
 	f.mu.Lock()
 	delete(f.pids, pid)
 	f.mu.Unlock()
 }
 
-// inherited reports whether the peak of a child may be this process' own: until it
+// inherited reports whether the peak of a child may be that of this process: until it
 // executes its program, a child runs in the memory of the runner, and the kernel counts
-// that.
+// that memory.
 func (f *forker) inherited(peak int64) bool {
-	// The kernel counts pages per processor, and gathers them now and then.
+	// The kernel counts pages per processor and adds them up from time to time.
 	slack := func(mark int64) int64 { return mark + mark/8 + 1<<20 }
 	if peak <= slack(f.mark.Load()) {
 		return true

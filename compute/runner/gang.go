@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// rankShift leaves each rank of a gang its own range of sequence numbers.
+	// rankShift gives each rank of a gang its own range of sequence numbers.
 	rankShift = 40
-	// meetWait is how long the server may hold back an answer about a gang.
-	meetWait = 20 * time.Second
-	// blameWait is how long rank 0 waits, when its own command has failed, for
-	// another rank's failure: that may be the cause.
-	blameWait          = 1500 * time.Millisecond
+	// rendezvousWait is how long the server may hold a response about a gang.
+	rendezvousWait = 20 * time.Second
+	// causeWait is how long rank 0 waits, after its own command has failed, for the
+	// failure of another rank, which may be the cause.
+	causeWait          = 1500 * time.Millisecond
 	defaultGangTimeout = 10 * time.Minute
 	defaultMasterPort  = "29500"
 )
 
-// gang is this pod's part in an attempt that several pods run together. Rank 0
-// reports the attempt; the others ship their logs and metrics, and tell rank 0
-// how they ended. The methods of a nil gang are those of an attempt in one place.
+// gang is this pod's part in an attempt that runs in several pods. Rank 0 reports the
+// attempt; the other ranks ship their logs and metrics and report their outcome to rank
+// 0. A nil gang is valid and means an attempt in one place.
 type gang struct {
 	rank, pods int
 	address    string
@@ -42,7 +42,7 @@ type gang struct {
 	members []*flowforgev1.Member
 }
 
-// gangError says that the gang cannot go on.
+// gangError reports that the gang cannot continue.
 type gangError struct {
 	outcome flowforgev1.Outcome
 	class   string
@@ -63,7 +63,7 @@ func newGang(pod *Pod, spec *flowforgev1.AttemptSpec) *gang {
 	return &gang{rank: pod.Rank, pods: int(spec.Pods), address: pod.Address, timeout: timeout, stop: make(chan struct{})}
 }
 
-// reports says whether this pod tells the server of the attempt.
+// reports reports whether this pod reports the attempt to the server.
 func (g *gang) reports() bool { return g == nil || g.rank == 0 }
 
 // sequence moves a sequence number into the range of the rank.
@@ -74,7 +74,7 @@ func (g *gang) sequence(n int64) int64 {
 	return int64(g.rank)<<rankShift + n
 }
 
-// fields go with each line of the log, as JSON.
+// fields returns the JSON fields of each log line.
 func (g *gang) fields() string {
 	if g == nil {
 		return ""
@@ -82,7 +82,7 @@ func (g *gang) fields() string {
 	return fmt.Sprintf(`{"rank":%d}`, g.rank)
 }
 
-// tags go with each point of a metric.
+// tags returns the tags of each metric point.
 func (g *gang) tags() map[string]string {
 	if g == nil {
 		return nil
@@ -90,19 +90,19 @@ func (g *gang) tags() map[string]string {
 	return map[string]string{"rank": strconv.Itoa(g.rank)}
 }
 
-// rendezvous returns when all ranks are ready to begin, and adds to env what they need
-// to find each other.
+// rendezvous returns when all ranks are ready to start, and adds to env the variables
+// that they need to find each other.
 func (g *gang) rendezvous(a *attempt, env environ) error {
 	if g == nil {
 		return nil
 	}
-	a.system(levelInfo, fmt.Sprintf("Rank %d of %d is ready and waits for the others.", g.rank, g.pods))
+	a.system(levelInfo, fmt.Sprintf("Rank %d of %d is ready and waiting for the other pods.", g.rank, g.pods))
 	ctx, cancel := context.WithTimeoutCause(a.ctx, g.timeout, &gangError{
 		outcome: flowforgev1.Outcome_OUTCOME_INTERRUPTED, class: classGang, code: -1,
-		message: fmt.Sprintf("Not all of the %d pods began within %s.", g.pods, g.timeout),
+		message: fmt.Sprintf("Not all of the %d pods started within %s.", g.pods, g.timeout),
 	})
 	defer cancel()
-	ready := &flowforgev1.MeetRequest{State: flowforgev1.MemberState_MEMBER_STATE_READY, WaitMs: meetWait.Milliseconds()}
+	ready := &flowforgev1.MeetRequest{State: flowforgev1.MemberState_MEMBER_STATE_READY, WaitMs: rendezvousWait.Milliseconds()}
 	for {
 		members, err := g.call(ctx, a, ready)
 		if err != nil {
@@ -121,7 +121,8 @@ func (g *gang) rendezvous(a *attempt, env environ) error {
 	}
 }
 
-// environment is what torch.distributed and its like read, and names of our own.
+// environment returns the variables of torch.distributed and similar libraries, and those
+// of FlowForge.
 func (g *gang) environment(spec *flowforgev1.AttemptSpec, members []*flowforgev1.Member) environ {
 	rank, size := strconv.Itoa(g.rank), strconv.Itoa(g.pods)
 	port := spec.Env["MASTER_PORT"]
@@ -137,7 +138,7 @@ func (g *gang) environment(spec *flowforgev1.AttemptSpec, members []*flowforgev1
 	}
 }
 
-// broken is why the gang cannot go on; nil when it can.
+// broken returns why the gang cannot continue; nil when it can.
 func (g *gang) broken(members []*flowforgev1.Member) *gangError {
 	i := slices.IndexFunc(members, func(m *flowforgev1.Member) bool {
 		return m.State == flowforgev1.MemberState_MEMBER_STATE_FAILED && int(m.Rank) != g.rank
@@ -163,15 +164,15 @@ func (g *gang) broken(members []*flowforgev1.Member) *gangError {
 
 func gangUnreachable(err error) error {
 	if tokenRefused(err) {
-		return errCancelled // the attempt has ended without this rank
+		return errCancelled // the attempt ended without this rank
 	}
 	return &gangError{
 		outcome: flowforgev1.Outcome_OUTCOME_INTERRUPTED, class: classGang, code: -1,
-		message: "The pods could not meet: " + err.Error() + ".",
+		message: "The pods could not find each other: " + err.Error() + ".",
 	}
 }
 
-// watch stops the attempt when another rank has failed, or the attempt has ended.
+// watch stops the attempt when another rank fails or the attempt ends.
 func (g *gang) watch(a *attempt) {
 	if g == nil {
 		return
@@ -181,7 +182,7 @@ func (g *gang) watch(a *attempt) {
 		defer cancel()
 		for ctx.Err() == nil {
 			members, err := g.call(ctx, a, &flowforgev1.MeetRequest{
-				State: flowforgev1.MemberState_MEMBER_STATE_READY, WaitMs: meetWait.Milliseconds(),
+				State: flowforgev1.MemberState_MEMBER_STATE_READY, WaitMs: rendezvousWait.Milliseconds(),
 			})
 			if ctx.Err() != nil {
 				return
@@ -202,8 +203,8 @@ func (g *gang) watch(a *attempt) {
 	}()
 }
 
-// settle turns how this rank came out into how the attempt did: rank 0 waits for
-// the others, which tell it.
+// settle derives the outcome of the attempt from that of this rank: rank 0 waits for the
+// reports of the other ranks.
 func (g *gang) settle(a *attempt, e ending) ending {
 	if g == nil {
 		return e
@@ -218,7 +219,7 @@ func (g *gang) settle(a *attempt, e ending) ending {
 		return e
 	}
 	if g.rank == 0 {
-		return g.blame(a, e)
+		return g.attributeFailure(a, e)
 	}
 	class := e.class
 	if e.outcome == flowforgev1.Outcome_OUTCOME_INTERRUPTED {
@@ -231,12 +232,13 @@ func (g *gang) settle(a *attempt, e ending) ending {
 		ExitCode: int32(e.code), Class: class, //nolint:gosec // -1 to 255
 	})
 	if err != nil && !tokenRefused(err) {
-		a.system(levelWarn, "The other pods could not be told: "+err.Error()+".")
+		a.system(levelWarn, "The other pods could not be notified: "+err.Error()+".")
 	}
 	return e
 }
 
-// settleSuccess tells the others, and on rank 0 waits until all have succeeded.
+// settleSuccess reports success to the other ranks; on rank 0 it waits until all have
+// succeeded.
 func (g *gang) settleSuccess(a *attempt, e ending) ending {
 	done := &flowforgev1.MeetRequest{State: flowforgev1.MemberState_MEMBER_STATE_SUCCEEDED}
 	for {
@@ -262,16 +264,16 @@ func (g *gang) settleSuccess(a *attempt, e ending) ending {
 		}) {
 			return e
 		}
-		done.WaitMs = meetWait.Milliseconds()
+		done.WaitMs = rendezvousWait.Milliseconds()
 	}
 }
 
-// blame gives the failure of another rank the word, when there is one.
-func (g *gang) blame(a *attempt, e ending) ending {
-	ctx, cancel := context.WithTimeout(a.s.ctx, meetWait)
+// attributeFailure returns the failure of another rank when one caused this failure.
+func (g *gang) attributeFailure(a *attempt, e ending) ending {
+	ctx, cancel := context.WithTimeout(a.s.ctx, rendezvousWait)
 	defer cancel()
-	deadline := time.Now().Add(blameWait)
-	for wait := blameWait; wait > 0; wait = time.Until(deadline) {
+	deadline := time.Now().Add(causeWait)
+	for wait := causeWait; wait > 0; wait = time.Until(deadline) {
 		members, err := g.call(ctx, a, &flowforgev1.MeetRequest{
 			State: flowforgev1.MemberState_MEMBER_STATE_FAILED, Message: a.mask(e.message),
 			ExitCode: int32(e.code), Class: e.class, WaitMs: wait.Milliseconds(), //nolint:gosec // -1 to 255
@@ -288,7 +290,7 @@ func (g *gang) blame(a *attempt, e ending) ending {
 	return e
 }
 
-// call tells how this rank stands until the server answers or refuses.
+// call reports the state of this rank until the server answers or refuses.
 func (g *gang) call(ctx context.Context, a *attempt, message *flowforgev1.MeetRequest) ([]*flowforgev1.Member, error) {
 	message.TaskId, message.Rank, message.Pods, message.Address = a.spec.TaskId, int32(g.rank), int32(g.pods), g.address //nolint:gosec // small counts
 	g.mu.Lock()
@@ -296,7 +298,7 @@ func (g *gang) call(ctx context.Context, a *attempt, message *flowforgev1.MeetRe
 	g.mu.Unlock()
 	var answer *flowforgev1.MeetResponse
 	err := a.s.server.persistently(ctx, nil, func() error {
-		ctx, cancel := context.WithTimeout(ctx, meetWait+deliverLimit)
+		ctx, cancel := context.WithTimeout(ctx, rendezvousWait+deliverLimit)
 		defer cancel()
 		req := connect.NewRequest(message)
 		req.Header().Set("Authorization", "Bearer "+a.spec.Token)

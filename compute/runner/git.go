@@ -15,11 +15,11 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// cloneRepository makes to the working tree of a repository, with the program git.
+// cloneRepository creates to as the working tree of a repository, with the git program.
 func cloneRepository(ctx context.Context, g *flowforgev1.GitSource, to string, env environ) error {
 	program, ok := env.lookPath("git", "/")
 	if !ok {
-		return errors.New("a repository is cloned with git, which was not found on PATH")
+		return errors.New("git was not found on PATH; install it to clone repositories")
 	}
 	run := func(args ...string) error {
 		var said bytes.Buffer
@@ -65,7 +65,7 @@ func cloneArguments(g *flowforgev1.GitSource, to string) []string {
 	return append(args, "--", g.Repository, to)
 }
 
-// checkOut makes the working tree that of a revision, which a shallow clone may not have.
+// checkOut switches the working tree to a revision that a shallow clone may lack.
 func checkOut(run func(...string) error, revision, to string) error {
 	if revision == "" {
 		return nil

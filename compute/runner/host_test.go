@@ -10,7 +10,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TestSecretVariables: a variable has the value of a secret, which stands in no log.
+// TestSecretVariables: a variable has the value of a secret, which does not appear in the
+// log.
 func TestSecretVariables(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -27,13 +28,13 @@ func TestSecretVariables(t *testing.T) {
 	}
 }
 
-// TestScratch: an attempt finds its empty folders at their paths, those of one name as one folder,
-// and nothing is left of them.
+// TestScratch: an attempt has its empty folders at their paths, paths with the same name
+// share a folder, and the folders are removed afterwards.
 func TestScratch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	base := t.TempDir()
-	for _, id := range []string{"first", "second"} { // the second finds nothing of the first
+	for _, id := range []string{"first", "second"} { // the second must not see files of the first
 		spec := shell(id, fmt.Sprintf(`test -z "$(ls %[1]s/a)" && echo x > %[1]s/a/f && cat %[1]s/b/f && test ! -e %[1]s/c/f`, base))
 		spec.Scratch = []*flowforgev1.Scratch{{Name: "work", Path: base + "/a"}, {Name: "work", Path: base + "/b"}, {Name: "other", Path: base + "/c"}}
 		f := b.run(t, spec)
@@ -45,14 +46,14 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// TestMissingWorkFolder: the message names the folder and not the command.
+// TestMissingWorkFolder: the message names the folder, not the command.
 func TestMissingWorkFolder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	spec := shell("nowhere", "true")
 	spec.GetProcess().Folder = "/no/such/folder"
 	f := b.run(t, spec)
-	if !strings.Contains(f.Message, `there is no folder "/no/such/folder"`) {
+	if !strings.Contains(f.Message, `the folder "/no/such/folder" does not exist`) {
 		t.Errorf("the message is %q", f.Message)
 	}
 }

@@ -19,11 +19,11 @@ import (
 const (
 	maxHTTPBody    = 256 << 20
 	maxRedirects   = 5
-	maxHTTPExcerpt = 2 << 10 // of an unwanted answer, for the log
+	maxHTTPExcerpt = 2 << 10 // excerpt of an unexpected response, for the log
 )
 
-// requester makes the requests of http operators. It is not the client that
-// knows the server's socket.
+// requester sends the requests of http operators. It does not share the client of the
+// server's socket.
 type requester struct{ client *http.Client }
 
 func newRequester() *requester {
@@ -33,7 +33,7 @@ func newRequester() *requester {
 			TLSHandshakeTimeout:   20 * time.Second,
 			MaxIdleConnsPerHost:   8,
 			IdleConnTimeout:       time.Minute,
-			ResponseHeaderTimeout: 0, // the attempt's own timeout counts
+			ResponseHeaderTimeout: 0, // the attempt's own timeout applies
 		},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
@@ -44,8 +44,8 @@ func newRequester() *requester {
 	}}
 }
 
-// do sends the request and writes the answer to the files "body" and "status"
-// of the outputs folder. Lines for the log go to note. The error is a sentence.
+// do sends the request and writes the response to the files "body" and "status" of the
+// outputs folder. It writes log lines with note. The error is a sentence.
 func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, note func(level, line string)) error {
 	method := work.Method
 	if method == "" {
@@ -56,7 +56,7 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 		return fmt.Errorf("the request is not valid: %w", err)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return fmt.Errorf("the address %q is no http or https address", work.Url)
+		return fmt.Errorf("%q is not an http or https address", work.Url)
 	}
 	for name, value := range work.Headers {
 		if strings.EqualFold(name, "Host") {
@@ -72,13 +72,13 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 	defer resp.Body.Close()
 	body, size, err := saveBody(resp.Body, filepath.Join(outputs, "body"))
 	if err != nil {
-		return fmt.Errorf("the answer could not be read: %w", err)
+		return fmt.Errorf("the response could not be read: %w", err)
 	}
 	note(levelInfo, fmt.Sprintf("%s %s: %s, %d bytes in %s", method, req.URL.Redacted(), resp.Status, size, time.Since(begin).Round(time.Millisecond)))
 	if err := os.WriteFile(filepath.Join(outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
 		return err
 	}
-	if wanted(resp.StatusCode, work.SuccessCodes) {
+	if acceptedStatus(resp.StatusCode, work.SuccessCodes) {
 		return nil
 	}
 	if excerpt := strings.TrimSpace(cleanText(body)); excerpt != "" {
@@ -87,15 +87,16 @@ func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs stri
 	return fmt.Errorf("%s %s answered %s", method, req.URL.Redacted(), resp.Status)
 }
 
-// wanted reports whether status is one of codes; without codes every 2xx is.
-func wanted(status int, codes []int32) bool {
+// acceptedStatus reports whether status is one of codes; without codes, every 2xx is
+// accepted.
+func acceptedStatus(status int, codes []int32) bool {
 	if len(codes) == 0 {
 		return status >= 200 && status < 300
 	}
 	return slices.Contains(codes, int32(status)) //nolint:gosec // three digits
 }
 
-// saveBody writes the body to a file and returns its begin.
+// saveBody writes the body to a file and returns its beginning.
 func saveBody(body io.Reader, path string) (begin []byte, size int64, err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -112,7 +113,8 @@ func saveBody(body io.Reader, path string) (begin []byte, size int64, err error)
 	return begin, size, errors.Join(err, file.Close())
 }
 
-// unwrapURL takes the method and address off an error; the sentence has them.
+// unwrapURL removes the method and address from an error; the surrounding sentence has
+// them.
 func unwrapURL(err error) error {
 	type urlError interface {
 		Unwrap() error

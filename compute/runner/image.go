@@ -10,11 +10,11 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// ImageVariable tells a container what its image runs by itself, as an ImageCommand in
-// JSON, when nothing else says which program runs.
+// ImageVariable passes the default command of a container's image, an ImageCommand as
+// JSON, when the container has no command of its own.
 const ImageVariable = "FLOWFORGE_IMAGE_COMMAND"
 
-// ImageCommand is what an image runs by itself.
+// ImageCommand is the default command of an image.
 type ImageCommand struct {
 	Entrypoint []string `json:"entrypoint,omitempty"`
 	Cmd        []string `json:"cmd,omitempty"`
@@ -23,7 +23,7 @@ type ImageCommand struct {
 // ParseImageCommand reads the value of ImageVariable; nil when there is none.
 func ParseImageCommand(text string) (*ImageCommand, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // most containers have none
+		return nil, nil //nolint:nilnil // most containers do not set it
 	}
 	var c ImageCommand
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -33,11 +33,12 @@ func ParseImageCommand(text string) (*ImageCommand, error) {
 }
 
 var (
-	errNoImage    = errors.New("the container names no command, and what its image runs by itself is known in a cluster alone; write command")
-	errEmptyImage = errors.New("the container names no command, and its image runs nothing by itself; write command")
+	errNoImage    = errors.New("the container has no command, and the default command of its image is known only in a cluster; set command")
+	errEmptyImage = errors.New("the container has no command, and its image has no default command; set command")
 )
 
-// with is what runs with args: as in Kubernetes they follow ENTRYPOINT, in the place of CMD.
+// with returns the command for args: as in Kubernetes, args follow ENTRYPOINT and replace
+// CMD.
 func (c *ImageCommand) with(args []string) ([]string, error) {
 	if c == nil {
 		return nil, errNoImage
@@ -52,7 +53,7 @@ func (c *ImageCommand) with(args []string) ([]string, error) {
 	return argv, nil
 }
 
-// imageCommand is work with the command of the image in it, when work names none.
+// imageCommand fills in the command of the image when work has none.
 func (a *attempt) imageCommand(work *flowforgev1.Process) (*flowforgev1.Process, error) {
 	if !work.ImageCommand {
 		return work, nil
@@ -65,9 +66,9 @@ func (a *attempt) imageCommand(work *flowforgev1.Process) (*flowforgev1.Process,
 	return &flowforgev1.Process{Command: argv, Folder: work.Folder}, err
 }
 
-// tellImage tells the command of an attempt that has several members what the image runs
-// by itself: one of them may name no command.
-func (a *attempt) tellImage(work *flowforgev1.Process, env environ) error {
+// passImageCommand adds the image's default command to the environment of an attempt with
+// several members: members may have no command of their own.
+func (a *attempt) passImageCommand(work *flowforgev1.Process, env environ) error {
 	pod := a.s.config.Pod
 	if pod == nil || pod.Image == nil || work.ImageCommand {
 		return nil
@@ -80,8 +81,9 @@ func (a *attempt) tellImage(work *flowforgev1.Process, env environ) error {
 	return nil
 }
 
-// takeImage takes the command of the image out of a process environment.
-func takeImage(environ []string) (rest []string, image *ImageCommand, err error) {
+// extractImageCommand removes the image's command from a process environment and returns
+// it.
+func extractImageCommand(environ []string) (rest []string, image *ImageCommand, err error) {
 	for _, entry := range environ {
 		value, ours := strings.CutPrefix(entry, ImageVariable+"=")
 		if !ours {

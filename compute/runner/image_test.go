@@ -12,7 +12,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TestImageCommandRule: arguments follow ENTRYPOINT in the place of CMD.
+// TestImageCommandRule: arguments follow ENTRYPOINT and replace CMD.
 func TestImageCommandRule(t *testing.T) {
 	t.Parallel()
 	both := &ImageCommand{Entrypoint: []string{"/entry", "--"}, Cmd: []string{"serve", "all"}}
@@ -22,32 +22,33 @@ func TestImageCommandRule(t *testing.T) {
 		want  []string
 		err   error
 	}{
-		"both":               {both, nil, []string{"/entry", "--", "serve", "all"}, nil},
-		"both, arguments":    {both, []string{"one"}, []string{"/entry", "--", "one"}, nil},
-		"CMD alone":          {&ImageCommand{Cmd: []string{"sh"}}, nil, []string{"sh"}, nil},
-		"CMD and arguments":  {&ImageCommand{Cmd: []string{"sh"}}, []string{"ls", "-l"}, []string{"ls", "-l"}, nil},
-		"ENTRYPOINT alone":   {&ImageCommand{Entrypoint: []string{"/entry"}}, nil, []string{"/entry"}, nil},
-		"nothing":            {&ImageCommand{}, nil, nil, errEmptyImage},
-		"arguments alone":    {&ImageCommand{}, []string{"/bin/app"}, []string{"/bin/app"}, nil},
-		"nobody knows":       {nil, nil, nil, errNoImage},
-		"nobody knows, args": {nil, []string{"ls"}, nil, errNoImage},
+		"both":              {both, nil, []string{"/entry", "--", "serve", "all"}, nil},
+		"both, arguments":   {both, []string{"one"}, []string{"/entry", "--", "one"}, nil},
+		"CMD alone":         {&ImageCommand{Cmd: []string{"sh"}}, nil, []string{"sh"}, nil},
+		"CMD and arguments": {&ImageCommand{Cmd: []string{"sh"}}, []string{"ls", "-l"}, []string{"ls", "-l"}, nil},
+		"ENTRYPOINT alone":  {&ImageCommand{Entrypoint: []string{"/entry"}}, nil, []string{"/entry"}, nil},
+		"nothing":           {&ImageCommand{}, nil, nil, errEmptyImage},
+		"arguments alone":   {&ImageCommand{}, []string{"/bin/app"}, []string{"/bin/app"}, nil},
+		"unknown":           {nil, nil, nil, errNoImage},
+		"unknown, args":     {nil, []string{"ls"}, nil, errNoImage},
 	} {
 		got, err := c.image.with(c.args)
-		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err { //nolint:errorlint // the very error
+		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err { //nolint:errorlint // compares identity
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 }
 
-// imageAttempt names no command.
+// imageAttempt returns an attempt without a command.
 func imageAttempt(id string, args ...string) *flowforgev1.AttemptSpec {
 	spec := argv(id, args...)
 	spec.GetProcess().ImageCommand, spec.GetProcess().ImageFolder = true, true
 	return spec
 }
 
-// TestImageCommandInPod: what the image runs by itself runs where the image says, with its
-// environment, and does not see what told the runner.
+// TestImageCommandInPod: the image's default command runs in the image's working
+// directory with the image's environment, without the variable that passed it to the
+// runner.
 func TestImageCommandInPod(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -75,8 +76,8 @@ func TestImageCommandInPod(t *testing.T) {
 	}
 }
 
-// TestNamedCommandInImageFolder: a command that is named runs where the image says as well,
-// where the document wants that, unless the image says / and that cannot be written.
+// TestNamedCommandInImageFolder: an explicit command also runs in the image's working
+// directory if the document requests it, unless that is / and not writable.
 func TestNamedCommandInImageFolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -92,26 +93,26 @@ func TestNamedCommandInImageFolder(t *testing.T) {
 	}
 	root := &Pod{Folder: "/"}
 	if got := root.runsIn(false); got != writable("/") {
-		t.Errorf("a named command runs in /: %v", got)
+		t.Errorf("an explicit command runs in /: %v", got)
 	}
 	if !root.runsIn(true) || (&Pod{}).runsIn(true) {
-		t.Error("what an image runs by itself runs in / when the image says so, and nowhere unknown")
+		t.Error("an image's default command runs in / only when the image says so")
 	}
 }
 
-// TestImageCommandNobodyKnows: outside of pods nobody knows what an image runs.
-func TestImageCommandNobodyKnows(t *testing.T) {
+// TestImageCommandIsUnknown: outside of pods, the default command of an image is unknown.
+func TestImageCommandIsUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	end := b.run(t, imageAttempt("unknown", "ls"))
 	wantOutcome(t, end, flowforgev1.Outcome_OUTCOME_START_FAILED)
-	if !strings.Contains(end.Message, "write command") {
+	if !strings.Contains(end.Message, "set command") {
 		t.Errorf("it says %q", end.Message)
 	}
 }
 
-// TestMembersOfImages: a member without a command runs what its container's image does, and
-// no member sees what told it.
+// TestMembersOfImages: a member without a command runs the default command of its
+// container's image, and no member sees the variable that passed it.
 func TestMembersOfImages(t *testing.T) {
 	t.Parallel()
 	members := Members{Lead: true, Main: "main", All: []string{"main"}, Run: []Member{{Name: "main", Image: true, Command: []string{"-c", "echo said; env | grep -c IMAGE_COMMAND; true"}}}}
@@ -127,16 +128,16 @@ func TestMembersOfImages(t *testing.T) {
 	}
 	errs.Reset()
 	code, err = RunMembers(t.Context(), members, environ[:1], &out, &errs)
-	if err != nil || code != failedMember || !strings.Contains(errs.String(), "write command") {
-		t.Errorf("nobody knows: %d, %v: %q", code, err, errs.String())
+	if err != nil || code != failedMember || !strings.Contains(errs.String(), "set command") {
+		t.Errorf("unknown: %d, %v: %q", code, err, errs.String())
 	}
 	if _, err = RunMembers(t.Context(), members, []string{ImageVariable + "=["}, &out, &errs); err == nil {
-		t.Error("a broken variable is taken")
+		t.Error("an invalid variable is accepted")
 	}
 }
 
-// TestLeadOfImages: the command of an attempt with several members is told what the image
-// runs by itself; no other command is.
+// TestLeadOfImages: only the command of an attempt with several members gets the image's
+// default command.
 func TestLeadOfImages(t *testing.T) {
 	t.Parallel()
 	for id, told := range map[string]bool{"lead": true, "own": false} {

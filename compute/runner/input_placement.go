@@ -15,16 +15,16 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// inputPlacement brings the file or the folder of one input by the channel that the server
-// chose, by the next one where that does not go, and notes what came of it.
+// inputPlacement transfers the file or folder of one input through the channel that the
+// server chose, falls back to the next channel when that fails, and records the result.
 type inputPlacement struct {
 	a    *attempt
 	file *flowforgev1.InputFile
 	told *flowforgev1.PlacedInput
 }
 
-// placeStored makes what the store has stand at place i among the attempt's files, and
-// returns where that is: with MEMORY a place in memory.
+// placeStored puts a stored file or folder at index i among the attempt's files and
+// returns its path. With the MEMORY channel the path is in memory.
 func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int, mode fs.FileMode) (string, error) {
 	begin := time.Now()
 	p := &inputPlacement{a: a, file: file, told: &flowforgev1.PlacedInput{
@@ -51,7 +51,7 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 		folder = p.inMemory(m, folder, i)
 	}
 	if p.told.Channel == string(channel.LocalDisk) && a.spec.StoreDir == "" {
-		p.fall(channel.Distributed, "the store is not on this machine")
+		p.fallBack(channel.Distributed, "the store is not on this machine")
 	}
 	path := filepath.Join(folder, inputFileName(file))
 	if isFolder {
@@ -67,8 +67,8 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 	return path, nil
 }
 
-// fall goes on with another channel and says why.
-func (p *inputPlacement) fall(to channel.Channel, why string) {
+// fallBack switches to another channel and records why.
+func (p *inputPlacement) fallBack(to channel.Channel, why string) {
 	p.told.Channel = string(to)
 	p.note(why)
 }
@@ -79,19 +79,19 @@ func (p *inputPlacement) note(why string) {
 	}
 }
 
-// inMemory returns the folder in memory for what is there as a whole, or folder.
+// inMemory returns a folder in memory when all files of m are in memory, else folder.
 func (p *inputPlacement) inMemory(m manifest, folder string, i int) string {
 	next := channel.Distributed
 	if p.a.spec.StoreDir != "" {
 		next = channel.LocalDisk
 	}
 	if !p.a.s.memory.has(m) {
-		p.fall(next, "it is not in memory any more")
+		p.fallBack(next, "it is no longer in memory")
 		return folder
 	}
 	inMemory, err := p.a.s.memory.folder(p.a.spec.TaskId, i)
 	if err != nil {
-		p.fall(next, "the folder in memory could not be made")
+		p.fallBack(next, "the folder in memory could not be created")
 		return folder
 	}
 	return inMemory
@@ -109,11 +109,11 @@ func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) er
 			p.a.held = append(p.a.held, done)
 			return p.share(from, e, to, mayLink)
 		}
-		p.note("a part of it was not in memory any more")
+		p.note("a part of it was no longer in memory")
 	}
 	if p.told.Channel != string(channel.Distributed) && p.a.spec.StoreDir != "" {
 		from := storedAt(p.a.spec.StoreDir, e.SHA256)
-		err := right(from, e.SHA256, e.Size)
+		err := verifyStored(from, e.SHA256, e.Size)
 		if err == nil {
 			return p.share(from, e, to, mayLink)
 		}
@@ -121,12 +121,12 @@ func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) er
 		if errors.Is(err, errWrongBytes) {
 			why = err.Error()
 		}
-		p.fall(channel.Distributed, why)
+		p.fallBack(channel.Distributed, why)
 	}
 	return p.download(ctx, e, to, mayLink)
 }
 
-// storedAt is where the store in dir has a blob.
+// storedAt returns the path of a blob in the store in dir.
 func storedAt(dir, sha string) string { return filepath.Join(dir, "data", sha[:2], sha[2:4], sha) }
 
 func (p *inputPlacement) share(from string, e manifestEntry, to string, mayLink bool) error {
@@ -140,12 +140,12 @@ func (p *inputPlacement) share(from string, e manifestEntry, to string, mayLink 
 	}
 	p.note(done.why)
 	if done.linked {
-		return p.a.lend(p.file.Input, from, e.SHA256)
+		return p.a.recordShared(p.file.Input, from, e.SHA256)
 	}
 	return nil
 }
 
-// download gets the blob into the cache and shares it from there.
+// download fetches the blob into the cache and shares it from there.
 func (p *inputPlacement) download(ctx context.Context, e manifestEntry, to string, mayLink bool) error {
 	var moved transferStats
 	packing := channel.Compression(p.file.Compression)
@@ -166,35 +166,35 @@ func (p *inputPlacement) download(ctx context.Context, e manifestEntry, to strin
 	}
 	p.told.Copied += done.copied + moved.written
 	if done.linked {
-		return p.a.lend(p.file.Input, from, e.SHA256)
+		return p.a.recordShared(p.file.Input, from, e.SHA256)
 	}
 	return nil
 }
 
-// transferStats is what fetching a blob took.
+// transferStats describes the transfer of a blob.
 type transferStats struct {
-	bytes   int64 // through the connection; 0: it was there
+	bytes   int64 // sent over the network; 0: it was in the cache
 	written int64
 	packed  channel.Compression
 }
 
-// filesFolder is where file i of the inputs stands on disk.
+// filesFolder returns the folder on disk for file i of the inputs.
 func (a *attempt) filesFolder(i int) (string, error) {
 	folder := filepath.Join(a.paths.files, strconv.Itoa(i))
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// leaveMemory gives back what the attempt had in memory; its command has ended.
-func (a *attempt) leaveMemory() {
+// releaseMemory releases the attempt's files in memory after its command has ended.
+func (a *attempt) releaseMemory() {
 	for _, done := range a.held {
 		done()
 	}
 	a.held = nil
-	a.s.memory.leave(a.spec.TaskId)
+	a.s.memory.release(a.spec.TaskId)
 }
 
-// keepInMemory keeps the files of outputs that ask for it, while they are brought to the
-// store: from there come those that do not fit.
+// keepInMemory keeps the output files that request it in memory, while they are uploaded
+// to the store. Files that do not fit are read from the store.
 func (a *attempt) keepInMemory() {
 	a.mu.Lock()
 	files := a.memory

@@ -13,8 +13,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// placeInputs puts every artifact of the inputs below dir and returns the inputs
-// with the local paths in their places.
+// placeInputs puts every artifact of the inputs below dir and returns the inputs with the
+// local paths filled in.
 func (a *attempt) placeInputs() (string, error) {
 	spec := a.spec
 	if len(spec.Files) == 0 {
@@ -27,9 +27,9 @@ func (a *attempt) placeInputs() (string, error) {
 	decoder.UseNumber()
 	var document any
 	if err := decoder.Decode(&document); err != nil {
-		return "", fmt.Errorf("the inputs are no JSON: %w", err)
+		return "", fmt.Errorf("the inputs are not valid JSON: %w", err)
 	}
-	placed := map[string]string{} // paths by what stands there
+	placed := map[string]string{} // paths by file
 	for _, i := range outermostFirst(spec.Files) {
 		file := spec.Files[i]
 		path, there := placed[sameFile(file)]
@@ -51,8 +51,8 @@ func (a *attempt) placeInputs() (string, error) {
 	return string(text), err
 }
 
-// outermostFirst orders files so that those of typed inputs come before those inside
-// what earlier nodes left, which are often the same.
+// outermostFirst orders files so that those of typed inputs precede those nested in
+// outputs of earlier nodes, which are often the same.
 func outermostFirst(files []*flowforgev1.InputFile) []int {
 	order := make([]int, len(files))
 	for i := range order {
@@ -64,8 +64,8 @@ func outermostFirst(files []*flowforgev1.InputFile) []int {
 	return order
 }
 
-// sameFile is equal for files that need to stand but once; "" for those that need a
-// place of their own.
+// sameFile returns a key that is equal for files that can share a path; "" for files that
+// need their own path.
 func sameFile(file *flowforgev1.InputFile) string {
 	if file.Sha256 == "" || file.Path != "" || file.Mode != 0 || file.SubPath != "" {
 		return ""
@@ -73,8 +73,8 @@ func sameFile(file *flowforgev1.InputFile) string {
 	return file.Sha256 + file.MediaType + "\x00" + file.Filename
 }
 
-// placeInput makes one file, or folder, of the inputs stand in a new folder or at the
-// path that it asks for, and returns where it is.
+// placeInput puts one file or folder of the inputs in a new folder or at the path that it
+// requests, and returns its path.
 func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error) {
 	if file.Stream != nil {
 		return a.placeStream(file, i)
@@ -110,7 +110,7 @@ func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error)
 	return filepath.Clean(file.Path), a.placeAt(path, file.Path)
 }
 
-// inputFileName returns the file's own name when it is a plain one.
+// inputFileName returns the file's own name when it is a plain name.
 func inputFileName(file *flowforgev1.InputFile) string {
 	name := filepath.Base(filepath.FromSlash(file.Filename))
 	if file.Filename == "" || name == "." || name == ".." || name == "/" || len(name) > 200 || strings.ContainsRune(name, 0) {
@@ -119,13 +119,13 @@ func inputFileName(file *flowforgev1.InputFile) string {
 	return name
 }
 
-// setPointer sets the place that a JSON pointer (RFC 6901) names to value.
+// setPointer sets the value at a JSON pointer (RFC 6901).
 func setPointer(document any, pointer string, value any) (any, error) {
 	if pointer == "" {
 		return value, nil
 	}
 	if pointer[0] != '/' {
-		return nil, fmt.Errorf("%q is no JSON pointer", pointer)
+		return nil, fmt.Errorf("%q is not a JSON pointer", pointer)
 	}
 	token, rest, more := strings.Cut(pointer[1:], "/")
 	if more {
@@ -152,5 +152,5 @@ func setPointer(document any, pointer string, value any) (any, error) {
 		node[i] = child
 		return node, nil
 	}
-	return nil, fmt.Errorf("the inputs have no place %q", pointer)
+	return nil, fmt.Errorf("the inputs have no value at %q", pointer)
 }

@@ -10,21 +10,21 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// manyLines are more than the memory of a log queue and one delivery take.
+// manyLines is more than the memory of a log queue and one delivery hold.
 const manyLines = 40_000
 
 func writer(id, done string) *flowforgev1.AttemptSpec {
 	return shell(id, `yes "a line of the log that is long enough to fill the queue" | head -n 40000; : > `+done)
 }
 
-// wantWholeLog waits for the last line, and looks for what is missing or was not announced.
+// wantWholeLog waits for the last line and checks for missing and unannounced lines.
 func (s *taskServer) wantWholeLog(t *testing.T, id string) {
 	t.Helper()
 	s.awaitLog(t, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.logs[id]); n < manyLines || s.changedLines > 0 || len(s.late) > 0 {
-		t.Errorf("%d of %d lines, %d of them changed, %q came unannounced", n, manyLines, s.changedLines, s.late)
+		t.Errorf("%d of %d lines, %d of them changed, %q arrived unannounced", n, manyLines, s.changedLines, s.late)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestTimeoutCoversStoringOutputs(t *testing.T) {
 	spec.TimeoutMs = 3000
 	f := b.run(t, spec)
 	wantOutcome(t, f, timedOut)
-	if f.Class != classTimeout || !strings.Contains(f.Message, "not stored yet") || len(f.Outputs) > 0 {
+	if f.Class != classTimeout || !strings.Contains(f.Message, "not yet stored") || len(f.Outputs) > 0 {
 		t.Errorf("class %q, %d outputs: %s", f.Class, len(f.Outputs), f.Message)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest piece of a line that is sent as one log entry, in bytes.
+// maxLine is the maximum length of a log entry, in bytes; longer lines are split.
 const maxLine = 64 << 10
 
-// lineSplitter cuts a byte stream into lines. A line longer than maxLine goes
-// out in pieces, cut between characters. A carriage return starts the line
-// anew, as a terminal shows it, so a progress bar is one line.
+// lineSplitter cuts a byte stream into lines. It splits a line longer than maxLine
+// between characters. A carriage return restarts the line, as on a terminal, so a
+// progress bar is one line.
 type lineSplitter struct {
 	emit func(line string)
-	// cut, when set, keeps back of a piece what may be the begin of a secret.
+	// cut, when set, holds back the end of a piece that may be the beginning of a secret.
 	cut func(piece string) (send, hold string)
 	buf []byte
 	cr  bool // the last byte was a carriage return
@@ -63,7 +63,7 @@ func (s *lineSplitter) add(p []byte) {
 	s.buf = append(s.buf, p...)
 }
 
-// emitPiece sends the begin of a line that is too long.
+// emitPiece sends the beginning of a line that is too long.
 func (s *lineSplitter) emitPiece() {
 	if s.cut == nil {
 		at := runeBoundary(s.buf)
@@ -77,7 +77,7 @@ func (s *lineSplitter) emitPiece() {
 	s.buf = append(append(s.buf[:0], send[at:]...), hold...)
 }
 
-// runeBoundary returns the length of b without a character that is begun at its end.
+// runeBoundary returns the length of b without an incomplete character at its end.
 func runeBoundary(b []byte) int {
 	for back := 1; back <= utf8.UTFMax && back <= len(b); back++ {
 		if utf8.RuneStart(b[len(b)-back]) {
@@ -109,11 +109,11 @@ const (
 	levelError = "ERROR"
 )
 
-// levelGuess finds the level of lines; it remembers being inside a traceback.
+// levelGuess detects the level of lines; it keeps track of tracebacks.
 type levelGuess struct{ traceback bool }
 
-// levelWindow is how far into a line its level word may stand: behind a
-// timestamp and a logger's name.
+// levelWindow is how far into a line its level word may appear: after a timestamp and a
+// logger name.
 const levelWindow = 48
 
 func (g *levelGuess) level(line string) string {
@@ -129,8 +129,8 @@ func (g *levelGuess) level(line string) string {
 	return levelOf(line)
 }
 
-// levelOf returns the level that stands as a word in capitals near the begin of
-// the line, or in any case as its very first word before a colon or in brackets.
+// levelOf returns the level word that appears in capitals near the beginning of the line,
+// or in any case as the first word before a colon or in brackets.
 func levelOf(line string) string {
 	head := line
 	if len(head) > levelWindow {

@@ -17,17 +17,17 @@ import (
 
 const (
 	logMemory  = 128 << 10 // bytes of entries kept in memory before they go to disk
-	logBacklog = 256 << 20 // bytes on disk at which a task's writes block
-	logBatch   = 256 << 10 // bytes of entries taken at a time
-	entryCost  = 48        // bytes that an entry needs beside its message
+	logBacklog = 256 << 20 // bytes on disk at which writes of the task block
+	logBatch   = 256 << 10 // bytes of entries per batch
+	entryCost  = 48        // bytes of an entry in addition to its message
 )
 
-// logQueue holds the log entries of one attempt that the server has not taken:
-// the oldest that are in flight, then those in memory, then those in a file.
-// Entries go to the file when the memory share is full or the server is away.
+// logQueue holds the log entries of one attempt that the server has not accepted: the
+// oldest are in flight, the next in memory, the rest in a file. Entries go to the file
+// when memory is full or the server is unreachable.
 type logQueue struct {
 	taskID, token string
-	path          string // of the overflow file, the head stands beside it; "": none yet
+	path          string // of the overflow file, next to its head file; "": none yet
 	away          func() bool
 	appended      func() // called after every append, without the lock
 
@@ -37,10 +37,10 @@ type logQueue struct {
 	memory   []*flowforgev1.LogEntry
 	bytes    int
 	file     *os.File
-	read     int64 // where unsent frames begin
+	read     int64 // offset of the first unsent frame
 	written  int64
-	gone     bool // nobody takes entries any more
-	ended    bool // what writes has ended: append does not block
+	gone     bool // the queue refuses entries
+	ended    bool // the writer has ended: append does not block
 	dropped  int  // entries that could not be written
 }
 
@@ -50,15 +50,15 @@ func newLogQueue(taskID, token string, away func() bool, appended func()) *logQu
 	return q
 }
 
-// at says where the overflow file is to be.
+// at sets the path of the overflow file.
 func (q *logQueue) at(path string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.path = path
 }
 
-// append adds entries in order. It blocks while the backlog on disk is full,
-// which makes the task wait instead of losing lines.
+// append adds entries in order. It blocks while the backlog on disk is full, so that the
+// task waits instead of losing lines.
 func (q *logQueue) append(entries []*flowforgev1.LogEntry) {
 	if len(entries) == 0 {
 		return
@@ -72,7 +72,7 @@ func (q *logQueue) append(entries []*flowforgev1.LogEntry) {
 		q.dropped += len(entries)
 	case q.written > q.read || q.bytes >= logMemory || q.away():
 		if err := q.appendFile(entries); err != nil {
-			// A full disk: memory is the last place left.
+			// The disk is full: fall back to memory.
 			q.appendMemory(entries)
 		}
 	default:
@@ -122,8 +122,8 @@ func (q *logQueue) appendFile(entries []*flowforgev1.LogEntry) error {
 	return nil
 }
 
-// take returns the next entries, at most about logBatch bytes. They stay in
-// flight until commit; a second take without commit returns them again.
+// take returns the next entries, about logBatch bytes at most. They stay in flight until
+// commit; another take before commit returns them again.
 func (q *logQueue) take() []*flowforgev1.LogEntry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,7 +143,7 @@ func (q *logQueue) take() []*flowforgev1.LogEntry {
 	if q.written > q.read {
 		entries, end, err := readFrames(q.file, q.read, q.written)
 		if err != nil && len(entries) == 0 {
-			// What cannot be read back is lost; count it and go on.
+			// Entries that cannot be read are lost: count them and continue.
 			q.dropped++
 			end = q.written
 		}
@@ -153,7 +153,7 @@ func (q *logQueue) take() []*flowforgev1.LogEntry {
 	return q.inflight
 }
 
-// commit forgets the entries that the last take returned.
+// commit removes the entries that the last take returned.
 func (q *logQueue) commit() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,21 +163,21 @@ func (q *logQueue) commit() {
 	}
 }
 
-// pending returns about how many bytes wait.
+// pending returns the approximate number of bytes in the queue.
 func (q *logQueue) pending() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.bytes + int(q.written-q.read)
 }
 
-// lost returns how many entries found no place.
+// lost returns the number of entries that could not be stored.
 func (q *logQueue) lost() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.dropped
 }
 
-// persist makes the queue outlive the process.
+// persist writes the queue to disk so that it survives the process.
 func (q *logQueue) persist() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -190,8 +190,8 @@ func (q *logQueue) persist() error {
 	return q.writeHead()
 }
 
-// release lets those go on who wait for room: the command has ended, and what is left of
-// its output is less than its pipes hold.
+// release unblocks writers that wait for space: the command has ended, and its pipes hold
+// little more output.
 func (q *logQueue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -199,14 +199,14 @@ func (q *logQueue) release() {
 	q.room.Broadcast()
 }
 
-// backlogged reports whether entries wait on disk.
+// backlogged reports whether entries are waiting on disk.
 func (q *logQueue) backlogged() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.written > q.read
 }
 
-// abandon frees those who wait for room and refuses further entries.
+// abandon unblocks waiting writers and refuses further entries.
 func (q *logQueue) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -214,7 +214,7 @@ func (q *logQueue) abandon() {
 	q.room.Broadcast()
 }
 
-// close abandons the queue and closes its file, which stays where it is.
+// close abandons the queue and closes its file, which remains on disk.
 func (q *logQueue) close() {
 	q.abandon()
 	q.mu.Lock()
@@ -229,14 +229,14 @@ var errNoFolder = errors.New("the attempt has no folder")
 
 func (q *logQueue) headPath() string { return q.path + ".head" }
 
-// writeHead is called with the lock held.
+// writeHead requires the lock.
 func (q *logQueue) writeHead() error {
 	head := &flowforgev1.SpooledLog{TaskId: q.taskID, Token: q.token, Offset: q.read}
 	head.Head = append(append(head.Head, q.inflight...), q.memory...)
 	return writeMessage(q.headPath(), head)
 }
 
-// removeFile is called with the lock held.
+// removeFile requires the lock.
 func (q *logQueue) removeFile() {
 	_ = q.file.Close()
 	_ = os.Remove(q.path)
@@ -244,7 +244,7 @@ func (q *logQueue) removeFile() {
 	q.file, q.read, q.written = nil, 0, 0
 }
 
-// openLogQueue reads back what persist left; nil when there is nothing.
+// openLogQueue reads the queue that persist wrote; nil when there is none.
 func openLogQueue(path string, away func() bool, appended func()) (*logQueue, error) {
 	var head flowforgev1.SpooledLog
 	q := newLogQueue("", "", away, appended)
@@ -272,8 +272,8 @@ func openLogQueue(path string, away func() bool, appended func()) (*logQueue, er
 	return q, nil
 }
 
-// readFrames reads entries from [from, to) of file, about logBatch bytes, and
-// returns where the next begin. A frame cut short by a crash ends the file.
+// readFrames reads entries from [from, to) of file, about logBatch bytes, and returns the
+// offset of the next ones. A frame that a crash truncated ends the file.
 func readFrames(file *os.File, from, to int64) ([]*flowforgev1.LogEntry, int64, error) {
 	reader := bufio.NewReader(io.NewSectionReader(file, from, to-from))
 	var entries []*flowforgev1.LogEntry
@@ -304,7 +304,7 @@ func newEntry(stream string, sequence int64, level, message string, now time.Tim
 	}
 }
 
-// writeMessage writes m to path in one step.
+// writeMessage writes m to path atomically.
 func writeMessage(path string, m proto.Message) error {
 	data, err := proto.Marshal(m)
 	if err != nil {

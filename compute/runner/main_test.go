@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// A test binary that finds this variable is a supervisor of the named folder.
+// When this variable is set, the test binary is a supervisor of the folder that it names.
 const serveVariable = "RUNNER_TEST_SERVE"
 
 func TestMain(m *testing.M) {
@@ -61,26 +61,26 @@ type taskServer struct {
 	finished     map[string]*flowforgev1.Finished
 	started      map[string]int
 	beats        map[string]int
-	memory       map[string]int64                            // as the last sign of life had it, in bytes
+	memory       map[string]int64                            // from the last heartbeat, in bytes
 	logs         map[string]map[string]*flowforgev1.LogEntry // task → stream:sequence
-	follows      map[string]bool                             // tasks whose end announced more of the log
+	follows      map[string]bool                             // tasks whose end announced more log lines
 	held         chan struct{}                               // when set, deliveries wait until it is closed
-	holdAfterEnd bool                                        // an end that announces more of the log holds what follows
-	noUploads    bool                                        // PUT takes no bytes
-	announced    map[string]bool                             // tasks whose end announced more of the log, for good
-	late         []string                                    // tasks with logs after their end that were not announced
-	doubled      int                                         // log entries that came twice
-	changedLines int                                         // log entries that came twice with another content
+	holdAfterEnd bool                                        // deliveries wait after an end that announces more log lines
+	noUploads    bool                                        // PUT accepts no bytes
+	announced    map[string]bool                             // all tasks whose end has announced more log lines
+	late         []string                                    // tasks with unannounced logs after their end
+	doubled      int                                         // log entries that arrived twice
+	changedLines int                                         // log entries that arrived twice with different content
 	metrics      map[string]int
 	points       map[string]map[string]int // task → metric → points
 	cancel       map[string]bool
 	preempt      map[string]bool
-	refused      map[string]bool // tasks whose token is not good
+	refused      map[string]bool // tasks with an invalid token
 	folders      map[string]string
 	blobs        map[string][]byte
 	secrets      map[string]string
-	refuse       int  // status that PUT answers, 0: takes it
-	adopts       bool // it takes files over from the folder handover
+	refuse       int  // status of PUT; 0: it accepts
+	adopts       bool // it adopts files from the folder handover
 	handover     string
 	adopted      []string
 	pieces       map[string][]*flowforgev1.Blob // by task and output
@@ -169,7 +169,7 @@ func (s *taskServer) blob(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// adopt takes over what the only file in the folder handover is.
+// adopt adopts the only file in the folder handover.
 func (s *taskServer) adopt(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +260,7 @@ func (s *taskServer) telemetry(id string, t *flowforgev1.Telemetry) {
 	for _, e := range t.Logs {
 		key := fmt.Sprintf("%s:%09d", e.Stream, e.Sequence)
 		if old := s.logs[id][key]; old != nil {
-			s.doubled++ // right after a lost answer, when it is the same entry
+			s.doubled++ // correct after a lost response, when the entry is the same
 			if old.Message != e.Message || old.Timestamp != e.Timestamp {
 				s.changedLines++
 			}
@@ -269,7 +269,7 @@ func (s *taskServer) telemetry(id string, t *flowforgev1.Telemetry) {
 	}
 }
 
-// await returns when done holds; it is looked at after every delivery.
+// await returns when done returns true; it checks after every delivery.
 func (s *taskServer) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(4 * time.Minute) // pip on a busy machine
@@ -283,7 +283,7 @@ func (s *taskServer) await(t testing.TB, what string, done func() bool) {
 		select {
 		case <-changed:
 		case <-deadline:
-			t.Fatalf("%s did not come", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func (s *taskServer) awaitFinished(t testing.TB, id string) *flowforgev1.Finishe
 	return s.finished[id]
 }
 
-// awaitLog waits for the lines that the end of an attempt announced.
+// awaitLog waits for the log lines that the end of an attempt announced.
 func (s *taskServer) awaitLog(t testing.TB, id string) {
 	t.Helper()
 	s.await(t, "the log of "+id, func() bool { return s.finished[id] != nil && !s.follows[id] })
@@ -320,7 +320,7 @@ func (s *taskServer) lines(id, stream string) []string {
 	return lines
 }
 
-// testBundle is a supervisor in this process and the server it reports to.
+// testBundle is a supervisor in this process and the server to which it reports.
 type testBundle struct {
 	*Supervisor
 	server *taskServer

@@ -19,45 +19,45 @@ import (
 )
 
 // An attempt may have several members, which depend on each other: in a pod each is a
-// container, on one machine each is a process. One of them leads: it is the attempt's
-// own process. The others tell it how they fare by files in a folder that all share.
+// container, on one machine each is a process. One member, the attempt's own process, is
+// the leader. The others report to it through files in a shared folder.
 
 // Member is a command of an attempt that has several.
 type Member struct {
 	Name    string            `json:"name"`
-	After   []string          `json:"after,omitempty"` // members that have to succeed before
+	After   []string          `json:"after,omitempty"` // members that must succeed first
 	Command []string          `json:"command"`
-	Image   bool              `json:"image,omitempty"` // Command are the arguments of what the image runs by itself
-	Env     map[string]string `json:"env,omitempty"`   // beside that of the process
+	Image   bool              `json:"image,omitempty"` // Command holds arguments for the image's default command
+	Env     map[string]string `json:"env,omitempty"`   // in addition to that of the process
 	Folder  string            `json:"folder,omitempty"`
 	Retries int               `json:"retries,omitempty"`
-	Pause   time.Duration     `json:"pause,omitempty"` // before each of them
+	Pause   time.Duration     `json:"pause,omitempty"` // before each retry
 }
 
-// Members says which members a process runs.
+// Members lists the members that a process runs.
 type Members struct {
-	Dir  string   `json:"dir"`           // that all share; "": only this process runs any
+	Dir  string   `json:"dir"`           // shared by all; "": only this process runs members
 	Run  []Member `json:"run"`           // by this process
-	All  []string `json:"all,omitempty"` // names; of the one that leads
+	All  []string `json:"all,omitempty"` // names of all members; set for the leader
 	Main string   `json:"main,omitempty"`
 	Lead bool     `json:"lead,omitempty"`
 }
 
 const (
-	memberBegin  = "begin"  // a file that says that the members may begin
+	memberBegin  = "begin"  // a file that exists when the members may start
 	memberResult = ".exit"  // ends the names of files with exit codes
-	memberAlive  = ".alive" // ends the names of files that are touched
+	memberAlive  = ".alive" // ends the names of heartbeat files
 	memberLog    = ".log"
 	memberPoll   = 100 * time.Millisecond
 	memberBeat   = 2 * time.Second
-	memberDead   = 30 * time.Second // without a sign of life
+	memberDead   = 30 * time.Second // without a heartbeat
 	// memberSkipped is the result of a member whose dependencies failed.
 	memberSkipped = -1
 )
 
-// RunMembers runs members and returns the exit code of the process: for the one that
-// leads 0 when all have succeeded, else the code of the main member or of the first that
-// failed. What goes to stdout is the main member's alone. environ is that of the process.
+// RunMembers runs members and returns the exit code of the process: for the leader 0 when
+// all have succeeded, else the code of the main member or of the first that failed. Only
+// the main member writes to stdout. environ is the environment of the process.
 func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr io.Writer) (int, error) {
 	if m.Dir == "" {
 		dir, err := os.MkdirTemp("", "flowforge-members-")
@@ -69,7 +69,7 @@ func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr
 	}
 	c := &containers{Members: m, stdout: stdout, stderr: &lockedWriter{to: stderr}}
 	var err error
-	if c.environ, c.image, err = takeImage(environ); err != nil {
+	if c.environ, c.image, err = extractImageCommand(environ); err != nil {
 		return 0, err
 	}
 	if m.Lead {
@@ -87,12 +87,12 @@ func RunMembers(ctx context.Context, m Members, environ []string, stdout, stderr
 	if !m.Lead {
 		return max(codes[0], 0), nil
 	}
-	code := c.sum(ctx)
+	code := c.awaitAll(ctx)
 	tails()
 	return code, ctx.Err()
 }
 
-// containers is the members that one process runs.
+// containers are the members that one process runs.
 type containers struct {
 	Members
 	environ []string
@@ -101,8 +101,7 @@ type containers struct {
 	stderr  *lockedWriter
 }
 
-// member runs one member, once those that it depends on have succeeded, and writes its
-// result.
+// member runs one member after its dependencies have succeeded, and writes its result.
 func (c *containers) member(ctx context.Context, m Member) int {
 	alive, stop := context.WithCancel(ctx)
 	defer stop()
@@ -111,7 +110,7 @@ func (c *containers) member(ctx context.Context, m Member) int {
 	if c.await(ctx, m) {
 		for try := 0; ; try++ {
 			code = c.run(ctx, m)
-			if code == 0 || try >= m.Retries || !waited(ctx, m.Pause) {
+			if code == 0 || try >= m.Retries || !sleepContext(ctx, m.Pause) {
 				break
 			}
 		}
@@ -127,7 +126,7 @@ func (c *containers) member(ctx context.Context, m Member) int {
 	return code
 }
 
-// heartbeat says time and again that a member is there.
+// heartbeat records at intervals that a member is alive.
 func (c *containers) heartbeat(ctx context.Context, name string) {
 	ticker := time.NewTicker(memberBeat)
 	defer ticker.Stop()
@@ -141,14 +140,15 @@ func (c *containers) heartbeat(ctx context.Context, name string) {
 	}
 }
 
-// await waits for the begin and for what m depends on; false when that failed.
+// await waits for the start signal and for the dependencies of m; it returns false when
+// one failed.
 func (c *containers) await(ctx context.Context, m Member) bool {
 	begun := func() bool {
 		_, err := os.Stat(filepath.Join(c.Dir, memberBegin))
 		return err == nil
 	}
 	for !begun() {
-		if !waited(ctx, memberPoll) {
+		if !sleepContext(ctx, memberPoll) {
 			return false
 		}
 	}
@@ -161,8 +161,8 @@ func (c *containers) await(ctx context.Context, m Member) bool {
 	return true
 }
 
-// waited waits for d; false when ctx ends before.
-func waited(ctx context.Context, d time.Duration) bool {
+// sleepContext waits for d; it returns false when ctx is cancelled first.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -173,8 +173,8 @@ func waited(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// result waits for the result of a member; false when ctx ends before. One that was there
-// and gives no sign of life any more has none but this.
+// result waits for the result of a member; it returns false when ctx is cancelled first.
+// A member that has stopped sending heartbeats counts as killed.
 func (c *containers) result(ctx context.Context, name string) (int, bool) {
 	for {
 		data, err := os.ReadFile(filepath.Join(c.Dir, name+memberResult))
@@ -186,7 +186,7 @@ func (c *containers) result(ctx context.Context, name string) (int, bool) {
 			c.say(name, "it was killed.")
 			return 128 + int(syscall.SIGKILL), true
 		}
-		if !waited(ctx, memberPoll) {
+		if !sleepContext(ctx, memberPoll) {
 			return 0, false
 		}
 	}
@@ -213,7 +213,7 @@ func (c *containers) run(ctx context.Context, m Member) int {
 	defer log.Close()
 	command := exec.CommandContext(ctx, m.Command[0], m.Command[1:]...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	command.WaitDelay = time.Minute // the attempt's own grace is shorter, and ends with SIGKILL
+	command.WaitDelay = time.Minute // the attempt's own grace period is shorter and ends with SIGKILL
 	command.Dir, command.Env = m.Folder, slices.Clone(c.environ)
 	for name, value := range m.Env {
 		command.Env = append(command.Env, name+"="+value)
@@ -239,10 +239,11 @@ func (c *containers) run(ctx context.Context, m Member) int {
 	return 0
 }
 
-// failedMember is the result of a member whose command could not be started, as of a shell.
+// failedMember is the result of a member whose command could not be started, as in a
+// shell.
 const failedMember = 127
 
-// say writes a line about a member where the one that leads finds it.
+// say writes a line about a member to the log that the leader reads.
 func (c *containers) say(name, line string) {
 	fmt.Fprintf(c.stderr, "[%s] %s\n", name, line)
 	if !c.Lead {
@@ -253,8 +254,8 @@ func (c *containers) say(name, line string) {
 	}
 }
 
-// sum waits for the results of all members, and says which failed.
-func (c *containers) sum(ctx context.Context) int {
+// awaitAll waits for the results of all members and reports those that failed.
+func (c *containers) awaitAll(ctx context.Context) int {
 	sum, main := 0, 0
 	for _, name := range c.All {
 		code, ok := c.result(ctx, name)
@@ -262,7 +263,7 @@ func (c *containers) sum(ctx context.Context) int {
 		case !ok:
 			return failedMember
 		case code == memberSkipped:
-			c.say(name, "did not run, because what it depends on failed.")
+			c.say(name, "did not run because a dependency failed.")
 			continue
 		case code == 0:
 			continue
@@ -281,8 +282,8 @@ func (c *containers) sum(ctx context.Context) int {
 	return sum
 }
 
-// tail follows what the other members write, line by line, until what it returns is
-// called, which waits for the rest.
+// tail copies what the other members write, line by line. The returned function ends this
+// after copying the remaining lines.
 func (c *containers) tail(ctx context.Context) func() {
 	done := make(chan struct{})
 	var group sync.WaitGroup
@@ -295,7 +296,7 @@ func (c *containers) tail(ctx context.Context) func() {
 	return func() { close(done); group.Wait() }
 }
 
-// follow writes the lines of a member's log until done, and then what is left.
+// follow copies the lines of a member's log until done, and then the remaining lines.
 func (c *containers) follow(ctx context.Context, name string, done <-chan struct{}) {
 	path := filepath.Join(c.Dir, name+memberLog)
 	var file *os.File
@@ -338,13 +339,13 @@ func (c *containers) follow(ctx context.Context, name string, done <-chan struct
 	}
 }
 
-// lockedWriter lets several write whole lines.
+// lockedWriter lets several goroutines write whole lines.
 type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// Write writes p at once.
+// Write writes p under the lock.
 func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMembersOfOneProcess: members run in the order of what they depend on, the main
-// one's words are the process's own, and a failure keeps from running what follows it.
+// TestMembersOfOneProcess: members run in dependency order, only the main member writes
+// to stdout, and a failure prevents its dependents from running.
 func TestMembersOfOneProcess(t *testing.T) {
 	t.Parallel()
 	sh := func(text string) []string { return []string{"sh", "-c", text} }
@@ -54,8 +54,8 @@ func TestMembersOfOneProcess(t *testing.T) {
 	}
 }
 
-// TestMembersOfSeveralProcesses: as containers of a pod, members hear of each other by
-// the folder that they share; none begins before the one that leads.
+// TestMembersOfSeveralProcesses: as containers of a pod, members communicate through the
+// shared folder; none starts before the leader.
 func TestMembersOfSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -78,7 +78,8 @@ func TestMembersOfSeveralProcesses(t *testing.T) {
 	group.Wait()
 }
 
-// TestMemberThatWasKilled: one that gives no sign of life any more ends the wait for it.
+// TestMemberThatWasKilled: a member that stops sending heartbeats does not block the
+// others.
 func TestMemberThatWasKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +94,7 @@ func TestMemberThatWasKilled(t *testing.T) {
 	require.Contains(t, stderr.String(), "[a] it was killed.")
 }
 
-// TestMembersAreStopped: whoever is asked to stop ends its commands.
+// TestMembersAreStopped: a process that is asked to stop ends its commands.
 func TestMembersAreStopped(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,11 +111,11 @@ func TestMembersAreStopped(t *testing.T) {
 	case err := <-ended:
 		require.ErrorIs(t, err, context.Canceled)
 	case <-time.After(30 * time.Second):
-		t.Fatal("the command goes on")
+		t.Fatal("the command is still running")
 	}
 }
 
-// TestPartOf: a part of an artifact lies in it.
+// TestPartOf: a part of an artifact is inside it.
 func TestPartOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -131,10 +132,10 @@ func TestPartOf(t *testing.T) {
 	_, err = partOf(dir, "out/passwd")
 	require.Error(t, err, "a link leads outside")
 	_, err = partOf(filepath.Join(dir, "in", "a"), "b")
-	require.True(t, err != nil && strings.Contains(err.Error(), "no folder"))
+	require.True(t, err != nil && strings.Contains(err.Error(), "not a folder"))
 }
 
-// TestChmodAll: files that stand elsewhere, too, keep their bits there.
+// TestChmodAll: files that have other links keep their mode there.
 func TestChmodAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	// memoryLimit bounds the pool, whatever room its file system has.
+	// memoryLimit bounds the pool regardless of the space in its file system.
 	memoryLimit = 2 * channel.MemoryLimit
-	// memoryShare is the part of the free room that the pool may take.
+	// memoryShare is the fraction of the free space that the pool may use.
 	memoryShare = 4
-	// tmpfsMagic is the type of file systems that live in memory (statfs(2)).
+	// tmpfsMagic is the type of in-memory file systems (statfs(2)).
 	tmpfsMagic = 0x01021994
 )
 
-// memoryPool keeps files of outputs that ask for it in the memory of this machine, for
-// the attempts that this runner starts next. The store has them as well: what does not
-// fit, or was pushed out by newer files, comes from there.
+// memoryPool keeps output files that request it in the memory of this machine, for the
+// next attempts of this runner. The store has them as well: files that do not fit, or
+// were evicted, are read from there.
 type memoryPool struct {
-	dir   string // on a file system in memory; "": there is none
+	dir   string // on an in-memory file system; "": none
 	limit int64
-	lock  *os.File // held as long as this runner lives; nil without a dir
+	lock  *os.File // held while this runner is alive; nil without a dir
 
 	mu    sync.Mutex
 	used  int64
-	files map[string]*kept
+	files map[string]*memoryFile
 }
 
-// kept is a file in memory.
-type kept struct {
+// memoryFile is a file in memory.
+type memoryFile struct {
 	size  int64
 	at    time.Time // when it was written
 	last  time.Time
 	users int
 }
 
-// newMemoryPool returns an empty pool for the runner of folder, below parent. Without a
-// file system in memory it keeps nothing.
+// newMemoryPool returns an empty pool for the runner of folder, below parent. Without an
+// in-memory file system the pool keeps nothing.
 func newMemoryPool(parent, folder string) *memoryPool {
-	pool := &memoryPool{files: map[string]*kept{}}
+	pool := &memoryPool{files: map[string]*memoryFile{}}
 	var at unix.Statfs_t
 	if parent == "" || unix.Statfs(parent, &at) != nil || at.Type != tmpfsMagic {
 		return pool
@@ -72,11 +72,12 @@ func newMemoryPool(parent, folder string) *memoryPool {
 
 const (
 	memoryLock = "lock"
-	// lockWithin is how long a runner may take from making its folder to holding its lock.
+	// lockWithin is how long a runner may take between creating its folder and locking
+	// it.
 	lockWithin = time.Minute
 )
 
-// sweepMemory gives back what runners of this account left that were killed.
+// sweepMemory frees the memory of killed runners of this account.
 func sweepMemory(parent string) {
 	folders, _ := filepath.Glob(filepath.Join(parent, fmt.Sprintf("flowforge-%d-*", os.Getuid())))
 	for _, folder := range folders {
@@ -96,8 +97,8 @@ func sweepMemory(parent string) {
 
 func (m *memoryPool) path(sha string) string { return filepath.Join(m.dir, sha) }
 
-// keep copies the file at path, whose hash is sha, into memory, unless it is too large
-// or the pool is full of files in use.
+// keep copies the file at path, whose hash is sha, into memory, unless it is too large or
+// the pool is full of files in use.
 func (m *memoryPool) keep(path, sha string, size int64) error {
 	if m.dir == "" || size > min(m.limit, channel.MemoryLimit) {
 		return nil
@@ -105,7 +106,7 @@ func (m *memoryPool) keep(path, sha string, size int64) error {
 	m.mu.Lock()
 	there := m.files[sha] != nil || !m.makeRoom(size)
 	if !there {
-		m.used += size // others go on while it is copied
+		m.used += size // other goroutines continue during the copy
 	}
 	m.mu.Unlock()
 	if there {
@@ -118,7 +119,7 @@ func (m *memoryPool) keep(path, sha string, size int64) error {
 	if err == nil && m.files[sha] == nil {
 		err = os.Rename(partial, m.path(sha))
 		if err == nil {
-			m.files[sha] = &kept{size: size, at: at, last: time.Now()}
+			m.files[sha] = &memoryFile{size: size, at: at, last: time.Now()}
 			return nil
 		}
 	}
@@ -127,7 +128,7 @@ func (m *memoryPool) keep(path, sha string, size int64) error {
 	return err
 }
 
-// writeChecked copies a file whose hash is sha, and returns when the copy was written.
+// writeChecked copies a file whose hash is sha and returns the time of the copy.
 func writeChecked(path, target, sha string) (time.Time, error) {
 	from, err := os.Open(path)
 	if err != nil {
@@ -156,7 +157,7 @@ func writeChecked(path, target, sha string) (time.Time, error) {
 	return info.ModTime(), to.Close()
 }
 
-// makeRoom pushes out what was used longest ago until size more bytes fit.
+// makeRoom evicts the least recently used files until size more bytes fit.
 func (m *memoryPool) makeRoom(size int64) bool {
 	for m.used+size > m.limit {
 		oldest := ""
@@ -179,7 +180,7 @@ func (m *memoryPool) drop(sha string) {
 	delete(m.files, sha)
 }
 
-// has reports whether all files of what a manifest lists are in memory.
+// has reports whether all files of a manifest are in memory.
 func (m *memoryPool) has(list manifest) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,9 +192,9 @@ func (m *memoryPool) has(list manifest) bool {
 	return true
 }
 
-// use returns where a file is in memory, unless somebody wrote into it, and keeps it
-// there until done is called; "" when it is not. With copied the attempt gets a copy in
-// memory, which has to fit as well.
+// use returns the path of a file in memory and keeps the file there until done is called;
+// "" when it is missing or was modified. With copied, the attempt gets its own copy in
+// memory, which must also fit.
 func (m *memoryPool) use(sha string, copied bool) (path string, done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,20 +232,20 @@ func (m *memoryPool) folder(taskID string, i int) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// leave gives back what an attempt had in memory.
-func (m *memoryPool) leave(taskID string) {
+// release frees the memory of an attempt.
+func (m *memoryPool) release(taskID string) {
 	if m.dir != "" {
 		_ = os.RemoveAll(filepath.Join(m.dir, "attempts", taskID))
 	}
 }
 
-// close gives all memory back.
+// close frees all memory.
 func (m *memoryPool) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)
 		_ = m.lock.Close()
-		m.files, m.used = map[string]*kept{}, 0
+		m.files, m.used = map[string]*memoryFile{}, 0
 	}
 }

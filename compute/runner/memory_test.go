@@ -17,7 +17,7 @@ func inMemory(t *testing.T, links bool) *testBundle {
 	b.Close()
 	b.memory = newMemoryPool("/dev/shm", t.TempDir())
 	if b.memory.dir == "" {
-		t.Fatal("the tests need a file system in memory at /dev/shm")
+		t.Fatal("the tests need an in-memory file system at /dev/shm")
 	}
 	pool := b.memory
 	b.open(t)
@@ -38,7 +38,7 @@ func TestMemoryHandsFilesOver(t *testing.T) {
 		wantOutcome(t, made, succeeded)
 		blob := made.Outputs[0].GetBlob()
 		if b.server.blobs[blob.Sha256] == nil {
-			t.Error("the store does not have what went through memory")
+			t.Error("the store lacks a file that went through memory")
 		}
 		read := reader("read", "", blob.Sha256, len(content), inputX+`case "$f" in /dev/shm/*) sha256sum < "$f";; esac`)
 		read.Files[0].Channel = string(channel.Memory)
@@ -49,7 +49,7 @@ func TestMemoryHandsFilesOver(t *testing.T) {
 		}
 		in := onlyInput(t, f)
 		if in.Channel != string(channel.Memory) || in.Moved != 0 || (in.Copied == 0) != links {
-			t.Errorf("links %v: told %v", links, in)
+			t.Errorf("links %v: reported %v", links, in)
 		}
 		if left, _ := os.ReadDir(filepath.Join(b.memory.dir, "attempts")); len(left) > 0 || b.memory.used != int64(len(content)) {
 			t.Errorf("%d attempts hold memory, %d bytes are counted", len(left), b.memory.used)
@@ -62,7 +62,7 @@ func TestMemoryHandsFilesOver(t *testing.T) {
 		again.Files[0].Channel = string(channel.Memory)
 		f = b.run(t, again)
 		wantOutcome(t, f, succeeded)
-		if in := onlyInput(t, f); in.Channel != string(channel.Distributed) || !strings.Contains(in.Note, "not in memory any more") {
+		if in := onlyInput(t, f); in.Channel != string(channel.Distributed) || !strings.Contains(in.Note, "no longer in memory") {
 			t.Errorf("told %v", in)
 		}
 	}
@@ -91,28 +91,28 @@ func TestMemoryIsBounded(t *testing.T) {
 	has := func(sha string) bool { return pool.has(manifest{Entries: []manifestEntry{{SHA256: sha}}}) }
 	a, b := put("a", 40), put("b", 40)
 	_, done := pool.use(a, false)
-	c := put("c", 60) // b goes, a is in use
+	c := put("c", 60) // b is evicted, a is in use
 	if !has(a) || has(b) || !has(c) || pool.used != 100 {
 		t.Errorf("a %v, b %v, c %v, %d bytes", has(a), has(b), has(c), pool.used)
 	}
 	if d := put("d", 61); has(d) {
-		t.Error("it fits beside what is in use only by breaking the limit")
+		t.Error("a file exceeds the limit next to files in use")
 	}
 	done()
 	if e := put("e", 101); has(e) {
-		t.Error("a file is larger than the pool")
+		t.Error("a file larger than the pool is kept")
 	}
 	if path, _ := pool.use(a, true); path == "" || has(c) || pool.used != 80 {
-		t.Errorf("a copy has to fit as well: %q, c %v, %d bytes", path, has(c), pool.used)
+		t.Errorf("a copy must also fit: %q, c %v, %d bytes", path, has(c), pool.used)
 	}
 	if err := os.WriteFile(pool.path(a), []byte(strings.Repeat("z", 40)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if path, _ := pool.use(a, false); path != "" {
-		t.Error("somebody wrote into it")
+		t.Error("a modified file is used")
 	}
 	if nothing := newMemoryPool("/proc", "x"); nothing.dir != "" {
-		t.Error("that is no file system in memory")
+		t.Error("a file system on disk is used as memory")
 	}
 }
 
@@ -120,15 +120,15 @@ func TestMemoryOfKilledRunnersIsGivenBack(t *testing.T) {
 	t.Parallel()
 	killed, alive := newMemoryPool("/dev/shm", t.TempDir()), newMemoryPool("/dev/shm", t.TempDir())
 	defer alive.close()
-	if err := killed.lock.Close(); err != nil { // as the kernel does at its end
+	if err := killed.lock.Close(); err != nil { // as the kernel does when a process ends
 		t.Fatal(err)
 	}
 	next := newMemoryPool("/dev/shm", t.TempDir())
 	defer next.close()
 	if _, err := os.Stat(killed.dir); !os.IsNotExist(err) {
-		t.Error("the memory of a runner that is gone is not given back")
+		t.Error("the memory of a killed runner is not freed")
 	}
 	if _, err := os.Stat(alive.dir); err != nil {
-		t.Error("a runner that lives lost its memory")
+		t.Error("a live runner lost its memory")
 	}
 }

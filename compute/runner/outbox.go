@@ -8,32 +8,33 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// outbox is what one attempt has to tell the server. Its fields are guarded by
-// the courier's lock; the log queue has its own.
+// outbox holds what one attempt has to report to the server. The reporter's lock guards
+// its fields; the log queue has its own lock.
 type outbox struct {
 	taskID, token string
 	log           *logQueue
-	cancel        func() // the server wants the attempt stopped
-	preempt       func() // the server wants it to make room
-	delivered     func() // everything is taken; called once
-	// answered is called with whether the server refused the token of the last
-	// reports, and whether the end was among them.
+	cancel        func() // the server requests cancellation
+	preempt       func() // the server requests preemption
+	delivered     func() // the server has accepted everything; called once
+	// answered is called with whether the server refused the token of the last reports
+	// and whether they included the end.
 	answered func(refused, end bool)
 
 	started   *flowforgev1.Started
 	heartbeat *flowforgev1.Heartbeat
 	telemetry []*flowforgev1.Telemetry // what the SDK could not send
 	finished  *flowforgev1.Finished    // sent as soon as it is set; a long log follows
-	last      bool                     // nothing follows what is here: delivered is due when it is taken
-	follows   bool                     // the end announced more of the log
+	last      bool                     // no more reports follow: call delivered when the server accepts these
+	follows   bool                     // the end announced more log lines
 
 	startedDue time.Time
-	logDue     time.Time // zero: no log entry waits
-	waiting    bool      // in the courier's list
-	done       bool      // the last parcel is packed: nothing is sent any more
+	logDue     time.Time // zero: no log entries are waiting
+	waiting    bool      // in the reporter's list
+	done       bool      // the last batch is packed: nothing more is sent
 }
 
-// due returns when the outbox next has something to send; ok is false when it has nothing.
+// due returns when the outbox next has something to send; ok is false when it has
+// nothing.
 func (o *outbox) due() (at time.Time, ok bool) {
 	if o.done {
 		return time.Time{}, false
@@ -50,19 +51,19 @@ func (o *outbox) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// parcel is the share of one outbox in a Deliver call.
-type parcel struct {
+// reportBatch is the share of one outbox in a Deliver call.
+type reportBatch struct {
 	box     *outbox
 	reports []*flowforgev1.AttemptReport
-	logs    bool // entries of the log queue are in it
-	end     bool // the end is in it
-	last    bool // delivered is due when it is taken
+	logs    bool // it includes entries of the log queue
+	end     bool // it includes the end
+	last    bool // call delivered when the server accepts it
 }
 
-// pack moves what is due into a parcel. An attempt that ended before its start
-// was told tells its end alone.
-func (o *outbox) pack(now time.Time) parcel {
-	p := parcel{box: o}
+// pack moves the due reports into a batch. An attempt that ends before its start was
+// reported reports only its end.
+func (o *outbox) pack(now time.Time) reportBatch {
+	p := reportBatch{box: o}
 	add := func(r *flowforgev1.AttemptReport) {
 		r.TaskId, r.Token = o.taskID, o.token
 		p.reports = append(p.reports, r)

@@ -21,30 +21,30 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// maxInline is the longest inline value, in bytes.
+// maxInline is the maximum size of an inline value, in bytes.
 const maxInline = 1 << 20
 
-// collection is what was found in an outputs folder.
+// collection is the content of an outputs folder.
 type collection struct {
 	outputs []*flowforgev1.Output
-	blobs   []*flowforgev1.SpooledBlob // to be uploaded before the outputs are told
+	blobs   []*flowforgev1.SpooledBlob // uploaded before the outputs are reported
 	notes   []string                   // for the task's log
-	memory  []*flowforgev1.SpooledBlob // those of blobs that go through memory
+	memory  []*flowforgev1.SpooledBlob // blobs that are also kept in memory
 }
 
-// collector reads the outputs folder of an attempt whose processes have ended.
-// Nothing in it is trusted: links are not followed, only regular files are read.
+// collector reads the outputs folder of an attempt whose processes have ended. It does
+// not trust the folder: it does not follow links and reads only regular files.
 type collector struct {
 	ctx   context.Context //nolint:containedctx // the collector lives for one call
 	dir   string          // the outputs folder
 	stage string          // an existing folder for manifests
 	root  *os.Root
-	names []string // what lies in the folder
+	names []string // entries of the folder
 	found collection
 }
 
-// collectOutputs gathers the declared outputs. An output without a file is left
-// out; one that cannot be read as what it is declared to be is an error.
+// collectOutputs collects the declared outputs. It leaves out an output without a file;
+// an output that does not match its declared type is an error.
 func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1.OutputSpec) (collection, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 	}
 	for _, name := range c.names {
 		if !used[name] && !isMetadata(name) {
-			c.note("%q in the outputs folder is no declared output; it is not kept.", name)
+			c.note("%q in the outputs folder is not a declared output; it is not kept.", name)
 		}
 	}
 	return c.found, nil
@@ -117,8 +117,8 @@ func (c *collector) note(format string, args ...any) {
 	c.found.notes = append(c.found.notes, fmt.Sprintf(format, args...))
 }
 
-// match finds the file of an output: <name>, else <name>.json for a value, else
-// the only <name>.<extension>.
+// match finds the file of an output: <name>, else <name>.json for a value, else the only
+// <name>.<extension>.
 func (c *collector) match(spec *flowforgev1.OutputSpec) (string, error) {
 	if slices.Contains(c.names, spec.Name) {
 		return spec.Name, nil
@@ -138,7 +138,7 @@ func (c *collector) match(spec *flowforgev1.OutputSpec) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("output %s: %s could all be it; write one file named %s or %s.<extension>",
+	return "", fmt.Errorf("output %s is ambiguous: found %s; write one file named %s or %s.<extension>",
 		spec.Name, strings.Join(found, ", "), spec.Name, spec.Name)
 }
 
@@ -149,7 +149,7 @@ func (c *collector) collect(spec *flowforgev1.OutputSpec, file string) error {
 	}
 	switch {
 	case info.IsDir() && spec.Inline:
-		return errors.New("it is a folder, and its type is a value")
+		return errors.New("it is a folder, but its type is a value")
 	case info.IsDir():
 		return c.folder(spec, file)
 	case !info.Mode().IsRegular():
@@ -183,8 +183,8 @@ func (c *collector) inline(spec *flowforgev1.OutputSpec, file string) error {
 	return nil
 }
 
-// inlineValue returns the JSON of a value's file. A .json file is JSON; any
-// other file of a text-like kind is the text itself, unless it is a JSON string.
+// inlineValue returns the JSON of a value's file. A .json file is JSON; any other file of
+// a text-like kind is the text itself unless it is a JSON string.
 func inlineValue(kind, file string, data []byte) (string, error) {
 	trimmed := bytes.TrimSpace(data)
 	if textual(kind) && !strings.HasSuffix(file, ".json") {
@@ -233,7 +233,8 @@ func (c *collector) blob(spec *flowforgev1.OutputSpec, file string) error {
 	return nil
 }
 
-// add takes a file of an output for the store, and for memory where the output asks for it.
+// add adds an output file to those for the store, and to those for memory if the output
+// requests it.
 func (c *collector) add(spec *flowforgev1.OutputSpec, blob *flowforgev1.SpooledBlob) {
 	c.found.blobs = append(c.found.blobs, blob)
 	if spec.Storage == channel.HintMemory {
@@ -274,7 +275,7 @@ func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
 	return nil
 }
 
-// knownTypes are media types that do not depend on the machine's tables.
+// knownType returns media types that do not depend on the machine's tables.
 func knownType(extension string) string {
 	switch strings.ToLower(extension) {
 	case ".csv":
@@ -302,11 +303,11 @@ func knownType(extension string) string {
 }
 
 const (
-	headBytes    = 8 << 10 // of a file that its type is told from
+	headBytes    = 8 << 10 // of a file, from which its type is detected
 	sniffedBytes = 512     // as much as net/http looks at
 )
 
-// mediaType tells the type of a file by its name, else by its first bytes.
+// mediaType detects the type of a file by its name, else by its first bytes.
 func mediaType(root *os.Root, file string) string {
 	extension := filepath.Ext(file)
 	if known := knownType(extension); known != "" {

@@ -191,7 +191,7 @@ func TestPackagesThatLeadOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := unpack(file, target); err == nil {
-				t.Error("it was unpacked")
+				t.Error("the package was unpacked")
 			}
 			if _, err := os.Lstat(filepath.Join(dir, "evil")); err == nil {
 				t.Error("a file was written outside")
@@ -200,8 +200,8 @@ func TestPackagesThatLeadOut(t *testing.T) {
 	}
 }
 
-// TestPackageBombsAreRefused: what unfolds to more than the limits is refused by
-// what its entries announce, before anything is written.
+// TestPackageBombsAreRefused: an archive that expands beyond the limits is refused by the
+// sizes that its entries announce, before anything is written.
 func TestPackageBombsAreRefused(t *testing.T) {
 	t.Parallel()
 	many := make([]tarEntry, maxPackageEntries+1)
@@ -211,7 +211,7 @@ func TestPackageBombsAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ archive, want string }{
 		"size":    {announcing(t, maxPackageBytes+1), "bytes unpacked"},
 		"entries": {tarball(t, many...), "entries"},
-		"no gzip": {strings.Repeat("x", 1000), "no tar.gz"},
+		"no gzip": {strings.Repeat("x", 1000), "not a tar.gz"},
 		"cut off": {tarball(t, tarEntry{name: "a", content: "x"})[:40], ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestPackageBombsAreRefused(t *testing.T) {
 	}
 }
 
-// announcing is an archive whose only entry says that it has size bytes.
+// announcing returns an archive whose only entry announces size bytes.
 func announcing(t *testing.T, size int64) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -248,7 +248,7 @@ func TestManifestsThatLeadOut(t *testing.T) {
 	for _, path := range []string{"../evil", "/evil", "a/../../evil", "."} {
 		sha := b.server.put(`{"entries":[{"path":"` + path + `","sha256":"` + inner + `","size":1}]}`)
 		_, err := b.blobs.restoreDirectory(t.Context(), "t", sha, filepath.Join(t.TempDir(), "in"))
-		if err == nil || !strings.Contains(err.Error(), "leads out") {
+		if err == nil || !strings.Contains(err.Error(), "is outside") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -273,7 +273,7 @@ func TestSpoolOfTheSDKIsDelivered(t *testing.T) {
 }
 
 // TestUndeclaredOutputs: a task that keeps all of its outputs reports values, files and
-// folders by their names, with what it says about them.
+// folders by name, with their metadata.
 func TestUndeclaredOutputs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -19,7 +19,7 @@ const (
 	maxPackageEntries = 50_000
 )
 
-// packageCache keeps code packages unpacked under their hash.
+// packageCache keeps unpacked code packages under their hash.
 type packageCache struct {
 	dir   string
 	blobs *blobCache
@@ -71,8 +71,8 @@ func (c *packageCache) unpacked(ctx context.Context, token, sha string) (string,
 	return dir, os.Rename(temp, dir)
 }
 
-// unpack extracts the tar.gz file into dir. Only folders and regular files are
-// taken; an entry whose path leads out of dir, or is a link, refuses the whole.
+// unpack extracts the tar.gz file into dir. It accepts only folders and regular files; an
+// entry that is a link, or whose path is outside dir, makes it refuse the whole package.
 func unpack(file, dir string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -81,7 +81,7 @@ func unpack(file, dir string) error {
 	defer f.Close()
 	zipped, err := gzip.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("it is no tar.gz: %w", err)
+		return fmt.Errorf("it is not a tar.gz file: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func unpack(file, dir string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("it is no tar.gz: %w", err)
+			return fmt.Errorf("it is not a tar.gz file: %w", err)
 		}
 		if entries == maxPackageEntries {
 			return fmt.Errorf("it has more than %d entries", maxPackageEntries)

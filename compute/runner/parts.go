@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// partOf is the file, or folder, called name in the folder at path.
+// partOf returns the path of the file or folder name in the folder at path.
 func partOf(path, name string) (string, error) {
 	name = filepath.Clean(filepath.FromSlash(name))
 	if !filepath.IsLocal(name) {
-		return "", fmt.Errorf("%q lies outside of the artifact", name)
+		return "", fmt.Errorf("%q is outside the artifact", name)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return "", fmt.Errorf("the artifact is no folder, so it has no %q", name)
+		return "", fmt.Errorf("the artifact is not a folder, so it has no %q", name)
 	}
 	defer root.Close()
 	if _, err := root.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -28,8 +28,8 @@ func partOf(path, name string) (string, error) {
 	return filepath.Join(path, name), nil
 }
 
-// chmodAll gives all files in a folder the permission bits. A file that stands elsewhere
-// as well, as that of the store may, becomes one of its own first.
+// chmodAll sets the permission bits of all files in a folder. A file that has other
+// links, such as one of the store, is replaced by a copy first.
 func chmodAll(folder string, mode fs.FileMode) error {
 	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -42,7 +42,7 @@ func chmodAll(folder string, mode fs.FileMode) error {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
 			return replaceFile(name, mode)
 		}
-		return os.Chmod(name, mode) //nolint:gosec // the folder is the attempt's own, and its command has not begun
+		return os.Chmod(name, mode) //nolint:gosec // the folder belongs to the attempt, whose command has not started
 	})
 }
 

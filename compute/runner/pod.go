@@ -10,37 +10,39 @@ import (
 )
 
 const (
-	// podReserve is what delivering needs of a pod's grace period after its command.
+	// podReserve is the part of a pod's grace period that is reserved for delivery after
+	// the command.
 	podReserve = 5 * time.Second
-	// podLast is how long before the end of the grace period nothing more is begun.
+	// podLast is how long before the end of the grace period no new work starts.
 	podLast = time.Second
-	// askLimit is how long a pod that is being deleted waits to hear why.
-	askLimit = 2 * time.Second
+	// stopReasonWait is how long a pod that is being deleted waits for the reason.
+	stopReasonWait = 2 * time.Second
 )
 
-// Pod is what a runner knows that has a container to itself: its environment and
-// its control group are the task's, and what it keeps goes with it, so that
-// checkpoints are kept by the server.
+// Pod configures a runner that has a container to itself: the container's environment and
+// control group are those of the task, and its files disappear with it, so the server
+// keeps the checkpoints.
 type Pod struct {
 	Grace       time.Duration // from SIGTERM to the end of the container
 	Rank        int           // of the pod in its gang
 	Address     string        // IP address at which the other pods of a gang reach it
 	GangTimeout time.Duration // how long the pods of a gang wait for each other
 	Scratch     string        // folder for the homes and temporary files of tasks
-	OwnHome     bool          // homes and temporary files are always there, because attempts follow one another
-	Private     string        // folder in memory for what holds secrets; "": among the others
-	Folder      string        // where the image says that commands run; "": not known
-	Image       *ImageCommand // what the image runs by itself; nil: not known
+	OwnHome     bool          // homes and temporary files are always in Scratch, because the pod runs several attempts
+	Private     string        // folder in memory for files with secrets; "": with the other files
+	Folder      string        // working directory of the image; "": unknown
+	Image       *ImageCommand // default command of the image; nil: unknown
 }
 
-// runsIn reports whether a command that leaves it to the image runs in its folder. An
-// image without one says / by that: a command that is named has a folder that it can
-// write then.
+// runsIn reports whether a command without a folder runs in the image's working
+// directory. An image without one means /; an explicit command then gets a writable
+// folder instead.
 func (p *Pod) runsIn(imageCommand bool) bool {
 	return p.Folder != "" && (imageCommand || p.Folder != "/" || writable("/"))
 }
 
-// commandGrace is how long a command may take from SIGTERM on, when it asks for grace.
+// commandGrace limits the grace period of a command, from SIGTERM on, to what the pod
+// allows.
 func (p *Pod) commandGrace(grace time.Duration) time.Duration {
 	if p == nil || p.Grace <= 0 {
 		return grace
@@ -48,10 +50,10 @@ func (p *Pod) commandGrace(grace time.Duration) time.Duration {
 	return min(grace, max(p.Grace-podReserve, p.Grace/2))
 }
 
-// podEnvironment is what a command inherits in a pod: all that the image and the
-// pod's fields set. A home and a place for temporary files are given where the
-// container's own cannot be written, as with a read-only root file system. Of the
-// runner's settings the command gets those by which its SDK reaches the server.
+// podEnvironment returns the variables that a command inherits in a pod: all that the
+// image and the pod's fields set. HOME and TMPDIR are set when the container's own are
+// not writable, as with a read-only root file system. Of the runner's settings, the
+// command gets those that its SDK needs to reach the server.
 func podEnvironment(process []string, pod *Pod) environ {
 	env := environ{"PATH": defaultPath, "LANG": "C.UTF-8", "HOME": "/"}
 	for _, entry := range process {

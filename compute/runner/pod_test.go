@@ -15,7 +15,7 @@ import (
 
 const oftenBeats = 50 * time.Millisecond
 
-// inPod returns a supervisor as in a pod that reports to server.
+// inPod returns a supervisor, configured as in a pod, that reports to server.
 func inPod(t *testing.T, server *taskServer, pod Pod, heartbeat time.Duration) *Supervisor {
 	t.Helper()
 	s, err := New(Config{
@@ -28,7 +28,8 @@ func inPod(t *testing.T, server *taskServer, pod Pod, heartbeat time.Duration) *
 	return s
 }
 
-// during runs spec, and calls then once when holds; it returns how the attempt ended.
+// during runs spec and calls then once when holds returns true; it returns the outcome of
+// the attempt.
 func during(t *testing.T, s *Supervisor, server *taskServer, spec *flowforgev1.AttemptSpec, what string, holds func() bool, then func(terminate func())) End {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -50,14 +51,14 @@ func TestDeletedPodAsksWhy(t *testing.T) {
 		answer func(server *taskServer)
 		want   flowforgev1.Outcome
 	}{
-		"nobody wants its end": {func(*taskServer) {}, interrupted},
-		"it was cancelled":     {func(s *taskServer) { s.cancel["deleted"] = true }, flowforgev1.Outcome_OUTCOME_CANCELLED},
-		"it was preempted":     {func(s *taskServer) { s.preempt["deleted"] = true }, flowforgev1.Outcome_OUTCOME_PREEMPTED},
+		"no reason":        {func(*taskServer) {}, interrupted},
+		"it was cancelled": {func(s *taskServer) { s.cancel["deleted"] = true }, flowforgev1.Outcome_OUTCOME_CANCELLED},
+		"it was preempted": {func(s *taskServer) { s.preempt["deleted"] = true }, flowforgev1.Outcome_OUTCOME_PREEMPTED},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newTaskServer(t)
-			s := inPod(t, server, Pod{Grace: 20 * time.Second}, time.Hour) // it hears of it by asking alone
+			s := inPod(t, server, Pod{Grace: 20 * time.Second}, time.Hour) // only its request returns the reason
 			spec := shell("deleted", `trap 'test -e "$FLOWFORGE_PREEMPTED" && echo marked; exit 3' TERM; echo up; while :; do sleep 0.05; done`)
 			end := during(t, s, server, spec, "the first line", func() bool { return len(server.logs["deleted"]) > 0 }, func(terminate func()) {
 				server.mu.Lock()
@@ -71,7 +72,7 @@ func TestDeletedPodAsksWhy(t *testing.T) {
 			}
 			marked := strings.Contains(strings.Join(server.lines("deleted", "stdout"), " "), "marked")
 			if want := test.want != flowforgev1.Outcome_OUTCOME_CANCELLED; marked != want {
-				t.Errorf("told that it runs again: %v, want %v", marked, want)
+				t.Errorf("marked as preempted: %v, want %v", marked, want)
 			}
 		})
 	}
@@ -88,7 +89,7 @@ func TestDeletedPodGivesUpInTime(t *testing.T) {
 	})
 	wantOutcome(t, end.Finished, interrupted)
 	if end.Reported {
-		t.Error("it says that it was reported, and nobody was there")
+		t.Error("it claims to be reported without a server")
 	}
 }
 
@@ -146,7 +147,7 @@ func TestCgroupOfEitherVersion(t *testing.T) {
 		write(t, root, "memory/memory.stat", "cache 1\ntotal_inactive_file 400\n")
 		write(t, root, "memory/memory.limit_in_bytes", "9223372036854771712\n")
 		write(t, root, "cpuacct/cpuacct.usage", "2000000000\n")
-		// The path is the group's on the machine, which its container does not see.
+		// The path is the group's on the host, which its container does not see.
 		wantCgroup(t, ownCgroup("4:memory:/kubepods/pod1/c1\n2:cpu,cpuacct:/kubepods/pod1/c1\n", root), 2, 0)
 	})
 	t.Run("2", func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestOutOfMemoryByTheKernelsCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.cgroup = cgroup{unified: true, memory: root}
-	// What the kernel kills is a process of the command; the command fails for it.
+	// The kernel kills a process of the command, and the command fails because of it.
 	end, err := s.runOne(t.Context(), shell("hungry", "echo 'oom_kill 2' > "+events+"; exit 1"))
 	if err != nil {
 		t.Fatal(err)
@@ -237,8 +238,8 @@ func TestGPUsOfTheAttemptAlone(t *testing.T) {
 	}
 }
 
-// TestPodOfAnEndedAttemptRunsNothing has a pod that came late: its attempt has ended,
-// and what it ran must not run a second time.
+// TestPodOfAnEndedAttemptRunsNothing: a pod that starts after the end of its attempt must
+// not run the command a second time.
 func TestPodOfAnEndedAttemptRunsNothing(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)

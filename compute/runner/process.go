@@ -15,18 +15,18 @@ import (
 type process struct {
 	forker *forker
 	pid    int
-	pidfd  *os.File // nil where the kernel has none
+	pidfd  *os.File // nil if the kernel does not support it
 
 	mu     sync.Mutex
 	reaped bool
 }
 
-// exit is how a process ended.
+// exit describes how a process ended.
 type exit struct {
 	code    int            // 0 to 255; 128 + signal when killed
 	signal  syscall.Signal // 0 unless killed
 	cpu     time.Duration
-	peakRSS int64 // bytes, of the leader or a child it waited for; 0: not known
+	peakRSS int64 // bytes, of the leader or a child for which it waited; 0: unknown
 }
 
 func newProcess(f *forker, pid, pidfd int) *process {
@@ -42,8 +42,8 @@ func newProcess(f *forker, pid, pidfd int) *process {
 	return p
 }
 
-// signal sends sig to the whole group. It does nothing after wait: the number
-// could be another process' by then.
+// signal sends sig to the whole group. It does nothing after wait: another process could
+// have the number by then.
 func (p *process) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,12 +59,13 @@ func (p *process) alive() bool {
 	return !p.reaped
 }
 
-// wait returns when the leader has ended, after killing what is left of its group.
+// wait kills the remaining processes of the group when the leader has ended, then
+// returns.
 func (p *process) wait() (exit, error) {
 	p.awaitExit()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The zombie keeps its number until it is waited for: the group is ours.
+	// The zombie keeps its number until it is waited for, so the group is still ours.
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
 	var status syscall.WaitStatus
 	var usage syscall.Rusage

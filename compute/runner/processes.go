@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// taskUsage is what the living processes of an attempt use together.
+// taskUsage is the total usage of the living processes of an attempt.
 type taskUsage struct {
 	memory int64 // bytes
 	cpu    time.Duration
@@ -26,12 +26,12 @@ const clockTick = 10 * time.Millisecond
 type processStat struct {
 	pid, parent, group int
 	threads            int
-	started            uint64        // in ticks since the machine started
-	cpu                time.Duration // with that of the children that it has waited for
-	rss                int64         // bytes; pages that it shares count in full
+	started            uint64        // in ticks since the machine booted
+	cpu                time.Duration // including the children for which it has waited
+	rss                int64         // bytes; shared pages count in full
 }
 
-// key names a process for good: its number alone is used again.
+// key identifies a process permanently; its number alone is reused.
 func (p processStat) key() processKey { return processKey{p.pid, p.started} }
 
 type processKey struct {
@@ -39,13 +39,13 @@ type processKey struct {
 	started uint64
 }
 
-// readStat reports false for a process that is gone.
+// readStat returns false for a process that no longer exists.
 func readStat(pid int) (processStat, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return processStat{}, false
 	}
-	// Fields are counted from behind the name, which may hold blanks.
+	// The fields are counted after the name, which may contain spaces.
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {
 		return processStat{}, false
@@ -116,17 +116,17 @@ func below(pid int) []processStat {
 	return found
 }
 
-// processTable finds the processes of attempts. It reads those of this runner alone,
-// because a machine may have many thousands of others.
+// processTable finds the processes of attempts. It reads only the processes of this
+// runner, because a machine may have many thousands of others.
 type processTable struct {
 	mu sync.Mutex
-	// owners are the attempts of the processes of the last scan: a process that has
-	// been seen below a command is known when it has left that command.
+	// owners maps the processes of the last scan to their attempts: a process that was
+	// seen below a command stays known after it has left that command.
 	owners map[processKey]string
 }
 
-// scan returns the living processes of each attempt: its command, which roots names, all
-// descendants, and those of the adopted processes that have escaped from it.
+// scan returns the living processes of each attempt: its command, named by roots, all
+// descendants, and the adopted processes that have escaped from it.
 func (t *processTable) scan(roots map[string]int, adopted []int) map[string][]processStat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,8 +154,8 @@ func (t *processTable) scan(roots map[string]int, adopted []int) map[string][]pr
 	return found
 }
 
-// owner returns the attempt that an adopted process belongs to: the one that it was seen
-// in, the one of its process group, or the one that its environment names; "": unknown.
+// owner returns the attempt of an adopted process: the one in which it was last seen, the
+// one of its process group, or the one in its environment; "": unknown.
 func (t *processTable) owner(p processStat, leaders map[int]string) string {
 	if task, seen := t.owners[p.key()]; seen {
 		return task
@@ -167,8 +167,8 @@ func (t *processTable) owner(p processStat, leaders map[int]string) string {
 	return task
 }
 
-// ownerOf returns the attempt that an adopted process belongs to, as far as its
-// environment or the last scan tell; "": unknown.
+// ownerOf returns the attempt of an adopted process from its environment or the last
+// scan; "": unknown.
 func (t *processTable) ownerOf(pid int) string {
 	p, ok := readStat(pid)
 	if !ok {
@@ -203,18 +203,18 @@ func sharesOf(processes []processStat) (sum int64) {
 	return sum
 }
 
-// kcmpVM asks kcmp(2) whether two processes have one address space.
+// kcmpVM makes kcmp(2) compare the address spaces of two processes.
 const kcmpVM = 1
 
-// sameMemory reports whether a process runs in the memory of its parent, as one does
-// between vfork and exec.
+// sameMemory reports whether a process runs in the memory of its parent, as between vfork
+// and exec.
 func sameMemory(pid, parent int) bool {
 	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(pid), uintptr(parent), kcmpVM, 0, 0, 0)
 	return errno == 0 && order == 0
 }
 
-// shareOf is the resident size of a process whose share cannot be read, as of one that
-// runs as another user.
+// shareOf returns the resident size of a process whose share cannot be read, such as one
+// of another user.
 func shareOf(p processStat) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
 	if errors.Is(err, unix.ESRCH) || (errors.Is(err, fs.ErrNotExist) && unix.Kill(p.pid, 0) != nil) {
@@ -239,7 +239,7 @@ func kibibytes(text []byte, name string) int64 {
 	return 0
 }
 
-// highWaterMark is the largest resident size that this process has had, in bytes.
+// highWaterMark returns the largest resident size that this process has had, in bytes.
 func highWaterMark() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// pipeFile returns a named pipe, and what lets its reader go on.
+// pipeFile returns a named pipe and a function that unblocks its reader.
 func pipeFile(t *testing.T) (path string, open func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pipe")
@@ -34,15 +34,15 @@ func pipeFile(t *testing.T) (path string, open func()) {
 	}
 }
 
-// python returns an attempt that runs a program, which may use limit MiB of memory.
+// python returns an attempt that runs a program with a memory limit of limit MiB.
 func python(id, script string, limit int64) *flowforgev1.AttemptSpec {
 	spec := argv(id, "python3", "-c", script)
 	spec.MemoryLimitMib = limit
 	return spec
 }
 
-// measured waits until a sign of life says that the attempt uses at least so many bytes:
-// one that came before its memory was filled says less.
+// measured waits until a heartbeat reports that the attempt uses at least that many
+// bytes: an earlier heartbeat reports less.
 func (s *taskServer) measured(t *testing.T, id string, least int64) int64 {
 	t.Helper()
 	s.await(t, "the memory of "+id, func() bool { return s.memory[id] >= least || s.finished[id] != nil })
@@ -116,7 +116,7 @@ func TestPeakIsThatOfTheTask(t *testing.T) {
 		ballast[i] = 1
 	}
 	if mark := highWaterMark(); mark < 160*mebibyte {
-		t.Fatalf("this process has a mark of %d MiB", mark/mebibyte)
+		t.Fatalf("this process has a high-water mark of %d MiB", mark/mebibyte)
 	}
 	f := b.run(t, argv("true", "/bin/true"))
 	wantOutcome(t, f, succeeded)
@@ -132,7 +132,7 @@ func TestPeakIsThatOfTheTask(t *testing.T) {
 	runtime.KeepAlive(ballast)
 }
 
-// A child that has not executed its program yet runs in the memory of its parent:
+// A child that has not yet executed its program runs in the memory of its parent:
 // posix_spawn of glibc shares it, and blocks here while it opens the pipe.
 func TestMemoryBeforeExecIsTheParents(t *testing.T) {
 	t.Parallel()

@@ -30,13 +30,13 @@ func allPids() []int {
 	return pids
 }
 
-// orphans returns the processes that were reparented to this one: the kernel
-// hands them to the main thread.
+// orphans returns the processes that were reparented to this one; the kernel assigns them
+// to the main thread.
 func orphans() []int {
 	return readPids("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children")
 }
 
-// adopted returns the orphans that this process has not started itself.
+// adopted returns the orphans that this process did not start itself.
 func (f *forker) adopted() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,8 +46,8 @@ func (f *forker) adopted() []int {
 	})
 }
 
-// environment returns the value of a variable ("NAME=") in the environment that
-// pid was started with.
+// environment returns the value of a variable ("NAME=") in the initial environment of
+// pid.
 func environment(pid int, variable string) (string, bool) {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -61,13 +61,13 @@ func environment(pid int, variable string) (string, bool) {
 	return "", false
 }
 
-// sweepLimit is how long killed processes are waited for: one that the kernel
-// cannot end now is reaped later.
+// sweepLimit bounds the wait for killed processes: a process that the kernel cannot end
+// now is reaped later.
 const sweepLimit = time.Second
 
-// sweepOrphans reaps reparented zombies and kills those processes whose attempts, as
-// owner names them, kill names, with all their descendants: the children of a killed process are
-// orphans of the next round.
+// sweepOrphans reaps reparented zombies and kills the processes, with all descendants,
+// whose attempt, as returned by owner, satisfies kill. The children of a killed process
+// are orphans of the next round.
 func (f *forker) sweepOrphans(owner func(pid int) string, kill func(taskID string) bool) {
 	deadline := time.Now().Add(sweepLimit)
 	for f.sweepOnce(owner, kill) > 0 && time.Now().Before(deadline) {

@@ -7,8 +7,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// recover takes up what an earlier runner left in its slots: results and logs
-// are delivered, checkpoints kept for the next attempt, the rest is removed.
+// recover handles the slots of an earlier runner: it delivers results and logs, keeps
+// checkpoints for the next attempt, and removes the other files.
 func (s *Supervisor) recover() {
 	names, _ := readNames(s.slots.dir)
 	for _, name := range names {
@@ -19,18 +19,19 @@ func (s *Supervisor) recover() {
 			continue
 		}
 		if err := os.RemoveAll(p.base); err != nil {
-			s.logger.Warn("An old attempt's folder could not be removed.", "folder", p.base, "error", err)
+			s.logger.Warn("The folder of an old attempt could not be removed.", "folder", p.base, "error", err)
 		}
 	}
 }
 
-// recoverAttempt delivers what is left of one attempt; false when there is nothing.
+// recoverAttempt delivers the remaining reports of one attempt; it returns false when
+// there are none.
 func (s *Supervisor) recoverAttempt(taskID, key string, p paths) bool {
 	var result flowforgev1.SpooledResult
 	hasResult := readMessage(p.result, &result) == nil && result.Report.GetFinished() != nil
 	if !hasResult {
 		if err := s.slots.saveCheckpoints(p, key); err != nil {
-			s.logger.Warn("The checkpoints of a lost attempt could not be kept.", "task", taskID, "error", err)
+			s.logger.Warn("The checkpoints of a lost attempt could not be saved.", "task", taskID, "error", err)
 		}
 	}
 	a := s.newAttempt(&flowforgev1.AttemptSpec{TaskId: taskID, Token: result.GetReport().GetToken()})
@@ -49,7 +50,7 @@ func (s *Supervisor) recoverAttempt(taskID, key string, p paths) bool {
 	a.ended.Store(true)
 	if hasResult {
 		a.result, a.persisted = &result, true
-		// Without a result it is lost, and to be lost it must not be listed.
+		// Without a result the attempt is lost; a lost attempt must not be listed.
 		s.attempts[taskID] = a
 	}
 	s.tasks.Go(a.deliver)

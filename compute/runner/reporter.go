@@ -14,46 +14,47 @@ import (
 )
 
 const (
-	// startedHold is how long a start report waits for the end of a quick
-	// attempt: one that ends sooner costs one report instead of two.
+	// startedHold is how long a start report waits for the end of a short attempt, which
+	// then costs one report instead of two.
 	startedHold = 15 * time.Millisecond
-	// logHold gathers the lines of an attempt into one report.
+	// logHold is how long the lines of an attempt are collected into one report.
 	logHold = 50 * time.Millisecond
 	// batchReports and batchBytes bound one Deliver call.
 	batchReports = 1000
 	batchBytes   = 1 << 20
 	deliverLimit = 30 * time.Second
-	// awayAfter is the time without the server after which results go to disk.
+	// awayAfter is how long the server may be unreachable before results are written to
+	// disk.
 	awayAfter    = 500 * time.Millisecond
 	retryAtFirst = 10 * time.Millisecond
 	retryAtMost  = 500 * time.Millisecond
 )
 
-// deliverer is the server, as far as the courier knows it.
+// deliverer is the part of the server that the reporter uses.
 type deliverer interface {
 	Deliver(context.Context, *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error)
 }
 
-// reporter carries the reports of all attempts to the server: at once when
-// nothing is in flight, together while a call is. A call that fails is repeated
-// as it was until the server takes it.
+// reporter sends the reports of all attempts to the server: at once when no call is in
+// flight, together during a call. It repeats a failed call unchanged until the server
+// accepts it.
 type reporter struct {
 	server  deliverer
 	logger  *slog.Logger
-	persist func() // the server is away: write to disk what must not be lost
+	persist func() // writes to disk what must not be lost while the server is unreachable
 
 	away atomic.Bool
 	wake chan struct{}
 
 	mu      sync.Mutex
-	waiting []*outbox // those with something to send, the longest waiting first
+	waiting []*outbox // outboxes with reports to send, the longest waiting first
 }
 
 func newReporter(server deliverer, logger *slog.Logger, persist func()) *reporter {
 	return &reporter{server: server, logger: logger, persist: persist, wake: make(chan struct{}, 1)}
 }
 
-// update changes an outbox and has the courier look at it.
+// update changes an outbox and wakes the reporter.
 func (c *reporter) update(o *outbox, change func()) {
 	c.mu.Lock()
 	change()
@@ -65,7 +66,7 @@ func (c *reporter) update(o *outbox, change func()) {
 	c.nudge()
 }
 
-// logged notes that the log queue of o has grown.
+// logged records that the log queue of o has grown.
 func (c *reporter) logged(o *outbox) {
 	full := o.log.pending() >= logMemory/2
 	c.mu.Lock()
@@ -93,15 +94,15 @@ func (c *reporter) nudge() {
 	}
 }
 
-// run sends until ctx ends. What is unsent then is still in the outboxes' log
-// queues and in the attempts' results.
+// run sends until ctx is cancelled. Unsent reports remain in the log queues and in the
+// attempts' results.
 func (c *reporter) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		parcels, next := c.collect(time.Now())
-		if len(parcels) > 0 {
-			c.send(ctx, parcels)
+		batches, next := c.collect(time.Now())
+		if len(batches) > 0 {
+			c.send(ctx, batches)
 			continue
 		}
 		timer.Reset(next)
@@ -113,8 +114,8 @@ func (c *reporter) run(ctx context.Context) {
 	}
 }
 
-// collect packs what is due, and says when to look again when nothing is.
-func (c *reporter) collect(now time.Time) (parcels []parcel, next time.Duration) {
+// collect packs the due reports; if there are none, it returns when to check again.
+func (c *reporter) collect(now time.Time) (batches []reportBatch, next time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next = time.Hour
@@ -137,7 +138,7 @@ func (c *reporter) collect(now time.Time) (parcels []parcel, next time.Duration)
 		}
 		p := o.pack(now)
 		if len(p.reports) > 0 || p.last {
-			parcels = append(parcels, p)
+			batches = append(batches, p)
 			reports += len(p.reports)
 			if p.logs {
 				size += logBatch / 2
@@ -150,13 +151,13 @@ func (c *reporter) collect(now time.Time) (parcels []parcel, next time.Duration)
 		}
 	}
 	c.waiting = rest
-	return parcels, next
+	return batches, next
 }
 
 // send repeats one Deliver call until the server has answered it.
-func (c *reporter) send(ctx context.Context, parcels []parcel) {
+func (c *reporter) send(ctx context.Context, batches []reportBatch) {
 	var reports []*flowforgev1.AttemptReport
-	for _, p := range parcels {
+	for _, p := range batches {
 		reports = append(reports, p.reports...)
 	}
 	var results []*flowforgev1.ReportResult
@@ -166,15 +167,15 @@ func (c *reporter) send(ctx context.Context, parcels []parcel) {
 			return // ctx has ended
 		}
 	}
-	for _, p := range parcels {
+	for _, p := range batches {
 		n := len(p.reports)
 		c.settle(p, results[:n])
 		results = results[n:]
 	}
 }
 
-// settle tells the outbox of p what became of its reports.
-func (c *reporter) settle(p parcel, results []*flowforgev1.ReportResult) {
+// settle passes the results of the reports of p to its outbox.
+func (c *reporter) settle(p reportBatch, results []*flowforgev1.ReportResult) {
 	if p.logs {
 		p.box.log.commit()
 	}
@@ -192,14 +193,14 @@ func (c *reporter) settle(p parcel, results []*flowforgev1.ReportResult) {
 	}
 }
 
-// deliver returns one result per report, or false when ctx has ended before.
+// deliver returns one result per report, or false when ctx is cancelled first.
 func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, bool) {
 	begin, wait := time.Now(), retryAtFirst
 	for {
 		results, err := c.call(ctx, reports)
 		if err == nil {
 			if c.away.Swap(false) {
-				c.logger.Info("The server is back; reports go on.", "reports", len(reports))
+				c.logger.Info("The server is reachable again; reporting resumes.", "reports", len(reports))
 			}
 			return results, true
 		}
@@ -219,8 +220,8 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 	}
 }
 
-// deliverSingly finds the report that the server does not understand and drops
-// it: repeating it would hold up all others for ever.
+// deliverSingly finds the report that the server refuses as invalid and drops it:
+// repeating it would block all others forever.
 func (c *reporter) deliverSingly(ctx context.Context, reports []*flowforgev1.AttemptReport, cause error) ([]*flowforgev1.ReportResult, bool) {
 	if len(reports) == 1 {
 		c.logger.Error("The server refuses a report as invalid; it is dropped.", "task", reports[0].TaskId, "error", cause)

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// takeWait is how long the server may hold back the answer that there is no work.
+	// takeWait is how long the server may hold the response that there is no work.
 	takeWait    = 20 * time.Second
 	defaultIdle = 2 * time.Minute
 )
 
-// Pool is what a warm pod works for: attempts of one project that need the same
-// image, resources and pod fields. It stands as JSON in the pod's Secret.
+// Pool identifies the work of a warm pod: attempts of one project with the same image,
+// resources and pod fields. The pod's Secret holds it as JSON.
 type Pool struct {
 	Pool        string `json:"pool"`
 	Worker      string `json:"worker"` // the pod's name
-	Token       string `json:"token"`  // good for the pool alone, for a short time; each answer renews it
+	Token       string `json:"token"`  // valid for the pool only and for a short time; each response renews it
 	APIEndpoint string `json:"api_endpoint"`
 	ProjectID   string `json:"project_id"`
 	IdleSeconds int    `json:"idle_seconds"`
 }
 
-// Resident runs the attempts that the server gives for pool, one after the other,
-// until there was none for the idle time, the server says that the worker is not
-// needed, or ctx ends: then the present attempt ends as Task says. No attempt
-// finds anything of another: each has its own supervisor, folders and
-// environment, and clean empties what the container shares between them.
+// Resident runs the attempts that the server assigns to pool, one after another, until
+// none arrives within the idle time, the server no longer needs the worker, or ctx is
+// cancelled: then the current attempt ends as described at Task. Attempts are isolated
+// from each other: each has its own supervisor, folders and environment, and clean
+// empties what the container shares between them.
 func Resident(ctx context.Context, config Config, pool Pool, clean func()) error {
 	r := &resident{config: config, pool: pool, server: config.Server.connect(), logger: config.Logger, last: time.Now()}
 	if r.logger == nil {
@@ -77,12 +77,12 @@ type resident struct {
 	pool     Pool
 	server   *server
 	logger   *slog.Logger
-	finished string    // the attempt that was run last
-	last     time.Time // when it had ended
+	finished string    // the last attempt
+	last     time.Time // when it ended
 }
 
-// take asks for the next attempt. The server may wait for one as long as the
-// worker stays anyway.
+// take requests the next attempt. The server may wait for one as long as the worker stays
+// anyway.
 func (r *resident) take(ctx context.Context, left time.Duration) (spec *flowforgev1.AttemptSpec, leave bool, err error) {
 	message := &flowforgev1.TakeWorkRequest{
 		Worker: r.pool.Worker, Finished: r.finished, WaitMs: max(0, min(takeWait, left)).Milliseconds(),
@@ -119,9 +119,9 @@ func (r *resident) take(ctx context.Context, left time.Duration) (spec *flowforg
 	return spec, false, nil
 }
 
-var errForeignProject = errors.New("the server gave an attempt of another project")
+var errForeignProject = errors.New("the server assigned an attempt of another project")
 
-// run runs one attempt in a folder of its own.
+// run runs one attempt in its own folder.
 func (r *resident) run(ctx context.Context, spec *flowforgev1.AttemptSpec, n int) error {
 	config := r.config
 	config.Dir = filepath.Join(r.config.Dir, strconv.Itoa(n))

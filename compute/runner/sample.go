@@ -7,13 +7,14 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// sharesBudget bounds the part of time that reading the shares of an attempt takes: after
-// a reading of one second, the next follows twenty seconds later.
+// sharesBudget bounds the fraction of time that is spent on reading the memory shares of
+// an attempt: after a reading that takes one second, the next follows twenty seconds
+// later.
 const sharesBudget = 20
 
-// earlySamples are when an attempt is measured before the first regular sample: the
-// kernel's own record of a short command is useless, because it begins with the
-// high-water mark of the runner (vfork).
+// earlySamples returns when an attempt is measured before the first regular sample: the
+// kernel's own record of a short command is useless because it begins with the high-water
+// mark of the runner (vfork).
 func earlySamples() []time.Duration {
 	return []time.Duration{0, 20 * time.Millisecond, 80 * time.Millisecond, 300 * time.Millisecond}
 }
@@ -22,13 +23,13 @@ func earlySamples() []time.Duration {
 type gauge struct {
 	mu   sync.Mutex
 	peak int64     // bytes
-	last int64     // what the last reading of shares found
+	last int64     // result of the last reading of shares
 	next time.Time // when shares may be read again
 }
 
-// measure returns the memory that processes use, and whether it is more than limit
-// (0: none). The resident sizes decide where they can; shares are read for a decision
-// or a peak that they cannot tell, and with exact.
+// measure returns the memory that processes use, and whether it exceeds limit (0: none).
+// It uses the resident sizes where they suffice, and reads shares for a decision or a
+// peak that they cannot determine, and with exact.
 func (g *gauge) measure(processes []processStat, limit int64, exact bool) (used int64, over bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,8 +55,8 @@ func (g *gauge) highest() int64 {
 	return g.peak
 }
 
-// sample measures the running attempts, and reports them when beating, and their
-// metrics when measuring.
+// sample measures the running attempts, and reports them if beating, and their metrics if
+// measuring.
 func (s *Supervisor) sample(now time.Time, beating, measuring bool) {
 	running := make(map[*attempt]*child)
 	roots := make(map[string]int)
@@ -63,8 +64,8 @@ func (s *Supervisor) sample(now time.Time, beating, measuring bool) {
 		if a.ended.Load() {
 			continue
 		}
-		// Before anything is read of it: a command that begins meanwhile is
-		// measured the next time.
+		// Commands are listed before processes are read: a command that starts in the
+		// meantime is measured the next time.
 		running[a] = a.command()
 		if running[a] != nil {
 			roots[a.spec.TaskId] = running[a].pid
@@ -96,17 +97,18 @@ func (s *Supervisor) sample(now time.Time, beating, measuring bool) {
 	}
 }
 
-// command returns the command of the attempt; nil before it begins.
+// command returns the command of the attempt; nil before it starts.
 func (a *attempt) command() *child {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.child
 }
 
-// use measures the processes of the attempt, and stops it when they use too much memory.
+// use measures the processes of the attempt, and stops it when they exceed the memory
+// limit.
 func (a *attempt) use(child *child, processes []processStat, exact bool) taskUsage {
 	if !child.alive() {
-		return taskUsage{} // the number of its command may be that of another process
+		return taskUsage{} // another process may have reused the number of its command
 	}
 	var used taskUsage
 	for _, p := range processes {
@@ -120,8 +122,8 @@ func (a *attempt) use(child *child, processes []processStat, exact bool) taskUsa
 	return used
 }
 
-// sampleEarly measures the command some times before the first regular sample, until
-// what it returns is called.
+// sampleEarly measures the command a few times before the first regular sample, until
+// stop is called.
 func (a *attempt) sampleEarly(child *child) (stop func()) {
 	delays := earlySamples()
 	var mu sync.Mutex

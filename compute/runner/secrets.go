@@ -15,11 +15,11 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// secretsLimit is how long the server may take to answer for secrets, once.
+// secretsLimit bounds one request for secrets.
 const secretsLimit = 30 * time.Second
 
-// fetchSecrets gets the values that the attempt was granted. From then on they
-// are masked in everything that the attempt says.
+// fetchSecrets fetches the values that were granted to the attempt. From then on they are
+// masked in everything that the attempt writes or reports.
 func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 	if len(a.spec.Secrets) == 0 {
 		return nil, nil
@@ -39,7 +39,7 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 			return rpcError("secrets", err)
 		}
 		if len(resp.Msg.Values) != len(message.Grants) {
-			return &refusedError{message: "secrets: the server answered another number of values"}
+			return &refusedError{message: "secrets: the server returned a different number of values"}
 		}
 		values = resp.Msg.Values
 		return nil
@@ -50,7 +50,7 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 	return values, err
 }
 
-// placeSecrets puts the values into the inputs, where their marks stand.
+// placeSecrets replaces the marks in the inputs with the values.
 func placeSecrets(inputs string, secrets []*flowforgev1.InputSecret, values []string) (string, error) {
 	if len(secrets) == 0 {
 		return inputs, nil
@@ -59,7 +59,7 @@ func placeSecrets(inputs string, secrets []*flowforgev1.InputSecret, values []st
 	decoder.UseNumber()
 	var document any
 	if err := decoder.Decode(&document); err != nil {
-		return "", fmt.Errorf("the inputs are no JSON: %w", err)
+		return "", fmt.Errorf("the inputs are not valid JSON: %w", err)
 	}
 	for i, s := range secrets {
 		if s.Variable != "" {
@@ -74,7 +74,7 @@ func placeSecrets(inputs string, secrets []*flowforgev1.InputSecret, values []st
 	return string(text), err
 }
 
-// setSecrets puts the values into the environment, where a variable has them.
+// setSecrets sets the environment variables that have values of secrets.
 func setSecrets(env environ, secrets []*flowforgev1.InputSecret, values []string) {
 	for i, s := range secrets {
 		if s.Variable != "" {
@@ -83,10 +83,10 @@ func setSecrets(env environ, secrets []*flowforgev1.InputSecret, values []string
 	}
 }
 
-// mask takes the attempt's secrets out of text.
+// mask removes the attempt's secrets from text.
 func (a *attempt) mask(text string) string { return a.masker.Load().Text(text) }
 
-// maskResult takes the secrets out of what the server is told of the end.
+// maskResult removes the secrets from the end report.
 func (a *attempt) maskResult(f *flowforgev1.Finished) {
 	masker := a.masker.Load()
 	if masker.Empty() {
@@ -101,8 +101,8 @@ func (a *attempt) maskResult(f *flowforgev1.Finished) {
 	}
 }
 
-// dropSecrets removes the file that holds them, as soon as no process of the
-// attempt can need it.
+// dropSecrets removes the file that holds them as soon as no process of the attempt can
+// need it.
 func (a *attempt) dropSecrets() {
 	if len(a.spec.Secrets) == 0 {
 		return

@@ -18,12 +18,12 @@ import (
 
 const hush = `hush/"hush"+4711`
 
-// GetSecrets gives what was granted with the mac "good", to the right attempt.
+// GetSecrets returns what was granted with the mac "good" to the right attempt.
 func (s *taskServer) GetSecrets(_ context.Context, req *connect.Request[flowforgev1.GetSecretsRequest]) (*connect.Response[flowforgev1.GetSecretsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if req.Header().Get("Authorization") != "Bearer token-"+req.Msg.TaskId {
-		return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("the token is not good"))
+		return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("the token is not valid"))
 	}
 	resp := &flowforgev1.GetSecretsResponse{}
 	for _, g := range req.Msg.Grants {
@@ -49,8 +49,8 @@ func secretive(id, script string, names ...string) *flowforgev1.AttemptSpec {
 	return spec
 }
 
-// TestSecretsReachTheTaskAlone: inputs and environment hold the value while the
-// task runs; afterwards no file of the runner does, nor anything it has told.
+// TestSecretsReachTheTaskAlone: inputs and environment hold the value while the task
+// runs; afterwards neither the runner's files nor its reports do.
 func TestSecretsReachTheTaskAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -79,7 +79,7 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 		strings.Join(b.server.lines("b", "stderr"), "\n")
 	for _, form := range []string{hush, "4711", base64.StdEncoding.EncodeToString([]byte("me:" + hush))[4:14]} {
 		if strings.Contains(told, form) {
-			t.Errorf("%q is told in %s", form, told)
+			t.Errorf("%q is reported in %s", form, told)
 		}
 	}
 	if n := strings.Count(told, "***"); n != 6 {
@@ -88,12 +88,12 @@ func TestSecretsReachTheTaskAlone(t *testing.T) {
 	b.noTrace(t, hush)
 }
 
-// noTrace looks into every file that the runner keeps.
+// noTrace checks that no file of the runner contains value.
 func (b *testBundle) noTrace(t *testing.T, value string) {
 	t.Helper()
 	err := filepath.WalkDir(b.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // removed meanwhile
+			return nil //nolint:nilerr // removed in the meantime
 		}
 		content, err := os.ReadFile(path)
 		if err == nil && bytes.Contains(content, []byte(value)) {
@@ -106,8 +106,8 @@ func (b *testBundle) noTrace(t *testing.T, value string) {
 	}
 }
 
-// TestSplitSecretsAreMasked: written in two pieces, and where a line is so long
-// that it goes out in parts.
+// TestSplitSecretsAreMasked: secrets are masked when they are written in two pieces, and
+// when a long line is split.
 func TestSplitSecretsAreMasked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +144,7 @@ func TestASecretThatIsGoneFailsTheStart(t *testing.T) {
 	wantOutcome(t, b.run(t, spec), flowforgev1.Outcome_OUTCOME_START_FAILED)
 }
 
-// TestInputsOfADeadRunnerAreRemoved: what a runner that was killed left behind.
+// TestInputsOfADeadRunnerAreRemoved: the next runner removes the inputs of a killed one.
 func TestInputsOfADeadRunnerAreRemoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

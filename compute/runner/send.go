@@ -13,18 +13,18 @@ import (
 	"github.com/flowforge/flowforge/data/channel/codec"
 )
 
-// outgoing is a file on its way to the store.
+// outgoing is a file to be sent to the store.
 type outgoing struct {
 	sha  string
 	path string
 	size int64
-	// handover is where the store of this machine takes the file over as it is; ""
-	// where it cannot.
+	// handover is the path at which the store of this machine adopts the file; "" where
+	// it cannot.
 	handover string
 }
 
-// handoverPath is where the store in dir takes a file of the task over; "" for what is
-// not worth it.
+// handoverPath returns the path at which the store in dir adopts a file of the task; ""
+// for files that are too small.
 func handoverPath(dir, task, sha string, size int64) string {
 	if dir == "" || size < linkAtLeast || !plainName(task) {
 		return ""
@@ -32,12 +32,12 @@ func handoverPath(dir, task, sha string, size int64) string {
 	return filepath.Join(dir, "handover", task+"."+sha)
 }
 
-// handOver lets the store of this machine take the file over without a copy. It reports
-// false when the file has to be sent.
+// handOver lets the store of this machine adopt the file without a copy. It returns false
+// when the file must be sent.
 func (s *server) handOver(ctx context.Context, token string, f outgoing) (bool, error) {
-	_ = os.Remove(f.handover) // of a try that was broken off
+	_ = os.Remove(f.handover) // left by an interrupted try
 	if err := os.Link(f.path, f.handover); err != nil {
-		return false, nil //nolint:nilerr // another file system, or no such folder: it is sent
+		return false, nil //nolint:nilerr // another file system, or no such folder: send it
 	}
 	resp, err := s.post(ctx, s.blobURL(f.sha)+"/adopt", token)
 	if err != nil {
@@ -50,12 +50,12 @@ func (s *server) handOver(ctx context.Context, token string, f outgoing) (bool, 
 	err = answerError(http.MethodPost, f.sha, resp)
 	refused, final := errors.AsType[*refusedError](err)
 	if final && refused.status != http.StatusUnauthorized {
-		return false, nil // sending it tells what is wrong, if anything is
+		return false, nil // sending it reports the error, if there is one
 	}
 	return false, err
 }
 
-// put sends the file to the server, packed where that pays.
+// put sends the file to the server, compressed where that pays.
 func (s *server) put(ctx context.Context, token string, f outgoing) error {
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *server) put(ctx context.Context, token string, f outgoing) error {
 		case !final, refused.status == http.StatusUnauthorized, refused.status == http.StatusConflict:
 			return err
 		}
-		s.plain.Store(true) // an older server takes bytes as they are
+		s.plain.Store(true) // an older server accepts only uncompressed bytes
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return &refusedError{message: fmt.Sprintf("read output: %v", err)}
 		}
@@ -87,8 +87,8 @@ func (s *server) put(ctx context.Context, token string, f outgoing) error {
 	return resp.Body.Close()
 }
 
-// packing is how the file travels to a server on another machine. It leaves the file at
-// its beginning.
+// packing returns the compression of the file for a server on another machine. It leaves
+// the file at its beginning.
 func (s *server) packing(f outgoing, file *os.File) (channel.Compression, error) {
 	packing := channel.PackFor(f.size, "", filepath.Base(f.path))
 	if s.local || s.plain.Load() || packing == channel.None {
@@ -121,7 +121,7 @@ func (s *server) putPacked(ctx context.Context, token, sha string, file io.Reade
 		_ = w.CloseWithError(err)
 	}()
 	resp, err := s.blobRequest(ctx, http.MethodPut, sha, token, requestBody{Reader: r, size: -1, coding: string(packing)})
-	_ = r.Close() // ends the copy when the server did not want all
+	_ = r.Close() // ends the copy when the server did not read everything
 	<-done
 	if err != nil {
 		return err

@@ -20,28 +20,28 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// Protocol is raised when a change of runner.proto breaks older peers.
+// Protocol is incremented when a change of runner.proto breaks older peers.
 const Protocol = 2
 
 const (
 	socketFile = "runner.sock"
 	pidFile    = "runner.pid"
-	// idleExit is how long a supervisor with nothing to do outlives the server.
+	// idleExit is how long an idle supervisor outlives the server.
 	idleExit  = 5 * time.Minute
 	idleProbe = 15 * time.Second
-	// lockWait is how long a new supervisor waits for its predecessor to be gone.
+	// lockWait is how long a new supervisor waits for its predecessor to exit.
 	lockWait = 15 * time.Second
 )
 
-// ErrLocked says that another supervisor serves the folder.
+// ErrLocked reports that another supervisor serves the folder.
 var ErrLocked = errors.New("another runner serves this folder")
 
-// SocketPath returns where the supervisor of dir listens.
+// SocketPath returns the path of the socket on which the supervisor of dir listens.
 func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
 
-// Serve runs the supervisor of config.Dir until ctx ends, it is told to shut
-// down, or it has been idle without a server for some minutes. When ctx ends,
-// attempts are interrupted as by Shutdown.
+// Serve runs the supervisor of config.Dir until ctx is cancelled, Shutdown is called, or
+// it has been idle without a server for some minutes. When ctx is cancelled, attempts are
+// interrupted as by Shutdown.
 func Serve(ctx context.Context, config Config) error {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return fmt.Errorf("runner folder: %w", err)
@@ -74,11 +74,11 @@ func Serve(ctx context.Context, config Config) error {
 	case grace = <-api.shutdown:
 	case err = <-served:
 	case <-supervisor.abandoned():
-		supervisor.logger.Info("Idle and without a server; the runner ends.")
+		supervisor.logger.Info("Idle and without a server; the runner exits.")
 	}
 	supervisor.Shutdown(grace)
 	close(api.done)
-	// Lets the answer to Shutdown leave; the listener is closed at once.
+	// Lets the response to Shutdown be sent; the listener is closed at once.
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return errors.Join(err, httpServer.Shutdown(closing))
@@ -109,8 +109,8 @@ func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// abandoned returns a channel that is closed when nothing has run for
-// idleExit and no server was there to bring new work.
+// abandoned returns a channel that is closed when nothing has run for idleExit and no
+// server was reachable.
 func (s *Supervisor) abandoned() <-chan struct{} {
 	gone := make(chan struct{})
 	s.tasks.Go(func() {
@@ -134,7 +134,7 @@ func (s *Supervisor) abandoned() <-chan struct{} {
 	return gone
 }
 
-// service is RunnerService on a supervisor.
+// service implements RunnerService on a supervisor.
 type service struct {
 	supervisor *Supervisor
 	shutdown   chan time.Duration
@@ -143,7 +143,7 @@ type service struct {
 
 var _ flowforgev1connect.RunnerServiceHandler = (*service)(nil)
 
-// Hello tells who answers.
+// Hello identifies the runner.
 func (s *service) Hello(context.Context, *connect.Request[flowforgev1.HelloRequest]) (*connect.Response[flowforgev1.HelloResponse], error) {
 	_, attempts := s.supervisor.counts()
 	return connect.NewResponse(&flowforgev1.HelloResponse{
@@ -152,11 +152,11 @@ func (s *service) Hello(context.Context, *connect.Request[flowforgev1.HelloReque
 	}), nil
 }
 
-// Start begins attempts. None is begun when one of them is not valid.
+// Start starts attempts. It starts none when one of them is invalid.
 func (s *service) Start(_ context.Context, req *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.StartResponse], error) {
 	for _, spec := range req.Msg.Attempts {
 		if !plainName(spec.GetTaskId()) {
-			return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("%q is no task id", spec.GetTaskId()))
+			return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("%q is not a task ID", spec.GetTaskId()))
 		}
 	}
 	for _, spec := range req.Msg.Attempts {
@@ -177,12 +177,12 @@ func (s *service) Stop(_ context.Context, req *connect.Request[flowforgev1.StopR
 	return connect.NewResponse(&flowforgev1.StopResponse{}), nil
 }
 
-// List names the attempts that run or are not delivered.
+// List returns the attempts that run or are not delivered.
 func (s *service) List(context.Context, *connect.Request[flowforgev1.ListRequest]) (*connect.Response[flowforgev1.ListResponse], error) {
 	return connect.NewResponse(&flowforgev1.ListResponse{Attempts: s.supervisor.List()}), nil
 }
 
-// Shutdown ends the runner and answers when it has.
+// Shutdown ends the runner; it returns when the runner has ended.
 func (s *service) Shutdown(ctx context.Context, req *connect.Request[flowforgev1.ShutdownRequest]) (*connect.Response[flowforgev1.ShutdownResponse], error) {
 	grace := time.Duration(req.Msg.GraceMs) * time.Millisecond
 	if grace <= 0 {
@@ -190,7 +190,7 @@ func (s *service) Shutdown(ctx context.Context, req *connect.Request[flowforgev1
 	}
 	select {
 	case s.shutdown <- grace:
-	default: // already going down
+	default: // already shutting down
 	}
 	select {
 	case <-s.done:

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// supervisorProcess is a supervisor in a process of its own.
+// supervisorProcess is a supervisor in its own process.
 type supervisorProcess struct {
 	flowforgev1connect.RunnerServiceClient
 	cmd *exec.Cmd
@@ -58,8 +58,8 @@ func (p *supervisorProcess) start(t testing.TB, specs ...*flowforgev1.AttemptSpe
 	}
 }
 
-// family is a task with a child in its group and one in a session of its own,
-// all of which ignore SIGTERM. It writes their ids to a file.
+// family returns a task with a child in its group and one in its own session. All of them
+// ignore SIGTERM. It writes their ids to a file.
 func family(id, file string) *flowforgev1.AttemptSpec {
 	return shell(id, `trap "" TERM
 		(trap "" TERM; while :; do sleep 0.05; done) & one=$!
@@ -113,7 +113,7 @@ func TestStopKillsTheWholeFamily(t *testing.T) {
 	f := server.awaitFinished(t, "family")
 	wantOutcome(t, f, cancelled)
 	if alive(pids) {
-		t.Error("a process lives when the end is reported")
+		t.Error("a process is alive when the end is reported")
 	}
 	wantOutcome(t, server.awaitFinished(t, "bystander"), succeeded)
 }
@@ -128,7 +128,7 @@ func TestQuickParentLeavesNoProcess(t *testing.T) {
 		echo $one $two $(cat `+file+`.three) > `+file))
 	wantOutcome(t, server.awaitFinished(t, "daemon"), succeeded)
 	if alive(familyPids(t, file)) {
-		t.Error("a process lives when the end is reported")
+		t.Error("a process is alive when the end is reported")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestShutdownInterrupts(t *testing.T) {
 		t.Error(err)
 	}
 	if alive(pids) {
-		t.Error("a process lives after the shutdown")
+		t.Error("a process is alive after the shutdown")
 	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("the shutdown took %s", took)

@@ -16,43 +16,43 @@ import (
 	"github.com/flowforge/flowforge/data/channel/mark"
 )
 
-// Why a file was copied that could have been shared.
+// Reasons for which a shareable file was copied.
 const (
-	copiedForRoot = "copied, because read-only files do not stop a runner that is root"
-	copiedForMode = "copied, because it gets permissions of its own"
+	copiedForRoot = "copied, because the runner is root and could write read-only files"
+	copiedForMode = "copied, because it gets different permissions"
 	copiedForDisk = "copied, because the store is on another file system"
 )
 
-// shared is how the bytes of one file came to stand a second time.
-type shared struct {
-	copied int64  // bytes that were written; 0: none
-	linked bool   // both names are one file
-	why    string // one of the copiedFor texts, when a large file was copied
+// shareResult describes how a file was shared or copied.
+type shareResult struct {
+	copied int64  // bytes written; 0: none
+	linked bool   // both paths are the same file
+	why    string // a copiedFor reason, when a large file was copied
 }
 
-// shareFile makes to a file with the bytes of from, without copying them where that is
-// safe: by a clone where the file system can, which writes apart from then on, or by a
-// read-only link where permissions hold (they do not for root). Small files are copied.
-func shareFile(from, to string, mode fs.FileMode, mayLink bool) (shared, error) {
+// shareFile creates to with the content of from, without copying where that is safe: by a
+// clone if the file system supports it, or by a read-only link where permissions are
+// enforced (not for root). Small files are copied.
+func shareFile(from, to string, mode fs.FileMode, mayLink bool) (shareResult, error) {
 	source, err := os.Open(from)
 	if err != nil {
-		return shared{}, err
+		return shareResult{}, err
 	}
 	defer source.Close()
 	info, err := source.Stat()
 	if err != nil {
-		return shared{}, err
+		return shareResult{}, err
 	}
 	large := info.Size() >= linkAtLeast
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600)
 	if err != nil {
-		return shared{}, err
+		return shareResult{}, err
 	}
 	defer target.Close()
 	if large && unix.IoctlFileClone(int(target.Fd()), int(source.Fd())) == nil {
-		return shared{}, nil
+		return shareResult{}, nil
 	}
-	found := shared{copied: info.Size()}
+	found := shareResult{copied: info.Size()}
 	switch {
 	case !large:
 	case mode.Perm()&0o111 != 0:
@@ -61,19 +61,19 @@ func shareFile(from, to string, mode fs.FileMode, mayLink bool) (shared, error) 
 		found.why = copiedForRoot
 	default:
 		if err := linkOver(from, to); err == nil {
-			return shared{linked: true}, nil
+			return shareResult{linked: true}, nil
 		} else if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
-			return shared{}, err
+			return shareResult{}, err
 		}
 		found.why = copiedForDisk
 	}
 	if _, err := io.Copy(target, source); err != nil {
-		return shared{}, err
+		return shareResult{}, err
 	}
 	return found, target.Close()
 }
 
-// linkOver puts a link to from in the place of the file at to, or leaves that.
+// linkOver replaces the file at to with a link to from, or leaves it unchanged.
 func linkOver(from, to string) error {
 	link := filepath.Join(filepath.Dir(to), ".link-"+filepath.Base(to))
 	if len(filepath.Base(link)) > 255 {
@@ -88,17 +88,17 @@ func linkOver(from, to string) error {
 	return nil
 }
 
-// sharedFile is a file of the store, or of a cache, that stands among the inputs of an attempt.
+// sharedFile is a file of the store or of a cache among the inputs of an attempt.
 type sharedFile struct {
 	input string
-	path  string // where everybody has it
+	path  string // of the shared file
 	sha   string
 	size  int64
 	at    time.Time
 }
 
-// lend remembers that the file at path is shared with the attempt.
-func (a *attempt) lend(input, path, sha string) error {
+// recordShared records that the attempt shares the file at path.
+func (a *attempt) recordShared(input, path, sha string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -107,18 +107,18 @@ func (a *attempt) lend(input, path, sha string) error {
 	return nil
 }
 
-// damaged looks whether the attempt wrote into what was lent to it, takes away what it
-// changed, so that nobody reads wrong bytes, and returns the sentence about it.
-func (a *attempt) damaged() string {
+// checkShared checks whether the attempt wrote to shared files, removes those that it
+// changed, so that no other attempt reads wrong bytes, and returns the error message.
+func (a *attempt) checkShared() string {
 	sentence := ""
 	for _, l := range a.sharedFile {
 		info, err := os.Stat(l.path)
 		if err != nil {
-			continue // it was removed, and is not shared any more
+			continue // it was removed and is no longer shared
 		}
 		if info.Size() == l.size && info.ModTime().Equal(l.at) {
 			if info.Mode().Perm()&0o222 != 0 {
-				_ = os.Chmod(l.path, 0o444) // it was made writable, and not written
+				_ = os.Chmod(l.path, 0o444) // made writable but not written
 			}
 			continue
 		}
@@ -126,16 +126,16 @@ func (a *attempt) damaged() string {
 			continue
 		}
 		_ = os.Remove(l.path)
-		sentence = fmt.Sprintf("The command changed the file of its input %s in place, which others share. The changed file was taken out of the store; "+
-			"copy an input before you change it, and run again what made it.", l.input)
+		sentence = fmt.Sprintf("The command changed the file of its input %s in place, but other attempts share that file. The changed file was removed from the store; "+
+			"copy an input before you change it, and rerun the node that produced it.", l.input)
 	}
 	a.sharedFile = nil
 	return sentence
 }
 
-// right makes sure that the stored file at path has the hash sha and size bytes: by its
-// mark, or by reading it once.
-func right(path, sha string, size int64) error {
+// verifyStored checks that the stored file at path has the hash sha and size bytes: by
+// its mark, or by reading it once.
+func verifyStored(path, sha string, size int64) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
@@ -158,11 +158,11 @@ func right(path, sha string, size int64) error {
 		return err
 	}
 	defer file.Close()
-	_ = mark.Set(file) // of another owner, it is read again the next time
+	_ = mark.Set(file) // a file of another owner is read again the next time
 	return nil
 }
 
-var errWrongBytes = errors.New("its bytes in the store are not those that were put there")
+var errWrongBytes = errors.New("its bytes in the store have changed")
 
 func hashOf(path string) (string, error) {
 	file, err := os.Open(path)

@@ -19,7 +19,7 @@ const (
 	checkpointsFolder = "checkpoints"
 )
 
-// paths are the places of one attempt.
+// paths are the files and folders of one attempt.
 type paths struct {
 	base        string
 	work        string // working directory
@@ -28,10 +28,10 @@ type paths struct {
 	inputs      string // the JSON file
 	owner       string // names the attempt and its checkpoint key, for recovery
 	files       string // input artifacts
-	spool       string // what the SDK could not send
-	result      string // a result that is not delivered
-	log         string // log entries that are not delivered
-	preempted   string // exists once the attempt has to make room for others
+	spool       string // telemetry that the SDK could not send
+	result      string // an undelivered result
+	log         string // undelivered log entries
+	preempted   string // exists once the attempt is preempted
 	sdk         string
 }
 
@@ -52,14 +52,14 @@ func (s *slots) paths(base string) paths {
 	}
 }
 
-// slots are the folders that attempts run in. Making and removing folders is
-// what a short attempt would wait for most (the file system's journal), so a
-// folder that an attempt leaves clean serves the next one.
+// slots are the folders in which attempts run. A short attempt would spend most of its
+// time on creating and removing folders (the file system's journal), so a folder that an
+// attempt leaves clean is reused.
 type slots struct {
 	dir   string // of the slots
-	saved string // of the checkpoints between two attempts
+	saved string // of checkpoints between attempts
 	sdk   string
-	gate  chan struct{} // bounds those who wait for the file system
+	gate  chan struct{} // bounds concurrent file system operations
 
 	mu   sync.Mutex
 	free []string
@@ -73,9 +73,9 @@ func newSlots(dir, sdk string) *slots {
 	}
 }
 
-// take returns a clean slot for an attempt. Its checkpoints are those that an
-// earlier attempt with the key left, or else a copy of those under the first of
-// the other keys: an execution can be resumed more than once.
+// take returns a clean slot for an attempt. Its checkpoints are those of an earlier
+// attempt with the same key, else a copy of those under the first of the other keys,
+// because an execution can be resumed more than once.
 func (s *slots) take(taskID, key string, others []string) (p paths, copied bool, err error) {
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
@@ -110,7 +110,7 @@ func (s *slots) copySaved(p paths, keys []string) (bool, error) {
 		if !errors.Is(err, os.ErrNotExist) {
 			return err == nil, err
 		}
-		if err := removeContent(p.checkpoints); err != nil { // those that were pruned meanwhile
+		if err := removeContent(p.checkpoints); err != nil { // left by keys that were pruned in the meantime
 			return false, err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *slots) saveCheckpoints(p paths, key string) error {
 	return os.Rename(p.checkpoints, saved)
 }
 
-// release takes a slot back whose attempt is over and delivered.
+// release takes back the slot of a delivered attempt.
 func (s *slots) release(p paths) {
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
@@ -169,9 +169,9 @@ func (s *slots) release(p paths) {
 	s.mu.Unlock()
 }
 
-// clean reports whether a slot holds nothing of its last attempt that the next
-// one could see: empty folders with their first permissions, and files that are
-// rewritten before they are read.
+// clean reports whether the next attempt could see nothing of the last one in a slot: it
+// has only empty folders with their original permissions, and files that are rewritten
+// before they are read.
 func clean(p paths) bool {
 	names, err := readNames(p.base)
 	if err != nil {
@@ -190,7 +190,7 @@ func clean(p paths) bool {
 	return emptyFolder(p.work) && emptyFolder(p.outputs) && emptyFolder(p.checkpoints)
 }
 
-// emptyFolder reports whether path is a folder, no link, untouched and empty.
+// emptyFolder reports whether path is an empty, unchanged folder and not a link.
 func emptyFolder(path string) bool {
 	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -205,8 +205,8 @@ func emptyFolder(path string) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// rewrite sets the content of a file of a slot. It does not truncate to zero
-// first, after which a journalling file system would wait for the disk.
+// rewrite sets the content of a file of a slot. It does not truncate to zero first,
+// because a journaling file system would then wait for the disk.
 func rewrite(path, content string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -219,7 +219,7 @@ func rewrite(path, content string) error {
 	return file.Truncate(int64(len(content)))
 }
 
-// owner returns whose slot it was.
+// readOwner returns the task and checkpoint key of a slot.
 func readOwner(p paths) (taskID, key string) {
 	text, err := os.ReadFile(p.owner)
 	if err != nil {

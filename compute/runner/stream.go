@@ -21,49 +21,50 @@ import (
 )
 
 const (
-	// streamPipe is how much of a stream waits in the pipe for its reader; the rest
-	// waits in the file that is written.
+	// streamPipe is how much of a stream is buffered in the pipe for its reader; the rest
+	// waits in the file of the writer.
 	streamPipe  = 1 << 20
 	streamBlock = 256 << 10
-	// streamFirst and streamMost bound how long a file is left alone that has not grown.
+	// streamFirst and streamMost bound the interval at which an unchanged file is
+	// checked.
 	streamFirst = 2 * time.Millisecond
 	streamMost  = 50 * time.Millisecond
-	followWait  = 20 * time.Second // that the server may hold back an answer about a stream
+	followWait  = 20 * time.Second // how long the server may hold a response about a stream
 	followAgain = 500 * time.Millisecond
 )
 
-// streamError stops an attempt that reads what turned out to be no whole result. It runs
-// again, for nothing.
+// streamError stops an attempt that reads data that is not a complete result. The attempt
+// runs again without using a retry.
 type streamError string
 
 func (e streamError) Error() string { return string(e) }
 
-// stream is an input that the command reads while another attempt writes it: a pipe
-// that this runner fills. The writer never waits for the reader, because what is not
-// read yet stands in its file, which the store needs anyway. The pipe ends when the
-// writer has succeeded and what was read is its result, and at no other time: a reader
-// that comes to the end has read all of it.
+// stream is an input that the command reads while another attempt writes it: a pipe that
+// this runner fills. The writer never waits for the reader, because unread data is in the
+// writer's file, which the store needs anyway. The pipe ends only when the writer has
+// succeeded and the data that was read is its result: a reader that reaches the end has
+// read all of it.
 type stream struct {
 	a    *attempt
 	file *flowforgev1.InputFile
 	told *flowforgev1.PlacedInput
 	path string
-	pipe *os.File // open at both ends, so that opening it never waits
+	pipe *os.File // open at both ends, so that opening it never blocks
 
-	began  time.Time
-	took   time.Duration
-	hash   hash.Hash
-	block  []byte // through which all goes
-	sent   int64
-	head   []byte      // of what was sent, where no store is at hand
-	silent atomic.Bool // nobody reads any more: bytes are looked at alone
-	from   *os.File    // what a writer of this machine writes, once it has begun
-	pieces int32       // of a writer elsewhere, that have come
-	moved  int64       // bytes through a connection
-	done   chan struct{}
+	began    time.Time
+	took     time.Duration
+	hash     hash.Hash
+	block    []byte // copy buffer
+	sent     int64
+	head     []byte      // beginning of the data that was sent, if the store is remote
+	detached atomic.Bool // the reader has ended: bytes are only hashed
+	from     *os.File    // output file of a writer on this machine, once it exists
+	pieces   int32       // chunks received from a remote writer
+	moved    int64       // bytes received over the network
+	done     chan struct{}
 }
 
-// placeStream makes the pipe of an input and begins to fill it.
+// placeStream creates the pipe of an input and starts to fill it.
 func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error) {
 	folder, err := a.filesFolder(i)
 	if err != nil {
@@ -77,7 +78,7 @@ func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error
 	if err != nil {
 		return "", fmt.Errorf("open the pipe: %w", err)
 	}
-	if raw, err := pipe.SyscallConn(); err == nil { // a smaller one does as well
+	if raw, err := pipe.SyscallConn(); err == nil { // a smaller buffer also works
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, streamPipe) })
 	}
 	st := &stream{
@@ -89,7 +90,7 @@ func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error
 	return path, nil
 }
 
-// run fills the pipe until everything has been written, or ctx ends.
+// run fills the pipe until everything has been written or ctx is cancelled.
 func (st *stream) run(ctx context.Context) {
 	defer close(st.done)
 	defer func() {
@@ -103,12 +104,12 @@ func (st *stream) run(ctx context.Context) {
 		n, err := st.grown()
 		switch {
 		case err != nil:
-			st.a.stop(streamError(fmt.Sprintf("The input %s could not be read on: %s.", st.file.Input, err)), st.a.grace())
+			st.a.stop(streamError(fmt.Sprintf("The input %s could not be read further: %s.", st.file.Input, err)), st.a.grace())
 			return
 		case n > 0:
 			pause = streamFirst
 		case st.writer() != nil:
-			waited(ctx, pause)
+			sleepContext(ctx, pause)
 			pause = min(2*pause, streamMost)
 		case st.follow(ctx):
 			return
@@ -116,8 +117,8 @@ func (st *stream) run(ctx context.Context) {
 	}
 }
 
-// writer is the attempt that writes, as long as it is one of this runner whose end the
-// server does not know.
+// writer returns the writing attempt if it belongs to this runner and the server does not
+// yet know its end.
 func (st *stream) writer() *attempt {
 	s := st.a.s
 	s.mu.Lock()
@@ -125,7 +126,7 @@ func (st *stream) writer() *attempt {
 	return s.attempts[st.file.Stream.TaskId]
 }
 
-// grown passes on what a writer of this machine has written since the last time.
+// grown forwards what a writer on this machine has written since the last call.
 func (st *stream) grown() (int64, error) {
 	if st.from == nil {
 		w := st.writer()
@@ -139,7 +140,7 @@ func (st *stream) grown() (int64, error) {
 		if file == nil {
 			return 0, nil
 		}
-		if st.writer() != w { // its folder may be another's by now
+		if st.writer() != w { // another attempt may have its folder by now
 			_ = file.Close()
 			return 0, nil
 		}
@@ -148,8 +149,8 @@ func (st *stream) grown() (int64, error) {
 	return st.pass(st.from)
 }
 
-// openOutput opens the file of an output that is being written; nil when there is none
-// yet.
+// openOutput opens the file of an output that is being written; nil when it does not
+// exist yet.
 func openOutput(dir, output string) *os.File {
 	if dir == "" {
 		return nil
@@ -174,35 +175,36 @@ func openOutput(dir, output string) *os.File {
 	return file
 }
 
-// pass passes on what r has.
+// pass forwards the data of r.
 func (st *stream) pass(r io.Reader) (int64, error) {
-	// Neither side may take a short cut around the hash.
+	// Plain interfaces prevent shortcuts that would bypass the hash.
 	return io.CopyBuffer(struct{ io.Writer }{st}, struct{ io.Reader }{r}, st.block)
 }
 
-// Write passes bytes on to the reader, as long as there is one.
+// Write forwards bytes to the reader while there is one.
 func (st *stream) Write(p []byte) (int, error) {
 	_, _ = st.hash.Write(p)
 	st.sent += int64(len(p))
 	if st.a.spec.StoreDir == "" && len(st.head) <= streamPipe {
 		st.head = append(st.head, p...)
 	}
-	if st.silent.Load() {
+	if st.detached.Load() {
 		return len(p), nil
 	}
-	if _, err := st.pipe.Write(p); err != nil && !st.silent.Load() {
+	if _, err := st.pipe.Write(p); err != nil && !st.detached.Load() {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// silence goes on without a reader: its command has ended.
-func (st *stream) silence() {
-	st.silent.Store(true)
+// detachReader continues without a reader, after its command has ended.
+func (st *stream) detachReader() {
+	st.detached.Store(true)
 	_ = st.pipe.Close()
 }
 
-// follow asks the server how the output stands, and reports whether that was the end.
+// follow requests the state of the output from the server and reports whether it was the
+// end.
 func (st *stream) follow(ctx context.Context) bool {
 	asking, cancel := context.WithTimeout(ctx, followWait+deliverLimit)
 	defer cancel()
@@ -213,10 +215,10 @@ func (st *stream) follow(ctx context.Context) bool {
 	answer, err := st.a.s.server.tasks.FollowStream(asking, req)
 	if err = rpcError("follow a stream", err); err != nil {
 		if refused, ok := errors.AsType[*refusedError](err); ok && !tokenRefused(err) {
-			st.a.stop(streamError(fmt.Sprintf("The input %s cannot be read on: %s.", st.file.Input, refused.message)), st.a.grace())
+			st.a.stop(streamError(fmt.Sprintf("The input %s cannot be read further: %s.", st.file.Input, refused.message)), st.a.grace())
 			return true
 		}
-		return !waited(ctx, followAgain)
+		return !sleepContext(ctx, followAgain)
 	}
 	switch answer.Msg.State {
 	case flowforgev1.StreamState_STREAM_STATE_GONE:
@@ -224,11 +226,11 @@ func (st *stream) follow(ctx context.Context) bool {
 		return true
 	case flowforgev1.StreamState_STREAM_STATE_WRITING, flowforgev1.StreamState_STREAM_STATE_ENDED:
 	case flowforgev1.StreamState_STREAM_STATE_UNSPECIFIED:
-		waited(ctx, followAgain)
+		sleepContext(ctx, followAgain)
 	}
 	for _, piece := range answer.Msg.Pieces {
 		if err := st.piece(ctx, piece); err != nil {
-			return !waited(ctx, followAgain) // the same pieces are asked for again
+			return !sleepContext(ctx, followAgain) // the same chunks are requested again
 		}
 	}
 	if answer.Msg.State != flowforgev1.StreamState_STREAM_STATE_ENDED || len(answer.Msg.Pieces) > 0 {
@@ -237,7 +239,7 @@ func (st *stream) follow(ctx context.Context) bool {
 	return st.finish(ctx, answer.Msg.Whole)
 }
 
-// piece passes on a part that a writer elsewhere has brought to the store.
+// piece forwards a chunk that a remote writer has uploaded to the store.
 func (st *stream) piece(ctx context.Context, piece *flowforgev1.Blob) error {
 	var moved transferStats
 	path, err := st.a.s.blobs.fetchPacked(ctx, st.a.spec.Token, piece.Sha256, channel.PackFor(piece.Size, "", ""), &moved)
@@ -252,18 +254,18 @@ func (st *stream) piece(ctx context.Context, piece *flowforgev1.Blob) error {
 	st.moved += moved.bytes
 	st.pieces++
 	n, err := st.pass(file)
-	_ = os.Remove(path) // nobody reads it again
+	_ = os.Remove(path) // it is not read again
 	if err == nil && n != piece.Size {
 		err = errWrongBytes
 	}
-	if err != nil { // a part of it may have gone out
-		st.a.stop(streamError(fmt.Sprintf("The input %s could not be read on: %s.", st.file.Input, err)), st.a.grace())
+	if err != nil { // a part of it may have been sent
+		st.a.stop(streamError(fmt.Sprintf("The input %s could not be read further: %s.", st.file.Input, err)), st.a.grace())
 	}
 	return err
 }
 
-// finish passes on the rest of what the writer has left, and ends the pipe when the
-// reader has got that and nothing else. It reports whether that was the end.
+// finish forwards the rest of the complete output and ends the pipe if the reader has
+// received exactly that output. It reports whether that was the end.
 func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 	changed := whole.GetMediaType() == DirectoryMediaType
 	if !changed && st.from != nil {
@@ -271,22 +273,22 @@ func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 	}
 	if !changed && st.sent < whole.GetSize() {
 		if err := st.sendRemainder(ctx, whole); err != nil {
-			st.a.system(levelWarn, fmt.Sprintf("The rest of the input %s cannot be had now: %s.", st.file.Input, err))
-			return !waited(ctx, followAgain)
+			st.a.system(levelWarn, fmt.Sprintf("The rest of the input %s cannot be read now: %s.", st.file.Input, err))
+			return !sleepContext(ctx, followAgain)
 		}
 	}
 	if changed || hex.EncodeToString(st.hash.Sum(nil)) != whole.GetSha256() {
-		st.a.stop(streamError(fmt.Sprintf("What was read of the input %s is not what its writer left in the end: a stream is only added to.", st.file.Input)), st.a.grace())
+		st.a.stop(streamError(fmt.Sprintf("The data that was read of the input %s differs from the final output of its writer: a streamed output may only be appended to.", st.file.Input)), st.a.grace())
 		return true
 	}
-	if !st.silent.Load() {
+	if !st.detached.Load() {
 		st.leaveFile(ctx, whole)
 	}
 	_ = st.pipe.Close()
 	return true
 }
 
-// sendRemainder passes on what follows of the stored file.
+// sendRemainder forwards the remaining bytes of the stored file.
 func (st *stream) sendRemainder(ctx context.Context, whole *flowforgev1.Blob) error {
 	path := ""
 	if dir := st.a.spec.StoreDir; dir != "" && validSHA(whole.Sha256) && right(storedAt(dir, whole.Sha256), whole.Sha256, whole.Size) == nil {
@@ -316,9 +318,9 @@ func (st *stream) sendRemainder(ctx context.Context, whole *flowforgev1.Blob) er
 	return err
 }
 
-// leaveFile puts the file itself in the place of the pipe, for whoever opens it from
-// now on. Where the store is elsewhere and the file is large, nothing stands there: by
-// then a reader has it open.
+// leaveFile replaces the pipe with the file itself, for programs that open it later. If
+// the store is remote and the file is large, the path is removed: by then a reader has it
+// open.
 func (st *stream) leaveFile(ctx context.Context, whole *flowforgev1.Blob) {
 	path, err := st.path+".whole", os.ErrNotExist
 	if st.a.spec.StoreDir != "" {

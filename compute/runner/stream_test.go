@@ -16,7 +16,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// AppendStream keeps the pieces of an output.
+// AppendStream keeps the chunks of an output.
 func (s *taskServer) AppendStream(_ context.Context, req *connect.Request[flowforgev1.AppendStreamRequest]) (*connect.Response[flowforgev1.AppendStreamResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *taskServer) AppendStream(_ context.Context, req *connect.Request[flowfo
 	return connect.NewResponse(&flowforgev1.AppendStreamResponse{}), nil
 }
 
-// FollowStream answers as the engine does, of attempts that are never repeated.
+// FollowStream answers as the engine does, for attempts that are never repeated.
 func (s *taskServer) FollowStream(ctx context.Context, req *connect.Request[flowforgev1.FollowStreamRequest]) (*connect.Response[flowforgev1.FollowStreamResponse], error) {
 	for {
 		answer, changed := s.stream(req.Msg)
@@ -66,14 +66,14 @@ func (s *taskServer) stream(m *flowforgev1.FollowStreamRequest) (*flowforgev1.Fo
 	return answer, s.changed
 }
 
-// writes is an attempt that writes the output rows.
+// writes returns an attempt that writes the output rows.
 func writes(id, script string) *flowforgev1.AttemptSpec {
 	spec := shell(id, `cd "$FLOWFORGE_OUTPUTS"; `+script)
 	spec.Outputs = []*flowforgev1.OutputSpec{{Name: "rows", Kind: "File", Storage: channel.HintStreaming}}
 	return spec
 }
 
-// reads is an attempt that reads rows of the attempt writer as its input x, at $f.
+// reads returns an attempt that reads rows of the attempt writer as its input x, at $f.
 func reads(id, writer, script string) *flowforgev1.AttemptSpec {
 	spec := shell(id, inputX+script)
 	spec.InputsJson = `{"x": null}`
@@ -93,17 +93,18 @@ func (b *testBundle) begin(t *testing.T, specs ...*flowforgev1.AttemptSpec) {
 	}
 }
 
-// until is shell text that waits for a file.
+// until returns shell text that waits for a file.
 func until(path string) string { return `until [ -e '` + path + `' ]; do sleep 0.01; done; ` }
 
-// inTurn writes five lines, each of which its reader has to have seen before the next.
+// inTurn returns a writer of five lines and a reader; the writer waits after each line
+// until the reader has seen it.
 func inTurn(dir string) (writer, reader string) {
 	return `for n in 1 2 3 4 5; do echo $n >> rows; until [ -e '` + dir + `'/$n ]; do sleep 0.01; done; done`,
 		`while read -r n; do touch '` + dir + `'/$n; echo $n; done < "$f"`
 }
 
-// TestStreamIsReadWhileItIsWritten: a writer that waits for its reader comes to its end
-// only when the reader reads meanwhile. Two readers get the same.
+// TestStreamIsReadWhileItIsWritten: a writer that waits for its reader ends only if the
+// reader reads concurrently. Two readers get the same data.
 func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -122,8 +123,7 @@ func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// TestWriterDoesNotWaitForASlowReader: what is not read yet stands in the file, and then
-// in the store.
+// TestWriterDoesNotWaitForASlowReader: unread data is in the file and later in the store.
 func TestWriterDoesNotWaitForASlowReader(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"with the store at hand", "through the server"} {
@@ -136,7 +136,7 @@ func TestWriterDoesNotWaitForASlowReader(t *testing.T) {
 				slow.StoreDir = t.TempDir()
 			}
 			b.begin(t, writes("w", `i=0; while [ $i -lt 200000 ]; do echo "line $i, which is not the shortest"; i=$((i+1)); done > rows`), slow)
-			w := b.server.awaitFinished(t, "w") // although nobody has read anything
+			w := b.server.awaitFinished(t, "w") // before any reader has read anything
 			wantOutcome(t, w, succeeded)
 			sha := w.Outputs[0].GetBlob().GetSha256()
 			if slow.StoreDir != "" {
@@ -152,7 +152,7 @@ func TestWriterDoesNotWaitForASlowReader(t *testing.T) {
 			wantOutcome(t, f, succeeded)
 			want := []string{sha}
 			if slow.StoreDir != "" {
-				want = append(want, sha) // it can be opened again: the file has taken the place of the pipe
+				want = append(want, sha) // it can be opened again: the file has replaced the pipe
 			}
 			if got := b.server.lines("slow", "stdout"); !slices.Equal(got, want) {
 				t.Errorf("read %v, want %v", got, want)
@@ -161,7 +161,7 @@ func TestWriterDoesNotWaitForASlowReader(t *testing.T) {
 	}
 }
 
-// TestReaderThatComesLate finds the whole, as often as it opens it.
+// TestReaderThatComesLate: a late reader gets the complete file, as often as it opens it.
 func TestReaderThatComesLate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -172,7 +172,8 @@ func TestReaderThatComesLate(t *testing.T) {
 	}
 }
 
-// TestReaderEndsAfterItsWriter: before that nobody knows what it has read.
+// TestReaderEndsAfterItsWriter: only then is it known that the reader has read the
+// result.
 func TestReaderEndsAfterItsWriter(t *testing.T) {
 	t.Parallel()
 	b, dir := setup(t), t.TempDir()
@@ -192,16 +193,16 @@ func TestReaderEndsAfterItsWriter(t *testing.T) {
 	}
 }
 
-// TestStreamThatIsNoResult: the reader never comes to an end of what its writer did not
-// leave in the end; it is to run again.
+// TestStreamThatIsNoResult: a reader never reaches the end of data that its writer did
+// not keep; it runs again.
 func TestStreamThatIsNoResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, says string }{
 		"its writer fails":           {`echo 1 > rows; UNTIL exit 3`, "The writer did not end well."},
-		"it is changed afterwards":   {`echo 1 > rows; UNTIL echo 2 > rows`, "is not what its writer left"},
-		"it is another file":         {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "is not what its writer left"},
-		"it becomes a folder":        {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "is not what its writer left"},
-		"it is cut":                  {`echo 1 > rows; UNTIL : > rows`, "is not what its writer left"},
+		"it is changed afterwards":   {`echo 1 > rows; UNTIL echo 2 > rows`, "differs from the final output"},
+		"it is another file":         {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "differs from the final output"},
+		"it becomes a folder":        {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "differs from the final output"},
+		"it is cut":                  {`echo 1 > rows; UNTIL : > rows`, "differs from the final output"},
 		"it is not there in the end": {`echo 1 > rows; UNTIL rm rows`, "The writer did not end well."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,13 +215,14 @@ func TestStreamThatIsNoResult(t *testing.T) {
 				t.Errorf("class %q, %q", r.Class, r.Message)
 			}
 			if got := b.server.lines("r", "stdout"); len(got) > 0 {
-				t.Errorf("the reader came to an end: %q", got)
+				t.Errorf("the reader reached the end: %q", got)
 			}
 		})
 	}
 }
 
-// TestReaderIsStopped while it waits for its writer, before and after its own end.
+// TestReaderIsStopped: a reader stops while it waits for its writer, before and after its
+// own end.
 func TestReaderIsStopped(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{"reading": `cat "$f"; echo end`, "done": `head -n 1 "$f"`} {
@@ -232,7 +234,7 @@ func TestReaderIsStopped(t *testing.T) {
 			b.Stop([]string{"r"}, 0)
 			wantOutcome(t, b.server.awaitFinished(t, "r"), flowforgev1.Outcome_OUTCOME_CANCELLED)
 			if slices.Contains(b.server.lines("r", "stdout"), "end") {
-				t.Error("the reader came to an end")
+				t.Error("the reader reached the end")
 			}
 			b.Stop([]string{"w"}, 0)
 			b.server.awaitFinished(t, "w")
@@ -240,7 +242,7 @@ func TestReaderIsStopped(t *testing.T) {
 	}
 }
 
-// TestReaderThatFails ends at once, whatever its writer does.
+// TestReaderThatFails: a failing reader ends at once, whatever its writer does.
 func TestReaderThatFails(t *testing.T) {
 	t.Parallel()
 	b, dir := setup(t), t.TempDir()
@@ -255,7 +257,8 @@ func TestReaderThatFails(t *testing.T) {
 	wantOutcome(t, b.server.awaitFinished(t, "w"), succeeded)
 }
 
-// TestServerIsAwayWhileAStreamIsRead: the bytes flow on, and the end waits for it.
+// TestServerIsAwayWhileAStreamIsRead: the data continues to flow, and the end waits for
+// the server.
 func TestServerIsAwayWhileAStreamIsRead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -273,7 +276,7 @@ func TestServerIsAwayWhileAStreamIsRead(t *testing.T) {
 		select {
 		case <-deadline:
 			t.Fatal("the writer waits for its reader")
-		case <-time.After(10 * time.Millisecond): // nobody tells of it while the server is away
+		case <-time.After(10 * time.Millisecond): // no signal exists while the server is unreachable
 		}
 	}
 	b.server.listen(t)
@@ -287,7 +290,7 @@ func (s *Supervisor) attemptCalled(id string) *attempt {
 	return s.attempts[id]
 }
 
-// TestStreamBetweenPods goes through the store piece by piece.
+// TestStreamBetweenPods: streams between pods go through the store chunk by chunk.
 func TestStreamBetweenPods(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
@@ -314,7 +317,7 @@ func TestStreamBetweenPods(t *testing.T) {
 	server.mu.Lock()
 	defer server.mu.Unlock()
 	if n := len(server.pieces["w/rows"]); n < 5 {
-		t.Errorf("it came in %d pieces", n)
+		t.Errorf("it arrived in %d chunks", n)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "piece-*")); len(left) > 0 {
 		t.Errorf("pieces are left: %v", left)

@@ -16,12 +16,12 @@ type streams struct {
 	list   []*stream
 	cancel context.CancelFunc
 
-	mu sync.Mutex // held by whoever lends a file to the attempt
+	mu sync.Mutex // held while a file is shared with the attempt
 }
 
 func (s *streams) add(st *stream) { s.list = append(s.list, st) }
 
-// begin fills the pipes.
+// begin starts to fill the pipes.
 func (s *streams) begin(ctx context.Context) {
 	if len(s.list) == 0 {
 		return
@@ -32,31 +32,31 @@ func (s *streams) begin(ctx context.Context) {
 	}
 }
 
-// isRead reports whether others read what the attempt writes while it does.
+// isRead reports whether others read what the attempt writes while it runs.
 func (a *attempt) isRead() bool {
 	return slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Storage == channel.HintStreaming })
 }
 
-// settle waits, once the command has ended well, until all that it read has been
-// written to its end: before that nobody knows what it has read.
+// settle waits, after the command has succeeded, until all that it read has been written
+// completely: only then is it known that it has read the results.
 func (s *streams) settle() {
 	for _, st := range s.list {
-		st.silence()
+		st.detachReader()
 	}
 	for _, st := range s.list {
 		<-st.done
 	}
 }
 
-// end lets go of the pipes and tells what went through them. Until the command has
-// ended they stay open, so that no reader takes what is broken off for the end.
+// endStreams closes the pipes and reports what was transferred. They stay open until the
+// command has ended, so that no reader mistakes an interruption for the end.
 func (a *attempt) endStreams() {
 	s := &a.streams
 	if s.cancel != nil {
 		s.cancel()
 	}
 	for _, st := range s.list {
-		st.silence()
+		st.detachReader()
 		if s.cancel != nil {
 			<-st.done
 		}

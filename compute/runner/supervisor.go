@@ -21,35 +21,35 @@ const (
 	defaultGrace     = 10 * time.Second
 	defaultHeartbeat = 5 * time.Second
 	cacheFolder      = "cache"
-	// killLimit is how long after SIGKILL a process may take to be gone.
+	// killLimit is how long a process may take to end after SIGKILL.
 	killLimit = 2 * time.Second
-	// deliverAtShutdown is how long a shutdown waits for the server to take results.
+	// deliverAtShutdown is how long a shutdown waits for the server to accept results.
 	deliverAtShutdown = 2 * time.Second
 )
 
-// Config says how a supervisor works. Dir and Server are required.
+// Config configures a supervisor. Dir and Server are required.
 type Config struct {
 	Dir        string   // absolute; everything the runner keeps
-	Server     Endpoint // who takes the reports
-	Version    string   // names the build
+	Server     Endpoint // receives the reports
+	Version    string   // of the build
 	Host       string
-	Environ    []string // the process environment, of which tasks get a few variables
+	Environ    []string // the process environment; tasks inherit a few of its variables
 	Python     string   // the interpreter; "": python3 on PATH
-	Executable string   // what the command "flowforge" of a task means
+	Executable string   // the program behind the command "flowforge" in a task
 	Heartbeat  time.Duration
 	SDK        string        // folder with the Python package; "": the runner unpacks its own
-	Pod        *Pod          // nil: the machine is shared with others, and stays
-	SaveEvery  time.Duration // between two looks at a folder of checkpoints, in pods
-	SampleUse  time.Duration // between two points of the metrics of resource use
-	MemoryDir  string        // a file system in memory for files that go through it; "": none does
-	// OwnProcess says that this process is the runner's alone: it adopts and
-	// reaps whatever escapes from its tasks.
+	Pod        *Pod          // nil: the machine is shared and persistent
+	SaveEvery  time.Duration // interval between checks of a checkpoint folder, in pods
+	SampleUse  time.Duration // interval of the resource usage metrics
+	MemoryDir  string        // an in-memory file system for the MEMORY channel; "": none
+	// OwnProcess says that this process belongs to the runner alone: it adopts and reaps
+	// every process that escapes from its tasks.
 	OwnProcess bool
 	Logger     *slog.Logger
 }
 
-// errClosing refuses attempts while the supervisor goes down.
-var errClosing = errors.New("the runner is going down")
+// errClosing refuses attempts while the supervisor shuts down.
+var errClosing = errors.New("the runner is shutting down")
 
 // Supervisor runs attempts. Its methods may be called at any time from any goroutine.
 type Supervisor struct {
@@ -71,7 +71,7 @@ type Supervisor struct {
 	devices      *gpuWatch
 	processes    processTable
 
-	ctx    context.Context // ends when nothing is delivered any more
+	ctx    context.Context // cancelled when deliveries end
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // background goroutines and attempts
 
@@ -82,8 +82,8 @@ type Supervisor struct {
 	changed  chan struct{} // closed and replaced when an attempt ends or is delivered
 }
 
-// New returns a working supervisor. It kills what an earlier one of the same
-// folder left running, and delivers what that one could not.
+// New returns a running supervisor. It kills the processes that an earlier supervisor of
+// the same folder left, and delivers its remaining results.
 func New(config Config) (*Supervisor, error) {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = defaultHeartbeat
@@ -149,7 +149,7 @@ func New(config Config) (*Supervisor, error) {
 			s.logger.Warn("Processes that escape from their task cannot be adopted.", "error", err)
 		}
 		if n := killLeftovers(dir); n > 0 {
-			s.logger.Warn("Killed what an earlier runner left running.", "processes", n)
+			s.logger.Warn("Killed processes of an earlier runner.", "processes", n)
 		}
 	}
 	s.recover()
@@ -158,7 +158,7 @@ func New(config Config) (*Supervisor, error) {
 	return s, nil
 }
 
-// UnpackSDK puts the Python package into dir, which it replaces, and returns dir.
+// UnpackSDK replaces dir with the Python package and returns dir.
 func UnpackSDK(dir string) (string, error) {
 	source, err := fs.Sub(sdk.Python, "python")
 	if err != nil {
@@ -173,17 +173,17 @@ func UnpackSDK(dir string) (string, error) {
 	return dir, nil
 }
 
-// Start begins an attempt. Starting one that is known, or was delivered not
-// long ago, is success and does nothing.
+// Start starts an attempt. It is idempotent: starting a known or recently delivered
+// attempt succeeds and does nothing.
 func (s *Supervisor) Start(spec *flowforgev1.AttemptSpec) error {
 	_, err := s.start(spec)
 	return err
 }
 
-// start returns the attempt, nil when it was delivered not long ago.
+// start returns the attempt; nil when it was delivered recently.
 func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
 	if !plainName(spec.GetTaskId()) {
-		return nil, fmt.Errorf("%q is no task id", spec.GetTaskId())
+		return nil, fmt.Errorf("%q is not a task ID", spec.GetTaskId())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
 	return a
 }
 
-// forget is called when the server has everything of a.
+// forget is called when the server has accepted everything of a.
 func (s *Supervisor) forget(a *attempt) {
 	s.mu.Lock()
 	if s.attempts[a.spec.TaskId] == a {
@@ -226,14 +226,14 @@ func (s *Supervisor) forget(a *attempt) {
 	close(a.delivered)
 }
 
-// announce wakes those who wait for attempts; it is called with the lock held.
+// announce wakes the goroutines that wait for attempts; it requires the lock.
 func (s *Supervisor) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Preempt asks attempts to make room: they may take the grace period of their
-// spec to save a checkpoint, and end as preempted.
+// Preempt asks attempts to yield: they may take the grace period of their spec to save a
+// checkpoint, and end as preempted.
 func (s *Supervisor) Preempt(taskIDs []string) {
 	for _, id := range taskIDs {
 		s.mu.Lock()
@@ -245,7 +245,8 @@ func (s *Supervisor) Preempt(taskIDs []string) {
 	}
 }
 
-// Stop asks attempts to end as cancelled. Grace 0 means each attempt's own.
+// Stop asks attempts to end as cancelled. With grace 0, each attempt uses its own grace
+// period.
 func (s *Supervisor) Stop(taskIDs []string, grace time.Duration) {
 	for _, id := range taskIDs {
 		s.mu.Lock()
@@ -273,7 +274,7 @@ func (s *Supervisor) List() []*flowforgev1.AttemptStatus {
 	return list
 }
 
-// counts returns how many attempts have not ended, and how many are not delivered.
+// counts returns how many attempts have not ended and how many are not delivered.
 func (s *Supervisor) counts() (running, undelivered int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,8 +303,8 @@ func (s *Supervisor) persistAll() {
 	}
 }
 
-// Shutdown ends all attempts as interrupted, waits a moment for the server to
-// take the results, keeps the rest on disk, and closes the supervisor.
+// Shutdown ends all attempts as interrupted, waits briefly for the server to accept the
+// results, keeps the remaining results on disk, and closes the supervisor.
 func (s *Supervisor) Shutdown(grace time.Duration) {
 	s.mu.Lock()
 	s.closing = true
@@ -318,7 +319,7 @@ func (s *Supervisor) Shutdown(grace time.Duration) {
 	s.Close()
 }
 
-// await returns when done holds, at the latest after limit.
+// await returns when done returns true, at the latest after limit.
 func (s *Supervisor) await(limit time.Duration, done func() bool) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -337,8 +338,8 @@ func (s *Supervisor) await(limit time.Duration, done func() bool) {
 	}
 }
 
-// Close ends the supervisor at once: processes are killed, what is not
-// delivered stays on disk.
+// Close ends the supervisor at once: it kills all processes and leaves undelivered
+// results on disk.
 func (s *Supervisor) Close() {
 	s.mu.Lock()
 	s.closing = true

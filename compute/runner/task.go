@@ -10,17 +10,17 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// End is how an attempt in a pod came out.
+// End is the outcome of an attempt in a pod.
 type End struct {
 	*flowforgev1.Finished
-	Reported bool // the server has it; false: the pod went down before it could
-	Pending  bool // not known by this pod: another rank of its gang reports it
+	Reported bool // the server has accepted it; false: the pod ended first
+	Pending  bool // unknown to this pod: another rank of its gang reports it
 }
 
-// Task runs one attempt in this process, as in a pod, and returns how it ended
-// when the server has taken that. When ctx ends (the pod is being deleted) the
-// server is asked why: the attempt ends as cancelled, as preempted, or, when it
-// wants neither or is away, as interrupted; all within the pod's grace period.
+// Task runs one attempt in this process, as in a pod, and returns its outcome when the
+// server has accepted it. When ctx is cancelled (the pod is being deleted), it asks the
+// server why: the attempt ends as cancelled, as preempted, or, when there is no reason or
+// no answer, as interrupted; all within the pod's grace period.
 func Task(ctx context.Context, config Config, spec *flowforgev1.AttemptSpec) (End, error) {
 	config.OwnProcess = true
 	s, err := New(config)
@@ -60,9 +60,8 @@ func (s *Supervisor) runOne(ctx context.Context, spec *flowforgev1.AttemptSpec) 
 	return End{Finished: a.result.Report.GetFinished(), Reported: reported && !a.lostToken.Load(), Pending: !a.gang.reports()}, nil
 }
 
-// terminate ends the attempt because its pod goes, and delivers what it can
-// within the pod's grace period. An attempt whose command has ended goes on
-// delivering.
+// terminate ends the attempt because its pod is being deleted, and delivers what it can
+// within the pod's grace period. An attempt whose command has ended continues to deliver.
 func (s *Supervisor) terminate(ctx context.Context, a *attempt) {
 	total := s.config.Pod.Grace
 	if total <= 0 {
@@ -70,7 +69,7 @@ func (s *Supervisor) terminate(ctx context.Context, a *attempt) {
 	}
 	deadline := time.Now().Add(max(total-podLast-killLimit, total/2))
 	if !a.over.Load() {
-		cancel, preempt := s.askWhy(ctx, a)
+		cancel, preempt := s.requestStopReason(ctx, a)
 		switch {
 		case cancel:
 			a.stop(errCancelled, s.config.Pod.commandGrace(a.grace()))
@@ -78,7 +77,7 @@ func (s *Supervisor) terminate(ctx context.Context, a *attempt) {
 			a.preempt()
 		default:
 			a.mark()
-			a.stop(errInterrupted, s.config.Pod.commandGrace(a.roomGrace()))
+			a.stop(errInterrupted, s.config.Pod.commandGrace(a.preemptGrace()))
 		}
 	}
 	s.mu.Lock()
@@ -87,10 +86,10 @@ func (s *Supervisor) terminate(ctx context.Context, a *attempt) {
 	s.await(time.Until(deadline), func() bool { _, undelivered := s.counts(); return undelivered == 0 })
 }
 
-// askWhy gives a sign of life of the attempt, which the server answers with what
-// it wants of it.
-func (s *Supervisor) askWhy(ctx context.Context, a *attempt) (cancel, preempt bool) {
-	ctx, end := context.WithTimeout(ctx, askLimit)
+// requestStopReason sends a heartbeat of the attempt; the server's answer says whether to
+// cancel or preempt it.
+func (s *Supervisor) requestStopReason(ctx context.Context, a *attempt) (cancel, preempt bool) {
+	ctx, end := context.WithTimeout(ctx, stopReasonWait)
 	defer end()
 	results, err := s.reporter.call(ctx, []*flowforgev1.AttemptReport{{
 		TaskId: a.spec.TaskId, Token: a.spec.Token,
@@ -102,13 +101,13 @@ func (s *Supervisor) askWhy(ctx context.Context, a *attempt) (cancel, preempt bo
 	return results[0].Cancel, results[0].Preempt
 }
 
-// Word is an outcome as programs outside read it, such as "timed_out".
+// Word returns an outcome as external programs read it, such as "timed_out".
 func Word(o flowforgev1.Outcome) string {
 	return strings.ToLower(strings.TrimPrefix(o.String(), "OUTCOME_"))
 }
 
-// Rank is the place of this pod in its gang, as its environment says: set by
-// FlowForge or by a JobSet.
+// Rank returns the rank of this pod in its gang from its environment, which FlowForge or
+// a JobSet sets.
 func Rank(getenv func(string) string) (int, error) {
 	for _, name := range []string{"FLOWFORGE_RANK", "JOB_COMPLETION_INDEX"} {
 		value := getenv(name)
@@ -117,28 +116,28 @@ func Rank(getenv func(string) string) (int, error) {
 		}
 		var rank int
 		if _, err := fmt.Sscanf(value, "%d", &rank); err != nil || rank < 0 {
-			return 0, fmt.Errorf("%s: %q is no rank", name, value)
+			return 0, fmt.Errorf("%s: %q is not a rank", name, value)
 		}
 		return rank, nil
 	}
 	return 0, nil
 }
 
-// mark puts the file where FLOWFORGE_PREEMPTED points, by which a program can
-// tell that it will run again.
+// mark creates the file at FLOWFORGE_PREEMPTED, by which a program can detect that it
+// will run again.
 func (a *attempt) mark() {
 	a.mu.Lock()
 	marker := a.paths.preempted
 	a.mu.Unlock()
 	if marker != "" && context.Cause(a.ctx) == nil {
 		if err := os.WriteFile(marker, nil, 0o600); err != nil {
-			a.system(levelWarn, "The task cannot be told that it is preempted: "+err.Error()+".")
+			a.system(levelWarn, "The preemption could not be signaled to the task: "+err.Error()+".")
 		}
 	}
 }
 
-// roomGrace is how long the command may take to save a checkpoint.
-func (a *attempt) roomGrace() time.Duration {
+// preemptGrace returns how long the command may take to save a checkpoint.
+func (a *attempt) preemptGrace() time.Duration {
 	if a.spec.PreemptGraceMs > 0 {
 		return time.Duration(a.spec.PreemptGraceMs) * time.Millisecond
 	}

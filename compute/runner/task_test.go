@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// tcp serves the same as the server's socket at an address.
+// tcp serves the routes of the server's socket at a TCP address.
 func (s *taskServer) tcp(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,12 +31,12 @@ func (s *taskServer) tcp(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Task adopts the orphans of its process, so it has one to itself in these tests.
+// Task adopts the orphans of its process, so these tests run it in its own process.
 func TestTaskRunsOneAttempt(t *testing.T) {
 	t.Parallel()
 	server := newTaskServer(t)
 	p := startSupervisor(t, server, shortTempDir(t))
-	p.start(t, shell("one", "echo in a process of its own"))
+	p.start(t, shell("one", "echo in its own process"))
 	wantOutcome(t, server.awaitFinished(t, "one"), succeeded)
 
 	s, err := New(Config{Dir: t.TempDir(), Server: Endpoint{URL: server.tcp(t)}, Environ: os.Environ()})

@@ -13,20 +13,21 @@ import (
 	"github.com/flowforge/flowforge/data/channel"
 )
 
-// directTries is how often a file is offered to the store itself before it goes
-// through the server.
+// directTries is how often an upload to the store is tried before the file goes through
+// the server.
 const directTries = 3
 
-// uploadPermit is the server's leave to give a blob to the store itself.
+// uploadPermit is the server's permission to upload a blob to the store directly.
 type uploadPermit struct {
 	URL     string            `json:"url"`
 	Method  string            `json:"method"`
 	Headers map[string]string `json:"headers"`
 }
 
-// getBlob returns an answer whose body is the blob, of the server or of the store
-// that it points to. The attempt's token is for the server alone.
-// packing is how the server may pack it; its header Content-Encoding says whether it did.
+// getBlob returns a response whose body is the blob, from the server or from the store to
+// which it redirects. Only the server receives the attempt's token. packing is the
+// compression that the server may use; the response header Content-Encoding says whether
+// it did.
 func (s *server) getBlob(ctx context.Context, sha, token string, packing channel.Compression) (*http.Response, error) {
 	resp, err := s.blobRequest(ctx, http.MethodGet, sha, token, requestBody{accept: string(packing)})
 	if err != nil || resp.StatusCode != http.StatusTemporaryRedirect {
@@ -46,17 +47,17 @@ func (s *server) getBlob(ctx context.Context, sha, token string, packing channel
 		return nil, fmt.Errorf("fetch blob %.12s from the store: %w", sha, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		// The address may have expired; the server gives another one.
+		// The address may have expired; the server returns a new one.
 		err := answerError(http.MethodGet, sha, resp)
 		return nil, fmt.Errorf("fetch blob %.12s from the store: %s", sha, err.Error())
 	}
 	return resp, nil
 }
 
-// upload sends the file at path unless the server has the blob already: to the
-// store where the server says so, else through the server. It repeats until it
-// is taken or refused, or ctx ends; failed is called once after the first try
-// that found no server.
+// upload sends the file at path unless the server has the blob already: directly to the
+// store if the server permits it, else through the server. It retries until the file is
+// accepted or refused, or ctx is cancelled; failed is called once after the first try
+// that does not reach a server.
 func (s *server) upload(ctx context.Context, token string, f outgoing, failed func()) error {
 	tries := 0
 	return s.persistently(ctx, failed, func() error {
@@ -74,11 +75,11 @@ func (s *server) upload(ctx context.Context, token string, f outgoing, failed fu
 	})
 }
 
-// errSendIt says that the file goes through the server.
-var errSendIt = errors.New("the server takes the file itself")
+// errSendIt reports that the file goes through the server.
+var errSendIt = errors.New("the file goes through the server")
 
-// uploadDirect asks the server where the file goes and gives it to the store.
-// done says that err is the end of it.
+// uploadDirect asks the server for the file's destination and uploads it to the store.
+// With done, err is final.
 func (s *server) uploadDirect(ctx context.Context, token, sha, path string, size int64) (done bool, err error) {
 	resp, err := s.post(ctx, s.blobURL(sha)+"/upload?size="+strconv.FormatInt(size, 10), token)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *server) post(ctx context.Context, url, token string) (*http.Response, e
 	return s.http.Do(req)
 }
 
-// give sends the file to the store. The ticket alone allows it.
+// give uploads the file to the store. The permit is the only authorisation.
 func (s *server) give(ctx context.Context, t uploadPermit, sha, path string, size int64) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -160,7 +161,7 @@ func (s *server) give(ctx context.Context, t uploadPermit, sha, path string, siz
 	return resp.Body.Close()
 }
 
-// uploadThrough gives the file to the server, unless that has the blob.
+// uploadThrough sends the file through the server unless the server has the blob.
 func (s *server) uploadThrough(ctx context.Context, token string, f outgoing) error {
 	resp, err := s.blobRequest(ctx, http.MethodHead, f.sha, token, requestBody{})
 	if err == nil {

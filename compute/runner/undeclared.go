@@ -11,16 +11,16 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// maxMetadata is the longest metadata of one output, in bytes.
+// maxMetadata is the maximum size of the metadata of one output, in bytes.
 const maxMetadata = 64 << 10
 
-// isMetadata reports whether a file holds what a task says about an output: the file
-// .<name>.metadata is about the output <name>.
+// isMetadata reports whether a file holds metadata: the file .<name>.metadata describes
+// the output <name>.
 func isMetadata(file string) bool {
 	return strings.HasPrefix(file, ".") && strings.HasSuffix(file, ".metadata")
 }
 
-// describe adds to the outputs what the task says about them.
+// describe adds the metadata of the task to the outputs.
 func (c *collector) describe() error {
 	for _, o := range c.found.outputs {
 		file := "." + o.Name + ".metadata"
@@ -32,7 +32,7 @@ func (c *collector) describe() error {
 			return fmt.Errorf("metadata of output %s: %w", o.Name, err)
 		}
 		data, err := io.ReadAll(io.LimitReader(f, maxMetadata))
-		_ = f.Close() // only read
+		_ = f.Close() // opened for reading
 		if err != nil {
 			return fmt.Errorf("metadata of output %s: %w", o.Name, err)
 		}
@@ -48,9 +48,9 @@ func (c *collector) describe() error {
 	return nil
 }
 
-// undeclared gathers what else the task wrote, where it keeps all of its outputs: a file
+// undeclared collects the other files of a task that keeps all of its outputs: a file
 // <name> or <name>.json that holds a short text is a value, anything else a file or a
-// folder. Names that begin with a dot are the program's own.
+// folder. Names that begin with a dot are private to the program.
 func (c *collector) undeclared(used map[string]bool) error {
 	for _, file := range c.names {
 		name := strings.TrimSuffix(file, ".json")
@@ -58,7 +58,7 @@ func (c *collector) undeclared(used map[string]bool) error {
 			continue
 		}
 		if used[name] || c.has(name) {
-			c.note("%q in the outputs folder is not kept: the task has another output %s.", file, name)
+			c.note("%q in the outputs folder is not kept: the task already has an output %s.", file, name)
 			continue
 		}
 		used[name] = true
@@ -88,8 +88,8 @@ func (c *collector) has(name string) bool {
 	return false
 }
 
-// shortValue returns the JSON of a file that holds a value; false when it holds none. A
-// file whose name says JSON has to hold JSON; other texts stand for themselves.
+// shortValue returns the JSON of a file that holds a value; false when it does not. A
+// file with the extension .json must hold JSON; other texts are strings.
 func (c *collector) shortValue(file string, isJSON bool) (string, bool, error) {
 	info, err := c.root.Lstat(file)
 	if err != nil {

@@ -12,30 +12,30 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// Names of the metrics of resource use. Those of a GPU have its number in the
-// name, as the attempt's machine counts it (in a pod: from 0).
+// Names of the resource usage metrics. Those of a GPU contain its number on the attempt's
+// machine (in a pod: from 0).
 const (
 	metricCPU       = "system.cpu"        // cores in use
-	metricMemory    = "system.memory_mib" // without what the kernel can drop
+	metricMemory    = "system.memory_mib" // without memory that the kernel can drop
 	metricGPUUse    = "system.gpu%d_utilisation"
 	metricGPUMemory = "system.gpu%d_memory_mib"
 )
 
 const (
 	defaultSampleUse = 10 * time.Second
-	gpuLimit         = 5 * time.Second // of one nvidia-smi
-	gpuGiveUp        = 3               // failures in a row after which it is left alone
+	gpuLimit         = 5 * time.Second // of one call of nvidia-smi
+	gpuGiveUp        = 3               // consecutive failures after which it is no longer called
 	maxTelemetry     = 4096            // batches that may wait in an outbox
 )
 
-// cpuSample is the CPU time that an attempt had used at a moment.
+// cpuSample is the CPU time that an attempt had used at a given time.
 type cpuSample struct {
 	at  time.Time
 	cpu time.Duration
 }
 
-// recordUse adds the points of one moment to the attempt's metrics. used is what
-// its processes use; in a pod the control group knows better.
+// recordUse adds one point to each of the attempt's metrics. used is the usage of its
+// processes; in a pod the control group is more accurate.
 func (s *Supervisor) recordUse(a *attempt, used taskUsage, now time.Time) {
 	if s.config.Pod != nil {
 		if own, ok := s.cgroup.used(); ok {
@@ -67,7 +67,7 @@ func (s *Supervisor) recordUse(a *attempt, used taskUsage, now time.Time) {
 	})
 }
 
-// gpu is one device as nvidia-smi tells of it.
+// gpu is one device as reported by nvidia-smi.
 type gpu struct {
 	index       int
 	uuid        string
@@ -75,11 +75,11 @@ type gpu struct {
 	memoryMiB   float64
 }
 
-// gpuWatch asks nvidia-smi, one question at a time and only while an attempt has
-// GPUs. A machine without it has no such metrics.
+// gpuWatch calls nvidia-smi, one call at a time and only while an attempt has GPUs. A
+// machine without it has no GPU metrics.
 type gpuWatch struct {
 	s       *Supervisor
-	command string // "": there is none
+	command string // "": not installed
 
 	mu       sync.Mutex
 	asking   bool
@@ -94,11 +94,10 @@ func newGPUWatch(s *Supervisor) *gpuWatch {
 	return w
 }
 
-// of returns the devices of the attempt as they were a moment ago, and has the
-// next question asked.
+// of returns the devices of the attempt from the last call and starts the next one.
 func (w *gpuWatch) of(a *attempt) []gpu {
-	wanted := visibleDevices(a.spec, w.s.base, w.s.config.Pod != nil)
-	if w.command == "" || wanted == nil {
+	visible := visibleDevices(a.spec, w.s.base, w.s.config.Pod != nil)
+	if w.command == "" || visible == nil {
 		return nil
 	}
 	w.mu.Lock()
@@ -112,15 +111,15 @@ func (w *gpuWatch) of(a *attempt) []gpu {
 	}
 	var devices []gpu
 	for _, g := range w.found {
-		if slices.Contains(wanted, "all") || slices.Contains(wanted, strconv.Itoa(g.index)) || slices.Contains(wanted, g.uuid) {
+		if slices.Contains(visible, "all") || slices.Contains(visible, strconv.Itoa(g.index)) || slices.Contains(visible, g.uuid) {
 			devices = append(devices, g)
 		}
 	}
 	return devices
 }
 
-// visibleDevices names the devices that an attempt may use, by number or UUID;
-// nil: none. nvidia-smi in a pod shows the pod's devices alone.
+// visibleDevices returns the devices that an attempt may use, by number or UUID; nil:
+// none. In a pod, nvidia-smi shows only the pod's devices.
 func visibleDevices(spec *flowforgev1.AttemptSpec, base environ, pod bool) []string {
 	if pod {
 		if spec.GetResources().GetGpus() > 0 {
@@ -164,8 +163,7 @@ func (w *gpuWatch) ask() {
 	w.failures, w.found, w.at = 0, found, time.Now()
 }
 
-// parseGPU reads a line such as "0, GPU-7f…, 35, 1024"; what a device does not
-// tell is written "[N/A]".
+// parseGPU reads a line such as "0, GPU-7f…, 35, 1024"; a missing value is "[N/A]".
 func parseGPU(line string) (gpu, bool) {
 	fields := strings.Split(line, ",")
 	if len(fields) != 4 {

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tailLines is how much of pip's words a failure repeats.
+// tailLines is how many lines of pip's output an error repeats.
 const tailLines = 12
 
-// environments keeps virtual environments under the hash of what is in them.
+// environments keeps virtual environments under the hash of their content.
 type environments struct {
 	dir       string
 	installer environ
@@ -28,18 +28,19 @@ type environments struct {
 	run       func(ctx context.Context, c command, env environ, dir string, line func(string)) (exit, error)
 
 	mu   sync.Mutex
-	busy map[string]chan struct{} // an entry is held by who builds it
+	busy map[string]chan struct{} // an entry exists during a build
 }
 
-// venvKey names the environment of an interpreter and a set of requirements.
+// venvKey returns the key of the environment for an interpreter and a set of
+// requirements.
 func venvKey(python string, requirements []string) string {
 	sorted := slices.Sorted(slices.Values(requirements))
 	sum := sha256.Sum256([]byte(python + "\n" + strings.Join(sorted, "\n")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// ensure returns the environment with the requirements, after building it when
-// it is not there. Progress goes to line.
+// ensure returns the environment with the requirements and builds it if it is missing. It
+// reports progress with line.
 func (e *environments) ensure(ctx context.Context, requirements []string, line func(string)) (string, error) {
 	python, err := findPython(e.installer, "/", e.python)
 	if err != nil {
@@ -63,7 +64,7 @@ func (e *environments) ensure(ctx context.Context, requirements []string, line f
 		_ = os.Chtimes(ready, now, now)
 		return dir, nil
 	}
-	if err := os.RemoveAll(dir); err != nil { // half built by one that was stopped
+	if err := os.RemoveAll(dir); err != nil { // left by an interrupted build
 		return "", err
 	}
 	if err := e.build(ctx, python, dir, requirements, line); err != nil {
@@ -72,7 +73,7 @@ func (e *environments) ensure(ctx context.Context, requirements []string, line f
 	return dir, os.WriteFile(ready, []byte(strings.Join(requirements, "\n")+"\n"), 0o600)
 }
 
-// acquire waits until nobody in this process builds key.
+// acquire waits until no other goroutine builds key.
 func (e *environments) acquire(ctx context.Context, key string, line func(string)) (release func(), err error) {
 	if err := os.MkdirAll(e.dir, 0o700); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (e *environments) acquire(ctx context.Context, key string, line func(string
 		}
 		e.mu.Unlock()
 		if !said {
-			line("Waiting for another node that installs the same requirements.")
+			line("Waiting for another node that is installing the same requirements.")
 		}
 		select {
 		case <-ctx.Done():
@@ -103,7 +104,7 @@ func (e *environments) acquire(ctx context.Context, key string, line func(string
 	}
 }
 
-// lockFile holds an exclusive lock on path, which other processes respect.
+// lockFile takes an exclusive lock on path, which other processes respect.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -138,7 +139,7 @@ func (e *environments) build(ctx context.Context, python, dir string, requiremen
 	if err := os.WriteFile(file, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
-	// The interpreter finds its environment by the name that it is called by.
+	// The interpreter finds its environment through the name by which it is called.
 	own := filepath.Join(dir, "bin", "python3")
 	pip := command{own, []string{
 		own, "-m", "pip", "install", "--no-input", "--disable-pip-version-check",

@@ -13,13 +13,13 @@ const (
 	sampleEvery   = time.Second
 	pruneEvery    = time.Hour
 	checkpointAge = 14 * 24 * time.Hour
-	unusedAge     = 30 * 24 * time.Hour // of packages and virtual environments
+	unusedAge     = 30 * 24 * time.Hour // for packages and virtual environments
 	recentLimit   = 20_000
 	toolGrace     = 3 * time.Second
 )
 
-// recentIDs remembers the attempts delivered last, so that a late repetition of
-// Start does not run them again.
+// recentIDs remembers the most recently delivered attempts, so that a late retry of Start
+// does not run them again.
 type recentIDs struct {
 	ids  map[string]struct{}
 	ring []string
@@ -45,7 +45,7 @@ func (r *recentIDs) add(id string) {
 	r.ids[id] = struct{}{}
 }
 
-// watch samples memory, sends heartbeats and keeps the caches small.
+// watch samples memory, sends heartbeats and prunes the caches.
 func (s *Supervisor) watch() {
 	ticker := time.NewTicker(min(sampleEvery, s.config.Heartbeat, s.config.SampleUse))
 	defer ticker.Stop()
@@ -76,8 +76,8 @@ func (s *Supervisor) watch() {
 	}
 }
 
-// sweepAfter kills what escaped from the attempt that has just ended. A process
-// that hides whose it is goes when nothing else runs.
+// sweepAfter kills the processes that escaped from the attempt that has just ended. A
+// process that hides its owner is killed when nothing else runs.
 func (s *Supervisor) sweepAfter(taskID string) {
 	if !s.config.OwnProcess {
 		return
@@ -98,8 +98,8 @@ func (s *Supervisor) prune(now time.Time) {
 	removeOlder(s.environments.dir, ".flowforge-ready", now.Add(-unusedAge))
 }
 
-// removeOlder removes the folders of dir that are older than limit by the time
-// of the folder or of its file marker.
+// removeOlder removes the folders of dir that are older than limit, by the time of the
+// folder or of its file marker.
 func removeOlder(dir, marker string, limit time.Time) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -111,7 +111,7 @@ func removeOlder(dir, marker string, limit time.Time) {
 	}
 }
 
-// runTool runs a program of the runner's own, such as pip, and hands its lines to line.
+// runTool runs a tool of the runner, such as pip, and passes its output lines to line.
 func (s *Supervisor) runTool(ctx context.Context, c command, env environ, dir string, line func(string)) (exit, error) {
 	var mu sync.Mutex
 	splitter := lineSplitter{emit: line}

@@ -43,7 +43,7 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 	return a.execute(c, env)
 }
 
-// prepare makes everything stand that the command needs.
+// prepare sets up everything that the command needs.
 func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	s, spec := a.s, a.spec
 	if spec.PackageSha256 != "" {
@@ -86,7 +86,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 		env["VIRTUAL_ENV"] = venv
 		env["PATH"] = filepath.Join(venv, "bin") + string(os.PathListSeparator) + env["PATH"]
 	}
-	if err := a.tellImage(work, env); err != nil {
+	if err := a.passImageCommand(work, env); err != nil {
 		return nil, command{}, err
 	}
 	if work, err = a.imageCommand(work); err != nil {
@@ -94,14 +94,14 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	}
 	if folder := work.GetFolder(); folder != "" {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, command{}, fmt.Errorf("there is no folder %q, in which the command has to run (workingDir)", folder)
+			return nil, command{}, fmt.Errorf("the folder %q does not exist; the command must run there (workingDir)", folder)
 		}
 	}
 	c, err := resolveCommand(work, env, a.paths.work, a.workFolder(), s.config.Python, s.config.Executable)
 	return env, c, err
 }
 
-// workFolder is the folder that the command runs in.
+// workFolder returns the working directory of the command.
 func (a *attempt) workFolder() string {
 	p := a.spec.GetProcess()
 	if p.GetFolder() != "" {
@@ -113,7 +113,7 @@ func (a *attempt) workFolder() string {
 	return a.paths.work
 }
 
-// tee keeps what the command writes when an output is made of it.
+// tee also captures what the command writes when an output is made of it.
 func (a *attempt) tee(take func([]byte)) func([]byte) {
 	if !slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Stdout }) {
 		return take
@@ -140,22 +140,22 @@ func (a *attempt) execute(c command, env environ) ending {
 	a.begun(child.pid)
 	defer a.sampleEarly(child)()
 	a.streams.begin(a.ctx)
-	sending := a.sendPieces()
+	liveUploads := a.uploadChunks()
 	if a.saver != nil {
 		a.saver.begin()
 	}
 	a.gang.watch(a)
-	if a.spec.TimeoutMs > 0 { // until the outputs are stored
+	if a.spec.TimeoutMs > 0 { // covers storing the outputs
 		limit := time.Duration(a.spec.TimeoutMs) * time.Millisecond
 		a.timeout = time.AfterFunc(limit, func() { a.stop(timeoutError{limit}, a.grace()) })
 	}
 	unwatch := context.AfterFunc(a.ctx, func() {
 		child.signal(syscall.SIGTERM)
-		child.signal(syscall.SIGCONT) // a suspended process takes no signal but this
+		child.signal(syscall.SIGCONT) // a suspended process handles no other signal
 		a.mu.Lock()
 		late := !a.killAt.IsZero() && !time.Now().Before(a.killAt)
 		a.mu.Unlock()
-		if late { // the grace time was over before the process began
+		if late { // the grace period had expired before the process started
 			child.signal(syscall.SIGKILL)
 		}
 	})
@@ -167,17 +167,17 @@ func (a *attempt) execute(c command, env environ) ending {
 	stdout.close()
 	stderr.close()
 	well := err == nil && status.code == 0
-	sending.finish(a.ctx, well)
+	liveUploads.finish(a.ctx, well)
 	if well {
 		a.streams.settle()
 	}
 	if err != nil {
-		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The end of the command was missed: " + err.Error() + ".", code: -1}
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The command's exit status could not be read: " + err.Error() + ".", code: -1}
 	}
 	return a.judge(status, stderr.lastLine())
 }
 
-// judge says how the attempt came out.
+// judge derives the outcome of the attempt from the exit status.
 func (a *attempt) judge(status exit, lastWords string) ending {
 	e := ending{code: status.code, status: status}
 	switch cause := context.Cause(a.ctx); {
@@ -205,9 +205,9 @@ func (a *attempt) judge(status exit, lastWords string) ending {
 	return e
 }
 
-// outOfMemory reports whether the kernel ended the command, or a process of it,
-// because memory ran out. A control group that is shared with others counts their
-// processes as well, so there only the command's own end by SIGKILL is believed.
+// outOfMemory reports whether the kernel killed the command, or a process of it, because
+// memory ran out. A shared control group also counts the processes of others, so there
+// only a SIGKILL of the command itself counts.
 func (a *attempt) outOfMemory(status exit) bool {
 	if status.code == 0 || a.s.cgroup.kills() <= a.kills {
 		return false
@@ -228,7 +228,7 @@ func (a *attempt) memoryMessage() string {
 	return fmt.Sprintf("The command was killed because memory ran out; its limit is %d MiB.", limit>>20)
 }
 
-// runHTTP makes the request of an http operator.
+// runHTTP sends the request of an http operator.
 func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 	ctx := a.ctx
 	if a.spec.TimeoutMs > 0 {
@@ -262,7 +262,7 @@ type logStream struct {
 	entries  []*flowforgev1.LogEntry
 
 	mu   sync.Mutex
-	last string // the last line that is not empty
+	last string // the last non-empty line
 }
 
 func (a *attempt) newStream(name string) *logStream {
@@ -274,14 +274,14 @@ func (a *attempt) newStream(name string) *logStream {
 	return s
 }
 
-// take is called with what the process wrote, in order, by one goroutine.
+// take receives what the process wrote, in order, from one goroutine.
 func (s *logStream) take(p []byte) {
 	s.now = time.Now()
 	s.splitter.write(p)
 	s.flush()
 }
 
-// close sends a last line without a line feed; nothing is taken any more.
+// close sends a last line without a line feed; take must not be called after it.
 func (s *logStream) close() {
 	s.now = time.Now()
 	s.splitter.close()
@@ -306,7 +306,7 @@ func (s *logStream) flush() {
 	s.entries = nil
 }
 
-// maxLastWords is how much of the last line goes into a failure's sentence.
+// maxLastWords is the maximum length of the last line in a failure message.
 const maxLastWords = 300
 
 func (s *logStream) lastLine() string {

@@ -189,4 +189,4 @@ def test_an_emergency_checkpoint_is_there_for_retry_and_resume(running: Running)
     last = running.resume(bad, {"rate": 3})
     assert last["nodes"][0]["outputs"] == {"rounds": [0.25, 0.25, 0.5, 0.5], "log": "xxxx"}
     lines: List[str] = [line["message"] for line in running.call("GET", "/executions/" + last["execution_id"] + "/logs")["lines"]]
-    assert "It goes on from the checkpoints of the execution that was resumed." in lines
+    assert "Resuming from the checkpoints of the original execution." in lines

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	pieceSize = 8 << 20                // that a writer gathers at most before it sends
-	pieceWait = time.Second            // that fewer bytes wait for more
-	pieceLook = 100 * time.Millisecond // between two looks at what is written
+	chunkSize = 8 << 20                // maximum size of a chunk
+	chunkWait = time.Second            // how long a smaller chunk waits for more bytes
+	chunkPoll = 100 * time.Millisecond // interval at which the file is checked
 )
 
-// pieces brings what the command writes into one output to the store bit by bit, for
-// readers on other machines. Readers can do without: what was not sent they get from
-// the whole.
-type pieces struct {
+// chunkUploader uploads what the command writes to one output to the store in chunks, for
+// readers on other machines. Readers do not depend on it: they get missing chunks from
+// the complete output.
+type chunkUploader struct {
 	a      *attempt
 	output string
 	file   *os.File
@@ -36,17 +36,17 @@ type pieces struct {
 	failed bool
 }
 
-// sending are the outputs of an attempt that are sent while they are written.
-type sending struct {
-	list []*pieces
+// liveUploads are the outputs of an attempt that are uploaded while they are written.
+type liveUploads struct {
+	list []*chunkUploader
 	stop context.CancelFunc
 	loop sync.WaitGroup
 }
 
-// sendPieces begins to send the outputs that others read, where those share no disk with
-// this runner.
-func (a *attempt) sendPieces() *sending {
-	s := &sending{}
+// uploadChunks starts to upload the outputs that others read while they are written,
+// where readers share no disk with this runner.
+func (a *attempt) uploadChunks() *liveUploads {
+	s := &liveUploads{}
 	if a.s.config.Pod == nil {
 		return s
 	}
@@ -56,10 +56,10 @@ func (a *attempt) sendPieces() *sending {
 		if o.Storage != channel.HintStreaming {
 			continue
 		}
-		p := &pieces{a: a, output: o.Name, last: time.Now()}
+		p := &chunkUploader{a: a, output: o.Name, last: time.Now()}
 		s.list = append(s.list, p)
 		s.loop.Go(func() {
-			for more := true; more; more = waited(ctx, pieceLook) {
+			for more := true; more; more = sleepContext(ctx, chunkPoll) {
 				p.send(ctx, false)
 			}
 		})
@@ -67,8 +67,8 @@ func (a *attempt) sendPieces() *sending {
 	return s
 }
 
-// finish sends the rest when the command has ended well.
-func (s *sending) finish(ctx context.Context, well bool) {
+// finish sends the remaining bytes if the command succeeded.
+func (s *liveUploads) finish(ctx context.Context, well bool) {
 	if s.stop == nil {
 		return
 	}
@@ -84,8 +84,8 @@ func (s *sending) finish(ctx context.Context, well bool) {
 	}
 }
 
-// send sends what is worth it now; with all, everything.
-func (p *pieces) send(ctx context.Context, all bool) {
+// send sends the due chunks; with all, everything.
+func (p *chunkUploader) send(ctx context.Context, all bool) {
 	if p.file == nil {
 		if p.file = openOutput(p.a.paths.outputs, p.output); p.file == nil {
 			return
@@ -97,18 +97,18 @@ func (p *pieces) send(ctx context.Context, all bool) {
 			return
 		}
 		left := info.Size() - p.sent
-		if left <= 0 || left < pieceSize && !all && time.Since(p.last) < pieceWait {
+		if left <= 0 || left < chunkSize && !all && time.Since(p.last) < chunkWait {
 			return
 		}
-		if err := p.next(ctx, min(left, pieceSize)); err != nil && ctx.Err() == nil {
+		if err := p.next(ctx, min(left, chunkSize)); err != nil && ctx.Err() == nil {
 			p.failed = true
-			p.a.system(levelWarn, fmt.Sprintf("The output %s is not sent while it is written any more, its readers get the rest at its end: %s.", p.output, err))
+			p.a.system(levelWarn, fmt.Sprintf("Streaming of the output %s stopped; its readers get the rest when it is complete: %s.", p.output, err))
 		}
 	}
 }
 
 // next sends the next size bytes.
-func (p *pieces) next(ctx context.Context, size int64) error {
+func (p *chunkUploader) next(ctx context.Context, size int64) error {
 	path := filepath.Join(p.a.paths.base, "piece-"+p.output)
 	file, err := os.Create(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *pieces) next(ctx context.Context, size int64) error {
 		err = closeErr
 	}
 	if err == nil && n != size {
-		err = io.ErrUnexpectedEOF // it was cut off meanwhile
+		err = io.ErrUnexpectedEOF // the file was truncated in the meantime
 	}
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *pieces) next(ctx context.Context, size int64) error {
 		req := connect.NewRequest(&flowforgev1.AppendStreamRequest{TaskId: p.a.spec.TaskId, Output: p.output, Index: p.index, Sha256: sha, Size: size})
 		req.Header().Set("Authorization", "Bearer "+p.a.spec.Token)
 		_, err := s.server.tasks.AppendStream(ctx, req)
-		return rpcError("send a piece", err)
+		return rpcError("send a chunk", err)
 	})
 	if err != nil {
 		return err
