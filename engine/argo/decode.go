@@ -80,6 +80,10 @@ func (d decoder) scalar(v any, to reflect.Value, path string) {
 				return
 			}
 		}
+		if _, is := v.(bool); is {
+			d.add(path, "This has to be a text, not %s. YAML reads y, n, yes, no, on and off as true or false; put the text in quotes.", describe(v))
+			return
+		}
 		d.add(path, "This has to be a text, not %s.", describe(v))
 	case reflect.Bool:
 		if b, ok := v.(bool); ok {

@@ -48,7 +48,7 @@ func decodeYAML(doc []byte) (any, error) {
 	if body == nil {
 		return nil, documentErrorf("The document is empty.")
 	}
-	r := yamlReader{anchors: map[string]ast.Node{}}
+	r := yamlReader{anchors: map[string]ast.Node{}, kubernetes: isObject(body)}
 	return r.value(body, 0)
 }
 
@@ -120,8 +120,9 @@ func checkShape(doc []byte) error {
 type block struct{ indent, keys int }
 
 type yamlReader struct {
-	anchors map[string]ast.Node
-	values  int
+	anchors    map[string]ast.Node
+	values     int
+	kubernetes bool // plain scalars are read as Kubernetes reads them: see kubernetesScalar
 }
 
 func (r *yamlReader) value(n ast.Node, depth int) (any, error) {
@@ -130,6 +131,9 @@ func (r *yamlReader) value(n ast.Node, depth int) (any, error) {
 	}
 	if depth > maxDepth {
 		return nil, errTooDeep()
+	}
+	if v, ok := r.kubernetesScalar(n); ok {
+		return v, nil
 	}
 	switch n := n.(type) {
 	case nil, *ast.NullNode:
@@ -235,6 +239,9 @@ func merge(into map[string]any, v any, pair ast.Node) error {
 
 // key accepts text, and plain scalars as they are written (1: yes: null:).
 func (r *yamlReader) key(n ast.Node) (string, error) {
+	if v, ok := r.kubernetesScalar(n); ok {
+		return fmt.Sprint(v), nil
+	}
 	switch k := n.(type) {
 	case *ast.StringNode:
 		return k.Value, checkText(k.Value)
