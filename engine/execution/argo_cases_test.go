@@ -35,13 +35,13 @@ const argoWorkers = `
 - name: reads-results # nobody runs it; results are kept where somebody could read them
   steps:
   - - {name: x, template: "true"}
-  - - {name: y, template: echo, arguments: {parameters: [{name: text, value: "{{steps.x.outputs.result}}"}]}}
+  - - {name: "y", template: echo, arguments: {parameters: [{name: text, value: "{{steps.x.outputs.result}}"}]}}
 `
 
 const result = "/" + execution.ResultPort
 
 func argoCases() []argoCase {
-	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoOddEnds(), argoDaemons(), argoMetrics(), argoTags(), argoMessages(), argoUnknownTags(), argoTolerance())
+	return slices.Concat(argoFlow(), argoBranches(), argoLoops(), argoValues(), argoNames(), argoEnds(), argoExits(), argoGuards(), argoConfigMaps(), argoDatabaseLocks(), argoGroupRetries(), argoSettings(), argoHooks(), argoExitHandlers(), argoFailFast(), argoErrors(), argoEmpty(), argoEdges(), argoOddEnds(), argoDaemons(), argoMetrics(), argoTags(), argoMessages(), argoUnknownTags(), argoTolerance(), argoAggregates())
 }
 
 func argoFlow() []argoCase {
@@ -83,7 +83,7 @@ templates:
     tasks:
     - {name: ok, template: "true"}
     - {name: bad, template: fail}
-    - {name: off, template: "true", when: "false"}
+    - {name: "off", template: "true", when: "false"}
     - {name: both, template: "true", depends: "ok.Succeeded && bad.Failed"}
     - {name: or, template: "true", depends: "bad.Succeeded || off.Skipped"}
     - {name: not, template: "true", depends: "!bad.Succeeded && ok"}
@@ -154,7 +154,7 @@ templates:
 			}},
 		{group: "M1", feature: "when: texts without quotes, numbers, in, and expressions", spec: `
 entrypoint: main
-arguments: {parameters: [{name: side, value: heads}, {name: n, value: "7"}]}
+arguments: {parameters: [{name: side, value: heads}, {name: "n", value: "7"}]}
 templates:
 - name: main
   steps:
@@ -170,12 +170,12 @@ templates:
 entrypoint: main
 templates:
 - name: main
-  steps: [[{name: count, template: down, arguments: {parameters: [{name: n, value: "3"}]}}]]
+  steps: [[{name: count, template: down, arguments: {parameters: [{name: "n", value: "3"}]}}]]
 - name: down
-  inputs: {parameters: [{name: n}]}
+  inputs: {parameters: [{name: "n"}]}
   steps:
   - - {name: less, template: echo, arguments: {parameters: [{name: text, value: "{{=asInt(inputs.parameters.n) - 1}}"}]}}
-  - - {name: again, template: down, when: "{{steps.less.outputs.result}} > 0", arguments: {parameters: [{name: n, value: "{{steps.less.outputs.result}}"}]}}`,
+  - - {name: again, template: down, when: "{{steps.less.outputs.result}} > 0", arguments: {parameters: [{name: "n", value: "{{steps.less.outputs.result}}"}]}}`,
 			status: execution.Succeeded, outputs: map[string]string{"count/again/again/less" + result: "0"},
 			states: map[string]dag.State{"count/again/again/again": dag.Skipped}},
 		{group: "M1", feature: "continueOn.failed in steps and tasks", spec: `

@@ -10,7 +10,7 @@ import (
 func argoTolerance() []argoCase {
 	const broken = `
 - name: broken
-  inputs: {parameters: [{name: n, value: "{{=asInt('many')}}"}]}
+  inputs: {parameters: [{name: "n", value: "{{=asInt('many')}}"}]}
   container: {image: busybox, command: ["true"]}`
 	return []argoCase{
 		{group: "M1", feature: "steps: continueOn.error does not cover a failure: what follows does not run, and the template fails", spec: `

@@ -54,8 +54,8 @@ templates:
 - name: main
   dag:
     tasks:
-    - {name: off, template: "true", when: "1 == 2", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.off.status == "Running"'}}}
-    - {name: on, template: "true", when: "1 == 1", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.on.status == "Running"'}}}`,
+    - {name: "off", template: "true", when: "1 == 2", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.off.status == "Running"'}}}
+    - {name: "on", template: "true", when: "1 == 1", onExit: "true", hooks: {running: {template: "true", expression: 'tasks.on.status == "Running"'}}}`,
 			status: execution.Succeeded, states: map[string]dag.State{
 				"off-exit": dag.Skipped, "off-running": dag.Skipped, "on-exit": dag.Succeeded, "on-running": dag.Succeeded,
 			}},

@@ -45,9 +45,9 @@ templates:
 entrypoint: main
 templates:
 - name: main
-  steps: [[{name: each, template: give, withItems: ["1.5", "3", "3.5", "9"], arguments: {parameters: [{name: n, value: "{{item}}"}]}}]]
+  steps: [[{name: each, template: give, withItems: ["1.5", "3", "3.5", "9"], arguments: {parameters: [{name: "n", value: "{{item}}"}]}}]]
 - name: give
-  inputs: {parameters: [{name: n}]}
+  inputs: {parameters: [{name: "n"}]}
   outputs: {parameters: [{name: made, valueFrom: {path: "$DIR/{{pod.name}}"}}]}
   metrics:
     prometheus:
@@ -71,7 +71,7 @@ templates:
   suspend: {duration: 1}
 - name: inner
   inputs: {parameters: [{name: who}]}
-  outputs: {parameters: [{name: n, valueFrom: {parameter: "4"}}]}
+  outputs: {parameters: [{name: "n", valueFrom: {parameter: "4"}}]}
   metrics: {prometheus: [{name: m3_inner, help: inner, labels: [{key: who, value: "{{inputs.parameters.who}}"}], counter: {value: "{{outputs.parameters.n}}"}}]}
   steps: [[{name: a, template: "true"}]]`,
 			status: execution.Succeeded, series: map[string]string{

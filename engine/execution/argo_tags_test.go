@@ -32,7 +32,7 @@ entrypoint: main
 arguments: {parameters: [{name: a, value: launch}]}
 templates:
 - name: main
-  inputs: {parameters: [{name: a}, {name: b, value: "x-{{inputs.parameters.a}}"}, {name: n, value: "2"}]}
+  inputs: {parameters: [{name: a}, {name: b, value: "x-{{inputs.parameters.a}}"}, {name: "n", value: "2"}]}
   outputs: {parameters: [{name: o, valueFrom: {expression: "inputs.parameters.b + inputs.parameters.n"}}]}
   steps:
   - - {name: say, template: echo, when: "{{=asInt(inputs.parameters.n) == 2}}", arguments: {parameters: [{name: text, value: "{{=inputs.parameters.b + string(asInt(inputs.parameters.n) + 1)}}"}]}}`,
@@ -42,7 +42,7 @@ entrypoint: main
 arguments: {parameters: [{name: a, value: launch}]}
 templates:
 - name: main
-  inputs: {parameters: [{name: a}, {name: n, value: "2"}, {name: a-b, value: dashed}]}
+  inputs: {parameters: [{name: a}, {name: "n", value: "2"}, {name: a-b, value: dashed}]}
   outputs: {parameters: [{name: o, valueFrom: {expression: "inputs.parameters.a + inputs.parameters['a-b']"}}]}
   dag:
     tasks:
@@ -54,7 +54,7 @@ entrypoint: main
 arguments: {parameters: [{name: a, value: launch}]}
 templates:
 - name: main
-  inputs: {parameters: [{name: a}, {name: n, value: "2"}]}
+  inputs: {parameters: [{name: a}, {name: "n", value: "2"}]}
   outputs: {parameters: [{name: o, valueFrom: {expression: "inputs.parameters.a + inputs.parameters.n"}}]}
   container: {image: busybox, command: [echo], args: ["{{=inputs.parameters.a + string(asInt(inputs.parameters.n) + 1)}}"]}`,
 			status: execution.Succeeded, outputs: map[string]string{"main" + result: "launch3"}, result: map[string]any{"o": "launch2"}},
@@ -82,15 +82,15 @@ entrypoint: main
 templates:
 - name: main
   steps:
-  - - {name: a, template: make, withItems: [one, two], arguments: {parameters: [{name: n, value: "{{item}}"}]}}
-    - {name: graph, template: graph, arguments: {parameters: [{name: n, value: three}]}}
+  - - {name: a, template: make, withItems: [one, two], arguments: {parameters: [{name: "n", value: "{{item}}"}]}}
+    - {name: graph, template: graph, arguments: {parameters: [{name: "n", value: three}]}}
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.outputs.parameters.of-one}} {{=workflow.outputs.parameters['of-two']}} {{workflow.outputs.parameters.of-three}}"}]}}
 - name: make
-  inputs: {parameters: [{name: n}]}
+  inputs: {parameters: [{name: "n"}]}
   outputs: {parameters: [{name: o, globalName: "of-{{inputs.parameters.n}}", valueFrom: {path: "$DIR/{{inputs.parameters.n}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo made {{inputs.parameters.n}} > $DIR/{{inputs.parameters.n}}"]}
 - name: graph
-  inputs: {parameters: [{name: n}]}
+  inputs: {parameters: [{name: "n"}]}
   outputs: {parameters: [{name: o, globalName: "of-{{inputs.parameters.n}}", valueFrom: {parameter: "graph {{inputs.parameters.n}}"}}]}
   steps: [[{name: a, template: "true"}]]`,
 			status: execution.Succeeded, outputs: map[string]string{"use" + result: "made one made two graph three"}},

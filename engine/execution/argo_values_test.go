@@ -171,8 +171,8 @@ templates:
 - name: main
   dag:
     failFast: false
-    tasks: [{name: no, template: no}, {name: "yes", template: "yes"}]
-- name: no
+    tasks: [{name: "no", template: "no"}, {name: "yes", template: "yes"}]
+- name: "no"
   retryStrategy: {limit: 5, expression: "lastRetry.exitCode != '3'"}
   container: {image: busybox, command: [sh, -c], args: ["test {{retries}} -ge 1 || exit 3"]}
 - name: "yes"
@@ -289,7 +289,7 @@ templates:
 - name: count
   inputs: {parameters: [{name: k}]}
   memoize: {key: "count-$DIR-{{inputs.parameters.k}}", maxAge: 1h, cache: {configMap: {name: counts}}}
-  outputs: {parameters: [{name: n, valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
+  outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/runs; wc -l < $DIR/runs > $DIR/n-{{inputs.parameters.k}}"]}`,
 			status: execution.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2"}},
 		{group: "M1", feature: "suspend for a time", spec: `

@@ -126,7 +126,7 @@ func (p *tagScope) taskEnv(i int, name string) map[string]any {
 		values = map[string]any{}
 		for port, v := range lists {
 			if list, ok := v.([]any); ok && !strings.HasPrefix(port, ArtifactPort) {
-				values[port] = textOf(plainItems(list))
+				values[port] = textOf(p.loop.loopOutput(i, port, list))
 			}
 		}
 	}

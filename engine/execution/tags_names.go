@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -52,6 +51,9 @@ func (p *tagScope) taskTag(name, of string) (any, bool) {
 	n := &l.nodes[i]
 	switch of {
 	case "status":
+		if l.fansOut(i) {
+			return l.loopPhase(i), true
+		}
 		return l.phase(i), true
 	case "id":
 		return l.id.String() + "." + strconv.Itoa(i), true
@@ -109,7 +111,7 @@ func (p *tagScope) outputTag(i int, of string) (any, bool) {
 		return parametersTag(p.loop.withDefaults(i, outputs), of)
 	}
 	if of == "parameters" {
-		return itemsOfOutputs(outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
+		return p.loop.loopParameters(i, outputs), p.loop.progress.State(i) == dag.Succeeded || len(outputs) > 0
 	}
 	port, isParameter := strings.CutPrefix(of, "parameters.")
 	if of == "result" {
@@ -119,7 +121,7 @@ func (p *tagScope) outputTag(i int, of string) (any, bool) {
 	if !ok || !isParameter {
 		return nil, false
 	}
-	return plainItems(list), true
+	return p.loop.loopOutput(i, port, list), true
 }
 
 // withDefaults adds to the outputs of node i, when it did not run, the defaults of its parameters.
@@ -135,49 +137,6 @@ func (l *loop) withDefaults(i int, outputs map[string]any) map[string]any {
 	}
 	maps.Copy(all, outputs)
 	return all
-}
-
-// plainItems are the outputs of items without those that have none; what is JSON in a
-// text stands as itself.
-func plainItems(list []any) []any {
-	items := []any{}
-	for _, v := range list {
-		if v != nil {
-			items = append(items, plainItem(v))
-		}
-	}
-	return items
-}
-
-func plainItem(v any) any {
-	text, isText := v.(string)
-	if !isText {
-		return v
-	}
-	if decoded, err := decodeJSON(text); err == nil && json.Valid([]byte(text)) {
-		return decoded
-	}
-	return text
-}
-
-// itemsOfOutputs turns lists by port into a list of parameters, an object for each item.
-func itemsOfOutputs(outputs map[string]any) []any {
-	items := []any{}
-	for _, port := range sortedKeys(outputs) {
-		list, ok := outputs[port].([]any)
-		if !ok || strings.Contains(port, ".") {
-			continue
-		}
-		for k, v := range list {
-			for len(items) <= k {
-				items = append(items, map[string]any{})
-			}
-			if v != nil {
-				items[k].(map[string]any)[port] = v //nolint:forcetypeassert // made two lines above
-			}
-		}
-	}
-	return items
 }
 
 // workflowTag reads what is known of the execution: workflow.<of>.

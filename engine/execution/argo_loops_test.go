@@ -1,0 +1,68 @@
+package execution_test
+
+import (
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+// argoAggregates are rows about what tags read of a loop as a whole.
+func argoAggregates() []argoCase {
+	const write = `
+- name: write
+  inputs: {parameters: [{name: v}, {name: code, value: "0"}]}
+  outputs: {parameters: [{name: out, valueFrom: {path: "$DIR/{{pod.name}}"}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo '{{inputs.parameters.v}}' | tee {{outputs.parameters.out.path}}; exit {{inputs.parameters.code}}"]}`
+	return []argoCase{
+		{group: "M1", feature: "output parameters of a loop stay texts, unless all are lists or mappings; results are JSON as written", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: texts, template: write, withItems: ["1.10", "true", "x"], arguments: {parameters: [{name: v, value: "{{item}}"}]}}
+    - {name: maps, template: write, withItems: ['{"a":1}', '[2]'], arguments: {parameters: [{name: v, value: "{{item}}"}]}}
+    - {name: mixed, template: write, withItems: ['{"a":1}', '2'], arguments: {parameters: [{name: v, value: "{{item}}"}]}}
+  - - {name: by-name, template: echo, arguments: {parameters: [{name: text, value: "{{steps.texts.outputs.parameters.out}} {{steps.maps.outputs.parameters.out}} {{steps.mixed.outputs.parameters.out}}"}]}}
+    - {name: in-expression, template: echo, arguments: {parameters: [{name: text, value: "{{=steps.texts.outputs.parameters.out}}"}]}}
+    - {name: results, template: echo, arguments: {parameters: [{name: text, value: "{{steps.texts.outputs.result}} {{steps.mixed.outputs.result}}"}]}}
+    - {name: each, template: echo, withParam: "{{steps.texts.outputs.parameters.out}}", arguments: {parameters: [{name: text, value: "<{{item}}>"}]}}` + write,
+			status: execution.Succeeded, outputs: map[string]string{
+				"by-name" + result:       `["1.10","true","x"] [{"a":1},[2]] ["{\"a\":1}","2"]`,
+				"in-expression" + result: `["1.10","true","x"]`,
+				"results" + result:       `[1.10,true,"x"] [{"a":1},2]`,
+				"each[0]" + result:       "<1.10>", "each[1]" + result: "<true>",
+			}},
+		{group: "M1", feature: "plain scalars are those of YAML 1.1: yes and on are true, 010 is 8, 1.10 is 1.1", spec: `
+entrypoint: main
+arguments: {parameters: [{name: a, value: yes}, {name: b, value: 010}, {name: c, value: 1.10}, {name: d, value: "yes"}]}
+templates:
+- name: main
+  steps: [[{name: say, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.a}} {{workflow.parameters.b}} {{workflow.parameters.c}} {{workflow.parameters.d}}"}]}},
+    {name: each, template: echo, withItems: [on, 0x10], arguments: {parameters: [{name: text, value: "{{item}}"}]}}]]`,
+			status: execution.Succeeded, outputs: map[string]string{"say" + result: "true 8 1.1 yes", "each[0]" + result: "true", "each[1]" + result: "16"}},
+		{group: "M1", feature: "items of a loop that were skipped or failed add nothing to its outputs", spec: `
+entrypoint: main
+templates:
+- name: main
+  dag:
+    tasks:
+    - {name: some, template: write, continueOn: {failed: true}, withItems: [{v: a, code: 0}, {v: b, code: 3}, {v: c, code: 0}], when: "{{item.v}} != c",
+       arguments: {parameters: [{name: v, value: "{{item.v}}"}, {name: code, value: "{{item.code}}"}]}}
+    - {name: seen, template: echo, dependencies: [some], arguments: {parameters: [{name: text, value: "{{tasks.some.outputs.parameters.out}} {{tasks.some.outputs.parameters}} {{tasks.some.outputs.result}}"}]}}` + write,
+			status: execution.Succeeded, states: map[string]dag.State{"some[1]": dag.Failed, "some[2]": dag.Skipped}, outputs: map[string]string{
+				"seen" + result: `["a"] [{"out":"a"}] ["a"]`,
+			}},
+		{group: "M1", feature: "the status of a loop is that of its last item that failed, whatever continueOn covers", spec: `
+entrypoint: main
+templates:
+- name: main
+  dag:
+    tasks:
+    - {name: some, template: write, continueOn: {failed: true}, withItems: [0, 3], arguments: {parameters: [{name: v, value: x}, {name: code, value: "{{item}}"}]}}
+    - {name: all, template: write, withItems: [0, 0], arguments: {parameters: [{name: v, value: x}, {name: code, value: "{{item}}"}]}}
+    - {name: seen, template: echo, dependencies: [some, all], arguments: {parameters: [{name: text, value: "{{tasks.some.status}} {{tasks.all.status}} {{=tasks.some.status}}"}]}}
+    - {name: repair, template: "true", dependencies: [some], when: "{{tasks.some.status}} == Failed"}` + write,
+			status: execution.Succeeded, states: map[string]dag.State{"repair": dag.Succeeded}, outputs: map[string]string{
+				"seen" + result: "Failed Succeeded Failed",
+			}},
+	}
+}

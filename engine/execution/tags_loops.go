@@ -1,0 +1,89 @@
+package execution
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/dag"
+)
+
+// loopOutput is what tags read of an output of the fan-out i: the values of the items that
+// succeeded, as Argo aggregates them. Results are JSON where they are JSON. Parameters are
+// texts, such as "1.10" and "true", unless each of them is a list or a mapping in JSON.
+func (l *loop) loopOutput(i int, port string, list []any) []any {
+	values := []any{}
+	for k, v := range list {
+		if v != nil && l.itemSucceeded(i, k) {
+			values = append(values, v)
+		}
+	}
+	decoded := make([]any, len(values))
+	for k, v := range values {
+		var composite bool
+		if decoded[k], composite = jsonItem(v); !composite && port != ResultPort {
+			return values
+		}
+	}
+	return decoded
+}
+
+// itemSucceeded reports whether item k of the fan-out i succeeded. What items of an earlier
+// execution gave is kept without their states, and counts.
+func (l *loop) itemSucceeded(i, k int) bool {
+	c := l.nodes[i].children
+	return k >= c.count || l.progress.State(c.first+k) == dag.Succeeded
+}
+
+// jsonItem is v, or what it is a text of in JSON, and whether that is a list or a mapping.
+func jsonItem(v any) (item any, composite bool) {
+	if text, isText := v.(string); isText {
+		if decoded, err := decodeJSON(text); err == nil && json.Valid([]byte(text)) {
+			v = decoded
+		}
+	}
+	switch v.(type) {
+	case []any, map[string]any:
+		return v, true
+	}
+	return v, false
+}
+
+// loopParameters are the output parameters of the fan-out i: an object for each item that
+// succeeded and gave some.
+func (l *loop) loopParameters(i int, outputs map[string]any) []any {
+	var size int
+	for _, v := range outputs {
+		if list, ok := v.([]any); ok {
+			size = max(size, len(list))
+		}
+	}
+	items := []any{}
+	for k := range size {
+		item := map[string]any{}
+		for port, v := range outputs {
+			if list, ok := v.([]any); ok && !strings.Contains(port, ".") && k < len(list) && list[k] != nil {
+				item[port] = list[k]
+			}
+		}
+		if len(item) > 0 && l.itemSucceeded(i, k) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// loopPhase is the state of the fan-out i in Argo's words: that of its last item that
+// failed, also when continueOn covers the failure.
+func (l *loop) loopPhase(i int) string {
+	phase := l.phase(i)
+	if l.progress.State(i) != dag.Succeeded {
+		return phase
+	}
+	c := l.nodes[i].children
+	for k := c.first; k < c.first+c.count; k++ {
+		if l.progress.State(k) == dag.Failed {
+			phase = l.phase(k)
+		}
+	}
+	return phase
+}
