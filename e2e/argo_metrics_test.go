@@ -26,9 +26,9 @@ spec:
   metrics: {prometheus: [{name: told_seconds, help: How long it took, gauge: {value: "{{workflow.duration}}"}}]}
   templates:
   - name: main
-    steps: [[{name: each, template: each, withSequence: {count: "5"}, arguments: {parameters: [{name: n, value: "{{item}}"}]}}]]
+    steps: [[{name: each, template: each, withSequence: {count: "5"}, arguments: {parameters: [{name: "n", value: "{{item}}"}]}}]]
   - name: each
-    inputs: {parameters: [{name: n}]}
+    inputs: {parameters: [{name: "n"}]}
     metrics:
       prometheus:
       - {name: told_total, help: What came out, labels: [{key: status, value: "{{status}}"}], counter: {value: "1"}}

@@ -218,7 +218,7 @@ templates:
     retryStrategy: {retries: 2, duration: "1"}
     containers:
     - {name: x, image: $IMAGE, command: [sh, -c, "test -e $DIR-x && exit 0; touch $DIR-x; exit 1"]}
-    - {name: y, image: $IMAGE, command: ["true"], dependencies: [x]}`, outputs: map[string]any{"all": "hello everybody, Failed 3, Succeeded"}},
+    - {name: "y", image: $IMAGE, command: ["true"], dependencies: [x]}`, outputs: map[string]any{"all": "hello everybody, Failed 3, Succeeded"}},
 		{group: "M5", feature: "containerSet with a workspace that its containers share, outputs of main", pods: true, spec: `
 entrypoint: main
 templates:

@@ -171,9 +171,9 @@ spec:
   metrics: {prometheus: [{name: runs, help: h, labels: [{key: status, value: "{{workflow.status}}"}], counter: {value: "1"}}]}
   templates:
   - name: main
-    steps: [[{name: a, template: work, arguments: {parameters: [{name: n, value: a}]}}], [{name: b, template: work, arguments: {parameters: [{name: n, value: b}]}}]]
+    steps: [[{name: a, template: work, arguments: {parameters: [{name: "n", value: a}]}}], [{name: b, template: work, arguments: {parameters: [{name: "n", value: b}]}}]]
   - name: work
-    inputs: {parameters: [{name: n}]}
+    inputs: {parameters: [{name: "n"}]}
     metrics: {prometheus: [{name: work, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sleep, "60"]}
 `, nil)
@@ -195,10 +195,10 @@ spec:
   templates:
   - name: main
     steps:
-    - - {name: good, template: work, arguments: {parameters: [{name: n, value: good}]}}
-    - - {name: each, template: work, withItems: [one, two], arguments: {parameters: [{name: n, value: "{{item}}"}]}}
+    - - {name: good, template: work, arguments: {parameters: [{name: "n", value: good}]}}
+    - - {name: each, template: work, withItems: [one, two], arguments: {parameters: [{name: "n", value: "{{item}}"}]}}
   - name: work
-    inputs: {parameters: [{name: n}]}
+    inputs: {parameters: [{name: "n"}]}
     metrics: {prometheus: [{name: work, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sh, -c, "test {{inputs.parameters.n}} != two || test -e $DIR/mended"]}
 `, "$DIR", folder), nil)
