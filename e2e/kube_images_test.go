@@ -133,6 +133,6 @@ func TestCommandsOfImagesInPods(t *testing.T) {
 	}
 	page := openOn(t, s, options{})
 	visit(t, page, "/executions/"+e.ID+"?node=missing")
-	holds(t, page.Locator("#node"), "The container names no command, and what its image "+host+"/tools/missing:1 runs by itself cannot be looked up: its registry "+host+" does not have it. Write command in the container.")
+	holds(t, page.Locator("#node"), "The container has no command, and the default command of its image "+host+"/tools/missing:1 cannot be looked up: its registry "+host+" does not have it. Set command in the container.")
 	withoutPods(t, c, e.ID)
 }

@@ -44,13 +44,13 @@ func TestKubeSettingsThatAreWrong(t *testing.T) {
 		{"FLOWFORGE_KUBE_GPU_TYPES=A100", "TYPE=LABEL"},
 		{"FLOWFORGE_KUBE_EGRESS=10.0.0.1", "block of addresses"},
 		{"FLOWFORGE_KUBE_NETWORK_POLICY=perhaps", "on or off"},
-		{"FLOWFORGE_KUBE_NAMESPACE_PREFIX=Lab", "hyphen last"},
+		{"FLOWFORGE_KUBE_NAMESPACE_PREFIX=Lab", "ending with a hyphen"},
 		{"FLOWFORGE_KUBE_SERVER_LABELS=app", "name=value"},
 		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=http://registry:5000", "not a host"},
 		{"FLOWFORGE_KUBE_INSECURE_REGISTRIES=a:5000,", "not a host"},
 		{"FLOWFORGE_KUBE_IMAGE_COMMANDS=/not/there.yaml", "no such file"},
 		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/not/there.json", "no such file"},
-		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/dev/null", "no Docker config.json"},
+		{"FLOWFORGE_KUBE_REGISTRY_CONFIG=/dev/null", "not a Docker config.json"},
 	} {
 		_, err := kubeSettingsOf([]string{"FLOWFORGE_KUBE_IMAGE=flowforge:1", c.entry})
 		require.ErrorContains(t, err, c.words)

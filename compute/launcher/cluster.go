@@ -2,8 +2,8 @@ package launcher
 
 import "time"
 
-// ClusterState is a cluster as people look at it. Whoever watches it stores it as
-// JSON for other servers.
+// ClusterState is the state of a cluster as the UI shows it. The controller stores it as
+// JSON for the other servers.
 type ClusterState struct {
 	Cluster    string           `json:"cluster"`
 	Version    string           `json:"version"`
@@ -15,8 +15,8 @@ type ClusterState struct {
 	Namespaces []NamespaceState `json:"namespaces"`
 }
 
-// MachineState is a machine of the cluster. What is used is what all pods on it
-// request, ours and others'.
+// MachineState is a machine of the cluster. Its usage is the sum of the requests of all
+// its pods, FlowForge's and others'.
 type MachineState struct {
 	Name       string     `json:"name"`
 	Ready      bool       `json:"ready"`

@@ -1,8 +1,7 @@
-// Package launcher names what every launcher starts, stops and lists: attempts.
-// A launcher makes an attempt run somewhere (a local process, a pod); what runs
-// there reports to TaskService itself, so a launcher carries no results. What the
-// task cannot tell, because it never began or ended with its machine, a launcher
-// tells by Observations.
+// Package launcher defines what every launcher starts, stops and lists: attempts. A
+// launcher runs an attempt as a local process or a pod. The attempt reports to
+// TaskService itself, so a launcher transfers no results. What the task cannot report,
+// because it never started or ended with its machine, a launcher reports as Observations.
 package launcher
 
 import (
@@ -11,42 +10,41 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// Attempt is all that is needed to run one try at a node. Its task id is
-// "<execution id>.<node index>.<attempt number>"; starting it twice is success.
+// Attempt is everything that is needed to run one try of a node. Its task id is
+// "<execution id>.<node index>.<attempt number>"; starting it is idempotent.
 type Attempt = *flowforgev1.AttemptSpec
 
-// Ref names an attempt that was started. Preempt says that it is stopped to make
-// room for others: it may take the grace period of its spec to save a checkpoint,
-// and runs again.
+// Ref identifies a started attempt. Preempt says that it is stopped in favor of others:
+// it may take the grace period of its spec to save a checkpoint, and runs again.
 type Ref struct {
 	TaskID    string
 	ProjectID string // of its execution
 	Preempt   bool
 }
 
-// Status tells of an attempt that a launcher knows. One that it does not list
-// is not running and has no result to deliver any more.
+// Status is the state of an attempt that a launcher knows. An attempt that it does not
+// list is not running and has no undelivered result.
 type Status struct {
 	TaskID   string
-	Finished bool // ended; its result is not taken by the server yet
+	Finished bool // ended; the server has not accepted its result yet
 }
 
-// Observation is what a launcher saw of an attempt. Fields that are nil say nothing.
-// The same thing may be observed many times, in any order and by several servers.
+// Observation is what a launcher observed of an attempt. Nil fields have no meaning. The
+// same fact may be observed several times, in any order and by several servers.
 type Observation struct {
 	TaskID   string
 	Location *Location
-	Waiting  *Waiting // why it has not begun
-	Serving  *Serving // others may begin to use it
-	End      *End     // it is over, and its runner cannot say so
+	Waiting  *Waiting // why it has not started
+	Serving  *Serving // others may start to use it
+	End      *End     // it ended, and its runner cannot report it
 	Events   []Event
 }
 
-// Location is where an attempt runs.
+// Location is the place where an attempt runs.
 type Location struct {
 	Namespace string
 	Pod       string
-	Machine   string // the cluster's node; empty while it is not placed
+	Machine   string // the cluster's node; empty until it is scheduled
 }
 
 // Serving says that the pod of an attempt that serves others is ready.
@@ -54,8 +52,8 @@ type Serving struct {
 	Address string // of the pod
 }
 
-// Waiting says why an attempt has not begun: a code for programs and a sentence
-// for people, with the cluster's own words.
+// Waiting explains why an attempt has not started: a code for programs and a message that
+// includes the cluster's own.
 type Waiting struct {
 	Code    string // one of the Wait constants
 	Message string
@@ -64,14 +62,14 @@ type Waiting struct {
 // Codes of Waiting.
 const (
 	WaitUnschedulable = "UNSCHEDULABLE"  // no machine of the cluster has room
-	WaitImage         = "IMAGE_PULL"     // its image is pulled, or cannot be
+	WaitImage         = "IMAGE_PULL"     // its image is being pulled or cannot be pulled
 	WaitStarting      = "POD_STARTING"   // volumes, init containers
-	WaitGang          = "GANG"           // not all pods of a gang have begun
+	WaitGang          = "GANG"           // not all pods of a gang have started
 	WaitCluster       = "CLUSTER_AWAY"   // the cluster's API does not answer
-	WaitResident      = "RESIDENT_QUEUE" // a warm pod takes it next
+	WaitResident      = "RESIDENT_QUEUE" // it waits for a warm pod
 )
 
-// End is how an attempt ended that its runner cannot report.
+// End is the end of an attempt that its runner cannot report.
 type End struct {
 	Class      Class
 	Message    string
@@ -80,8 +78,8 @@ type End struct {
 	FinishedAt time.Time
 }
 
-// Event is one event of an attempt's pod, such as the cluster keeps for an hour.
-// An event is known by its ID; a repetition has a higher Count.
+// Event is an event of an attempt's pod; the cluster keeps events for about an hour. Its
+// ID identifies an event; a repetition has a higher Count.
 type Event struct {
 	ID      string
 	At      time.Time
@@ -91,29 +89,29 @@ type Event struct {
 	Count   int
 }
 
-// Class says what kind of end an attempt came to, finer than its outcome.
+// Class classifies the end of an attempt more precisely than its outcome.
 type Class string
 
-// The classes that a launcher or a runner gives. Of those that are the
-// infrastructure's doing (see Outside) the attempt is repeated without a retry.
+// Classes of launchers and runners. An attempt whose class is the infrastructure's fault
+// (see Outside) runs again without using a retry.
 const (
 	ClassError       Class = "error"         // the command ended with an error
 	ClassOutOfMemory Class = "out_of_memory" // killed at its memory limit
-	ClassDeadline    Class = "timeout"       // longer than its timeout or its pod's deadline
-	ClassImage       Class = "image"         // its image cannot be had
-	ClassInit        Class = "init_failed"   // an init container fails
+	ClassDeadline    Class = "timeout"       // exceeded its timeout or its pod's deadline
+	ClassImage       Class = "image"         // its image cannot be pulled
+	ClassInit        Class = "init_failed"   // an init container failed
 	ClassRefused     Class = "refused"       // the cluster does not admit its pod
 	ClassStart       Class = "start_failed"  // its containers cannot be started
-	ClassToken       Class = "token_expired" // its credentials are not taken any more
+	ClassToken       Class = "token_expired" // its credentials are no longer accepted
 	ClassEvicted     Class = "evicted"       // its machine ran out of memory or disk
-	ClassPreempted   Class = "preempted"     // the cluster's scheduler gave its place away
-	ClassMachineLost Class = "node_lost"     // its machine is gone or silent
-	ClassDeleted     Class = "deleted"       // somebody deleted its pod
-	ClassNamespace   Class = "namespace"     // its namespace is going away
-	ClassGang        Class = "gang"          // not all its pods began in time, or one was lost
+	ClassPreempted   Class = "preempted"     // the cluster's scheduler preempted it
+	ClassMachineLost Class = "node_lost"     // its machine was removed or is unreachable
+	ClassDeleted     Class = "deleted"       // its pod was deleted
+	ClassNamespace   Class = "namespace"     // its namespace is being deleted
+	ClassGang        Class = "gang"          // not all its pods started in time, or one was lost
 )
 
-// Outside reports whether c is not the task's own doing.
+// Outside reports whether c is not the task's fault.
 func (c Class) Outside() bool {
 	switch c {
 	case ClassEvicted, ClassPreempted, ClassMachineLost, ClassDeleted, ClassNamespace, ClassGang, ClassToken:

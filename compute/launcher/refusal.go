@@ -2,21 +2,21 @@ package launcher
 
 import "errors"
 
-// ErrAway is what Start and Stop wrap when the cluster does not answer: nothing is
-// wrong with the attempts, and the call is repeated until it does.
+// ErrAway is wrapped by Start and Stop when the cluster does not answer: nothing is wrong
+// with the attempts, and the call is repeated.
 var ErrAway = errors.New("the cluster does not answer")
 
-// StartError is what Start returns when it did not start all attempts. Those in
-// Refused, by task id, never will be: each has its end. When Err is nil all others
-// were started; else some may not have been, and all but the refused are given to
-// Start again.
+// StartError is the error of Start when it did not start all attempts. Those in Refused,
+// by task id, will never start: each has its end. If Err is nil, all others were started;
+// otherwise some may not have been, and all except the refused ones must be started
+// again.
 type StartError struct {
 	Refused map[string]End
 	Waiting map[string]Waiting // why the cluster does not admit attempts yet, of those not started
 	Err     error
 }
 
-// Error says what went wrong with the others, or how many were refused.
+// Error returns the error of the others, or that some were refused.
 func (e *StartError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()

@@ -4,16 +4,16 @@ package launcher
 type ResidentWork struct {
 	TaskID string
 	Pool   string
-	Worker string // name of the pod; empty: nobody has taken it
+	Worker string // name of the pod; empty: no pod has taken it
 }
 
-// ResidentPool is what one warm pod can serve, attempt after attempt: a project,
-// an image, resources and pod fields.
+// ResidentPool is what one warm pod can serve, one attempt after another: a project, an
+// image, resources and pod fields.
 type ResidentPool struct {
 	ID        string // 32 hex digits
 	ProjectID string
-	Queued    int     // attempts that nobody has taken
+	Queued    int     // attempts that no pod has taken
 	Taken     int     // attempts that a pod runs
 	Attempt   Attempt // one of them, without its token
-	Token     string  // what a new pod of the pool shows
+	Token     string  // token of a new pod of the pool
 }

@@ -2,18 +2,18 @@ package launcher
 
 import "encoding/json"
 
-// Termination is what `flowforge task` leaves as its container's termination
-// message, so that an end is known whose report the server never got.
+// Termination is the termination message of `flowforge task`, from which the end is known
+// even if the server never got the report.
 type Termination struct {
 	Class    Class  `json:"class"`   // empty: nothing to add to the outcome
 	Outcome  string `json:"outcome"` // "succeeded", "failed", "timed_out", "cancelled", "start_failed", "interrupted", "output_failed", "preempted"
 	Message  string `json:"message"`
 	ExitCode int    `json:"exit_code"` // of the command; -1 when it never ran
-	Reported bool   `json:"reported"`  // the server has taken the report
+	Reported bool   `json:"reported"`  // the server has accepted the report
 }
 
-// ParseTermination reads a container's termination message; false when it is
-// not one of `flowforge task`.
+// ParseTermination parses a container's termination message; false when it is not one of
+// `flowforge task`.
 func ParseTermination(message string) (Termination, bool) {
 	var t Termination
 	if err := json.Unmarshal([]byte(message), &t); err != nil || t.Outcome == "" {

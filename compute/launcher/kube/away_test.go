@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// proxy carries connections to the API server until it is cut.
+// proxy forwards connections to the API server until it is cut.
 type proxy struct {
 	target   string
 	listener net.Listener
@@ -64,7 +64,7 @@ func (p *proxy) keep(from, to net.Conn) bool {
 	return true
 }
 
-// set cuts all connections and refuses new ones, or lets them through again.
+// set cuts all connections and refuses new ones, or restores the connection.
 func (p *proxy) set(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,9 +75,9 @@ func (p *proxy) set(cut bool) {
 	p.open = map[net.Conn]bool{}
 }
 
-// TestAPIAway cuts the controller off from the API server: what has not begun says
-// why it waits, nothing ends, what happened meanwhile is seen afterwards, and the
-// silence of the API is not taken for that of machines.
+// TestAPIAway cuts the controller off from the API server: waiting attempts report the
+// reason, nothing ends, changes during the outage are detected afterwards, and the outage
+// does not count as lost machines.
 func TestAPIAway(t *testing.T) {
 	t.Parallel()
 	rc := cluster(t)

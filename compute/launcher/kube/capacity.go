@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Capacity is what the machines of a cluster that are ready and take pods can
-// allocate, and what the pods of other installations have taken of it.
+// Capacity is the allocatable capacity of the cluster's ready, schedulable machines, and
+// what the pods of other installations use of it.
 type Capacity struct {
 	Amounts
 
@@ -22,10 +22,10 @@ type Capacity struct {
 	Machines int
 }
 
-// Amounts of what pods request.
+// Amounts is a sum of pod requests.
 type Amounts struct {
 	CPUMillis, MemoryMiB, Pods int64
-	GPUs                       map[string]int // by type; "" of machines that do not say
+	GPUs                       map[string]int // by type; "": the machine does not report one
 }
 
 func (a Amounts) equal(other Amounts) bool {
@@ -36,7 +36,7 @@ func (c Capacity) equal(other Capacity) bool {
 	return c.Amounts.equal(other.Amounts) && c.Taken.equal(other.Taken) && c.Machines == other.Machines
 }
 
-// countForever tells the capacity of the cluster and its state whenever they change.
+// countForever reports the capacity of the cluster and its state whenever they change.
 func (c *Controller) countForever(ctx context.Context) {
 	others := map[string]corev1.ResourceList{}
 	next := c.now()
@@ -48,12 +48,12 @@ func (c *Controller) countForever(ctx context.Context) {
 			case err == nil:
 				others = taken
 			case ctx.Err() == nil:
-				c.logger.Warn("What other pods request cannot be read.", "error", err)
+				c.logger.Warn("The requests of other pods cannot be read.", "error", err)
 			}
 		}
 		c.snapshots.take(ctx, c, others)
 		if c.health.unreachableReason() != "" || c.config.Capacity == nil {
-			return // what it had is the best guess
+			return // keep the last known values
 		}
 		capacity := c.count(others)
 		c.mu.Lock()
@@ -66,7 +66,7 @@ func (c *Controller) countForever(ctx context.Context) {
 	})
 }
 
-// taken returns what pods that are not ours request, by machine.
+// taken returns what pods of other installations request, by machine.
 func (c *Controller) taken(ctx context.Context) (map[string]corev1.ResourceList, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -93,8 +93,8 @@ func (c *Controller) taken(ctx context.Context) (map[string]corev1.ResourceList,
 	return taken, nil
 }
 
-// requests is what a machine sets aside for a pod: its containers together, or
-// its most demanding init container if that is more.
+// requests returns what a machine reserves for a pod: the sum of its containers, or its
+// largest init container if that is more.
 func requests(spec *corev1.PodSpec) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for i := range spec.Containers {
@@ -126,7 +126,7 @@ func addTo(sum, more corev1.ResourceList) {
 	}
 }
 
-// add adds what list has, whose GPUs are of one type.
+// add adds list, whose GPUs are of one type.
 func (a *Amounts) add(list corev1.ResourceList, gpu, kind string) {
 	a.CPUMillis += list.Cpu().MilliValue()
 	a.MemoryMiB += list.Memory().Value() >> mib
@@ -136,7 +136,7 @@ func (a *Amounts) add(list corev1.ResourceList, gpu, kind string) {
 	}
 }
 
-// count adds up the machines that take pods.
+// count sums the capacity of the schedulable machines.
 func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
 	total := Capacity{Amounts: Amounts{GPUs: map[string]int{}}, Taken: Amounts{GPUs: map[string]int{}}}
 	for _, obj := range c.machines.GetStore().List() {
@@ -161,8 +161,8 @@ func (c *Controller) count(others map[string]corev1.ResourceList) Capacity {
 
 const mib = 20 // as a power of two
 
-// usable reports whether a machine is ready and takes pods. Taints that operators
-// may tolerate, such as those of machines with GPUs, do not count against it.
+// usable reports whether a machine is ready and schedulable. Taints that operators can
+// tolerate, such as those of GPU machines, do not make it unusable.
 func usable(n *corev1.Node) bool {
 	if n.Spec.Unschedulable || n.DeletionTimestamp != nil || !ready(n) {
 		return false

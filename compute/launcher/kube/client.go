@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/image"
 )
 
-// userAgent names this program in the cluster's audit log.
+// userAgent identifies this program in the cluster's audit log.
 const userAgent = "flowforge"
 
 // Client starts, stops and lists attempts. It is safe for concurrent use.
@@ -21,7 +21,7 @@ type Client struct {
 	config   Config
 	api      kubernetes.Interface
 	dynamic  dynamic.Interface
-	places   chan struct{} // as many as calls may be under way
+	places   chan struct{} // limits concurrent calls
 	projects *projects
 	recent   *recent
 	jobSets  jobSets
@@ -29,7 +29,7 @@ type Client struct {
 	prepare  func(context.Context, Project) error
 }
 
-// New returns a client of the cluster that config names. No request is made.
+// New returns a client of the cluster that config selects. It sends no request.
 func New(config Config) (*Client, error) {
 	config = config.withDefaults()
 	rc, err := RESTConfig(config)
@@ -40,7 +40,7 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the cluster: %w", err)
 	}
-	// Custom resources have no protobuf.
+	// Custom resources do not support protobuf.
 	rc = rest.CopyConfig(rc)
 	rc.ContentType, rc.AcceptContentTypes = "", ""
 	dyn, err := dynamic.NewForConfig(rc)
@@ -50,8 +50,8 @@ func New(config Config) (*Client, error) {
 	return NewFor(config, api, dyn), nil
 }
 
-// NewFor returns a client that speaks to the cluster through api and dyn; of
-// config, the address and the throttling do not count then.
+// NewFor returns a client that uses api and dyn; it ignores the address and the
+// throttling in config.
 func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
 	config = config.withDefaults()
 	return &Client{
@@ -61,22 +61,22 @@ func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Cli
 	}
 }
 
-// PrepareWith sets what makes the namespace of a project when the first pod finds
-// that there is none. Without it such pods wait for the controller. To be called
-// before the client is used.
+// PrepareWith sets the function that creates a project's namespace when the first pod
+// needs it. Without it, such pods wait for the controller. Call it before the client is
+// used.
 func (c *Client) PrepareWith(prepare func(context.Context, Project) error) { c.prepare = prepare }
 
-// API is the client that is throttled by the configuration.
+// API returns the client, throttled by the configuration.
 func (c *Client) API() kubernetes.Interface { return c.api }
 
-// Dynamic is the client of what the cluster has beyond its own kinds.
+// Dynamic returns the client for custom resources.
 func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
 
-// Config is the configuration with its defaults.
+// Config returns the configuration with its defaults.
 func (c *Client) Config() Config { return c.config }
 
-// RESTConfig finds the cluster: the kubeconfig that is named, the cluster that
-// this process runs in, or what KUBECONFIG and ~/.kube/config say.
+// RESTConfig finds the cluster: the configured kubeconfig, the cluster in which this
+// process runs, or KUBECONFIG and ~/.kube/config, in this order.
 func RESTConfig(config Config) (*rest.Config, error) {
 	config = config.withDefaults()
 	rc, err := findCluster(config)

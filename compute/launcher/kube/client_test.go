@@ -28,12 +28,12 @@ const (
 	namespace = "ff-local-default-000000000003"
 )
 
-// fakeAPI is a fake API server that hands out UIDs and counts what was created.
+// fakeAPI is a fake API server that assigns UIDs and counts created objects.
 type fakeAPI struct {
 	*fake.Clientset
 	uids    atomic.Int64
 	mu      sync.Mutex
-	created map[string][]types.UID // pods by task id, in the order of their creation
+	created map[string][]types.UID // pods by task id, in creation order
 }
 
 func newFakeAPI() *fakeAPI {
@@ -44,7 +44,7 @@ func newFakeAPI() *fakeAPI {
 	return c
 }
 
-// identify gives a new object its UID, and counts it unless its name is taken.
+// identify assigns a UID to a new object and counts it unless its name is taken.
 func (c *fakeAPI) identify(action ktesting.Action) error {
 	object := action.(ktesting.CreateAction).GetObject()
 	meta := object.(metav1.Object)
@@ -66,7 +66,7 @@ func (c *fakeAPI) on(verb, resource string, react func(ktesting.Action) (bool, r
 	c.PrependReactor(verb, resource, react)
 }
 
-// carryOut does what a create asks for, as a server does whose answer is lost.
+// carryOut executes a create, like a server whose response is lost.
 func (c *fakeAPI) carryOut(action ktesting.Action) error {
 	if err := c.identify(action); err != nil {
 		return err
@@ -96,7 +96,8 @@ func attempts(n int) []launcher.Attempt {
 	return all
 }
 
-// oneEach checks that every attempt has one pod, ever, and a Secret that the pod owns.
+// oneEach checks that every attempt has had exactly one pod, and a Secret that the pod
+// owns.
 func (c *fakeAPI) oneEach(t *testing.T, all []launcher.Attempt) {
 	t.Helper()
 	pods, err := c.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
@@ -120,7 +121,7 @@ func (c *fakeAPI) oneEach(t *testing.T, all []launcher.Attempt) {
 	}
 }
 
-// startAll starts attempts until all have begun, each time as next says who tries.
+// startAll starts attempts until all have started; next returns the client for each try.
 func startAll(t *testing.T, all []launcher.Attempt, next func() *kube.Client) {
 	t.Helper()
 	for range 20 {
@@ -136,7 +137,7 @@ func startAll(t *testing.T, all []launcher.Attempt, next func() *kube.Client) {
 	require.Fail(t, "the attempts do not start")
 }
 
-// once calls react for the first use of each name of an object, and later no more.
+// once calls react only for the first use of each object name.
 func once(react func(ktesting.Action) (bool, runtime.Object, error)) func(ktesting.Action) (bool, runtime.Object, error) {
 	var seen sync.Map
 	return func(action ktesting.Action) (bool, runtime.Object, error) {
@@ -158,7 +159,7 @@ func fails(err error) func(ktesting.Action) (bool, runtime.Object, error) {
 	return func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, err }
 }
 
-// many is how often each thing goes wrong.
+// many is how often each fault occurs.
 func many() int {
 	if testing.Short() {
 		return 50
@@ -188,7 +189,7 @@ func TestNeverTwoPods(t *testing.T) {
 			}))
 		}},
 		{"a Secret that was not created", func(c *fakeAPI) { c.on("create", "secrets", once(fails(timeout))) }},
-		{"a stale cache that does not know the pod", func(c *fakeAPI) {
+		{"a stale cache without the pod", func(c *fakeAPI) {
 			c.on("create", "pods", once(func(a ktesting.Action) (bool, runtime.Object, error) {
 				return true, nil, orError(c.carryOut(a), timeout)
 			}))
@@ -216,7 +217,7 @@ func TestNeverTwoPods(t *testing.T) {
 			startAll(t, all, func() *kube.Client { return client })
 			cluster.oneEach(t, all)
 			require.NoError(t, client.Start(t.Context(), all), "starting twice is success")
-			// A controller that restarts knows nothing of what the former one did.
+			// A controller that restarts has no state of its predecessor.
 			startAll(t, all, cluster.client)
 			cluster.oneEach(t, all)
 		})
@@ -230,8 +231,8 @@ func orError(err, otherwise error) error {
 	return otherwise
 }
 
-// TestRestartsBetweenTheRequests ends the launcher after the pod and before its
-// Secret, and has another one complete what it left.
+// TestRestartsBetweenTheRequests stops the launcher between the pod and its Secret;
+// another launcher completes the attempt.
 func TestRestartsBetweenTheRequests(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(many())
@@ -246,7 +247,8 @@ func TestRestartsBetweenTheRequests(t *testing.T) {
 	cluster.oneEach(t, all)
 }
 
-// TestSeveralLaunchersAtOnce has a zombie, its successor and another start the same.
+// TestSeveralLaunchersAtOnce starts the same attempts from a zombie, its successor and a
+// third launcher.
 func TestSeveralLaunchersAtOnce(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(many())
@@ -261,7 +263,7 @@ func TestSeveralLaunchersAtOnce(t *testing.T) {
 	require.Equal(t, len(all), len(pods.Items))
 }
 
-// TestLateCreate has a create arrive after its repetition.
+// TestLateCreate delivers a create after its retry.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(many())
@@ -269,7 +271,7 @@ func TestLateCreate(t *testing.T) {
 	cluster.on("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		name := a.(ktesting.CreateAction).GetObject().(metav1.Object).GetName()
 		if first, again := late.LoadOrStore(name, a.DeepCopy()); again {
-			// The first one comes through just before its repetition.
+			// The first create arrives just before its retry.
 			_ = cluster.carryOut(first.(ktesting.Action))
 			return false, nil, nil
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// ConfigMap returns what a ConfigMap in the namespace of a project holds as text. It
-// returns NotFound when it is not there, Forbidden when the cluster does not let this
-// installation read it, and Unavailable when nobody answers.
+// ConfigMap returns the text data of a ConfigMap in the namespace of a project. It
+// returns NotFound when the ConfigMap does not exist, Forbidden when the cluster denies
+// access, and Unavailable when the cluster does not answer.
 func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[string]string, error) {
 	project, err := c.projects.find(ctx, projectID)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[str
 	case apierrors.IsNotFound(err):
 		return nil, apperr.New(apperr.NotFound, "There is no ConfigMap %q in the namespace %s.", name, project.Namespace)
 	case apierrors.IsForbidden(err):
-		return nil, apperr.New(apperr.Forbidden, "The cluster does not let this installation read the ConfigMap %q in the namespace %s: it needs the right to get configmaps.", name, project.Namespace)
+		return nil, apperr.New(apperr.Forbidden, "This installation may not read the ConfigMap %q in the namespace %s: grant it the right to get configmaps.", name, project.Namespace)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return nil, apperr.New(apperr.NotFound, "%q is not the name of a ConfigMap.", name)
 	}

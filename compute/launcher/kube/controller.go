@@ -22,44 +22,45 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/outcome"
 )
 
-// ControllerConfig says what a controller watches and whom it tells. API, Observe
-// and Alive are required. Without Config.Projects namespaces are made elsewhere.
+// ControllerConfig configures what a controller watches and to whom it reports. API,
+// Observe and Alive are required. Without Config.Projects, something else must create the
+// namespaces.
 type ControllerConfig struct {
 	Config
 	API kubernetes.Interface
-	// Dynamic reaches JobSets; nil where none are made.
+	// Dynamic reaches JobSets; nil if none are created.
 	Dynamic dynamic.Interface
-	// Observe takes what was seen of attempts; after an error it is told again.
+	// Observe receives observations of attempts; after an error they are sent again.
 	Observe func(context.Context, []launcher.Observation) error
-	// Alive tells which of the attempts may still run; those that it leaves out may not.
+	// Alive reports which attempts may still run; attempts that it omits may not.
 	Alive func(context.Context, []string) (map[string]bool, error)
-	// Executions tells of executions, by id, how those have ended that have: "SUCCEEDED"
-	// or otherwise; "" of those that go on. It leaves out those that are no more. Nil:
-	// what executions share is removed elsewhere.
+	// Executions returns the state of executions by id: "SUCCEEDED" or another final
+	// state, "" while one is running. It omits executions that no longer exist. Nil:
+	// objects that executions share are removed elsewhere.
 	Executions func(context.Context, []string) (map[string]string, error)
-	// Capacity takes what the cluster's machines have, whenever it changes.
+	// Capacity receives the capacity of the cluster's machines whenever it changes.
 	Capacity func(Capacity)
-	// Snapshot takes the state of the cluster as JSON (launcher.ClusterState), when it
+	// Snapshot receives the state of the cluster as JSON (launcher.ClusterState) when it
 	// changes and at least twice a minute.
 	Snapshot   func(context.Context, []byte) error
-	KeepFailed time.Duration // for which the pods of failed attempts stay
+	KeepFailed time.Duration // how long the pods of failed attempts are kept
 	Network    Network       // what pods may reach
 	Timing     Timing
 }
 
-// Timing says how often a controller looks, and how long it waits. Zero fields
-// take their defaults.
+// Timing configures how often a controller polls and how long it waits. Zero fields take
+// their defaults.
 type Timing struct {
-	Probe       time.Duration // between two looks at the API and the machines' leases; 2 s
-	LostAfter   time.Duration // of a machine that is not reachable until its pods are lost; Config.LostAfter
-	Settle      time.Duration // after the API was away, in which no machine is called lost; 20 s
-	Sweep       time.Duration // between two looks for orphans; 15 s
-	OrphanGrace time.Duration // age under which a pod is no orphan; 30 s
-	Result      time.Duration // for the result of a container that ended to arrive; 1 min
-	Force       time.Duration // beyond its grace period until a pod is removed by force; 15 s
-	Projects    time.Duration // between two looks at the projects; 3 s
-	Drift       time.Duration // between two comparisons of namespaces with what they should hold; 1 min
-	Capacity    time.Duration // between two looks at what others request; 30 s
+	Probe       time.Duration // interval at which it checks the API and the machines' leases; 2 s
+	LostAfter   time.Duration // how long a machine may be unreachable before its pods are lost; Config.LostAfter
+	Settle      time.Duration // time after an API outage in which no machine counts as lost; 20 s
+	Sweep       time.Duration // interval of the search for orphans; 15 s
+	OrphanGrace time.Duration // minimum age of an orphan; 30 s
+	Result      time.Duration // how long the result of an ended container may take to arrive; 1 min
+	Force       time.Duration // time beyond the grace period after which a pod is removed by force; 15 s
+	Projects    time.Duration // interval at which projects are read; 3 s
+	Drift       time.Duration // interval of the drift check of namespaces; 1 min
+	Capacity    time.Duration // interval at which the requests of others are read; 30 s
 }
 
 func (t Timing) filled() Timing {
@@ -77,12 +78,12 @@ func (t Timing) filled() Timing {
 	}
 }
 
-// judges is how many pods are judged at the same time.
+// judges is how many pods are evaluated concurrently.
 const judges = 8
 
-// Controller watches the pods of an installation, tells what becomes of them,
-// removes those that nobody wants any more, and keeps the namespaces of projects.
-// One runs at a time, under the lease "launcher"; a second one does no harm.
+// Controller watches the pods of an installation, reports their outcomes, removes pods
+// that are no longer needed, and maintains the namespaces of projects. One runs at a
+// time, under the lease "launcher"; a second one is harmless.
 type Controller struct {
 	config   ControllerConfig
 	patience outcome.Config
@@ -100,32 +101,32 @@ type Controller struct {
 	reaper  reaper
 	keeper  keeper
 
-	snapshots snapshots // of one goroutine
+	snapshots snapshots // used by one goroutine
 
 	mu          sync.Mutex
-	deletedPods map[string]deletedPod // pods that are gone, by key, until they are judged
-	notes       map[types.UID]*note   // what is kept of pods beside the informer's store
+	deletedPods map[string]deletedPod // deleted pods by key, until they are evaluated
+	notes       map[types.UID]*note   // state of pods in addition to the informer's store
 	early       map[types.UID][]launcher.Event
 	capacity    Capacity
 }
 
-// deletedPod is a pod that the informer has removed. Unsure says that its end was
-// not seen: the watch had a gap.
+// deletedPod is a pod that the informer has removed. Unsure means that its end was not
+// observed because the watch had a gap.
 type deletedPod struct {
 	pod    *corev1.Pod
 	unsure bool
 }
 
-// note is what a controller remembers of a pod.
+// note is the controller's own state of a pod.
 type note struct {
-	warning string // the latest, while the pod has not begun
-	overdue bool   // its result should have come
+	warning string // the latest, until the pod has started
+	overdue bool   // its result is overdue
 	log     string // the end of its log
-	logged  bool   // its log was asked for
+	logged  bool   // its log was requested
 	reaped  bool   // deleted by this controller
 }
 
-// NewController returns a controller that does nothing before Run.
+// NewController returns a controller that starts with Run.
 func NewController(config ControllerConfig) *Controller {
 	config.Config = config.Config.withDefaults()
 	config.Timing = config.Timing.filled()
@@ -142,13 +143,13 @@ func NewController(config ControllerConfig) *Controller {
 	return c
 }
 
-// Run watches until ctx ends, and returns nil then. It waits for a cluster that
-// is away.
+// Run watches until ctx is cancelled and then returns nil. It waits for a cluster that is
+// unreachable.
 func (c *Controller) Run(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
-	// The cluster's libraries log as everything else does.
+	// The Kubernetes libraries use this logger as well.
 	group, ctx := errgroup.WithContext(klog.NewContext(ctx, logr.FromSlogHandler(c.logger.Handler())))
 	run := func(loop func(context.Context)) {
 		group.Go(func() error { loop(ctx); return nil })
@@ -180,7 +181,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// every calls do at once and then again and again until ctx ends.
+// every calls do immediately and then at intervals of d until ctx is cancelled.
 func every(ctx context.Context, d time.Duration, do func(context.Context)) {
 	ticker := time.NewTicker(d)
 	defer ticker.Stop()

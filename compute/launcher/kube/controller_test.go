@@ -17,8 +17,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// TestEnds lets pods end in all the ways that a simulated machine knows, and sees
-// each told with its class and removed.
+// TestEnds ends pods in every way that a simulated machine supports; each end is reported
+// with its class and the pod is removed.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -53,7 +53,7 @@ func TestWaiting(t *testing.T) {
 	large.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"] = resource.MustParse("9")
 	task := w.start(large)
 	if wait := w.untilWaiting(task, launcher.WaitUnschedulable); !strings.Contains(wait.Message, "Insufficient nvidia.com/gpu") {
-		t.Errorf("the scheduler's words are missing: %q", wait.Message)
+		t.Errorf("the scheduler's message is missing: %q", wait.Message)
 	}
 	w.until(task, "FailedScheduling", func(launcher.Observation) bool {
 		w.mu.Lock()
@@ -69,7 +69,7 @@ func TestWaiting(t *testing.T) {
 	w.untilWaiting(image, launcher.WaitImage)
 }
 
-// TestReadyPods: of those that serve others it is told where, once they are ready.
+// TestReadyPods: the address of a serving pod is reported once the pod is ready.
 func TestReadyPods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -83,7 +83,7 @@ func TestReadyPods(t *testing.T) {
 		t.Errorf("%+v %s %v", o.Serving, live.Status.PodIP, err)
 	}
 	if o := w.last(plain); o.Serving != nil {
-		t.Errorf("nobody is to use it: %+v", o.Serving)
+		t.Errorf("unexpected serving state: %+v", o.Serving)
 	}
 }
 
@@ -117,9 +117,9 @@ func TestNamespaceGoes(t *testing.T) {
 	}
 }
 
-// TestMachineLost has a machine that never tells its state again, until the cluster
-// itself says so: its pod is lost long before the cluster gives it up, and its object
-// is removed by force.
+// TestMachineLost: a machine stops reporting its state until the cluster itself notices.
+// Its pod counts as lost long before the cluster evicts it, and its object is removed by
+// force.
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -137,12 +137,12 @@ func TestMachineLost(t *testing.T) {
 	task := w.start(p)
 	w.until(task, "its machine", func(o launcher.Observation) bool { return o.Location != nil && o.Location.Machine == name })
 	if end := w.untilEnd(task, launcher.ClassMachineLost); !strings.Contains(end.Message, "stopped posting") {
-		t.Errorf("the cluster's words are missing: %q", end.Message)
+		t.Errorf("the cluster's message is missing: %q", end.Message)
 	}
 	w.untilGone(task)
 }
 
-// ready says what the kubelet of a machine does, once.
+// ready reports a machine as ready once, as its kubelet does.
 func (w *world) ready(name string) {
 	w.t.Helper()
 	patch := `{"status":{"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"},"capacity":{"cpu":"4","memory":"8Gi","pods":"10"}}}`
@@ -151,8 +151,7 @@ func (w *world) ready(name string) {
 	}
 }
 
-// TestOrphans shows that a pod goes whose attempt nobody wants, and that no
-// other does.
+// TestOrphans: only the pod of an attempt that is no longer needed is removed.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,11 +167,11 @@ func TestOrphans(t *testing.T) {
 	w.untilRunning(wanted)
 	w.untilRunning(foreign.Labels[pod.LabelTask])
 	if o := w.last(orphan); o.End != nil {
-		t.Errorf("the removal of an orphan was told: %+v", o.End)
+		t.Errorf("the removal of an orphan was reported: %+v", o.End)
 	}
 }
 
-// TestStubborn removes by force what does not end by itself.
+// TestStubborn: a pod that does not end by itself is removed by force.
 func TestStubborn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -198,7 +197,7 @@ func TestRefusedByPodSecurity(t *testing.T) {
 	}
 }
 
-// TestNamespace follows a project's namespace from its making to its end.
+// TestNamespace follows a project's namespace from creation to deletion.
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -233,7 +232,7 @@ func TestNamespace(t *testing.T) {
 	w.mu.Unlock()
 	quota(corev1.ResourcePods, "3")
 
-	drift := `{"spec":{"hard":{"pods":"1000"}}}` // somebody meddles
+	drift := `{"spec":{"hard":{"pods":"1000"}}}` // a manual change
 	if _, err := core.ResourceQuotas(w.namespace).Patch(t.Context(), "flowforge", types.MergePatchType, []byte(drift), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +251,7 @@ func TestNamespace(t *testing.T) {
 	w.archive()
 }
 
-// refusedByQuota shows that what the quota does not take waits.
+// refusedByQuota checks that a pod that exceeds the quota waits.
 func (w *world) refusedByQuota() {
 	w.t.Helper()
 	for range 2 {
@@ -265,7 +264,7 @@ func (w *world) refusedByQuota() {
 	})
 }
 
-// archive shows that the namespace of an archived project goes when it is empty.
+// archive checks that the namespace of an archived project is removed when it is empty.
 func (w *world) archive() {
 	w.t.Helper()
 	w.mu.Lock()

@@ -18,14 +18,14 @@ import (
 // gangCalls is how many pods of one gang are created at a time.
 const gangCalls = 8
 
-// made is a pod that stands for an attempt now.
-type made struct {
+// createdPod is the pod of an attempt.
+type createdPod struct {
 	uid   types.UID
 	fresh bool // created by this call
 }
 
-// create makes the objects of an attempt, or completes what an earlier call or
-// another server left of them.
+// create creates the objects of an attempt, or completes those of an earlier call or
+// another server.
 func (c *Client) create(ctx context.Context, attempt launcher.Attempt, objects *pod.Objects) error {
 	if err := c.createShared(ctx, objects); err != nil {
 		return err
@@ -53,17 +53,17 @@ func (c *Client) create(ctx context.Context, attempt launcher.Attempt, objects *
 	return c.createSecret(ctx, objects.Secret, fresh)
 }
 
-// createPods makes all pods of an attempt, or none that stay: a gang that is not
-// let in as a whole must not hold what another waits for.
-func (c *Client) createPods(ctx context.Context, attempt launcher.Attempt, pods []*corev1.Pod) ([]made, error) {
-	all := make([]made, len(pods))
+// createPods creates all pods of an attempt or keeps none: a gang that is not admitted as
+// a whole must not hold resources that another gang needs.
+func (c *Client) createPods(ctx context.Context, attempt launcher.Attempt, pods []*corev1.Pod) ([]createdPod, error) {
+	all := make([]createdPod, len(pods))
 	if len(pods) == 1 {
 		one, err := c.createPod(ctx, attempt, pods[0])
 		all[0] = one
 		return all, err
 	}
-	// Nothing is cancelled by the first error: of a call that was broken off nobody
-	// knows whether it made its pod.
+	// The first error cancels no other call: after an interrupted call it is unknown
+	// whether the pod was created.
 	var group errgroup.Group
 	group.SetLimit(gangCalls)
 	for i, p := range pods {
@@ -83,75 +83,75 @@ func (c *Client) createPods(ctx context.Context, attempt launcher.Attempt, pods 
 	return nil, err
 }
 
-// dropPods deletes the pods of a gang that is not let in as a whole.
+// dropPods deletes the pods of a gang that was not admitted as a whole.
 func (c *Client) dropPods(ctx context.Context, attempt launcher.Attempt, namespace string) {
 	if err := c.deleteByTask(ctx, namespace, attempt.GetTaskId(), new(int64(0))); err != nil {
-		c.config.Logger.Warn("Pods of a gang that is not admitted stay for now.", "task", attempt.GetTaskId(), "error", err)
+		c.config.Logger.Warn("Pods of a gang that was not admitted could not be deleted yet.", "task", attempt.GetTaskId(), "error", err)
 	}
 }
 
-// createPod makes a pod, or finds the one of this attempt that is there.
-func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted *corev1.Pod) (made, error) {
+// createPod creates a pod, or finds the existing one of this attempt.
+func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted *corev1.Pod) (createdPod, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	pods := c.api.CoreV1().Pods(wanted.Namespace)
 	created, err := pods.Create(call, wanted, metav1.CreateOptions{})
 	if err == nil {
-		return made{uid: created.UID, fresh: true}, nil
+		return createdPod{uid: created.UID, fresh: true}, nil
 	}
 	if account := wanted.Spec.ServiceAccountName; account != pod.ServiceAccount && apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") {
-		return made{}, &standing{end: &launcher.End{
-			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q that the operator names is not in the namespace %s.", account, wanted.Namespace),
+		return createdPod{}, &standing{end: &launcher.End{
+			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q of the operator does not exist in the namespace %s.", account, wanted.Namespace),
 		}}
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return made{}, err //nolint:wrapcheck // judged by its kind
+		return createdPod{}, err //nolint:wrapcheck // classified by its kind
 	}
 	there, err := pods.Get(call, wanted.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return made{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod of the same name has just gone; the next try makes it anew."}}
+		return createdPod{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod of the same name was just deleted; the next try creates the pod."}}
 	}
 	if err != nil {
-		return made{}, err //nolint:wrapcheck // judged by its kind
+		return createdPod{}, err //nolint:wrapcheck // classified by its kind
 	}
 	if !c.owns(there, attempt) {
-		return made{}, &standing{end: &launcher.End{
-			Class: launcher.ClassRefused, Message: fmt.Sprintf("The pod %s/%s stands there already and belongs to somebody else.", there.Namespace, there.Name),
+		return createdPod{}, &standing{end: &launcher.End{
+			Class: launcher.ClassRefused, Message: fmt.Sprintf("The pod %s/%s already exists and does not belong to FlowForge.", there.Namespace, there.Name),
 		}}
 	}
 	if there.DeletionTimestamp != nil && pod.Gang(attempt) > 1 {
-		return made{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Pods of the gang that were not admitted together are still going away."}}
+		return createdPod{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Waiting for pods of an earlier try to be deleted: the gang was not admitted as a whole."}}
 	}
-	return made{uid: there.UID}, nil
+	return createdPod{uid: there.UID}, nil
 }
 
-// owns reports whether an object is this installation's, for this attempt.
+// owns reports whether an object belongs to this installation and this attempt.
 func (c *Client) owns(there metav1.Object, attempt launcher.Attempt) bool {
 	labels := there.GetLabels()
 	return labels[pod.LabelTask] == attempt.GetTaskId() && labels[pod.LabelInstallation] == c.config.Installation
 }
 
-// createSecret makes the Secret of an attempt. One that is there already has the
-// same content; but beside a new pod it may be that of an earlier pod of this
-// name, and go away with it: then it is made anew.
+// createSecret creates the Secret of an attempt. An existing one has the same content.
+// Next to a new pod, however, it may belong to an earlier pod of this name and be deleted
+// with it; then it is created again.
 func (c *Client) createSecret(ctx context.Context, secret *corev1.Secret, fresh bool) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	secrets := c.api.CoreV1().Secrets(secret.Namespace)
 	_, err := secrets.Create(call, secret, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
-		return err //nolint:wrapcheck // judged by its kind
+		return err //nolint:wrapcheck // classified by its kind
 	}
 	if !fresh {
 		return nil
 	}
 	if err := secrets.Delete(call, secret.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return err //nolint:wrapcheck // judged by its kind
+		return err //nolint:wrapcheck // classified by its kind
 	}
 	if _, err = secrets.Create(call, secret, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
 		return nil // another server was faster
 	}
-	return err //nolint:wrapcheck // judged by its kind
+	return err //nolint:wrapcheck // classified by its kind
 }
 
 func (c *Client) createService(ctx context.Context, service *corev1.Service) error {
@@ -161,5 +161,5 @@ func (c *Client) createService(ctx context.Context, service *corev1.Service) err
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
-	return err //nolint:wrapcheck // judged by its kind
+	return err //nolint:wrapcheck // classified by its kind
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// machine makes a simulated machine of the world's own that nobody else's pods use.
+// machine creates a simulated machine that only this test's pods use.
 func (w *world) machine() string {
 	w.t.Helper()
 	name := "watch-" + w.installation
@@ -35,7 +35,7 @@ func (w *world) machine() string {
 	return name
 }
 
-// there returns a pod that runs on the world's own machine until it is ended.
+// there returns a pod that runs on the test's own machine until it is ended.
 func (w *world) there(cpu string) *corev1.Pod {
 	p := w.pod(map[string]string{"hold": "true"})
 	p.Spec.NodeSelector = map[string]string{"watch": w.installation}
@@ -44,7 +44,7 @@ func (w *world) there(cpu string) *corev1.Pod {
 	return p
 }
 
-// TestDisruptions has the cluster take pods away in each of its ways.
+// TestDisruptions disrupts pods in every way that the cluster supports.
 func TestDisruptions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -60,13 +60,13 @@ func TestDisruptions(t *testing.T) {
 	})
 	important := w.there("1500m")
 	important.Spec.PriorityClassName = class.Name
-	w.poll("the API server's admission knows the class", func(ctx context.Context) bool {
+	w.poll("the API server's admission has the class", func(ctx context.Context) bool {
 		_, err := w.api.CoreV1().Pods(w.namespace).Create(ctx, important.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil
 	})
 	evicted := w.start(important)
 	if end := w.untilEnd(preempted, launcher.ClassPreempted); !strings.Contains(end.Message, "preempt") {
-		t.Errorf("the scheduler's words are missing: %q", end.Message)
+		t.Errorf("the scheduler's message is missing: %q", end.Message)
 	}
 
 	w.untilRunning(evicted)
@@ -85,7 +85,7 @@ func TestDisruptions(t *testing.T) {
 	w.untilEnd(lost, launcher.ClassMachineLost)
 }
 
-// TestGangGoesTogether shows that the pods of a gang do not outlive one of them.
+// TestGangGoesTogether: the pods of a gang do not outlive one of them.
 func TestGangGoesTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()
@@ -99,7 +99,7 @@ func TestGangGoesTogether(t *testing.T) {
 	}
 	end := w.untilEnd(task, launcher.ClassOutOfMemory)
 	if !strings.HasPrefix(end.Message, "Pod 1 of the gang: ") {
-		t.Errorf("which pod is not said: %q", end.Message)
+		t.Errorf("the pod is not named: %q", end.Message)
 	}
 	w.untilGone(task)
 }

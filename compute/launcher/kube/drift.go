@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Kinds of objects whose drift is mended.
+// Kinds of objects whose drift is corrected.
 const (
 	kindAccount = "ServiceAccount"
 	kindQuota   = "ResourceQuota"
@@ -19,7 +19,7 @@ const (
 	kindServers = "NetworkPolicy of servers"
 )
 
-// state is what of an object is compared.
+// state returns the part of an object that is compared.
 func state(spec any) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -28,8 +28,8 @@ func state(spec any) string {
 	return string(text)
 }
 
-// dropDrifted forgets what was applied to namespaces whose objects somebody has
-// changed or removed, so that they are applied again.
+// dropDrifted forgets what was applied to namespaces whose objects were changed or
+// removed, so that they are applied again.
 func (c *Controller) dropDrifted(ctx context.Context) {
 	found, err := c.actual(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Controller) dropDrifted(ctx context.Context) {
 	for namespace, was := range c.keeper.applied {
 		for kind, result := range was.results {
 			if found[kind+"/"+namespace] != result {
-				c.logger.Info("Mending an object that was changed.", "namespace", namespace, "kind", kind)
+				c.logger.Info("Restoring an object that was changed.", "namespace", namespace, "kind", kind)
 				delete(c.keeper.applied, namespace)
 				break
 			}
@@ -51,8 +51,8 @@ func (c *Controller) dropDrifted(ctx context.Context) {
 	}
 }
 
-// actual lists the four kinds of objects as they are, by kind and namespace.
-// Version 0 is answered from the API server's memory.
+// actual lists the existing objects of the four kinds, by kind and namespace. The API
+// server answers version 0 from its cache.
 func (c *Controller) actual(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

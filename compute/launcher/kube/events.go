@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	earlyPods   = 2000 // whose events came before they did
+	earlyPods   = 2000 // pods whose events arrived before them
 	earlyEvents = 20   // of each
 )
 
-// watchEvents passes on the events of pods as they come. Nothing of them is kept:
-// a cluster has many, and most are of no attempt.
+// watchEvents forwards the events of pods as they arrive. It keeps none of them: a
+// cluster has many events, and most concern no attempt.
 func (c *Controller) watchEvents(ctx context.Context) {
 	pods := fields.OneTermEqualSelector("involvedObject.kind", "Pod").String()
 	events := c.api.CoreV1().Events(metav1.NamespaceAll)
@@ -39,10 +39,10 @@ func (c *Controller) watchEvents(ctx context.Context) {
 	cache.NewReflectorWithOptions(source, &corev1.Event{}, eventSink{c}, cache.ReflectorOptions{Name: "events of pods"}).RunWithContext(ctx)
 }
 
-// eventSink is a store that hands on what is put into it, and stays empty.
+// eventSink is a store that forwards what is added and stays empty.
 type eventSink struct{ controller *Controller }
 
-// Add hands on an event.
+// Add forwards an event.
 func (s eventSink) Add(obj any) error {
 	if e, ok := obj.(*corev1.Event); ok {
 		s.controller.event(e)
@@ -50,13 +50,13 @@ func (s eventSink) Add(obj any) error {
 	return nil
 }
 
-// Update hands on an event that happened again.
+// Update forwards an event that occurred again.
 func (s eventSink) Update(obj any) error { return s.Add(obj) }
 
 // Delete does nothing: events stay with their attempts.
 func (s eventSink) Delete(any) error { return nil }
 
-// Replace hands on all events that the cluster still has.
+// Replace forwards all events that the cluster still has.
 func (s eventSink) Replace(all []any, _ string) error {
 	for _, obj := range all {
 		_ = s.Add(obj)
@@ -67,7 +67,7 @@ func (s eventSink) Replace(all []any, _ string) error {
 // Resync does nothing.
 func (s eventSink) Resync() error { return nil }
 
-// event passes on an event of one of our pods.
+// event forwards an event of one of our pods.
 func (c *Controller) event(e *corev1.Event) {
 	if e.InvolvedObject.Kind != "Pod" || !strings.HasPrefix(e.InvolvedObject.Namespace, c.config.Namespace) {
 		return
@@ -86,8 +86,8 @@ func (c *Controller) event(e *corev1.Event) {
 	}
 }
 
-// holdsUp reports whether a warning says why a pod does not begin. What the
-// scheduler, images and commands have to say stands in the pod itself.
+// holdsUp reports whether a warning explains why a pod does not start. Messages of the
+// scheduler, images and commands are in the pod itself.
 func holdsUp(reason string) bool {
 	switch reason {
 	case "FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodContainer", "FailedPrepareDynamicResources":
@@ -112,12 +112,13 @@ func (c *Controller) podOf(key string, uid types.UID) *corev1.Pod {
 	return p
 }
 
-// keepEarly keeps an event until its pod is seen: the two come by different watches.
+// keepEarly keeps an event until its pod is seen: the two arrive through different
+// watches.
 func (c *Controller) keepEarly(uid types.UID, e launcher.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.early[uid]; !ok && len(c.early) >= earlyPods {
-		for other := range c.early { // any: those of pods that are long gone never leave otherwise
+		for other := range c.early { // any: entries of deleted pods would otherwise stay forever
 			delete(c.early, other)
 			break
 		}
@@ -142,7 +143,7 @@ func eventOf(e *corev1.Event) launcher.Event {
 	return seen
 }
 
-// eventTime is when an event happened last; which field says so depends on who wrote it.
+// eventTime returns when an event last occurred; the field depends on the reporter.
 func eventTime(e *corev1.Event) time.Time {
 	at := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.FirstTimestamp.Time, e.EventTime.Time, e.LastTimestamp.Time} {

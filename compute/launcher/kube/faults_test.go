@@ -22,15 +22,15 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// transport stands between a client and a real API server: it counts, and breaks
-// what it is told to break.
+// transport is between a client and a real API server: it counts requests and injects
+// faults.
 type transport struct {
 	http.RoundTripper
-	broken func() int // what goes wrong with a request: one of the faults
+	broken func() int // the fault of a request
 
 	mu    sync.Mutex
 	count map[string]int // requests by method and resource
-	made  map[string]int // objects that the server says it created, by resource and name
+	made  map[string]int // objects that the server reports as created, by resource and name
 }
 
 const (
@@ -85,15 +85,15 @@ func (t *transport) note(r *http.Request, resp *http.Response) {
 	}
 }
 
-// all are the requests so far; more come while the caller reads them.
+// all returns the requests so far; more can arrive while the caller reads them.
 func (t *transport) all() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.count)
 }
 
-// ofPods counts the requests that there are because of pods; what a controller asks
-// anyway does not grow with them.
+// ofPods counts the requests caused by pods; a controller's other requests do not grow
+// with them.
 func (t *transport) ofPods() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,8 @@ func (t *transport) ofPods() int {
 	return n
 }
 
-// through returns a clientset of the world's cluster whose requests pass a transport.
+// through returns a clientset of the test cluster whose requests pass through a
+// transport.
 func (w *world) through(broken func() int) (*transport, kubernetes.Interface) {
 	w.t.Helper()
 	rc := cluster(w.t)
@@ -120,7 +121,7 @@ func (w *world) through(broken func() int) (*transport, kubernetes.Interface) {
 	return seen, api
 }
 
-// kwokFields put pods on the machines that are simulated.
+// kwokFields place pods on the simulated machines.
 const kwokFields = `{"nodeSelector":{"type":"kwok"},"tolerations":[{"key":"kwok.x-k8s.io/node","operator":"Exists"}]`
 
 func (w *world) attempts(n int, fields string) []launcher.Attempt {
@@ -131,11 +132,11 @@ func (w *world) attempts(n int, fields string) []launcher.Attempt {
 	return all
 }
 
-// restarts is how often a launcher forgets what it did.
+// restarts is how often a launcher loses its state.
 const restarts = 4
 
-// TestNeverTwoPodsOnARealServer starts attempts through a network that loses
-// requests and answers, by launchers that are replaced all the time, two at once.
+// TestNeverTwoPodsOnARealServer starts attempts through a network that loses requests and
+// responses, with two launchers at a time that are constantly replaced.
 func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -145,7 +146,7 @@ func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	seen, api := w.through(func() int {
 		mu.Lock()
 		defer mu.Unlock()
-		return random.IntN(2 * faults) // half of all requests go wrong, in every way
+		return random.IntN(2 * faults) // half of all requests fail, in every way
 	})
 	config := w.config.Config
 	config.Image = "flowforge:1"
@@ -179,8 +180,8 @@ func TestNeverTwoPodsOnARealServer(t *testing.T) {
 	}
 }
 
-// TestRequestsPerPod counts what launcher and controller together ask of the API
-// for pods that come, run and go.
+// TestRequestsPerPod counts the API requests of launcher and controller for pods that
+// start, run and end.
 func TestRequestsPerPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -206,7 +207,7 @@ func TestRequestsPerPod(t *testing.T) {
 	require.LessOrEqual(t, float64(requests)/n, 6.0)
 }
 
-// TestStopOnARealServer deletes pods with the grace that they are to have.
+// TestStopOnARealServer checks the grace period with which pods are deleted.
 func TestStopOnARealServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -228,5 +229,5 @@ func TestStopOnARealServer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, &grace, p.DeletionGracePeriodSeconds)
 	}
-	require.NoError(t, client.Start(t.Context(), all), "a pod that ends is no reason for another one")
+	require.NoError(t, client.Start(t.Context(), all), "a terminating pod must not be replaced")
 }

@@ -47,10 +47,10 @@ func TestGangIsMadeAsAWhole(t *testing.T) {
 		require.NoError(t, err)
 		secret, err := cluster.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
-		require.Len(t, secret.OwnerReferences, 4, "the Secret goes with the last of the pods")
+		require.Len(t, secret.OwnerReferences, 4, "the Secret is deleted with the last pod")
 		require.Equal(t, secret.OwnerReferences, service.OwnerReferences)
 	}
-	// Who repeats it, with nothing in memory, makes nothing anew.
+	// A retry without any state creates nothing again.
 	require.NoError(t, cluster.client().Start(t.Context(), all))
 	require.Len(t, cluster.pods(t), 12)
 	for _, a := range all {
@@ -58,8 +58,8 @@ func TestGangIsMadeAsAWhole(t *testing.T) {
 	}
 }
 
-// TestGangThatDoesNotFitKeepsNothing has a quota with room for three pods of four:
-// a part of a gang would hold what another one waits for.
+// TestGangThatDoesNotFitKeepsNothing: a quota has room for three of four pods. A partial
+// gang would hold resources that another gang needs.
 func TestGangThatDoesNotFitKeepsNothing(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), gangs(1, 4)
@@ -94,7 +94,7 @@ func TestGangThatIsRefusedKeepsNothing(t *testing.T) {
 	require.Empty(t, cluster.pods(t))
 }
 
-// TestGangWithPodsGoingAway waits until the pods of an earlier try are gone.
+// TestGangWithPodsGoingAway waits until the pods of an earlier try are deleted.
 func TestGangWithPodsGoingAway(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), gangs(1, 2)
@@ -145,7 +145,7 @@ func TestGangAsJobSet(t *testing.T) {
 	cluster, dyn, client := jobSetCluster()
 	all := append(gangs(2, 4), attempts(3)[2])
 	require.NoError(t, client().Start(t.Context(), all))
-	require.Len(t, cluster.pods(t), 1, "an attempt of one pod is no JobSet")
+	require.Len(t, cluster.pods(t), 1, "an attempt with one pod is not a JobSet")
 	sets := dyn.Resource(schema.GroupVersionResource{Group: pod.JobSetGroup, Version: pod.JobSetVersion, Resource: pod.JobSetResource}).Namespace(namespace)
 	list, err := sets.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
@@ -162,9 +162,9 @@ func TestGangAsJobSet(t *testing.T) {
 	require.Len(t, list.Items, 1)
 }
 
-// TestNobodyGuessesJobSets has a new process that cannot ask whether the cluster has
-// JobSets: plain pods would run beside the JobSet that a former process made.
-func TestNobodyGuessesJobSets(t *testing.T) {
+// TestJobSetsAreNotGuessed: a new process cannot determine whether the cluster has
+// JobSets. Plain pods would run next to the JobSet of an earlier process.
+func TestJobSetsAreNotGuessed(t *testing.T) {
 	t.Parallel()
 	cluster, _, client := jobSetCluster()
 	all := gangs(1, 4)

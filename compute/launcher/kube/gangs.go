@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// gangs keep what the pods of gangs wait for: an attempt waits for what holds up its
-// pods most, whichever of them was looked at last.
+// gangs keeps why the pods of gangs wait: an attempt reports the most severe reason of
+// its pods, in whatever order they are evaluated.
 type gangs map[types.UID]gangPod
 
 type gangPod struct {
@@ -19,12 +19,12 @@ type gangPod struct {
 	waiting    launcher.Waiting
 }
 
-// gangOrder has what holds a gang up most first.
+// gangOrder lists the reasons, most severe first.
 var gangOrder = []string{ //nolint:gochecknoglobals // a constant list
 	launcher.WaitCluster, launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang,
 }
 
-// waiting takes what a pod waits for and returns what its attempt does.
+// waiting records why a pod waits and returns why its attempt waits.
 func (g gangs) waiting(p *corev1.Pod, rank string, own *launcher.Waiting) *launcher.Waiting {
 	if own == nil {
 		delete(g, p.UID)
@@ -39,12 +39,12 @@ func (g gangs) waiting(p *corev1.Pod, rank string, own *launcher.Waiting) *launc
 		}
 	}
 	if worst.begun {
-		return &launcher.Waiting{Code: launcher.WaitGang, Message: "Pods of the gang run and wait for each other."}
+		return &launcher.Waiting{Code: launcher.WaitGang, Message: "The pods of the gang are running and waiting for each other."}
 	}
 	return &launcher.Waiting{Code: worst.waiting.Code, Message: "Pod " + worst.rank + " of the gang: " + worst.waiting.Message}
 }
 
-// before orders pods by how much they hold up their gang, and those that do alike by rank.
+// before orders pods by the severity of their reasons, then by rank.
 func (p *gangPod) before(other *gangPod) bool {
 	if p.begun != other.begun {
 		return other.begun

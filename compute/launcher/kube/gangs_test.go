@@ -26,7 +26,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// ranked is a pod of a gang; one that has begun runs its task's container.
+// ranked returns a pod of a gang; once started, it runs its task's container.
 func ranked(task, rank string, begun bool) *corev1.Pod {
 	p := podOfTask(task)
 	p.Name, p.UID = pod.Name(task)+"-"+rank, types.UID(task+rank)
@@ -39,8 +39,8 @@ func ranked(task, rank string, begun bool) *corev1.Pod {
 	return p
 }
 
-// TestGangWaitsForItsSlowest shows that an attempt says what holds up its pods most,
-// in whatever order they are looked at.
+// TestGangWaitsForItsSlowest: an attempt reports the most severe reason of its pods, in
+// whatever order they are evaluated.
 func TestGangWaitsForItsSlowest(t *testing.T) {
 	t.Parallel()
 	r := newReports()
@@ -57,13 +57,13 @@ func TestGangWaitsForItsSlowest(t *testing.T) {
 	}
 	put(ranked("other", "0", false), launcher.WaitImage, "elsewhere")
 	if w := put(ranked("a", "0", true), launcher.WaitStarting, "runs"); w.Code != launcher.WaitUnschedulable || w.Message != "Pod 1 of the gang: no GPU" {
-		t.Errorf("the pod that runs speaks for the one that does not: %+v", w)
+		t.Errorf("the running pod hides the waiting one: %+v", w)
 	}
 	if w := put(ranked("a", "1", false), launcher.WaitImage, "slow"); w.Code != launcher.WaitImage {
 		t.Errorf("placed: %+v", w)
 	}
 	if w := put(ranked("a", "1", true), launcher.WaitStarting, "runs"); w.Code != launcher.WaitGang {
-		t.Errorf("all have begun: %+v", w)
+		t.Errorf("all have started: %+v", w)
 	}
 	r.forget("a0")
 	r.forget("a1")
@@ -73,8 +73,8 @@ func TestGangWaitsForItsSlowest(t *testing.T) {
 	}
 }
 
-// TestJobSetGoesWithItsAttempt shows that what makes pods goes with them: else it
-// makes them anew, and stays with the attempt's Secret.
+// TestJobSetGoesWithItsAttempt: the JobSet is deleted with its pods; otherwise it would
+// create them again and remain with the attempt's Secret.
 func TestJobSetGoesWithItsAttempt(t *testing.T) {
 	t.Parallel()
 	version := schema.GroupVersion{Group: pod.JobSetGroup, Version: pod.JobSetVersion}
@@ -104,7 +104,7 @@ func TestJobSetGoesWithItsAttempt(t *testing.T) {
 	}
 }
 
-// TestCapacityByTheTypesOfOperators counts GPUs under the names that operators use.
+// TestCapacityByTheTypesOfOperators counts GPUs by the types that operators use.
 func TestCapacityByTheTypesOfOperators(t *testing.T) {
 	t.Parallel()
 	c := NewController(ControllerConfig{API: fake.NewClientset(), Config: Config{
@@ -130,7 +130,7 @@ func TestCapacityByTheTypesOfOperators(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfAGangWaitsForAll leaves the pods of a gang the time to meet.
+// TestDeadlineOfAGangWaitsForAll: the pods of a gang have time to find each other.
 func TestDeadlineOfAGangWaitsForAll(t *testing.T) {
 	t.Parallel()
 	deadline := func(pods int32) int64 {
@@ -143,12 +143,12 @@ func TestDeadlineOfAGangWaitsForAll(t *testing.T) {
 		return *objects.Pods[0].Spec.ActiveDeadlineSeconds
 	}
 	if more := deadline(2) - deadline(1); more < 600 {
-		t.Errorf("a gang has %d s more", more)
+		t.Errorf("a gang has %d s in addition", more)
 	}
 }
 
-// TestOnePodThatStaysKeepsNoOther has the cluster refuse the removal of one orphan
-// for good: all the others go at the first look.
+// TestOnePodThatStaysKeepsNoOther: the cluster permanently refuses to delete one orphan;
+// all others are deleted in the first round.
 func TestOnePodThatStaysKeepsNoOther(t *testing.T) {
 	t.Parallel()
 	gone, refused := make(chan string, 100), make(chan struct{})
@@ -185,9 +185,9 @@ func TestOnePodThatStaysKeepsNoOther(t *testing.T) {
 		c.reaper.add(p, c.now())
 	}
 	if err := c.reapOnce(t.Context()); err == nil || strings.Contains(err.Error(), "context") {
-		t.Errorf("of the one that stays: %v", err)
+		t.Errorf("error of the pod that remains: %v", err)
 	}
 	if len(gone) != pods-1 {
-		t.Errorf("%d of %d are gone", len(gone), pods-1)
+		t.Errorf("%d of %d are deleted", len(gone), pods-1)
 	}
 }

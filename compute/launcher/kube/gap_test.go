@@ -27,8 +27,8 @@ func podOfTask(task string) *corev1.Pod {
 	}
 }
 
-// TestGap shows that a pod which vanished while nobody watched is called deleted
-// only after a live look, and that one which is there is not.
+// TestGap: a pod that vanished during a gap in the watch counts as deleted only after a
+// live lookup, and an existing one does not.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	gone, there := podOfTask("e.1.1"), podOfTask("e.2.1")
@@ -68,14 +68,14 @@ func TestGap(t *testing.T) {
 				t.Errorf("ended %v, want %v", ended, row.ends)
 			}
 			if len(c.deletedPods) != 0 {
-				t.Errorf("departed pods are kept: %v", c.deletedPods)
+				t.Errorf("deleted pods are kept: %v", c.deletedPods)
 			}
 		})
 	}
 }
 
-// TestReportsSurvive shows that what cannot be stored is told again, below what
-// was seen since, and that one that never can holds up no other.
+// TestReportsSurvive: observations that cannot be stored are sent again, merged with
+// newer ones, and one that can never be stored does not block the others.
 func TestReportsSurvive(t *testing.T) {
 	t.Parallel()
 	r := newReports()
@@ -108,8 +108,8 @@ func TestReportsSurvive(t *testing.T) {
 	<-done
 }
 
-// TestLeases judges machines by the leases that they renew, by the reader's clock,
-// and judges none while the API itself was away.
+// TestLeases: machines are evaluated by the leases that they renew, using the reader's
+// clock, and not during an API outage.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	var h health
@@ -125,28 +125,28 @@ func TestLeases(t *testing.T) {
 	written := now.Add(-time.Hour) // the machine's clock is behind
 	h.renewals(lease(written), now)
 	if changed := h.decide(now.Add(9*time.Second), time.Second); len(changed) != 0 || h.lostReason("gpu-1") != "" {
-		t.Errorf("lost within its term: %v", changed)
+		t.Errorf("lost before its lease expired: %v", changed)
 	}
 	h.renewals(lease(written), now.Add(11*time.Second))
 	if changed := h.decide(now.Add(11*time.Second), time.Second); len(changed) != 1 || h.lostReason("gpu-1") == "" {
-		t.Error("not lost although its lease ran out")
+		t.Error("not lost although its lease expired")
 	}
 	h.renewals(lease(written.Add(time.Second)), now.Add(12*time.Second))
 	if changed := h.decide(now.Add(12*time.Second), time.Second); len(changed) != 1 || h.lostReason("gpu-1") != "" {
 		t.Error("lost although it renewed its lease")
 	}
-	// The API is away for a minute: nobody could renew anything.
+	// The API is unreachable for a minute, so no machine could renew its lease.
 	h.answered(nil, now.Add(12*time.Second), 0)
 	away := errors.New("connection refused")
 	if h.answered(away, now.Add(13*time.Second), 20*time.Second) || !h.answered(away, now.Add(20*time.Second), 20*time.Second) || h.unreachableReason() == "" {
-		t.Error("the API is not called away")
+		t.Error("the API is not reported as unreachable")
 	}
 	back := now.Add(80 * time.Second)
 	if !h.answered(nil, back, 20*time.Second) || h.unreachableReason() != "" {
-		t.Error("the API is not called back")
+		t.Error("the API is not reported as reachable again")
 	}
 	h.renewals(lease(written.Add(time.Second)), back)
 	if changed := h.decide(back, time.Second); len(changed) != 0 {
-		t.Errorf("lost by the API's silence: %v", changed)
+		t.Errorf("lost because of the API outage: %v", changed)
 	}
 }

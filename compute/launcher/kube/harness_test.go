@@ -22,23 +22,22 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// patience is for anything in a cluster to happen.
+// patience is the timeout for anything in a cluster.
 const patience = 8 * time.Minute
 
-// world is an installation of its own in the shared cluster, with one project
-// and a controller that watches it.
+// world is an installation in the shared cluster, with one project and a controller.
 type world struct {
 	t            *testing.T
-	api          kubernetes.Interface // straight to the cluster
+	api          kubernetes.Interface // directly to the cluster
 	config       kube.ControllerConfig
 	installation string
 	namespace    string
 	stop         func()
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed at every change, and made anew
+	changed  chan struct{} // closed and replaced at every change
 	seen     map[string]launcher.Observation
-	history  map[string][]string // codes and classes, in their order
+	history  map[string][]string // codes and classes in order
 	events   map[string]map[string]launcher.Event
 	dead     map[string]bool
 	projects []kube.Project
@@ -46,14 +45,14 @@ type world struct {
 	made     int
 }
 
-// cluster is how the shared cluster is reached; the caller's to change.
+// cluster returns the configuration of the shared cluster; the caller may change it.
 func cluster(t *testing.T) *rest.Config {
 	t.Helper()
 	return rest.CopyConfig(kubetest.New(t).Config)
 }
 
-// newWorld returns an installation whose controller does not run yet. Changes
-// are made to its configuration first.
+// newWorld returns an installation whose controller is not running yet, after applying
+// changes to its configuration.
 func newWorld(t *testing.T, changes ...func(*kube.ControllerConfig)) *world {
 	t.Helper()
 	cluster := kubetest.New(t)
@@ -136,7 +135,7 @@ func (w *world) observe(_ context.Context, all []launcher.Observation) error {
 	return nil
 }
 
-// signal tells those that wait; the lock is held.
+// signal wakes waiting goroutines; it requires the lock.
 func (w *world) signal() {
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -165,7 +164,7 @@ func (w *world) setCapacity(c kube.Capacity) {
 	w.signal()
 }
 
-// until waits until what was seen of a task is as is says.
+// until waits until is returns true for the last observation of a task.
 func (w *world) until(task, what string, is func(launcher.Observation) bool) launcher.Observation {
 	w.t.Helper()
 	deadline := time.After(patience)
@@ -179,12 +178,12 @@ func (w *world) until(task, what string, is func(launcher.Observation) bool) lau
 		select {
 		case <-changed:
 		case <-deadline:
-			w.t.Fatalf("%s: not seen of %s; seen %+v, %s", what, task, o, history)
+			w.t.Fatalf("timed out waiting for %s of %s; last %+v, %s", what, task, o, history)
 		}
 	}
 }
 
-// last is what was seen of a task so far.
+// last returns the last observation of a task.
 func (w *world) last(task string) launcher.Observation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,7 +205,7 @@ func (w *world) untilWaiting(task, code string) launcher.Waiting {
 	return *o.Waiting
 }
 
-// poll waits for something of the cluster that nobody signals.
+// poll waits for a condition in the cluster that sends no signal.
 func (w *world) poll(what string, done func(context.Context) bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -216,7 +215,7 @@ func (w *world) poll(what string, done func(context.Context) bool) {
 	for !done(ctx) {
 		select {
 		case <-ctx.Done():
-			w.t.Fatalf("%s did not come about", what)
+			w.t.Fatalf("timed out waiting for %s", what)
 		case <-ticker.C:
 		}
 	}
@@ -228,7 +227,7 @@ func (w *world) kill(task string) {
 	w.dead[task] = true
 }
 
-// pod returns a pod for a simulated machine. Its annotations say how it goes.
+// pod returns a pod for a simulated machine. Its annotations define its lifecycle.
 func (w *world) pod(annotations map[string]string) *corev1.Pod {
 	w.mu.Lock()
 	w.made++

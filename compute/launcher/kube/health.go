@@ -14,42 +14,42 @@ import (
 
 const (
 	leaseNamespace = "kube-node-lease"
-	awayAfter      = 5 * time.Second  // without an answer the API counts as away
-	leaseTerm      = 40 * time.Second // of a machine's lease that does not say its own
+	awayAfter      = 5 * time.Second  // after which an API without response counts as unreachable
+	leaseTerm      = 40 * time.Second // default term of a machine's lease
 )
 
-// health is what is known of the API and of the machines.
+// health is the state of the API and of the machines.
 type health struct {
 	mu          sync.Mutex
-	last        time.Time // when the API answered last
+	last        time.Time // when the API last answered
 	failure     string    // its latest error; "" when it answered
 	unreachable bool
-	settled     time.Time            // until then no machine counts as lost
+	settled     time.Time            // before this time no machine counts as lost
 	leases      map[string]leaseSeen // by machine
-	silent      map[string]time.Time // machines that are not ready or gone, since when that was seen
-	why         map[string]string    // of those, in the cluster's words
-	lost        map[string]string    // those that count as lost, and why
+	silent      map[string]time.Time // machines that are not ready or removed, and since when
+	why         map[string]string    // reason of the cluster for each of those
+	lost        map[string]string    // lost machines and reasons
 }
 
-// leaseSeen is a machine's lease: as for every lease the reader's clock counts,
-// from when it saw the last renewal.
+// leaseSeen is a machine's lease. As for every lease, the reader's clock applies, from
+// the time at which it saw the last renewal.
 type leaseSeen struct {
-	renewed time.Time // as the machine writes it
-	seen    time.Time // when a reader saw that first
+	renewed time.Time // as written by the machine
+	seen    time.Time // when it was first seen
 	term    time.Duration
 }
 
-// lostReason says why a machine counts as lost; "" when it does not.
+// lostReason returns why a machine counts as lost; "" when it does not.
 func (h *health) lostReason(machine string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lost[machine]
 }
 
-// MachineLost says why a machine counts as lost; "" when it does not.
+// MachineLost returns why a machine counts as lost; "" when it does not.
 func (c *Controller) MachineLost(machine string) string { return c.health.lostReason(machine) }
 
-// unreachableReason says since when the API does not answer; "" when it does.
+// unreachableReason returns since when the API does not answer; "" when it does.
 func (h *health) unreachableReason() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,8 +59,8 @@ func (h *health) unreachableReason() string {
 	return "The cluster's API has not answered since " + h.last.UTC().Format("15:04:05") + " UTC: " + h.failure
 }
 
-// probe looks again and again whether the API answers, and by the same request
-// whether machines renew their leases.
+// probe periodically checks whether the API answers, and with the same request whether
+// machines renew their leases.
 func (c *Controller) probe(ctx context.Context) {
 	every(ctx, c.config.Timing.Probe, func(ctx context.Context) {
 		leases, err := c.listLeases(ctx)
@@ -81,19 +81,19 @@ func (c *Controller) probe(ctx context.Context) {
 func (c *Controller) listLeases(ctx context.Context) ([]coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	// Version 0 is answered from the API server's memory.
+	// The API server answers version 0 from its cache.
 	list, err := c.api.CoordinationV1().Leases(leaseNamespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	switch {
 	case err == nil:
 		return list.Items, nil
-	case apierrors.IsForbidden(err): // it answers; leases are not for us to see
+	case apierrors.IsForbidden(err): // the API answers but denies access to leases
 		return nil, nil
 	default:
 		return nil, fmt.Errorf("list the leases of machines: %w", err)
 	}
 }
 
-// answered keeps whether the API answers, and reports whether that has changed.
+// answered records whether the API answers, and reports whether that has changed.
 func (h *health) answered(err error, now time.Time, settle time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func (h *health) answered(err error, now time.Time, settle time.Duration) bool {
 	return changed
 }
 
-// renewals keeps when machines renewed their leases.
+// renewals records when machines renewed their leases.
 func (h *health) renewals(leases []coordinationv1.Lease, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,9 +134,9 @@ func (h *health) renewals(leases []coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// machineChanged keeps whether a machine is reachable: one whose state the
-// cluster does not know is not. One that merely is not ready still answers for
-// its pods.
+// machineChanged records whether a machine is reachable. A machine whose state the
+// cluster does not know is unreachable; one that is merely not ready still reports its
+// pods.
 func (c *Controller) machineChanged(obj any) {
 	n, ok := obj.(*corev1.Node)
 	if !ok {
@@ -147,21 +147,21 @@ func (c *Controller) machineChanged(obj any) {
 		if cond.Type == corev1.NodeReady && cond.Status == corev1.ConditionUnknown {
 			why = cond.Message
 			if why == "" {
-				why = "it stopped telling its state."
+				why = "it stopped reporting its state."
 			}
 		}
 	}
 	c.health.suspect(n.Name, why, c.now())
 }
 
-// machineGone suspects a machine that was removed from the cluster.
+// machineGone marks a machine that was removed from the cluster as unreachable.
 func (c *Controller) machineGone(obj any) {
 	if n := nodeOf(obj); n != nil {
 		c.health.suspect(n.Name, "it was removed from the cluster.", c.now())
 	}
 }
 
-// suspect keeps since when a machine is not reachable; why is "" when it is.
+// suspect records since when a machine is unreachable; why is "" when it is reachable.
 func (h *health) suspect(machine, why string, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,8 +179,8 @@ func (h *health) suspect(machine, why string, now time.Time) {
 	h.why[machine] = why
 }
 
-// markLost decides which machines count as lost, and has the pods of those judged
-// for which that has changed.
+// markLost decides which machines count as lost, and reevaluates the pods of machines for
+// which that has changed.
 func (c *Controller) markLost(ctx context.Context) {
 	if !c.machines.HasSynced() || !c.pods.HasSynced() {
 		return
@@ -191,7 +191,7 @@ func (c *Controller) markLost(ctx context.Context) {
 	}
 }
 
-// suspectUnknown suspects machines of pods that the cluster does not list.
+// suspectUnknown marks machines of pods that the cluster does not list as unreachable.
 func (c *Controller) suspectUnknown(ctx context.Context) {
 	for _, machine := range c.pods.GetIndexer().ListIndexFuncValues(byMachine) {
 		if _, ok, _ := c.machines.GetStore().GetByKey(machine); ok || machine == "" {
@@ -216,7 +216,7 @@ func (h *health) suspected(machine string) bool {
 	return ok
 }
 
-// decide returns the machines that are lost now and were not, or the reverse.
+// decide returns the machines whose lost state has changed.
 func (h *health) decide(now time.Time, silence time.Duration) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,7 +262,7 @@ func (c *Controller) judgeMachine(machine string) {
 	}
 }
 
-// judgeUnbegun has all pods judged that have not begun.
+// judgeUnbegun reevaluates all pods that have not started.
 func (c *Controller) judgeUnbegun() {
 	for _, obj := range c.pods.GetStore().List() {
 		if p, ok := obj.(*corev1.Pod); ok && !begun(p) {

@@ -14,19 +14,19 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// lookPatience is for a registry to say what an image runs, from the begin of the look-up
-// on, before the attempt is left for the next call of Start.
+// lookPatience is how long, from the start of the lookup, a call of Start waits for a
+// registry before it leaves the attempt for the next call.
 const lookPatience = time.Second
 
-// imageLookup is what finds out what images run by themselves.
+// imageLookup returns the lookup of default commands of images.
 func (c Config) imageLookup() *image.Lookup {
 	return image.New(image.Config{
 		Known: c.ImageCommands, Credentials: c.RegistryConfig, Insecure: c.InsecureRegistries, Logger: c.Logger, Now: c.Now,
 	})
 }
 
-// unnamed are the containers of an attempt that name no command. What is wrong with its
-// fields is for Build to say.
+// unnamed returns the containers of an attempt without a command. Build reports invalid
+// fields.
 func (c *Client) unnamed(attempt launcher.Attempt) ([]pod.Silent, string) {
 	containers, architecture, err := pod.SilentContainers(attempt, pod.Options{Image: c.config.Image, TaskImage: c.config.TaskImage, Defaults: c.config.Defaults})
 	if err != nil {
@@ -35,10 +35,10 @@ func (c *Client) unnamed(attempt launcher.Attempt) ([]pod.Silent, string) {
 	return containers, architecture
 }
 
-// imageCommands are what the images of containers run by themselves; or the verdict on an
-// attempt of which that is not known.
+// imageCommands returns the default commands of the containers' images, or the verdict on
+// an attempt for which one is unknown.
 func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, architecture string) (map[string]pod.ImageCommand, *verdict) {
-	for _, one := range containers { // all are looked up at once
+	for _, one := range containers { // all lookups run concurrently
 		_, _ = c.images.Find(ctx, one.Image, architecture, 0)
 	}
 	commands := map[string]pod.ImageCommand{}
@@ -49,7 +49,7 @@ func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, arc
 			return nil, &v
 		}
 		if len(command.Entrypoint)+len(command.Cmd) == 0 && !one.Args {
-			v := refused(launcher.ClassImage, fmt.Sprintf("%s, and its image %s runs nothing by itself: it has neither ENTRYPOINT nor CMD. Write command in the container.", namesNone(one), one.Image))
+			v := refused(launcher.ClassImage, fmt.Sprintf("%s, and its image %s has no default command: it has neither ENTRYPOINT nor CMD. Set command in the container.", namesNone(one), one.Image))
 			return nil, &v
 		}
 		commands[one.Image] = pod.ImageCommand(command)
@@ -57,36 +57,37 @@ func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, arc
 	return commands, nil
 }
 
-// unknownImage is the verdict on an attempt when it is not known what its image runs.
+// unknownImage returns the verdict on an attempt when the default command of its image is
+// unknown.
 func (c *Client) unknownImage(one pod.Silent, err error) verdict {
 	if errors.Is(err, image.ErrPending) {
 		return c.judge(&standing{waiting: &launcher.Waiting{
-			Code: launcher.WaitImage, Message: fmt.Sprintf("%s; what its image %s runs by itself is being looked up in its registry.", namesNone(one), one.Image),
+			Code: launcher.WaitImage, Message: fmt.Sprintf("%s; the default command of its image %s is being looked up in its registry.", namesNone(one), one.Image),
 		}})
 	}
 	failed, ok := errors.AsType[*image.Error](err)
 	if !ok {
 		return verdict{err: err}
 	}
-	said := fmt.Sprintf("%s, and what its image %s runs by itself cannot be looked up: %s.", namesNone(one), one.Image, failed.Reason)
+	said := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", namesNone(one), one.Image, failed.Reason)
 	switch failing := c.config.Now().Sub(failed.Since); {
 	case failed.Passing && failing < c.config.ImageTimeout:
 		return c.judge(&standing{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
 	case failed.Passing:
-		said += fmt.Sprintf(" That has been so for %s.", failing.Round(time.Second))
+		said += fmt.Sprintf(" The lookup has been failing for %s.", failing.Round(time.Second))
 	}
-	return refused(launcher.ClassImage, said+" Write command in the container.")
+	return refused(launcher.ClassImage, said+" Set command in the container.")
 }
 
 func namesNone(one pod.Silent) string {
 	if one.Container == pod.Container {
-		return "The container names no command"
+		return "The container has no command"
 	}
-	return fmt.Sprintf("The container %s names no command", one.Container)
+	return fmt.Sprintf("The container %s has no command", one.Container)
 }
 
-// unlessStarted is what unknown says of an attempt, unless another server has started it:
-// then its pod knows.
+// unlessStarted returns unknown for an attempt unless another server has started it: then
+// its pod has the command.
 func (c *Client) unlessStarted(ctx context.Context, attempt launcher.Attempt, unknown verdict) verdict {
 	if unknown.end == nil {
 		return unknown

@@ -28,13 +28,13 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// imageBundle is a client whose images stand in a real registry.
+// imageBundle is a client whose images are in a real registry.
 type imageBundle struct {
 	*fakeAPI
 	*kube.Client
 	t    *testing.T
 	host string
-	gate func(http.ResponseWriter, *http.Request) bool // true: it has answered; set before it is used
+	gate func(http.ResponseWriter, *http.Request) bool // returns true if it has answered; set it before use
 	now  atomic.Int64
 }
 
@@ -70,7 +70,7 @@ func (b *imageBundle) push(where string, config v1.Config) string {
 	return ref.String()
 }
 
-// silent lets an attempt name no command.
+// silent makes an attempt have no command.
 func silent(a launcher.Attempt, ref string, args ...string) {
 	a.Image, a.PodJson = ref, `{"imageCommands":{"task":false}}`
 	if len(args) > 0 {
@@ -79,8 +79,8 @@ func silent(a launcher.Attempt, ref string, args ...string) {
 	a.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: args, ImageCommand: true, ImageFolder: true}}
 }
 
-// told is what a container of the pod of an attempt is told of its image; false when there
-// is no such pod.
+// told returns the image command that a container of an attempt's pod gets; false when
+// the pod does not exist.
 func (b *imageBundle) told(a launcher.Attempt, container string) (string, bool) {
 	b.t.Helper()
 	pods, err := b.CoreV1().Pods(namespace).List(b.t.Context(), metav1.ListOptions{})
@@ -101,7 +101,7 @@ func (b *imageBundle) told(a launcher.Attempt, container string) (string, bool) 
 	return "", false
 }
 
-// start returns what became of attempts that were not started.
+// start returns the errors of attempts that were not started.
 func (b *imageBundle) start(all ...launcher.Attempt) *launcher.StartError {
 	b.t.Helper()
 	err := b.Start(b.t.Context(), all)
@@ -113,8 +113,8 @@ func (b *imageBundle) start(all ...launcher.Attempt) *launcher.StartError {
 	return failed
 }
 
-// TestPodsOfImages: a container that names no command is told what its image runs, by its
-// registry or by the settings; a container that names one is not.
+// TestPodsOfImages: a container without a command gets the default command of its image,
+// from its registry or the settings; a container with a command does not.
 func TestPodsOfImages(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
@@ -140,7 +140,8 @@ func TestPodsOfImages(t *testing.T) {
 	}
 }
 
-// TestArchitectureOfPods: of an image with variants that of the pod's machines counts.
+// TestArchitectureOfPods: of a multi-platform image, the variant of the pod's machines is
+// used.
 func TestArchitectureOfPods(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
@@ -164,7 +165,8 @@ func TestArchitectureOfPods(t *testing.T) {
 	}
 }
 
-// TestImagesThatTellNothing: the attempt ends with the image and what to do.
+// TestImagesThatTellNothing: the attempt fails with a message that names the image and
+// the remedy.
 func TestImagesThatTellNothing(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
@@ -177,10 +179,10 @@ func TestImagesThatTellNothing(t *testing.T) {
 	failed := b.start(all...)
 	require.NoError(t, failed.Err)
 	for i, want := range []string{
-		"The container names no command, and what its image " + b.host + "/missing:1 runs by itself cannot be looked up: its registry " + b.host + " does not have it. Write command in the container.",
-		"The container names no command, and its image " + bare + " runs nothing by itself: it has neither ENTRYPOINT nor CMD. Write command in the container.",
-		"The container names no command, and what its image No Name runs by itself cannot be looked up: this is no name of an image. Write command in the container.",
-		"The container a names no command, and its image " + bare + " runs nothing by itself: it has neither ENTRYPOINT nor CMD. Write command in the container.",
+		"The container has no command, and the default command of its image " + b.host + "/missing:1 cannot be looked up: its registry " + b.host + " does not have it. Set command in the container.",
+		"The container has no command, and its image " + bare + " has no default command: it has neither ENTRYPOINT nor CMD. Set command in the container.",
+		"The container has no command, and the default command of its image No Name cannot be looked up: this is not an image name. Set command in the container.",
+		"The container a has no command, and its image " + bare + " has no default command: it has neither ENTRYPOINT nor CMD. Set command in the container.",
 	} {
 		end := failed.Refused[all[i].GetTaskId()]
 		require.Equal(t, launcher.ClassImage, end.Class)
@@ -190,9 +192,10 @@ func TestImagesThatTellNothing(t *testing.T) {
 	}
 }
 
-// TestSlowRegistryHoldsUpNobody: the one place for calls to the cluster is free for the
-// others while a registry is silent; its own attempts wait and say so.
-func TestSlowRegistryHoldsUpNobody(t *testing.T) {
+// TestSlowRegistryBlocksNoOthers: the only slot for calls to the cluster is free for
+// other attempts while a registry does not answer; the registry's own attempts wait and
+// report the reason.
+func TestSlowRegistryBlocksNoOthers(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
 	tool := b.push("tool:1", v1.Config{Entrypoint: []string{"/tool"}})
@@ -220,7 +223,8 @@ func TestSlowRegistryHoldsUpNobody(t *testing.T) {
 	require.Equal(t, `{"entrypoint":["/tool"]}`, got)
 }
 
-// TestBusyRegistryIsWaitedFor as long as for an image that cannot be pulled.
+// TestBusyRegistryIsWaitedFor: an attempt waits for a busy registry as long as for an
+// image that cannot be pulled.
 func TestBusyRegistryIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
@@ -234,18 +238,18 @@ func TestBusyRegistryIsWaitedFor(t *testing.T) {
 	says := func(word string) func() bool {
 		return func() bool { return strings.Contains(b.start(all...).Waiting[task].Message, word) }
 	}
-	require.Eventually(t, says("cannot be looked up: its registry "+b.host+" cannot answer just now (status 502)."), patience, 10*time.Millisecond)
+	require.Eventually(t, says("cannot be looked up: its registry "+b.host+" is unavailable (status 502)."), patience, 10*time.Millisecond)
 	b.now.Add(int64(40 * time.Second))
 	require.Eventually(t, says("status 502"), patience, 10*time.Millisecond)
 	b.now.Add(int64(40 * time.Second))
 	var end launcher.End
 	require.Eventually(t, func() bool { end = b.start(all...).Refused[task]; return end.Message != "" }, patience, 10*time.Millisecond)
 	require.Equal(t, launcher.ClassImage, end.Class)
-	require.Contains(t, end.Message, "That has been so for 1m20s. Write command in the container.")
+	require.Contains(t, end.Message, "The lookup has been failing for 1m20s. Set command in the container.")
 }
 
-// TestStartedPodOutlivesItsRegistry: what another server has started is not ended because
-// the image has gone meanwhile.
+// TestStartedPodOutlivesItsRegistry: an attempt that another server has started does not
+// fail because the image has since been deleted.
 func TestStartedPodOutlivesItsRegistry(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)
@@ -253,7 +257,7 @@ func TestStartedPodOutlivesItsRegistry(t *testing.T) {
 	all := attempts(2)
 	silent(all[0], tool)
 	require.Nil(t, b.start(all[0]))
-	other := imageSetup(t) // it knows nothing, and its registry has nothing
+	other := imageSetup(t) // an empty cache and an empty registry
 	other.fakeAPI = b.fakeAPI
 	other.Client = kube.NewFor(other.Config(), b.fakeAPI, nil)
 	all[0].Image = other.host + "/tool:1"
@@ -263,7 +267,7 @@ func TestStartedPodOutlivesItsRegistry(t *testing.T) {
 	require.NotEmpty(t, failed.Refused[all[1].GetTaskId()].Message)
 }
 
-// warmQueue keeps what it is given.
+// warmQueue keeps the enqueued attempts.
 type warmQueue struct{ all []string }
 
 func (q *warmQueue) Enqueue(_ context.Context, attempts []launcher.Attempt) error {
@@ -275,7 +279,7 @@ func (q *warmQueue) Enqueue(_ context.Context, attempts []launcher.Attempt) erro
 func (q *warmQueue) Withdraw(context.Context, []string) ([]string, error)  { return nil, nil }
 func (q *warmQueue) List(context.Context) ([]launcher.ResidentWork, error) { return nil, nil }
 
-// TestWarmPodsRunNamedCommands: an attempt that names none has a pod of its own.
+// TestWarmPodsRunNamedCommands: an attempt without a command gets its own pod.
 func TestWarmPodsRunNamedCommands(t *testing.T) {
 	t.Parallel()
 	b := imageSetup(t)

@@ -16,19 +16,20 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// jobSetsAfter is how often the cluster is asked whether it has JobSets.
+// jobSetsAfter is the interval at which the client checks whether the cluster has
+// JobSets.
 const jobSetsAfter = 5 * time.Minute
 
-// jobSets remembers whether the cluster has JobSets.
+// jobSets caches whether the cluster has JobSets.
 type jobSets struct {
 	mu    sync.Mutex
 	asked time.Time
 	there bool
 }
 
-// hasJobSets reports whether gangs are made as JobSets. When the cluster cannot
-// be asked the last answer holds; where there is none yet, the error does: a guess
-// could make the pods of a gang beside the JobSet that an earlier process made.
+// hasJobSets reports whether gangs are created as JobSets. When the cluster does not
+// answer, the last answer remains valid; without one, the error is returned: a guess
+// could create the pods of a gang next to the JobSet of an earlier process.
 func (c *Client) hasJobSets() (bool, error) {
 	c.jobSets.mu.Lock()
 	defer c.jobSets.mu.Unlock()
@@ -62,7 +63,7 @@ func jobSetsOf(api dynamic.Interface, namespace string) dynamic.ResourceInterfac
 	}).Namespace(namespace)
 }
 
-// createJobSet makes a gang as a JobSet.
+// createJobSet creates a gang as a JobSet.
 func (c *Client) createJobSet(ctx context.Context, attempt launcher.Attempt, objects *pod.Objects) error {
 	created, fresh, err := c.ensureJobSet(ctx, attempt, objects.JobSet)
 	if err != nil {
@@ -83,21 +84,21 @@ func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, wan
 		return created, true, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return nil, false, err //nolint:wrapcheck // judged by its kind
+		return nil, false, err //nolint:wrapcheck // classified by its kind
 	}
 	there, err := api.Get(call, wanted.GetName(), metav1.GetOptions{})
 	if err != nil {
-		return nil, false, err //nolint:wrapcheck // judged by its kind
+		return nil, false, err //nolint:wrapcheck // classified by its kind
 	}
 	if !c.owns(there, attempt) {
 		return nil, false, &standing{end: &launcher.End{
-			Class: launcher.ClassRefused, Message: "A JobSet of the gang's name stands there already and belongs to somebody else.",
+			Class: launcher.ClassRefused, Message: "A JobSet with the gang's name already exists and does not belong to FlowForge.",
 		}}
 	}
 	return there, false, nil
 }
 
-// deleteJobSet deletes the JobSet of an attempt; true when there was one.
+// deleteJobSet deletes the JobSet of an attempt; it returns true when there was one.
 func deleteJobSet(ctx context.Context, api dynamic.Interface, namespace, name string) (bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -106,5 +107,5 @@ func deleteJobSet(ctx context.Context, api dynamic.Interface, namespace, name st
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil, err //nolint:wrapcheck // judged by its kind
+	return err == nil, err //nolint:wrapcheck // classified by its kind
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	callTimeout = 10 * time.Second
-	logTimeout  = 3 * time.Second // an end is told without the log when that takes longer
+	logTimeout  = 3 * time.Second // after which an end is reported without the log
 	logLines    = 20
 	logBytes    = 4 << 10
 )
@@ -41,7 +41,7 @@ func (c *Controller) judgeForever(ctx context.Context) {
 	}
 }
 
-// judge tells what a pod says of its attempt, when it says something new.
+// judge reports the state of a pod's attempt when it has changed.
 func (c *Controller) judge(ctx context.Context, key string) error {
 	pod, gone, err := c.find(ctx, key)
 	if err != nil || pod == nil {
@@ -77,7 +77,7 @@ func (c *Controller) judge(ctx context.Context, key string) error {
 	return nil
 }
 
-// find returns a pod and whether it is gone; nil when there is nothing to say.
+// find returns a pod and whether it is deleted; nil when there is nothing to report.
 func (c *Controller) find(ctx context.Context, key string) (*corev1.Pod, bool, error) {
 	if obj, ok, _ := c.pods.GetStore().GetByKey(key); ok {
 		pod, ok := obj.(*corev1.Pod)
@@ -85,7 +85,7 @@ func (c *Controller) find(ctx context.Context, key string) (*corev1.Pod, bool, e
 			return nil, false, nil
 		}
 		c.mu.Lock()
-		delete(c.deletedPods, key) // made again under its name: that one speaks now
+		delete(c.deletedPods, key) // recreated under its name: use the new pod
 		c.mu.Unlock()
 		return pod, false, nil
 	}
@@ -106,10 +106,10 @@ func (c *Controller) find(ctx context.Context, key string) (*corev1.Pod, bool, e
 		return d.pod, true, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("look for the pod %s: %w", key, err)
-	case live.UID != d.pod.UID: // made again meanwhile, and judged by itself
+	case live.UID != d.pod.UID: // recreated in the meantime and evaluated separately
 		c.forget(key, d.pod.UID)
 		return nil, false, nil
-	default: // there after all: the informer will bring it
+	default: // it exists: the informer will deliver it
 		c.mu.Lock()
 		delete(c.deletedPods, key)
 		c.mu.Unlock()
@@ -117,14 +117,14 @@ func (c *Controller) find(ctx context.Context, key string) (*corev1.Pod, bool, e
 	}
 }
 
-// namespaceGoing reports whether a namespace is being deleted, or is gone.
+// namespaceGoing reports whether a namespace is being deleted or no longer exists.
 func (c *Controller) namespaceGoing(name string) bool {
 	obj, ok, _ := c.namespaces.GetStore().GetByKey(name)
 	ns, isOne := obj.(*corev1.Namespace)
 	return ok && isOne && (ns.DeletionTimestamp != nil || ns.Status.Phase == corev1.NamespaceTerminating)
 }
 
-// logOf returns the end of a container's log, or "". It is asked for once.
+// logOf returns the end of a container's log, or "". It is requested once.
 func (c *Controller) logOf(ctx context.Context, pod *corev1.Pod, container string) string {
 	if known := c.noteOf(pod.UID); known.logged {
 		return known.log
@@ -145,7 +145,7 @@ func (c *Controller) logOf(ctx context.Context, pod *corev1.Pod, container strin
 	return log
 }
 
-// withLog keeps the sentence first; the log follows on lines of its own.
+// withLog appends the log to the sentence on separate lines.
 func withLog(message, log string) string {
 	if log == "" {
 		return message
@@ -153,7 +153,7 @@ func withLog(message, log string) string {
 	return message + "\n" + log
 }
 
-// noteOf returns a copy of what is remembered of a pod.
+// noteOf returns a copy of the note of a pod.
 func (c *Controller) noteOf(uid types.UID) note {
 	c.mu.Lock()
 	defer c.mu.Unlock()

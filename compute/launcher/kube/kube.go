@@ -1,7 +1,7 @@
-// Package kube runs attempts as pods of a Kubernetes cluster. A Client starts,
-// stops and lists them and keeps nothing that matters: names are made of the
-// attempt, so that any server may repeat what another began. A Controller, which
-// one server at a time runs, watches the cluster and tells what became of them.
+// Package kube runs attempts as pods of a Kubernetes cluster. A Client starts, stops and
+// lists them and has no essential state: object names derive from the attempt, so that
+// any server can repeat what another one began. A Controller, which runs on one server at
+// a time, watches the cluster and reports the outcomes.
 package kube
 
 import (
@@ -13,50 +13,51 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Config says which cluster runs attempts, and how. Installation and Image are
-// required, and Projects for whatever starts pods.
+// Config selects the cluster that runs attempts and configures their pods. Installation
+// and Image are required, and Projects for starting pods.
 type Config struct {
-	// Kubeconfig is the path of a kubeconfig file; "" is the cluster that this
-	// process runs in, or else what KUBECONFIG and ~/.kube/config say.
+	// Kubeconfig is the path of a kubeconfig file; "": the cluster in which this process
+	// runs, or else KUBECONFIG and ~/.kube/config.
 	Kubeconfig string
 	Context    string // of the kubeconfig; "": its current one
-	Cluster    string // its name for people
-	// Installation tells the pods of this installation from others' in the cluster;
-	// a label's value that never changes.
+	Cluster    string // display name
+	// Installation is a label value that distinguishes this installation's pods in the
+	// cluster; it must never change.
 	Installation string
-	// Namespace begins the names of all namespaces that this installation makes; "": "ff-".
+	// Namespace is the prefix of all namespaces that this installation creates; "":
+	// "ff-".
 	Namespace string
 
-	Image     string // FlowForge's own: it brings the program into every pod
-	TaskImage string // of operators without one; "": Image
-	TaskURL   string // where pods reach the server
+	Image     string // FlowForge's image, which provides the program in every pod
+	TaskImage string // image of operators without one; "": Image
+	TaskURL   string // URL at which pods reach the server
 
 	QPS         float32 // requests to the cluster's API per second; 0: 200
-	Burst       int     // of them at once; 0: twice QPS
-	Concurrency int     // calls under way at the same time; 0: 32
+	Burst       int     // burst of requests; 0: twice QPS
+	Concurrency int     // concurrent calls; 0: 32
 
 	GPUResource string // "": nvidia.com/gpu
 	GPULabel    string // "": nvidia.com/gpu.product
 	GPUTypes    pod.GPUTypes
 
-	// What images run by themselves, for containers that name no command.
-	ImageCommands      map[string]image.Command // of images that no registry is asked about
+	// Default commands of images, for containers without a command.
+	ImageCommands      map[string]image.Command // commands of images that are not looked up in a registry
 	RegistryConfig     string                   // path of a Docker config.json with credentials; "": none
-	InsecureRegistries []string                 // hosts that may be spoken to by plain http, and may be this machine
+	InsecureRegistries []string                 // hosts that may be accessed by plain http and may be on this machine
 
 	ImageTimeout   time.Duration // from the first failure to pull an image to the attempt's end; 0: 5 minutes
-	StartTimeout   time.Duration // for containers that cannot be made; 0: 5 minutes
-	PendingTimeout time.Duration // for pods that no machine takes; 0: for ever
+	StartTimeout   time.Duration // for containers that cannot be created; 0: 5 minutes
+	PendingTimeout time.Duration // for pods that cannot be scheduled; 0: no limit
 	ResidentMax    int           // warm pods of one project; 0: none
 	ResidentIdle   time.Duration // after which a warm pod without work ends; 0: 2 minutes
-	LostAfter      time.Duration // for which pods stay with a silent machine; 0: 5 s
+	LostAfter      time.Duration // how long pods stay on an unreachable machine; 0: 5 s
 
 	PodSecurity string     // level of the projects' namespaces; "": restricted
-	Defaults    pod.Fields // of all pods, below the operators' own
-	// TaskFiles are handed to every pod that is made, such as certificates; nil: none.
+	Defaults    pod.Fields // of all pods; operators override them
+	// TaskFiles returns files that every new pod gets, such as certificates; nil: none.
 	TaskFiles func() map[string][]byte
 
-	// Projects tells the projects that there are; namespaces are made for those alone.
+	// Projects lists the existing projects; namespaces are created only for them.
 	Projects func(context.Context) ([]Project, error)
 
 	Logger *slog.Logger
@@ -83,7 +84,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// set gives a zero field its default.
+// set sets a zero field to its default.
 func set[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -91,7 +92,7 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// PodOptions are the settings that pods of a project are made with.
+// PodOptions returns the options for the pods of a project.
 func (c Config) PodOptions(p Project) pod.Options {
 	o := pod.Options{
 		Namespace: p.Namespace, Installation: c.Installation, Image: c.Image, TaskImage: c.TaskImage,

@@ -29,7 +29,7 @@ func (w *world) realPod(command ...string) *corev1.Pod {
 	return p
 }
 
-// TestOnKubelet has a real kubelet bring pods to each of the ends that it knows.
+// TestOnKubelet ends pods of a real kubelet in every way that it supports.
 func TestOnKubelet(t *testing.T) {
 	t.Parallel()
 	kubetest.WithNode(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// List names every attempt that has a pod. It reads all of them from the API
-// server's cache, so it is for the occasional comparison alone.
+// List returns every attempt that has a pod. It reads all pods from the API server's
+// cache; use it only for occasional comparisons.
 func (c *Client) List(ctx context.Context) ([]launcher.Status, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -7,8 +7,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// TestLog shows that the end of a container that never had a runner comes with the
-// end of its log.
+// TestLog: the end of a container without a runner includes the end of its log.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).run()

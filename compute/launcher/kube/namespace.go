@@ -20,7 +20,7 @@ const (
 	keepAtOnce   = 4
 )
 
-// keeper remembers what was applied to the namespaces of projects.
+// keeper caches what was applied to the namespaces of projects.
 type keeper struct {
 	mu      sync.Mutex
 	applied map[string]applied // by namespace
@@ -45,7 +45,7 @@ func (k *keeper) errorOf(namespace string) string {
 	return k.errors[namespace]
 }
 
-// applied is what a namespace was given, and what the cluster made of it.
+// applied is what was applied to a namespace, and the result.
 type applied struct {
 	wanted  string
 	results map[string]string // by kind
@@ -55,7 +55,7 @@ func force() metav1.ApplyOptions {
 	return metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 }
 
-// keepForever keeps the namespaces of projects as their quotas say.
+// keepForever keeps the namespaces of projects consistent with their quotas.
 func (c *Controller) keepForever(ctx context.Context) {
 	compared := c.now()
 	every(ctx, c.config.Timing.Projects, func(ctx context.Context) {
@@ -64,7 +64,7 @@ func (c *Controller) keepForever(ctx context.Context) {
 			c.dropDrifted(ctx)
 		}
 		if err := c.keepOnce(ctx); err != nil && ctx.Err() == nil {
-			c.logger.Warn("Namespaces of projects cannot be kept yet.", "error", err)
+			c.logger.Warn("Namespaces of projects cannot be reconciled yet.", "error", err)
 		}
 	})
 }
@@ -92,8 +92,8 @@ func (c *Controller) keepOnce(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Prepare returns what makes a project's namespace on the spot, for whoever is to
-// create a pod there before a controller has seen the project. It keeps nothing.
+// Prepare returns a function that creates a project's namespace immediately, for callers
+// that create a pod there before a controller has seen the project. It keeps no state.
 func Prepare(config ControllerConfig) func(context.Context, Project) error {
 	config.Config = config.Config.withDefaults()
 	return func(ctx context.Context, p Project) error {
@@ -104,13 +104,13 @@ func Prepare(config ControllerConfig) func(context.Context, Project) error {
 	}
 }
 
-// Keep makes a project's namespace on the spot, whether or not c runs; see Prepare.
+// Keep creates a project's namespace immediately, whether or not c runs; see Prepare.
 func (c *Controller) Keep(ctx context.Context, p Project) error {
 	return Prepare(c.config)(ctx, p)
 }
 
-// keep makes sure that a project has its namespace, with the objects that its
-// limits call for. It does nothing when they are as they were applied last.
+// keep ensures that a project has its namespace with the objects that its limits require.
+// It does nothing when they are unchanged since they were last applied.
 func (c *Controller) keep(ctx context.Context, p Project) error {
 	objects := objectsOf(c.config, p)
 	wanted, err := json.Marshal([]any{objects.namespace, objects.account, objects.quota, objects.limits, objects.policies})
@@ -124,7 +124,7 @@ func (c *Controller) keep(ctx context.Context, p Project) error {
 		return nil
 	}
 	if c.namespaceGoing(p.Namespace) {
-		return nil // it comes back when it is gone
+		return nil // it is created again after its deletion
 	}
 	results, err := applyAll(ctx, c.config, p, objects)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *Controller) keep(ctx context.Context, p Project) error {
 	return nil
 }
 
-// present reports whether a namespace is there as far as is known.
+// present reports whether a namespace exists according to the informer.
 func (c *Controller) present(name string) bool {
 	if !c.namespaces.HasSynced() {
 		return true
@@ -149,7 +149,8 @@ func (c *Controller) present(name string) bool {
 	return ok && isOne && ns.Labels["pod-security.kubernetes.io/enforce"] == c.config.PodSecurity
 }
 
-// errForeign says that a namespace of the right name belongs to somebody else.
+// errForeign reports that a namespace with the right name belongs to another
+// installation.
 var errForeign = errors.New("it belongs to another installation")
 
 func applyAll(ctx context.Context, config ControllerConfig, p Project, o spaceObjects) (map[string]string, error) {
@@ -207,8 +208,8 @@ func applyPolicies(ctx context.Context, config ControllerConfig, p Project, o sp
 	return nil
 }
 
-// retire removes the namespace of an archived project when nothing is left in it:
-// no pods, and no volumes with somebody's data.
+// retire removes the namespace of an archived project when it holds no pods and no volume
+// claims.
 func (c *Controller) retire(ctx context.Context, p Project) error {
 	obj, ok, _ := c.namespaces.GetStore().GetByKey(p.Namespace)
 	ns, isOne := obj.(*corev1.Namespace)

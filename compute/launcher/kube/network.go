@@ -16,31 +16,31 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Network says what the pods of attempts may reach beside the cluster's DNS, the
-// server, the other pods of their gang, and pods of their project that serve others.
-// Nothing else reaches them.
+// Network configures what the pods of attempts can reach in addition to the cluster's
+// DNS, the server, the other pods of their gang, and serving pods of their project. No
+// other pods can reach them.
 type Network struct {
 	Egress          []string          // CIDRs, such as those of an object store
-	ServerNamespace string            // where the server's pods run; "": any namespace
+	ServerNamespace string            // namespace of the server's pods; "": any namespace
 	ServerLabels    map[string]string // of the server's pods; nil: app.kubernetes.io/name=flowforge
-	Open            bool              // no policies at all: the cluster has its own
+	Open            bool              // no policies: the cluster has its own
 }
 
 const (
 	dnsPort     = 53
 	webPort     = 80
 	webTLSPort  = 443
-	metadataIP  = "169.254.169.254/32" // of clouds: the machine's own rights
+	metadataIP  = "169.254.169.254/32" // cloud metadata service with machine credentials
 	anyIPv4     = "0.0.0.0/0"
 	nameOfSpace = "kubernetes.io/metadata.name"
 )
 
-// policyNames are the names of a namespace's policies, by their kinds in drift.
+// policyNames returns the names of a namespace's policies, by their kinds in drift.
 func policyNames() map[string]string {
 	return map[string]string{kindPolicy: objectName, kindServers: serversName}
 }
 
-// serversPolicy lets all pods of a project's namespace reach those that serve others.
+// serversPolicy allows all pods of a project's namespace to reach its serving pods.
 func serversPolicy(namespace string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	anyPod := networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector())
 	return networkingv1ac.NetworkPolicy(serversName, namespace).WithSpec(networkingv1ac.NetworkPolicySpec().
@@ -53,7 +53,7 @@ func labelled(label string) *metav1ac.LabelSelectorApplyConfiguration {
 	return metav1ac.LabelSelector().WithMatchLabels(map[string]string{label: "true"})
 }
 
-// networkPolicy is the policy of all pods of a project's namespace.
+// networkPolicy returns the policy of all pods of a project's namespace.
 func networkPolicy(config ControllerConfig, namespace string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	spec := networkingv1ac.NetworkPolicySpec().
 		WithPodSelector(metav1ac.LabelSelector()).
@@ -82,8 +82,8 @@ func networkPolicy(config ControllerConfig, namespace string) *networkingv1ac.Ne
 	return networkingv1ac.NetworkPolicy(objectName, namespace).WithSpec(spec)
 }
 
-// serverRule lets pods reach the server: by its address when the URL has one, and
-// else by its labels.
+// serverRule allows pods to reach the server: by address if the URL has one, else by
+// labels.
 func serverRule(config ControllerConfig) *networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration {
 	u, err := url.Parse(config.TaskURL)
 	if err != nil || u.Host == "" {
@@ -112,8 +112,8 @@ func serverRule(config ControllerConfig) *networkingv1ac.NetworkPolicyEgressRule
 		spaces.WithMatchLabels(map[string]string{nameOfSpace: config.Network.ServerNamespace})
 	}
 	peer.WithNamespaceSelector(spaces).WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(labels))
-	// A Service's port may differ from its pods': policies see the pods'. All of
-	// the server's pods answer to attempts' tokens alone there.
+	// A Service's port may differ from that of its pods, and policies use the pods' port.
+	// On it the server accepts only attempts' tokens.
 	return networkingv1ac.NetworkPolicyEgressRule().WithTo(peer)
 }
 
@@ -121,7 +121,7 @@ func port(protocol corev1.Protocol, number int) *networkingv1ac.NetworkPolicyPor
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromInt32(int32(number))) //nolint:gosec // a port
 }
 
-// serviceAccount is what pods run as; it may do nothing.
+// serviceAccount returns the account of pods; it has no permissions.
 func serviceAccount(namespace string) *corev1ac.ServiceAccountApplyConfiguration {
 	return corev1ac.ServiceAccount(pod.ServiceAccount, namespace).WithAutomountServiceAccountToken(false)
 }

@@ -21,10 +21,10 @@ const (
 	reapEvery   = 500 * time.Millisecond
 	reapBatch   = 1000
 	reapAtOnce  = 8
-	reapLongest = 30 * time.Second // between two questions about the same pod
+	reapLongest = 30 * time.Second // maximum interval between checks of the same pod
 )
 
-// reaper holds the pods about which it is to be asked whether they are still wanted.
+// reaper holds the pods that must be checked for removal.
 type reaper struct {
 	mu  sync.Mutex
 	due map[string]podRemoval // by key
@@ -33,10 +33,10 @@ type reaper struct {
 type podRemoval struct {
 	uid  types.UID
 	at   time.Time
-	wait time.Duration // until it is asked again
+	wait time.Duration // until the next check
 }
 
-// reapSoon has a pod removed as soon as its attempt's end is taken.
+// reapSoon removes a pod as soon as the end of its attempt is recorded.
 func (c *Controller) reapSoon(p *corev1.Pod) {
 	c.reaper.add(p, c.now())
 }
@@ -58,7 +58,7 @@ func (r *reaper) forget(key string, uid types.UID) {
 	}
 }
 
-// again asks about a pod later, and ever later.
+// again schedules the next check of a pod, with increasing intervals.
 func (r *reaper) again(key string, uid types.UID, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *reaper) again(key string, uid types.UID, at time.Time) {
 	}
 }
 
-// take returns the pods that are due, at most a batch.
+// take returns the pods that are due, at most one batch.
 func (r *reaper) take(now time.Time) map[string]types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (r *reaper) take(now time.Time) map[string]types.UID {
 	return batch
 }
 
-// reapForever removes pods whose attempts are over.
+// reapForever removes the pods of ended attempts.
 func (c *Controller) reapForever(ctx context.Context) {
 	swept := c.now().Add(-c.config.Timing.Sweep)
 	every(ctx, reapEvery, func(ctx context.Context) {
@@ -94,16 +94,16 @@ func (c *Controller) reapForever(ctx context.Context) {
 			swept = now
 			c.sweep(now)
 			if err := c.sweepShared(ctx); err != nil && ctx.Err() == nil {
-				c.logger.Warn("What ended executions shared cannot be removed yet.", "error", err)
+				c.logger.Warn("Shared objects of ended executions cannot be removed yet.", "error", err)
 			}
 		}
 		if err := c.reapOnce(ctx); err != nil && ctx.Err() == nil {
-			c.logger.Warn("Pods that are not wanted any more cannot be removed yet.", "error", err)
+			c.logger.Warn("Pods that are no longer needed cannot be removed yet.", "error", err)
 		}
 	})
 }
 
-// sweep asks about all pods, so that none outlives its execution.
+// sweep checks all pods, so that none outlives its execution.
 func (c *Controller) sweep(now time.Time) {
 	for _, obj := range c.pods.GetStore().List() {
 		p, ok := obj.(*corev1.Pod)
@@ -133,7 +133,7 @@ func (c *Controller) reapOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask which attempts are alive: %w", err)
 	}
-	// One that cannot be removed keeps nobody from removing the others.
+	// A pod that cannot be removed does not prevent the removal of the others.
 	var group errgroup.Group
 	group.SetLimit(reapAtOnce)
 	for _, p := range pods {
@@ -150,7 +150,7 @@ func (c *Controller) reapOnce(ctx context.Context) error {
 	return nil
 }
 
-// reapGang has the other pods of an attempt that is over removed with this one.
+// reapGang removes the other pods of an ended attempt with this one.
 func (c *Controller) reapGang(p *corev1.Pod) {
 	if rankOf(p) == "" {
 		return
@@ -166,8 +166,8 @@ func (c *Controller) reapGang(p *corev1.Pod) {
 	}
 }
 
-// keepAlive keeps a pod whose attempt is alive. One that ended is asked about again;
-// when the result that its runner reported does not come, its own status counts.
+// keepAlive keeps a pod whose attempt is alive. A pod that ended is checked again; if the
+// result that its runner reported does not arrive, the pod's own status counts.
 func (c *Controller) keepAlive(p *corev1.Pod) {
 	key := keyOf(p)
 	if !outcome.Ended(p, c.patience) {
@@ -181,15 +181,15 @@ func (c *Controller) keepAlive(p *corev1.Pod) {
 	}
 }
 
-// remove deletes a pod: with its grace period, and by force when that is over or
-// its machine is lost. One that failed stays for a while to be looked at.
+// remove deletes a pod: with its grace period, or by force when that has expired or its
+// machine is lost. A failed pod is kept for some time for inspection.
 func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 	key, now := keyOf(p), c.now()
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}}
 	none := int64(0)
 	switch {
 	case p.DeletionTimestamp != nil:
-		// The timestamp is when the grace period is over.
+		// The timestamp is the end of the grace period.
 		force := p.DeletionTimestamp.Add(c.config.Timing.Force)
 		if now.Before(force) && c.health.lostReason(p.Spec.NodeName) == "" {
 			c.reaper.again(key, p.UID, force)
@@ -200,7 +200,7 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 		c.reaper.again(key, p.UID, endedAt(p).Add(c.config.KeepFailed))
 		return nil
 	case p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded, c.health.lostReason(p.Spec.NodeName) != "":
-		options.GracePeriodSeconds = &none // nothing runs there, or nobody can end it
+		options.GracePeriodSeconds = &none // no process runs there, or none can be ended
 	}
 	c.change(p.UID, func(n *note) { n.reaped = true })
 	if err := c.removeJobSet(ctx, p); err != nil {
@@ -216,8 +216,8 @@ func (c *Controller) remove(ctx context.Context, p *corev1.Pod) error {
 	return fmt.Errorf("delete the pod %s: %w", key, err)
 }
 
-// removeJobSet deletes the JobSet that made a pod, which would else make it anew,
-// and stay for ever with the gang's Secret.
+// removeJobSet deletes the JobSet that created a pod; it would otherwise create the pod
+// again and remain forever with the gang's Secret.
 func (c *Controller) removeJobSet(ctx context.Context, p *corev1.Pod) error {
 	if c.config.Dynamic == nil || rankOf(p) == "" || p.Labels[pod.LabelRank] != "" {
 		return nil
@@ -240,7 +240,7 @@ func failed(p *corev1.Pod) bool {
 	return false
 }
 
-// endedAt is when the last container of a pod ended, or when it was made.
+// endedAt returns when the last container of a pod ended, or when the pod was created.
 func endedAt(p *corev1.Pod) time.Time {
 	at := p.CreationTimestamp.Time
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
@@ -253,7 +253,7 @@ func endedAt(p *corev1.Pod) time.Time {
 	return at
 }
 
-// nodeOf is the cluster node that an informer's handler got.
+// nodeOf returns the cluster node that an informer's handler received.
 func nodeOf(obj any) *corev1.Node {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj

@@ -1,16 +1,16 @@
 package kube
 
-// Project is a project of the tenancy tree, as far as the cluster has to know it.
+// Project is the part of a project in the tenancy tree that the cluster needs.
 type Project struct {
 	ID        string
 	TenantID  string
-	Slug      string // what people recognise
-	Namespace string // its namespace's name, which never changes
+	Slug      string // display name
+	Namespace string // name of its namespace, which never changes
 	Archived  bool
 	Limits    Limits
 }
 
-// Limits are those of a project's quota; nil is no limit.
+// Limits are those of a project's quota; nil: no limit.
 type Limits struct {
 	CPUMillis, MemoryMiB, Pods, GPUs, StorageMiB *int64
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// objectName is that of the objects in a project's namespace; the second of a kind has
-// another.
+// Names of the objects in a project's namespace; the second object of a kind has a
+// different name.
 const (
 	objectName  = "flowforge"
 	serversName = "flowforge-servers"
 )
 
-// spaceObjects are all objects of a project's namespace, and the namespace. They
-// hold what is wanted and nothing else, so that applying them again mends them.
+// spaceObjects are all objects of a project's namespace, and the namespace. They hold
+// only the desired fields, so applying them again corrects drift.
 type spaceObjects struct {
 	namespace *corev1ac.NamespaceApplyConfiguration
 	account   *corev1ac.ServiceAccountApplyConfiguration
@@ -53,8 +53,8 @@ func objectsOf(config ControllerConfig, p Project) spaceObjects {
 	return o
 }
 
-// hard is the last line of defence for a project's limits: what the server admits
-// fits below it as long as nobody else creates pods in the namespace.
+// hard is the last line of defense for a project's limits: what the server admits is
+// below it unless others create pods in the namespace.
 func hard(config ControllerConfig, l Limits) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	add := func(name corev1.ResourceName, amount *int64, make func(int64) *resource.Quantity) {
@@ -73,9 +73,9 @@ func hard(config ControllerConfig, l Limits) corev1.ResourceList {
 	return list
 }
 
-// containerDefaults are for containers that ask for nothing, such as sidecars:
-// without requests a quota would refuse their pods. There is no default limit on
-// CPU, which would slow containers on machines that idle.
+// containerDefaults apply to containers without requests, such as sidecars: without
+// requests a quota would refuse their pods. There is no default CPU limit, which would
+// slow down containers on idle machines.
 func containerDefaults() *corev1ac.LimitRangeItemApplyConfiguration {
 	return corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer).
 		WithDefaultRequest(corev1.ResourceList{

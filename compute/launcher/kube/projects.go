@@ -9,10 +9,10 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// reloadAfter bounds how often a project that is not known is asked for.
+// reloadAfter bounds how often the list is reloaded for an unknown project.
 const reloadAfter = time.Second
 
-// projects remembers where projects have their pods; a namespace's name never changes.
+// projects caches the namespaces of projects; a namespace's name never changes.
 type projects struct {
 	load func(context.Context) ([]Project, error)
 	now  func() time.Time
@@ -22,7 +22,7 @@ type projects struct {
 	loaded time.Time
 }
 
-// find returns a project; NotFound when there is none of this id.
+// find returns a project; NotFound when there is none with this id.
 func (p *projects) find(ctx context.Context, id string) (Project, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,7 +30,7 @@ func (p *projects) find(ctx context.Context, id string) (Project, error) {
 		return project, nil
 	}
 	if p.load == nil {
-		return Project{}, apperr.New(apperr.NotFound, "The launcher knows no projects.")
+		return Project{}, apperr.New(apperr.NotFound, "The launcher has no list of projects.")
 	}
 	if now := p.now(); p.byID == nil || now.Sub(p.loaded) >= reloadAfter {
 		all, err := p.load(ctx)

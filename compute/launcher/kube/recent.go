@@ -10,9 +10,9 @@ const (
 	recentMost = 50_000
 )
 
-// recent remembers the attempts that this process has started, so that repeating
-// a batch of which one failed asks the cluster for that one alone. Forgetting is
-// harmless: names tell who is there.
+// recent caches the attempts that this process has started, so that retrying a batch in
+// which one failed calls the cluster for that one only. Losing the cache is harmless:
+// names identify existing pods.
 type recent struct {
 	now func() time.Time
 

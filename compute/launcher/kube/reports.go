@@ -19,25 +19,25 @@ const (
 	reportTries  = 200 * time.Millisecond
 	reportRepeat = 5 * time.Second
 
-	reportPatience = 5 // refusals of a batch until its parts are told alone
+	reportPatience = 5 // failures of a batch before its parts are sent individually
 )
 
-// reports are the observations that are still to be told, merged by attempt.
+// reports are the pending observations, merged by attempt.
 type reports struct {
 	mu      sync.Mutex
 	pending map[string]*launcher.Observation
 	order   []string
-	said    map[types.UID]string // what was last said of each pod
+	said    map[types.UID]string // fingerprint of the last report of each pod
 	gangs   gangs
 	wake    chan struct{}
-	pause   time.Duration // after a refusal; it doubles
+	pause   time.Duration // after a failure; it doubles
 }
 
 func newReports() *reports {
 	return &reports{pending: map[string]*launcher.Observation{}, said: map[types.UID]string{}, gangs: gangs{}, wake: make(chan struct{}, 1), pause: reportTries}
 }
 
-// put tells what a pod says, if it did not say the same before.
+// put records the verdict on a pod unless it is unchanged.
 func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 		v.Waiting = r.gangs.waiting(p, rank, v.Waiting)
 	}
 	if rank != "" && rank != "0" {
-		v.Location = nil // an attempt is where its first pod is
+		v.Location = nil // the location of an attempt is that of its first pod
 	}
 	if rank != "" && v.End != nil {
 		v.End.Message = "Pod " + rank + " of the gang: " + v.End.Message
@@ -69,7 +69,7 @@ func (r *reports) put(p *corev1.Pod, v outcome.Verdict) {
 	}
 }
 
-// events tells of events of an attempt's pod.
+// events records events of an attempt's pod.
 func (r *reports) events(task string, events []launcher.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *reports) events(task string, events []launcher.Event) {
 	o.Events = append(o.Events, events...)
 }
 
-// of returns the observation that is pending for an attempt; the lock is held.
+// of returns the pending observation of an attempt; it requires the lock.
 func (r *reports) of(task string) *launcher.Observation {
 	o := r.pending[task]
 	if o == nil {
@@ -99,8 +99,8 @@ func (r *reports) forget(uid types.UID) {
 	r.gangs.forget(uid)
 }
 
-// fingerprint is the same for verdicts that say the same. When an end was noticed
-// says nothing: it may be a moment of looking.
+// fingerprint is equal for equal verdicts. It omits the time of an end, which may be the
+// time of the evaluation.
 func fingerprint(v outcome.Verdict) string {
 	var place launcher.Location
 	var waiting launcher.Waiting
@@ -120,8 +120,8 @@ func fingerprint(v outcome.Verdict) string {
 	return fmt.Sprintf("%q", []string{place.Namespace, place.Pod, place.Machine, waiting.Code, waiting.Message, string(class), message, address})
 }
 
-// flush hands what is pending to observe until ctx ends: at once when idle, in
-// batches when much happens, again after an error.
+// flush sends pending observations to observe until ctx is cancelled: immediately when
+// idle, in batches under load, and again after an error.
 func (r *reports) flush(ctx context.Context, observe observer, logger *slog.Logger) {
 	pause, failures := r.pause, 0
 	for {
@@ -139,7 +139,7 @@ func (r *reports) flush(ctx context.Context, observe observer, logger *slog.Logg
 			if ctx.Err() != nil {
 				return
 			}
-			logger.Warn("What was seen of pods cannot be stored yet.", "observations", len(batch), "error", err)
+			logger.Warn("Observations of pods cannot be stored yet.", "observations", len(batch), "error", err)
 			if failures++; failures >= reportPatience {
 				batch = oneByOne(ctx, observe, batch, logger)
 			}
@@ -156,8 +156,8 @@ func (r *reports) flush(ctx context.Context, observe observer, logger *slog.Logg
 
 type observer func(context.Context, []launcher.Observation) error
 
-// oneByOne tells observations each by itself, so that one which cannot be stored
-// does not hold up the others, and returns what is left: all, when none was taken.
+// oneByOne sends observations individually, so that one that cannot be stored does not
+// block the others, and returns the remaining ones: all, when none was stored.
 func oneByOne(ctx context.Context, observe observer, batch []launcher.Observation, logger *slog.Logger) []launcher.Observation {
 	left := make([]launcher.Observation, 0, len(batch))
 	var last error
@@ -170,7 +170,7 @@ func oneByOne(ctx context.Context, observe observer, batch []launcher.Observatio
 		return left
 	}
 	for _, o := range left {
-		logger.Error("What was seen of a pod cannot be stored.", "task", o.TaskID, "error", last)
+		logger.Error("An observation of a pod cannot be stored.", "task", o.TaskID, "error", last)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (r *reports) take() []launcher.Observation {
 	return batch
 }
 
-// putBack keeps a batch for the next try, below what was seen since.
+// putBack keeps a batch for the next try, merged below newer observations.
 func (r *reports) putBack(batch []launcher.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

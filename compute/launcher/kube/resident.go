@@ -9,33 +9,32 @@ import (
 
 // ResidentQueue holds the attempts that warm pods run.
 type ResidentQueue interface {
-	// Enqueue adds attempts; those that are known stay as they are.
+	// Enqueue adds attempts; known ones are unchanged.
 	Enqueue(ctx context.Context, attempts []launcher.Attempt) error
-	// Withdraw takes back those that no pod has taken, and returns them.
+	// Withdraw removes the attempts that no pod has taken, and returns them.
 	Withdraw(ctx context.Context, taskIDs []string) ([]string, error)
 	// List returns all.
 	List(ctx context.Context) ([]launcher.ResidentWork, error)
 }
 
-// Warm hands small attempts whose operators allow it to warm pods, and the others
-// to its Client. What makes the pods is a ResidentScaler.
+// Warm passes small attempts whose operators allow it to warm pods, and other attempts to
+// its Client. A ResidentScaler creates the pods.
 type Warm struct {
 	client  *Client
 	queue   ResidentQueue
 	observe func(context.Context, []launcher.Observation) error
 }
 
-// NewWarm returns a launcher over client. observe hears of what was withdrawn.
+// NewWarm returns a launcher that uses client. observe receives the withdrawn attempts.
 func NewWarm(client *Client, queue ResidentQueue, observe func(context.Context, []launcher.Observation) error) *Warm {
 	return &Warm{client: client, queue: queue, observe: observe}
 }
 
-// Start queues what warm pods may run and starts pods for the rest; starting an
-// attempt twice is success.
+// Start queues attempts for warm pods and starts pods for the others. It is idempotent.
 func (w *Warm) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	var own, warm []launcher.Attempt
 	for _, a := range attempts {
-		// What an image runs by itself is told to a pod of its own.
+		// Only a dedicated pod gets the default command of its image.
 		if a.GetResident() && a.GetPods() <= 1 && !a.GetProcess().GetImageCommand() {
 			warm = append(warm, a)
 		} else {
@@ -53,8 +52,7 @@ func (w *Warm) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	return w.client.Start(ctx, own)
 }
 
-// Stop takes back what waits. What a warm pod runs hears from the server that it
-// is to end.
+// Stop withdraws waiting attempts. The server tells warm pods to end their attempts.
 func (w *Warm) Stop(ctx context.Context, attempts []launcher.Ref, grace time.Duration) error {
 	work, err := w.queue.List(ctx)
 	if err != nil {
@@ -92,14 +90,15 @@ func (w *Warm) withdraw(ctx context.Context, taskIDs []string) error {
 	seen := make([]launcher.Observation, len(withdrawn))
 	for i, id := range withdrawn {
 		seen[i] = launcher.Observation{TaskID: id, End: &launcher.End{
-			Class: launcher.ClassDeleted, Message: "The attempt was taken back before a warm pod took it.",
+			Class: launcher.ClassDeleted, Message: "The attempt was withdrawn before a warm pod took it.",
 			FinishedAt: w.client.config.Now(),
 		}}
 	}
 	return w.observe(ctx, seen)
 }
 
-// List names what has a pod, and what waits for a warm one or runs in it.
+// List returns the attempts that have a pod, and those that wait for a warm pod or run in
+// one.
 func (w *Warm) List(ctx context.Context) ([]launcher.Status, error) {
 	statuses, err := w.client.List(ctx)
 	if err != nil {

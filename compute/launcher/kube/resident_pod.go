@@ -20,7 +20,7 @@ import (
 const (
 	// labelPool names the pool of a warm pod.
 	labelPool = "flowforge.io/pool"
-	// residentKey is the pool's place in the Secret of a warm pod.
+	// residentKey is the key of the pool in the Secret of a warm pod.
 	residentKey = "resident.json"
 )
 
@@ -34,8 +34,8 @@ type residentSpec struct {
 	IdleSeconds int    `json:"idle_seconds"`
 }
 
-// residentAttempt is what a warm pod is built from: what all attempts of its pool
-// have in common. It is no attempt of an execution, and ends when it is idle.
+// residentAttempt returns the attempt from which a warm pod is built: the common part of
+// all attempts of its pool. It belongs to no execution and ends when it is idle.
 func residentAttempt(p launcher.ResidentPool, name string) (launcher.Attempt, error) {
 	attempt, ok := proto.Clone(p.Attempt).(launcher.Attempt)
 	if !ok {
@@ -47,7 +47,7 @@ func residentAttempt(p launcher.ResidentPool, name string) (launcher.Attempt, er
 	return attempt, nil
 }
 
-// residentName is a name that no other pod has.
+// residentName returns a unique name for a pod.
 func residentName(pool string) (string, error) {
 	random := make([]byte, 5)
 	if _, err := rand.Read(random); err != nil {
@@ -56,7 +56,7 @@ func residentName(pool string) (string, error) {
 	return "warm-" + pool[:8] + "-" + hex.EncodeToString(random), nil
 }
 
-// residentObjects are the pod and the Secret of one more worker of a pool.
+// residentObjects returns the pod and the Secret of another worker of a pool.
 func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, idle time.Duration) (launcher.Attempt, *pod.Objects, Project, error) {
 	project, err := c.projects.find(ctx, p.ProjectID)
 	if err != nil {
@@ -98,14 +98,14 @@ func (c *Client) residentObjects(ctx context.Context, p launcher.ResidentPool, i
 	return attempt, objects, project, nil
 }
 
-// addResident makes one more warm pod of a pool, and returns its name.
+// addResident creates another warm pod of a pool and returns its name.
 func (c *Client) addResident(ctx context.Context, p launcher.ResidentPool, idle time.Duration) (string, error) {
 	attempt, objects, project, err := c.residentObjects(ctx, p, idle)
 	if err != nil {
 		return "", err
 	}
 	name := objects.Pods[0].Name
-	attempt.TaskId = "" // what is there under the name bears no task
+	attempt.TaskId = "" // an existing object with the name has no task
 	err = c.create(ctx, attempt, objects)
 	if namespaceMissing(err) && c.prepare != nil {
 		if err := c.prepare(ctx, project); err != nil {
@@ -116,5 +116,5 @@ func (c *Client) addResident(ctx context.Context, p launcher.ResidentPool, idle 
 	return name, err
 }
 
-// poolOf is the pool of a warm pod.
+// poolOf returns the pool of a warm pod.
 func poolOf(p *corev1.Pod) string { return p.Labels[labelPool] }

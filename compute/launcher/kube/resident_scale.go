@@ -20,65 +20,65 @@ import (
 
 const (
 	scaleEvery = 500 * time.Millisecond
-	// unseenLimit is how long a worker that is said to have work may be missing from
-	// the informer before it counts as gone.
+	// unseenLimit is how long a worker with work may be missing from the informer before
+	// it counts as gone.
 	unseenLimit = 10 * time.Second
-	// refusedFor is how long no pod of a pool is made after one that was not admitted.
+	// refusedFor is how long no pod of a pool is created after one was not admitted.
 	refusedFor = 5 * time.Second
-	// forceAfter is how long beyond its grace period a dead warm pod may stay.
+	// forceAfter is how long a dead warm pod may stay beyond its grace period.
 	forceAfter = 15 * time.Second
-	// residentBurst is how many warm pods are made in one look.
+	// residentBurst is the maximum number of warm pods created per round.
 	residentBurst = 20
 )
 
-// ResidentFloor is the queue as the scaler needs it.
+// ResidentFloor is the part of the queue that the scaler uses.
 type ResidentFloor interface {
-	// Pools returns the pools that have work, waiting or taken.
+	// Pools returns the pools that have waiting or taken work.
 	Pools(ctx context.Context) ([]launcher.ResidentPool, error)
 	// List returns all work.
 	List(ctx context.Context) ([]launcher.ResidentWork, error)
-	// Remove takes attempts out, whoever has them.
+	// Remove removes attempts, whether or not a worker has taken them.
 	Remove(ctx context.Context, taskIDs []string) error
 }
 
-// ResidentConfig says how warm pods are kept. All fields but Idle are required.
+// ResidentConfig configures warm pods. All fields except Idle are required.
 type ResidentConfig struct {
 	Client  *Client
 	Floor   ResidentFloor
 	Observe func(context.Context, []launcher.Observation) error
-	Max     int           // warm pods of one project
+	Max     int           // warm pods per project
 	Idle    time.Duration // after which a warm pod without work ends; 0: 2 minutes
-	// Lost says why a machine counts as lost, "" when it does not; nil: none does.
+	// Lost returns why a machine counts as lost, "" when it does not; nil: none does.
 	Lost func(machine string) string
 }
 
-// ResidentScaler keeps as many warm pods as there is work for, and tells of the
-// attempts whose pod has died. One runs at a time, under the lease "launcher".
+// ResidentScaler keeps as many warm pods as the work requires, and reports the attempts
+// whose pod has died. One runs at a time, under the lease "launcher".
 type ResidentScaler struct {
 	config   ResidentConfig
 	client   *Client
 	patience outcome.Config
 	pods     cache.SharedIndexInformer
 
-	unseen  map[string]time.Time    // workers that are not there, since when
-	told    map[string]string       // what was told of attempts last
-	fresh   map[string]freshPod     // that were made and that the informer may not have yet, by name
-	refused map[string]residentStop // pools whose pods are not admitted
+	unseen  map[string]time.Time    // missing workers, since when
+	told    map[string]string       // last report of each attempt
+	fresh   map[string]freshPod     // new pods that the informer may not have yet, by name
+	refused map[string]residentStop // pools whose pods were not admitted
 }
 
-// freshPod is a warm pod that was just made.
+// freshPod is a warm pod that was just created.
 type freshPod struct {
 	pool, project string
 	at            time.Time
 }
 
-// residentStop is why no pods of a pool are made for now.
+// residentStop is why no pods of a pool are created for now.
 type residentStop struct {
 	until   time.Time
 	verdict verdict
 }
 
-// NewResidentScaler returns a scaler that does nothing before Run.
+// NewResidentScaler returns a scaler that starts with Run.
 func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 	set(&config.Idle, 2*time.Minute)
 	if config.Lost == nil {
@@ -97,7 +97,7 @@ func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 	}
 }
 
-// Run scales until ctx ends, and returns nil then.
+// Run scales until ctx is cancelled and then returns nil.
 func (s *ResidentScaler) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
@@ -110,13 +110,13 @@ func (s *ResidentScaler) Run(ctx context.Context) error {
 	}
 	every(ctx, scaleEvery, func(ctx context.Context) {
 		if err := s.reconcile(ctx); err != nil && ctx.Err() == nil {
-			s.client.config.Logger.Warn("Warm pods cannot be looked after.", "error", err)
+			s.client.config.Logger.Warn("Warm pods cannot be reconciled.", "error", err)
 		}
 	})
 	return nil
 }
 
-// workers are the warm pods that run or will, by name, and those that have ended.
+// workers returns the warm pods that run or will run, by name, and those that have ended.
 func (s *ResidentScaler) workers(now time.Time) (alive map[string]*corev1.Pod, dead map[string]launcher.End) {
 	alive, dead = map[string]*corev1.Pod{}, map[string]launcher.End{}
 	for _, obj := range s.pods.GetStore().List() {
@@ -137,11 +137,11 @@ func (s *ResidentScaler) workers(now time.Time) (alive map[string]*corev1.Pod, d
 	return alive, dead
 }
 
-// reconcile compares what there is to do with who does it.
+// reconcile matches work and workers.
 func (s *ResidentScaler) reconcile(ctx context.Context) error {
 	now := s.client.config.Now()
 	alive, dead := s.workers(now)
-	// The pools first: work that comes later is for the next look.
+	// Read the pools first: later work is handled in the next round.
 	pools, err := s.config.Floor.Pools(ctx)
 	if err != nil {
 		return err
@@ -153,8 +153,8 @@ func (s *ResidentScaler) reconcile(ctx context.Context) error {
 	return errors.Join(s.endDead(ctx, work, alive, dead, now), s.scale(ctx, pools, alive, dead, now), s.tell(ctx, work, alive, now))
 }
 
-// endDead ends the attempts of dead workers, and removes their pods. When a pool's
-// pod could not even begin, what waits for the pool cannot either.
+// endDead ends the attempts of dead workers and removes their pods. If a pool's pod could
+// not start, the waiting attempts of the pool end as well.
 func (s *ResidentScaler) endDead(ctx context.Context, work []launcher.ResidentWork, alive map[string]*corev1.Pod, dead map[string]launcher.End, now time.Time) error {
 	var seen []launcher.Observation
 	var gone []string
@@ -183,7 +183,7 @@ func (s *ResidentScaler) endDead(ctx context.Context, work []launcher.ResidentWo
 	s.unseen = missing
 	if len(seen) > 0 {
 		if err := s.config.Observe(ctx, seen); err != nil {
-			return fmt.Errorf("tell of the attempts of lost warm pods: %w", err)
+			return fmt.Errorf("report the attempts of lost warm pods: %w", err)
 		}
 		if err := s.config.Floor.Remove(ctx, gone); err != nil {
 			return err
@@ -192,8 +192,8 @@ func (s *ResidentScaler) endDead(ctx context.Context, work []launcher.ResidentWo
 	return s.removePods(ctx, dead, now)
 }
 
-// unstartable are the pools whose pods cannot begin for a reason of their own, or are
-// not admitted at all.
+// unstartable returns the pools whose pods cannot start for a reason of their own, or are
+// not admitted.
 func (s *ResidentScaler) unstartable(dead map[string]launcher.End) map[string]launcher.End {
 	pools := map[string]launcher.End{}
 	for _, obj := range s.pods.GetStore().List() {
@@ -213,8 +213,8 @@ func (s *ResidentScaler) unstartable(dead map[string]launcher.End) map[string]la
 	return pools
 }
 
-// removePods removes the pods of dead workers: by force when their machine is lost,
-// or when they do not end in time.
+// removePods removes the pods of dead workers: by force when their machine is lost or
+// when they do not end in time.
 func (s *ResidentScaler) removePods(ctx context.Context, dead map[string]launcher.End, now time.Time) error {
 	var errs []error
 	for _, obj := range s.pods.GetStore().List() {
@@ -250,9 +250,8 @@ func podName(p *corev1.Pod) string {
 	return p.Name
 }
 
-// scale makes pods for what waits beyond the free workers, up to the limit of
-// each project. Those that are too many end by themselves. A pool whose pods are
-// not admitted rests for a while.
+// scale creates pods for the work that exceeds the free workers, up to the limit of each
+// project. Surplus pods end by themselves. After a pod was not admitted, its pool pauses.
 func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPool, alive map[string]*corev1.Pod, dead map[string]launcher.End, now time.Time) error {
 	ofPool, ofProject := s.countPods(alive, dead, now)
 	maps.DeleteFunc(s.refused, func(_ string, stop residentStop) bool { return !now.Before(stop.until) })
@@ -267,7 +266,7 @@ func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPoo
 		for range max(0, want) {
 			name, err := s.client.addResident(ctx, pool, s.config.Idle)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("make a warm pod of %s: %w", pool.ID, err))
+				errs = append(errs, fmt.Errorf("create a warm pod of %s: %w", pool.ID, err))
 				s.refused[pool.ID] = residentStop{until: now.Add(refusedFor), verdict: s.client.verdictOf(err)}
 				break
 			}
@@ -279,8 +278,8 @@ func (s *ResidentScaler) scale(ctx context.Context, pools []launcher.ResidentPoo
 	return errors.Join(errs...)
 }
 
-// countPods counts the warm pods by pool and by project, with those that were made a
-// moment ago: the informer is behind what this process did itself.
+// countPods counts the warm pods by pool and by project, including those just created,
+// which the informer may not have yet.
 func (s *ResidentScaler) countPods(alive map[string]*corev1.Pod, dead map[string]launcher.End, now time.Time) (ofPool, ofProject map[string]int) {
 	ofPool, ofProject = map[string]int{}, map[string]int{}
 	for _, p := range alive {
@@ -301,7 +300,7 @@ func (s *ResidentScaler) countPods(alive map[string]*corev1.Pod, dead map[string
 	return ofPool, ofProject
 }
 
-// tell says where attempts run, and why the others wait, when that has changed.
+// tell reports where attempts run and why others wait, when that has changed.
 func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork, alive map[string]*corev1.Pod, now time.Time) error {
 	waiting := map[string]*launcher.Waiting{}
 	for pool, stop := range s.refused {
@@ -320,9 +319,9 @@ func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork,
 			o.Location = &launcher.Location{Namespace: p.Namespace, Pod: p.Name, Machine: p.Spec.NodeName}
 			told[one.TaskID] = p.Name + p.Spec.NodeName
 		} else if one.Worker == "" {
-			o.Waiting = &launcher.Waiting{Code: launcher.WaitResident, Message: "A warm pod takes it next."}
+			o.Waiting = &launcher.Waiting{Code: launcher.WaitResident, Message: "Waiting for a free warm pod."}
 			if w := waiting[one.Pool]; w != nil {
-				o.Waiting.Message = "A warm pod takes it as soon as it has begun: " + w.Message
+				o.Waiting.Message = "Waiting for a warm pod to start: " + w.Message
 			}
 			told[one.TaskID] = o.Waiting.Message
 		}
@@ -332,7 +331,7 @@ func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork,
 	}
 	if len(seen) > 0 {
 		if err := s.config.Observe(ctx, seen); err != nil {
-			return fmt.Errorf("tell of the attempts of warm pods: %w", err)
+			return fmt.Errorf("report the attempts of warm pods: %w", err)
 		}
 	}
 	s.told = told

@@ -29,7 +29,7 @@ func residentTestAttempt() launcher.Attempt {
 	return &flowforgev1.AttemptSpec{ProjectId: residentProject, Node: "small", InputsJson: "{}", Resident: true}
 }
 
-// floor is a queue in memory.
+// floor is an in-memory queue.
 type floor struct {
 	work   []launcher.ResidentWork
 	queued int
@@ -51,8 +51,7 @@ func (f *floor) Remove(_ context.Context, tasks []string) error {
 	return nil
 }
 
-// scaled is a scaler with a cluster and a queue, whose informer sees what show puts
-// into it and nothing else.
+// scaled is a scaler with a cluster and a queue, whose informer sees only what show adds.
 type scaled struct {
 	*ResidentScaler
 	api  *fake.Clientset
@@ -90,7 +89,7 @@ func (s *scaled) created(t *testing.T) []corev1.Pod {
 	return list.Items
 }
 
-// TestWarmPodsAreMadeOnce looks several times before the informer knows of the pods.
+// TestWarmPodsAreMadeOnce runs several rounds before the informer sees the pods.
 func TestWarmPodsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	s := newScaled(&floor{queued: 3})
@@ -105,8 +104,8 @@ func TestWarmPodsAreMadeOnce(t *testing.T) {
 	}
 }
 
-// TestWarmPodsThatAreRefused tells those that wait for them, once, and asks the
-// cluster no more than every few seconds.
+// TestWarmPodsThatAreRefused: waiting attempts get the reason once, and the cluster is
+// called only every few seconds.
 func TestWarmPodsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := &floor{queued: 1, work: []launcher.ResidentWork{{TaskID: "e.1.1", Pool: residentPool}}}
@@ -131,11 +130,12 @@ func TestWarmPodsThatAreRefused(t *testing.T) {
 		s.now = s.now.Add(scaleEvery)
 	}
 	if end := s.seen["e.1.1"].End; end == nil || end.Class != launcher.ClassRefused || len(f.work) != 0 {
-		t.Errorf("refused for good: %+v, left %v", end, f.work)
+		t.Errorf("refused permanently: %+v, left %v", end, f.work)
 	}
 }
 
-// TestWarmPodOfALostMachine ends what ran there at once, and removes the pod by force.
+// TestWarmPodOfALostMachine: attempts on a lost machine end immediately, and the pod is
+// removed by force.
 func TestWarmPodOfALostMachine(t *testing.T) {
 	t.Parallel()
 	f := &floor{work: []launcher.ResidentWork{{TaskID: "e.1.1", Pool: residentPool, Worker: "warm-1"}}}

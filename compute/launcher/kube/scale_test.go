@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// TestManyPods lets 2,000 pods begin and end: each is told once as what it is, and
-// none is left.
+// TestManyPods starts and ends 2,000 pods: each end is reported once with its class, and
+// no pod remains.
 func TestManyPods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2,000 pods take a while")

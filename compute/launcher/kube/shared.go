@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// createShared makes what the pods of an execution share, before the first of them.
+// createShared creates the shared objects of an execution before the first of its pods.
 func (c *Client) createShared(ctx context.Context, objects *pod.Objects) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -25,35 +25,36 @@ func (c *Client) createShared(ctx context.Context, objects *pod.Objects) error {
 			err = c.sameExecution(call, claim)
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // judged by its kind
+			return err //nolint:wrapcheck // classified by its kind
 		}
 	}
 	if b := objects.Budget; b != nil {
 		_, err := c.api.PolicyV1().PodDisruptionBudgets(b.Namespace).Create(call, b, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return err //nolint:wrapcheck // judged by its kind
+			return err //nolint:wrapcheck // classified by its kind
 		}
 	}
 	return nil
 }
 
-// sameExecution makes sure that a claim which is there is the execution's, and stays.
+// sameExecution checks that an existing claim belongs to the execution and is not being
+// deleted.
 func (c *Client) sameExecution(ctx context.Context, wanted *corev1.PersistentVolumeClaim) error {
 	there, err := c.api.CoreV1().PersistentVolumeClaims(wanted.Namespace).Get(ctx, wanted.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name has just gone; the next try makes it anew."}}
+		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name was just deleted; the next try creates the claim."}}
 	case err != nil:
-		return err //nolint:wrapcheck // judged by its kind
+		return err //nolint:wrapcheck // classified by its kind
 	case there.Labels[pod.LabelExecution] != wanted.Labels[pod.LabelExecution] || there.Labels[pod.LabelInstallation] != c.config.Installation:
-		return &standing{end: &launcher.End{Class: launcher.ClassRefused, Message: fmt.Sprintf("The volume claim %s/%s stands there already and belongs to somebody else.", there.Namespace, there.Name)}}
+		return &standing{end: &launcher.End{Class: launcher.ClassRefused, Message: fmt.Sprintf("The volume claim %s/%s already exists and does not belong to FlowForge.", there.Namespace, there.Name)}}
 	case there.DeletionTimestamp != nil:
-		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name is still going away."}}
+		return &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim of the same name is still being deleted."}}
 	}
 	return nil
 }
 
-// sweepShared removes what executions shared that have ended.
+// sweepShared removes the shared objects of ended executions.
 func (c *Controller) sweepShared(ctx context.Context) error {
 	if c.config.Executions == nil {
 		return nil
@@ -81,7 +82,7 @@ func (c *Controller) sweepShared(ctx context.Context) error {
 	)
 }
 
-// sweepKind removes those of a list that nobody wants any more.
+// sweepKind removes the objects of a list that are no longer needed.
 func sweepKind[T any](ctx context.Context, c *Controller, list []T, meta func(*T) *metav1.ObjectMeta, remove func(*metav1.ObjectMeta, metav1.DeleteOptions) error) error {
 	ids := make([]string, len(list))
 	for i := range list {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	snapshotLeast = 30 * time.Second // between two of them although nothing changes
-	snapshotMost  = 2 * time.Second  // between two of them while much changes
+	snapshotLeast = 30 * time.Second // maximum interval, without changes
+	snapshotMost  = 2 * time.Second  // minimum interval, under load
 )
 
-// snapshots remembers what was told last.
+// snapshots holds the last stored snapshot.
 type snapshots struct {
 	last    string
 	at      time.Time
@@ -28,7 +28,7 @@ type snapshots struct {
 	since   time.Time
 }
 
-// take tells the state of the cluster when it is time to.
+// take stores the state of the cluster when it is due.
 func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]corev1.ResourceList) {
 	now := c.now()
 	if c.config.Snapshot == nil || !s.at.IsZero() && now.Sub(s.at) < snapshotMost {
@@ -66,7 +66,7 @@ func (s *snapshots) take(ctx context.Context, c *Controller, others map[string]c
 	s.last, s.at = string(text), now
 }
 
-// usedByMachine counts pods by state and namespace, and what they request.
+// usedByMachine counts pods by state and namespace, and sums their requests.
 func (c *Controller) usedByMachine(s *launcher.ClusterState, others map[string]corev1.ResourceList) map[string]corev1.ResourceList {
 	used := map[string]corev1.ResourceList{}
 	for machine, list := range others {
@@ -127,7 +127,7 @@ func (c *Controller) machineState(n *corev1.Node, used corev1.ResourceList) laun
 	return m
 }
 
-// stateOf is the state of a pod in a word.
+// stateOf returns the state of a pod as one word.
 func stateOf(p *corev1.Pod) string {
 	switch {
 	case p.DeletionTimestamp != nil:

@@ -16,7 +16,8 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// verdict is what became of starting one attempt: nothing set means that it was started.
+// verdict is the result of starting one attempt; the zero value means that it was
+// started.
 type verdict struct {
 	end     *launcher.End
 	waiting *launcher.Waiting
@@ -25,12 +26,12 @@ type verdict struct {
 
 func (v verdict) started() bool { return v.end == nil && v.waiting == nil && v.err == nil }
 
-// Start makes the pods of attempts, each under its own name, so that starting one
-// twice is success. What it returns is a *launcher.StartError: of attempts that
-// the cluster will never admit, and of those that it has not admitted yet.
+// Start creates the pods of attempts, each under its own name, so it is idempotent. It
+// returns a *launcher.StartError for attempts that the cluster will never admit and for
+// those that it has not admitted yet.
 func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	verdicts := make([]verdict, len(attempts))
-	var away, answered atomic.Bool // when nobody answers, the others need not be tried
+	var away, answered atomic.Bool // when the cluster does not answer, the others are skipped
 	var group sync.WaitGroup
 	begin := func(i int, commands map[string]pod.ImageCommand) {
 		defer c.release()
@@ -50,7 +51,8 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 			continue
 		}
 		if containers, architecture := c.unnamed(attempt); len(containers) > 0 {
-			// It takes a place once its registry has answered: the others go on meanwhile.
+			// It takes a slot only after its registry has answered: other attempts
+			// continue meanwhile.
 			group.Go(func() {
 				commands, unknown := c.imageCommands(ctx, containers, architecture)
 				if unknown != nil {
@@ -80,7 +82,7 @@ func (c *Client) Start(ctx context.Context, attempts []launcher.Attempt) error {
 
 var errSkipped = errors.New("not tried, because the cluster did not answer for another")
 
-// sum makes one error of the verdicts, nil when all attempts were started.
+// sum combines the verdicts into one error; nil when all attempts were started.
 func (c *Client) sum(attempts []launcher.Attempt, verdicts []verdict) error {
 	all := &launcher.StartError{Refused: map[string]launcher.End{}, Waiting: map[string]launcher.Waiting{}}
 	for i, v := range verdicts {
@@ -103,7 +105,7 @@ func (c *Client) sum(attempts []launcher.Attempt, verdicts []verdict) error {
 	return all
 }
 
-// silent reports whether an error is not an answer of the cluster's.
+// silent reports whether an error is not a response of the cluster.
 func silent(err error) bool {
 	var answer apierrors.APIStatus
 	return !errors.As(err, &answer)
@@ -112,7 +114,7 @@ func silent(err error) bool {
 func (c *Client) startOne(ctx context.Context, attempt launcher.Attempt, commands map[string]pod.ImageCommand) verdict {
 	project, err := c.projects.find(ctx, attempt.GetProjectId())
 	if apperr.Is(err, apperr.NotFound) {
-		return refused(launcher.ClassNamespace, "The project of the attempt is not there any more.")
+		return refused(launcher.ClassNamespace, "The project of the attempt no longer exists.")
 	}
 	if err != nil {
 		return verdict{err: err}
@@ -142,7 +144,7 @@ func refused(class launcher.Class, message string) verdict {
 	return verdict{end: &launcher.End{Class: class, Message: message}}
 }
 
-// unbuildable says why an attempt cannot become a pod.
+// unbuildable returns the verdict on an attempt that cannot become a pod.
 func unbuildable(err error) verdict {
 	parts := []string{apperr.MessageOf(err)}
 	for _, field := range apperr.FieldsOf(err) {
@@ -158,7 +160,7 @@ func unbuildable(err error) verdict {
 	return verdict{err: err}
 }
 
-// verdictOf says what an error of making a pod means, whoever gave it.
+// verdictOf returns the meaning of an error during the creation of a pod.
 func (c *Client) verdictOf(err error) verdict {
 	if apperr.Is(err, apperr.NotFound) {
 		return refused(launcher.ClassNamespace, apperr.MessageOf(err))
@@ -173,7 +175,7 @@ func (c *Client) verdictOf(err error) verdict {
 	return v
 }
 
-// judge says what an error of creation means for its attempt.
+// judge returns the meaning of the cluster's error for an attempt.
 func (c *Client) judge(err error) verdict {
 	if err == nil {
 		return verdict{}
@@ -188,13 +190,13 @@ func (c *Client) judge(err error) verdict {
 	return verdict{waiting: waiting, err: err}
 }
 
-// standing is a verdict that is not the cluster's.
+// standing is a verdict that does not come from the cluster.
 type standing struct {
 	end     *launcher.End
 	waiting *launcher.Waiting
 }
 
-// Error returns the sentence of the verdict.
+// Error returns the message of the verdict.
 func (s *standing) Error() string {
 	if s.end != nil {
 		return s.end.Message
@@ -202,7 +204,7 @@ func (s *standing) Error() string {
 	return s.waiting.Message
 }
 
-// retry is the error of an attempt that is to be started again.
+// retry returns the error of an attempt that must be started again.
 func (s *standing) retry() error {
 	if s.end != nil {
 		return nil
@@ -210,8 +212,8 @@ func (s *standing) retry() error {
 	return errors.New(s.waiting.Message)
 }
 
-// namespaceMissing reports whether a pod was not created because its namespace,
-// or the service account in it, is not there yet.
+// namespaceMissing reports whether a pod was not created because its namespace, or the
+// service account in it, does not exist yet.
 func namespaceMissing(err error) bool {
 	if apierrors.IsNotFound(err) {
 		return true
@@ -220,13 +222,13 @@ func namespaceMissing(err error) bool {
 	return apierrors.IsForbidden(err) && waiting != nil && waiting.Code == launcher.WaitStarting
 }
 
-// acquire takes one of the places of calls under way.
+// acquire takes a slot for a call to the cluster.
 func (c *Client) acquire(ctx context.Context) error {
 	select {
 	case c.places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a place among the calls to the cluster: %w", ctx.Err())
+		return fmt.Errorf("wait for a slot for calls to the cluster: %w", ctx.Err())
 	}
 }
 

@@ -18,10 +18,9 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Stop deletes the pods of attempts: what runs in them gets SIGTERM, and SIGKILL
-// after grace, or after what the pod itself says when grace is 0 or it makes room
-// for others. Attempts without pods are passed over. Pods that do not end in time
-// are for the controller, which sees them as long as they are there.
+// Stop deletes the pods of attempts: their processes get SIGTERM, and SIGKILL after
+// grace, or after the pod's own grace period when grace is 0 or the attempt is preempted.
+// Attempts without pods are skipped. The controller handles pods that do not end in time.
 func (c *Client) Stop(ctx context.Context, refs []launcher.Ref, grace time.Duration) error {
 	errs := make([]error, len(refs))
 	var group sync.WaitGroup
@@ -45,7 +44,7 @@ func (c *Client) Stop(ctx context.Context, refs []launcher.Ref, grace time.Durat
 	return nil
 }
 
-// graceOf is what a deletion says of the time to end; nil leaves it to the pod.
+// graceOf returns the grace period of a deletion; nil: the pod's own.
 func graceOf(ref launcher.Ref, grace time.Duration) *int64 {
 	if ref.Preempt || grace <= 0 {
 		return nil
@@ -74,10 +73,10 @@ func (c *Client) stopOne(ctx context.Context, ref launcher.Ref, grace *int64) er
 	return c.stopGang(ctx, project.Namespace, ref.TaskID, grace)
 }
 
-// stopGang deletes the pods of an attempt that has none of its own name. The first
-// of a gang's stands for all: it is deleted last, and where it is not there nothing
-// is listed, because most attempts without a pod never had several. What a gang that
-// was made in part has beside it is an orphan.
+// stopGang deletes the pods of an attempt that has none under its own name. The first pod
+// of a gang is deleted last and stands in for the others: if it does not exist, nothing
+// is listed, because most attempts without a pod never had several. Other pods of a
+// partially created gang are orphans.
 func (c *Client) stopGang(ctx context.Context, namespace, task string, grace *int64) error {
 	name := pod.Name(task)
 	if c.dynamic != nil {
@@ -103,8 +102,8 @@ func (c *Client) stopGang(ctx context.Context, namespace, task string, grace *in
 	return c.deleteByTask(ctx, namespace, task, grace)
 }
 
-// deleteByTask deletes the pods of an attempt wherever they are called otherwise,
-// as those of a gang are.
+// deleteByTask deletes the pods of an attempt that have other names, such as those of a
+// gang.
 func (c *Client) deleteByTask(ctx context.Context, namespace, task string, grace *int64) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -74,7 +74,7 @@ func TestForeignPodOfTheSameName(t *testing.T) {
 	require.NoError(t, err)
 	var failed *launcher.StartError
 	require.ErrorAs(t, cluster.client().Start(t.Context(), all), &failed)
-	require.Contains(t, failed.Refused[all[0].GetTaskId()].Message, "belongs to somebody else")
+	require.Contains(t, failed.Refused[all[0].GetTaskId()].Message, "does not belong to FlowForge")
 }
 
 func TestMissingNamespaceIsPrepared(t *testing.T) {
@@ -127,7 +127,7 @@ func TestStopDeletesWithGrace(t *testing.T) {
 	}, 10*time.Second))
 	require.NoError(t, client.Stop(t.Context(), []launcher.Ref{{TaskID: all[2].GetTaskId()}}, time.Second))
 	require.Equal(t, new(int64(25)), grace[pod.Name(all[0].GetTaskId())])
-	require.Nil(t, grace[pod.Name(all[1].GetTaskId())], "what makes room takes its pod's own grace")
+	require.Nil(t, grace[pod.Name(all[1].GetTaskId())], "a preempted attempt uses its pod's own grace period")
 	require.Equal(t, new(int64(16)), grace[pod.Name(all[2].GetTaskId())], "found without its project")
 	statuses, err := client.List(t.Context())
 	require.NoError(t, err)
@@ -166,7 +166,8 @@ func TestListTellsWhatEnded(t *testing.T) {
 	require.ElementsMatch(t, []launcher.Status{{TaskID: all[0].GetTaskId(), Finished: true}, {TaskID: all[1].GetTaskId()}}, statuses)
 }
 
-// TestStopOfWhatIsGoneListsNothing stops attempts whose pods are gone, or never were.
+// TestStopOfWhatIsGoneListsNothing stops attempts whose pods no longer exist, or never
+// existed.
 func TestStopOfWhatIsGoneListsNothing(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(20)
@@ -182,8 +183,8 @@ func TestStopOfWhatIsGoneListsNothing(t *testing.T) {
 	require.NoError(t, client.Stop(t.Context(), refs, time.Second))
 }
 
-// TestServiceAccountThatIsNotThere tells apart an account that an operator names and
-// that of a namespace which is being made.
+// TestServiceAccountThatIsNotThere distinguishes a missing account of an operator from
+// that of a namespace that is being created.
 func TestServiceAccountThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	cluster, all := newFakeAPI(), attempts(2)

@@ -16,11 +16,11 @@ import (
 // Indexes of pods.
 const (
 	byMachine = "machine"
-	byGang    = "gang" // the pods of attempts that have several
+	byGang    = "gang" // pods of attempts with several pods
 )
 
-// open makes the informers. What they keep of an object is what judging needs:
-// with thousands of pods the rest would be most of the memory.
+// open creates the informers. They keep only the parts of objects that evaluation needs:
+// with thousands of pods the other parts would use most of the memory.
 func (c *Controller) open() error {
 	ours := informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = pod.Selector(c.config.Installation) })
 	labelled := informers.NewSharedInformerFactoryWithOptions(c.api, 0, ours)
@@ -53,7 +53,7 @@ func (c *Controller) open() error {
 	return errors.Join(err, errPods, errMachines)
 }
 
-// touch has a pod judged.
+// touch queues a pod for evaluation.
 func (c *Controller) touch(obj any) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok || taskOf(p) == "" {
@@ -70,8 +70,8 @@ func (c *Controller) touch(obj any) {
 	c.queue.Add(key)
 }
 
-// onDelete has a pod judged that is gone. After a gap in the watch the informer
-// knows only that it was there once: a live look decides.
+// onDelete queues a deleted pod for evaluation. After a gap in the watch the informer
+// knows only that the pod existed: a live lookup decides.
 func (c *Controller) onDelete(obj any) {
 	unsure := false
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -90,18 +90,18 @@ func (c *Controller) onDelete(obj any) {
 
 func keyOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
-// taskOf is the attempt of a pod; "" of one that is kept warm for any.
+// taskOf returns the attempt of a pod; "" for a warm pod.
 func taskOf(p *corev1.Pod) string { return p.Labels[pod.LabelTask] }
 
-// rankOf is a pod's place in its gang; "" of one that runs its attempt alone.
+// rankOf returns a pod's rank in its gang; "" for a pod that runs its attempt alone.
 func rankOf(p *corev1.Pod) string {
 	if rank := p.Labels[pod.LabelRank]; rank != "" || p.Labels[pod.LabelGang] == "" {
 		return rank
 	}
-	return p.Labels[batchv1.JobCompletionIndexAnnotation] // one of a JobSet
+	return p.Labels[batchv1.JobCompletionIndexAnnotation] // pod of a JobSet
 }
 
-// slimPod keeps of a pod what judging, counting and removing it take.
+// slimPod keeps the parts of a pod that evaluating, counting and removing it need.
 func slimPod(obj any) (any, error) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -160,7 +160,7 @@ func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return slim
 }
 
-// slimMachine keeps of a cluster node what it has, and how it is.
+// slimMachine keeps the capacity and the conditions of a cluster node.
 func slimMachine(obj any) (any, error) {
 	n, ok := obj.(*corev1.Node)
 	if !ok {
@@ -173,7 +173,7 @@ func slimMachine(obj any) (any, error) {
 	}
 	for _, cond := range n.Status.Conditions {
 		if cond.Type == corev1.NodeReady {
-			cond.LastHeartbeatTime = metav1.Time{} // changes all the time
+			cond.LastHeartbeatTime = metav1.Time{} // changes constantly
 			slim.Status.Conditions = append(slim.Status.Conditions, cond)
 		}
 	}

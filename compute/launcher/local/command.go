@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// logBytes is the size above which the supervisor's log starts anew.
+// logBytes is the size above which the supervisor's log is restarted.
 const logBytes = 4 << 20
 
-// command returns the supervisor's command: a session of its own, so that
-// neither the terminal's signals nor the end of this process reach it.
+// command returns the supervisor's command. It runs in its own session, so that neither
+// the terminal's signals nor the end of this process reach it.
 func (l *Launcher) command() (*exec.Cmd, *os.File, error) {
 	if err := os.MkdirAll(l.config.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("runner folder: %w", err)
@@ -22,7 +22,7 @@ func (l *Launcher) command() (*exec.Cmd, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(l.config.Executable, l.config.Args...) //nolint:noctx // it outlives whoever starts it
+	cmd := exec.Command(l.config.Executable, l.config.Args...) //nolint:noctx // it outlives this process
 	cmd.Env = supervisorEnvironment(l.config.Environ)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = l.config.Dir
@@ -42,8 +42,8 @@ func openLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// supervisorEnvironment takes the server's own settings and the credentials of
-// its database out of environ: a task can read its supervisor's environment.
+// supervisorEnvironment removes the server's settings and its database credentials from
+// environ: a task can read its supervisor's environment.
 func supervisorEnvironment(environ []string) []string {
 	kept := []string{}
 	for _, entry := range environ {
@@ -56,7 +56,7 @@ func supervisorEnvironment(environ []string) []string {
 	return kept
 }
 
-// buildOf tells one build of the program from another.
+// buildOf identifies a build of the program.
 func buildOf(executable string) string {
 	info, err := os.Stat(executable)
 	if err != nil {

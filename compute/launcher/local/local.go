@@ -1,7 +1,7 @@
-// Package local runs attempts as processes of this machine. It keeps one
-// detached supervisor per data directory: started when there is none, adopted
-// when an earlier server left one, started again when it dies. The supervisor
-// outlives a server that crashes; Shutdown is the way to end it.
+// Package local runs attempts as processes of this machine. It keeps one detached
+// supervisor per data directory: it starts one if there is none, adopts that of an
+// earlier server, and restarts it when it dies. The supervisor outlives a server that
+// crashes; Shutdown ends it.
 package local
 
 import (
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// protocol is the version of runner.proto that this package speaks.
+	// protocol is the supported version of runner.proto.
 	protocol = 2
 
 	callLimit     = 30 * time.Second
@@ -32,19 +32,20 @@ const (
 	spawnLimit    = 20 * time.Second
 	shutdownGrace = 4 * time.Second        // between SIGTERM and SIGKILL
 	shutdownLeast = 500 * time.Millisecond // the same when time is short
-	shutdownRest  = 4 * time.Second        // what a shutdown needs beside the grace time, at most
+	shutdownRest  = 4 * time.Second        // maximum time of a shutdown in addition to the grace period
 	shutdownLimit = 9 * time.Second
 	watchEvery    = time.Second
 )
 
-// Config says which supervisor a launcher keeps. The fields up to Executable are required.
+// Config configures the supervisor of a launcher. The fields up to Executable are
+// required.
 type Config struct {
 	Dir          string   // the supervisor's folder
-	ServerSocket string   // where the supervisor reports to
+	ServerSocket string   // the server's socket, to which the supervisor reports
 	Executable   string   // the flowforge program
 	Args         []string // of the supervisor; nil: runner --dir … --server-socket … --build …
-	Environ      []string // of the supervisor; the server's settings are taken out
-	Version      string   // names this build; "": made of the program's size and time
+	Environ      []string // of the supervisor; the server's settings are removed
+	Version      string   // of this build; "": derived from the program's size and time
 	Logger       *slog.Logger
 }
 
@@ -55,14 +56,14 @@ type Launcher struct {
 	http   *http.Client
 	client flowforgev1connect.RunnerServiceClient
 
-	mu     sync.Mutex      // held while a supervisor is looked for or started
-	pid    int             // of the supervisor that answered last
+	mu     sync.Mutex      // held while a supervisor is found or started
+	pid    int             // of the last supervisor that answered
 	child  <-chan struct{} // closed at the end of a supervisor that this process started
 	closed bool
-	end    context.CancelFunc // of what Open started
+	end    context.CancelFunc // ends what Open started
 }
 
-// New returns a launcher; no process is started before it is used.
+// New returns a launcher; it starts no process before it is used.
 func New(config Config) *Launcher {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -82,8 +83,7 @@ func New(config Config) *Launcher {
 	}
 }
 
-// Open makes sure that a supervisor answers, and keeps one alive until
-// Shutdown or Leave.
+// Open ensures that a supervisor answers, and keeps one alive until Shutdown or Leave.
 func (l *Launcher) Open(ctx context.Context) error {
 	if err := l.ensure(ctx); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (l *Launcher) Open(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends what Open started; supervisor and attempts go on.
+// Leave ends what Open started; the supervisor and its attempts continue.
 func (l *Launcher) Leave() {
 	l.mu.Lock()
 	end := l.end
@@ -111,7 +111,7 @@ func (l *Launcher) Leave() {
 	}
 }
 
-// Run keeps the supervisor alive until ctx ends; the supervisor stays.
+// Run keeps the supervisor alive until ctx is cancelled; the supervisor continues.
 func (l *Launcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -123,7 +123,7 @@ func (l *Launcher) Run(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil && !failed:
 			l.logger.Error("The runner of local tasks cannot be started.", "error", err)
 		case err == nil && failed:
-			l.logger.Info("The runner of local tasks is back.")
+			l.logger.Info("The runner of local tasks is running again.")
 		}
 		failed = err != nil
 		select {
@@ -134,8 +134,8 @@ func (l *Launcher) Run(ctx context.Context) error {
 	}
 }
 
-// Start begins attempts. Unavailable means that none may have begun: repeat it,
-// starting a known attempt is success.
+// Start starts attempts. Unavailable means that some may not have started: call it again;
+// it is idempotent.
 func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	req := &flowforgev1.StartRequest{Attempts: attempts}
 	return l.call(ctx, func(ctx context.Context) error {
@@ -144,8 +144,8 @@ func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error
 	})
 }
 
-// Stop asks attempts to end: SIGTERM, and SIGKILL after grace. Those that are
-// preempted take the grace period of their spec. Unknown ones are passed over.
+// Stop asks attempts to end: SIGTERM, and SIGKILL after grace. Preempted attempts use the
+// grace period of their spec. Unknown attempts are skipped.
 func (l *Launcher) Stop(ctx context.Context, refs []launcher.Ref, grace time.Duration) error {
 	cancel := &flowforgev1.StopRequest{GraceMs: grace.Milliseconds()}
 	preempt := &flowforgev1.StopRequest{Preempt: true}
@@ -174,7 +174,7 @@ func (l *Launcher) stop(ctx context.Context, req *flowforgev1.StopRequest) error
 	})
 }
 
-// List names every attempt that runs or whose result is still to be delivered.
+// List returns every attempt that runs or whose result is undelivered.
 func (l *Launcher) List(ctx context.Context) ([]launcher.Status, error) {
 	var statuses []launcher.Status
 	err := l.call(ctx, func(ctx context.Context) error {
@@ -191,8 +191,8 @@ func (l *Launcher) List(ctx context.Context) ([]launcher.Status, error) {
 	return statuses, err
 }
 
-// Shutdown ends all attempts as interrupted and the supervisor with them. The
-// server must still take reports meanwhile. No process is left when it returns.
+// Shutdown ends all attempts as interrupted, and the supervisor. The server must accept
+// reports until it returns. No process remains when it returns.
 func (l *Launcher) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownLimit)
 	defer cancel()
@@ -202,12 +202,12 @@ func (l *Launcher) Shutdown(ctx context.Context) error {
 	l.closed = true
 	hello, err := l.hello(ctx)
 	if err != nil {
-		return nil // nobody there
+		return nil // no supervisor is running
 	}
 	return l.shutdown(ctx, int(hello.Pid))
 }
 
-// shutdown is called with the lock held.
+// shutdown requires the lock.
 func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 	grace := shutdownGrace
 	if deadline, ok := ctx.Deadline(); ok {
@@ -215,10 +215,10 @@ func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 	}
 	_, err := l.client.Shutdown(ctx, connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: grace.Milliseconds()}))
 	if err != nil && ctx.Err() != nil {
-		l.logger.Error("The runner of local tasks does not end; it is killed.", "pid", pid)
+		l.logger.Error("The runner of local tasks did not end in time; killing it.", "pid", pid)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	// The answer comes just before the end.
+	// The response arrives just before the end of the process.
 	for ctx.Err() == nil {
 		if _, err := l.hello(ctx); err != nil {
 			break
@@ -236,7 +236,7 @@ func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 	return nil
 }
 
-// call makes one call, and again when the supervisor had to be started for it.
+// call makes one call, and repeats it if the supervisor had to be started first.
 func (l *Launcher) call(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -246,7 +246,7 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 	if known {
 		err := do(ctx)
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
-			return apperr.Wrap(apperr.Invalid, err, "The runner of local tasks refuses the attempt.")
+			return apperr.Wrap(apperr.Invalid, err, "The runner of local tasks refused the attempt.")
 		}
 		if err == nil {
 			return nil
@@ -271,14 +271,14 @@ func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error
 	return resp.Msg, nil
 }
 
-// ensure makes sure that a usable supervisor answers. One of another build is
-// replaced as soon as it has nothing to do; until then it is used, unless it
-// speaks another protocol.
+// ensure ensures that a usable supervisor answers. A supervisor of another build is
+// replaced as soon as it is idle; until then it is used, unless it has a different
+// protocol version.
 func (l *Launcher) ensure(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return apperr.New(apperr.Unavailable, "The runner of local tasks is shut down.")
+		return apperr.New(apperr.Unavailable, "The runner of local tasks was shut down.")
 	}
 	hello, err := l.hello(ctx)
 	if ctx.Err() != nil {
@@ -296,7 +296,7 @@ func (l *Launcher) ensure(ctx context.Context) error {
 		return l.spawn(ctx)
 	}
 	if foreign {
-		return apperr.New(apperr.Unavailable, "A runner of another version still runs %d tasks; new ones wait for their end.", hello.Attempts)
+		return apperr.New(apperr.Unavailable, "A runner of another version is still running %d tasks; new tasks wait for it.", hello.Attempts)
 	}
 	if l.pid != int(hello.Pid) {
 		l.pid = int(hello.Pid)
@@ -305,10 +305,10 @@ func (l *Launcher) ensure(ctx context.Context) error {
 	return nil
 }
 
-// errEnded says that a supervisor ended before it answered.
+// errEnded reports that a supervisor ended before it answered.
 var errEnded = errors.New("it ended at once")
 
-// spawn starts a supervisor and waits until it answers; the lock is held.
+// spawn starts a supervisor and waits until it answers; it requires the lock.
 func (l *Launcher) spawn(ctx context.Context) error {
 	l.pid = 0
 	cmd, log, err := l.command()
@@ -321,7 +321,7 @@ func (l *Launcher) spawn(ctx context.Context) error {
 	}
 	ended := make(chan struct{})
 	var exit error
-	go func() { // while this process lives, no zombie
+	go func() { // reap the child, so that it leaves no zombie
 		exit = cmd.Wait()
 		close(ended)
 	}()

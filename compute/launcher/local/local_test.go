@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reports is a server that takes everything and remembers the ends.
+// reports is a server that accepts everything and records the ends.
 type reports struct {
 	flowforgev1connect.UnimplementedTaskServiceHandler
 	mu       sync.Mutex
@@ -76,7 +76,7 @@ func (r *reports) await(t *testing.T, id string) flowforgev1.Outcome {
 		select {
 		case <-changed:
 		case <-deadline:
-			t.Fatalf("the end of %s was not told", id)
+			t.Fatalf("the end of %s was not reported", id)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func setup(t *testing.T) *testBundle {
 	return b
 }
 
-// launcher returns a launcher as a server of the given build makes it.
+// launcher returns a launcher for a server of the given build.
 func (b *testBundle) launcher(version string) *local.Launcher {
 	return local.New(local.Config{
 		Dir: b.dir, ServerSocket: b.socket, Executable: os.Args[0],
@@ -171,7 +171,7 @@ func TestNextServerAdopts(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	start(t, b.launcher("test"), shell("task", "until test -e "+gate+"; do sleep 0.01; done"))
 	pid := b.pid(t)
-	next := b.launcher("test") // the first is gone without a word
+	next := b.launcher("test") // the first has ended without a shutdown
 	list, err := next.List(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("list %v, %v", list, err)
@@ -211,7 +211,7 @@ func TestEarlierBuildIsReplacedWhenIdle(t *testing.T) {
 	start(t, b.launcher("old"), shell("task", "sleep 60"))
 	old := b.pid(t)
 	l := b.launcher("test")
-	start(t, l, shell("other", "exit 0")) // the old one still has work: it takes more
+	start(t, l, shell("other", "exit 0")) // the old one still has work, so it accepts more
 	if b.pid(t) != old {
 		t.Fatal("a supervisor with work was replaced")
 	}
@@ -252,7 +252,7 @@ func TestShutdownLeavesNoProcess(t *testing.T) {
 		t.Errorf("outcome %v", got)
 	}
 	if err := syscall.Kill(pid, 0); err == nil {
-		t.Error("the supervisor lives")
+		t.Error("the supervisor is alive")
 	}
 	if err := l.Start(t.Context(), []launcher.Attempt{shell("late", "true")}); !apperr.Is(err, apperr.Unavailable) {
 		t.Errorf("after the shutdown: %v", err)

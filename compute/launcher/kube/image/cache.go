@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// answer is what is remembered of an image.
+// answer is a cached result for an image.
 type answer struct {
 	command Command
 	failed  *Error    // nil: command is known
-	at      time.Time // when it was found
-	until   time.Time // zero: for good
+	at      time.Time // when it was looked up
+	until   time.Time // zero: permanently
 }
 
 func (a answer) error() error {
@@ -20,7 +20,7 @@ func (a answer) error() error {
 	return a.failed
 }
 
-// cache keeps the answers that were asked for last.
+// cache keeps the most recently used answers.
 type cache struct {
 	most  int
 	order *list.List // of *entry, the latest first
@@ -36,7 +36,7 @@ func newCache(most int) *cache {
 	return &cache{most: most, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
-// get returns an answer that holds.
+// get returns a valid answer.
 func (c *cache) get(key string, now time.Time) (answer, bool) {
 	e, ok := c.peek(key)
 	if !ok || !e.until.IsZero() && !now.Before(e.until) {
@@ -46,7 +46,7 @@ func (c *cache) get(key string, now time.Time) (answer, bool) {
 	return e.answer, true
 }
 
-// peek returns an answer even when it does not hold any more.
+// peek returns an answer even if it has expired.
 func (c *cache) peek(key string) (*entry, bool) {
 	element, ok := c.byKey[key]
 	if !ok {
@@ -69,7 +69,7 @@ func (c *cache) put(key string, a answer) {
 	}
 }
 
-// failingSince is when the failures began of which one more has come.
+// failingSince returns when the current series of failures began.
 func (c *cache) failingSince(key string, now time.Time) time.Time {
 	if e, ok := c.peek(key); ok && e.failed != nil && e.failed.Passing && now.Sub(e.at) < patience {
 		return e.failed.Since

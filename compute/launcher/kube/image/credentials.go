@@ -11,16 +11,16 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// keychain finds credentials in a Docker config.json, whose path it is. The file is read
-// for each look-up, because it may be rotated. Helper programs are not run.
+// keychain finds credentials in the Docker config.json at this path. The file is read for
+// each lookup because it may be rotated. Credential helpers are not run.
 type keychain string
 
-// dockerConfig is the part of the file that counts.
+// dockerConfig is the part of the file that is used.
 type dockerConfig struct {
 	Auths map[string]authn.AuthConfig `json:"auths"`
 }
 
-// Resolve returns the credentials for what has the longest entry that fits, or none.
+// Resolve returns the credentials of the longest matching entry, or none.
 func (k keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	if k == "" {
 		return authn.Anonymous, nil
@@ -41,12 +41,12 @@ func (k keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return authn.Anonymous, nil
 }
 
-// parseDockerConfig reads a config.json; its entries are by host and path then, without
-// a scheme.
+// parseDockerConfig reads a config.json; in the result, entries have a host and path
+// without a scheme.
 func parseDockerConfig(data []byte) (dockerConfig, error) {
 	var config dockerConfig
 	if err := json.Unmarshal(data, &config); err != nil {
-		return config, fmt.Errorf("credentials of registries: the file is no Docker config.json")
+		return config, fmt.Errorf("credentials of registries: the file is not a Docker config.json")
 	}
 	plain := map[string]authn.AuthConfig{}
 	for at, found := range config.Auths {
@@ -63,7 +63,7 @@ func parseDockerConfig(data []byte) (dockerConfig, error) {
 	return config, nil
 }
 
-// CheckCredentials reports whether path holds what New takes as credentials.
+// CheckCredentials reports whether path is a valid credentials file.
 func CheckCredentials(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -22,16 +22,16 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/image"
 )
 
-const patience = time.Minute // for what a test waits for
+const patience = time.Minute // timeout of waits in tests
 
-// hub is a real registry that counts what it is asked, and can be told to fail.
+// hub is a real registry that counts requests and can be made to fail.
 type hub struct {
 	t         *testing.T
 	host      string
 	manifests atomic.Int64
 	blobs     atomic.Int64
 	asked     atomic.Int64
-	before    func(http.ResponseWriter, *http.Request) bool // true: it has answered; set before it is used
+	before    func(http.ResponseWriter, *http.Request) bool // returns true if it has answered; set it before use
 }
 
 func newHub(t *testing.T) *hub {
@@ -57,7 +57,7 @@ func newHub(t *testing.T) *hub {
 	return h
 }
 
-// built is an image that runs a command by itself.
+// built returns an image with a default command.
 func built(t *testing.T, entrypoint, cmd []string) v1.Image {
 	t.Helper()
 	base, err := random.Image(64, 1)
@@ -83,13 +83,13 @@ func (h *hub) push(where string, what remote.Taggable) string {
 	return whole
 }
 
-// clock is a time that stands still.
+// clock is a manually advanced clock.
 type clock struct{ now atomic.Int64 }
 
 func (c *clock) Now() time.Time          { return time.Unix(1_800_000_000, c.now.Load()) }
 func (c *clock) advance(d time.Duration) { c.now.Add(int64(d)) }
 
-// lookup is one that may ask h and has a clock.
+// lookup returns a Lookup that may access h and uses a manual clock.
 func (h *hub) lookup(change ...func(*image.Config)) (*image.Lookup, *clock) {
 	c := &clock{}
 	config := image.Config{Insecure: []string{h.host}, Now: c.Now, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }} //nolint:nilnil // none

@@ -1,7 +1,7 @@
-// Package image finds out what images run by themselves: their ENTRYPOINT and CMD,
-// which their registries tell. A pod whose container names no command needs it,
-// because the program that the container begins with is the runner's. Nothing of an
-// image is pulled but its manifest and its configuration.
+// Package image finds the default commands of images: their ENTRYPOINT and CMD, which it
+// reads from registries. A pod with a container without a command needs it, because the
+// container's first program is the runner. Only the manifest and the configuration of an
+// image are fetched.
 package image
 
 import (
@@ -17,54 +17,55 @@ import (
 	"time"
 )
 
-// Command is what an image runs by itself.
+// Command is the default command of an image.
 type Command struct {
 	Entrypoint []string `json:"entrypoint,omitempty"`
 	Cmd        []string `json:"cmd,omitempty"`
 }
 
-// Config says how registries are asked. All may be left out.
+// Config configures lookups. All fields are optional.
 type Config struct {
-	// Known are commands of images that no registry is asked about, by their names.
+	// Known are commands of images, by name, that are not looked up in a registry.
 	Known map[string]Command
-	// Credentials is the path of a Docker config.json; "": registries are asked as anybody.
+	// Credentials is the path of a Docker config.json; "": anonymous access.
 	Credentials string
-	// Insecure are hosts, with their ports, that may be spoken to by plain http and may be
-	// this machine itself.
+	// Insecure are hosts with ports that may be accessed by plain http and may be on this
+	// machine.
 	Insecure []string
-	Timeout  time.Duration // of one look-up; 0: 10 s
-	Most     int           // images that are remembered; 0: 1,000
+	Timeout  time.Duration // of one lookup; 0: 10 s
+	Most     int           // cached images; 0: 1,000
 	Logger   *slog.Logger
 	Now      func() time.Time
-	// Proxy finds the proxy for a request; nil: as the process environment says.
+	// Proxy returns the proxy of a request; nil: from the process environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
 const (
-	// DefaultArchitecture is of images that several machines can run, when nothing says which.
+	// DefaultArchitecture is the architecture of multi-platform images when none is
+	// requested.
 	DefaultArchitecture = "amd64"
 
-	tagLife     = 10 * time.Minute // for which a name is believed that may be moved
-	failureLife = 10 * time.Second // for which a registry is not asked again
-	// patience is for failures that follow each other to be one that lasts.
+	tagLife     = 10 * time.Minute // how long the result for a tag is valid
+	failureLife = 10 * time.Second // how long a failure is cached
+	// patience is the maximum gap between failures that count as one series.
 	patience = time.Minute
-	// most is how many look-ups may be under way at one registry.
+	// most is the maximum number of concurrent lookups per registry.
 	most = 16
 	// maxCommand bounds a command, in bytes: it becomes one variable of an environment.
 	maxCommand = 64 << 10
 	maxLogged  = 500
 )
 
-// ErrPending says that the answer is not there yet; it is looked up further.
+// ErrPending reports that the lookup is still in progress.
 var ErrPending = errors.New("the image is being looked up")
 
-// Error says why it is not known what an image runs by itself.
+// Error reports why the default command of an image is unknown.
 type Error struct {
 	Image   string
 	Reason  string    // continues "cannot be looked up: ", without a full stop
-	Passing bool      // it may go by itself
-	Since   time.Time // such failures followed each other since
-	Err     error     // for the log: what people are told holds no words of other servers
+	Passing bool      // the failure may be temporary
+	Since   time.Time // start of the series of such failures
+	Err     error     // for the log only: messages to users contain no text of other servers
 }
 
 // Error returns the reason, with the image.
@@ -73,8 +74,8 @@ func (e *Error) Error() string { return fmt.Sprintf("look up the image %s: %s", 
 // Unwrap is for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Lookup remembers what it found out: of a digest for good, of a tag for 10 minutes, of
-// the images that were asked for last. It is safe for concurrent use.
+// Lookup looks up images and caches the results: of digests permanently, of tags for 10
+// minutes, for the most recently used images. It is safe for concurrent use.
 type Lookup struct {
 	config Config
 	known  map[string]Command
@@ -82,10 +83,10 @@ type Lookup struct {
 	mu      sync.Mutex
 	cache   *cache
 	flights map[string]*flight
-	busy    map[string]int // look-ups under way, by registry
+	busy    map[string]int // lookups in progress, by registry
 }
 
-// flight is a look-up that is under way. What it found is set when done is closed.
+// flight is a lookup in progress. Its result is set when done is closed.
 type flight struct {
 	begun   time.Time
 	done    chan struct{}
@@ -93,7 +94,7 @@ type flight struct {
 	err     error
 }
 
-// New returns a look-up. No request is made.
+// New returns a Lookup. It sends no request.
 func New(config Config) *Lookup {
 	config.Timeout = cmp.Or(config.Timeout, 10*time.Second)
 	config.Most = cmp.Or(config.Most, 1000)
@@ -113,7 +114,7 @@ func New(config Config) *Lookup {
 	return l
 }
 
-// key is the same for names that mean the same image.
+// key returns the same key for all names of an image.
 func (l *Lookup) key(image string) string {
 	ref, err := l.parse(image)
 	if err != nil {
@@ -122,10 +123,10 @@ func (l *Lookup) key(image string) string {
 	return ref.Name()
 }
 
-// Find returns what an image runs by itself on machines of an architecture ("" is
-// DefaultArchitecture). A registry that has to be asked is asked once, however many want
-// to know, and apart from the caller, who waits at most wait from its begin on; then the
-// error is ErrPending. Others are *Error, or that of ctx.
+// Find returns the default command of an image for an architecture ("":
+// DefaultArchitecture). Concurrent callers share one request to the registry, which is
+// independent of them; a caller waits at most wait from its start, then the error is
+// ErrPending. Other errors are *Error or that of ctx.
 func (l *Lookup) Find(ctx context.Context, image, architecture string, wait time.Duration) (Command, error) {
 	architecture = cmp.Or(architecture, DefaultArchitecture)
 	if c, ok := l.known[image]; ok {
@@ -133,7 +134,7 @@ func (l *Lookup) Find(ctx context.Context, image, architecture string, wait time
 	}
 	ref, err := l.parse(image)
 	if err != nil {
-		return Command{}, &Error{Image: image, Reason: "this is no name of an image", Err: err}
+		return Command{}, &Error{Image: image, Reason: "this is not an image name", Err: err}
 	}
 	if c, ok := l.known[ref.Name()]; ok {
 		return c, nil
@@ -172,7 +173,7 @@ func (f *flight) await(ctx context.Context, wait time.Duration) (Command, error)
 	}
 }
 
-// fly asks the registry, remembers what it says and tells those that wait.
+// fly asks the registry, caches the result and wakes the waiting callers.
 func (l *Lookup) fly(ctx context.Context, f *flight, key string, q query) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
@@ -182,7 +183,7 @@ func (l *Lookup) fly(ctx context.Context, f *flight, key string, q query) {
 		failed = l.judge(ctx, q, err)
 		l.config.Logger.Warn("An image could not be looked up.", "image", q.image, "error", cut(err.Error()))
 	} else if size := sizeOf(command); size > maxCommand {
-		failed = &Error{Image: q.image, Reason: fmt.Sprintf("it runs a command of %d bytes by itself, more than the %d that fit", size, maxCommand)}
+		failed = &Error{Image: q.image, Reason: fmt.Sprintf("its default command has %d bytes; at most %d are supported", size, maxCommand)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +208,7 @@ func (l *Lookup) fly(ctx context.Context, f *flight, key string, q query) {
 	close(f.done)
 }
 
-// remembered is what was found for a digest.
+// remembered returns the cached result of a digest.
 func (l *Lookup) remembered(digest string) (Command, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +216,7 @@ func (l *Lookup) remembered(digest string) (Command, bool) {
 	return found.command, ok && found.failed == nil
 }
 
-// cut bounds what others' servers put into the log.
+// cut limits the length of other servers' text in the log.
 func cut(text string) string {
 	if len(text) > maxLogged {
 		return strings.ToValidUTF8(text[:maxLogged], "") + "…"

@@ -22,7 +22,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/image"
 )
 
-// TestCommandOfAnImage: whoever wants to know, the registry is asked once.
+// TestCommandOfAnImage: concurrent callers share one request to the registry.
 func TestCommandOfAnImage(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -44,8 +44,8 @@ func TestCommandOfAnImage(t *testing.T) {
 	require.Equal(t, image.Command{}, found(t, l, h.push("tools/none:1", built(t, nil, nil))))
 }
 
-// TestTagsMove: a tag is believed for 10 minutes; when it still means the same, its
-// configuration is not asked for again. A digest is believed for good.
+// TestTagsMove: the result for a tag is valid for 10 minutes; if the tag has not moved,
+// its configuration is not fetched again. The result for a digest is permanent.
 func TestTagsMove(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -61,7 +61,7 @@ func TestTagsMove(t *testing.T) {
 
 	h.push("tools/say:latest", built(t, []string{"two"}, nil))
 	now.advance(9 * time.Minute)
-	require.Equal(t, []string{"one"}, found(t, l, ref).Entrypoint, "believed still")
+	require.Equal(t, []string{"one"}, found(t, l, ref).Entrypoint, "still cached")
 	now.advance(2 * time.Minute)
 	require.Equal(t, []string{"two"}, found(t, l, ref).Entrypoint)
 
@@ -75,7 +75,7 @@ func TestTagsMove(t *testing.T) {
 	require.Equal(t, asked, h.asked.Load())
 }
 
-// TestMissingImage is believed for 10 seconds.
+// TestMissingImage: a missing image is cached for 10 seconds.
 func TestMissingImage(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -91,11 +91,11 @@ func TestMissingImage(t *testing.T) {
 	h.push("tools/say:2", built(t, []string{"two"}, nil))
 	now.advance(11 * time.Second)
 	require.Equal(t, []string{"two"}, found(t, l, ref).Entrypoint)
-	require.Contains(t, failed(t, l, "Not A Name").Reason, "no name of an image")
+	require.Contains(t, failed(t, l, "Not A Name").Reason, "not an image name")
 }
 
-// TestSlowRegistry: whoever asks waits no longer than it wants to, from the begin of the
-// look-up on; others are not held up, and the answer is there when it has come.
+// TestSlowRegistry: a caller waits no longer than requested from the start of the lookup;
+// other lookups are not blocked, and the result is available once it has arrived.
 func TestSlowRegistry(t *testing.T) {
 	t.Parallel()
 	slow, fast := newHub(t), newHub(t)
@@ -120,7 +120,8 @@ func TestSlowRegistry(t *testing.T) {
 	_, err = l.Find(ended, ref, "", patience)
 	require.ErrorIs(t, err, context.Canceled)
 
-	// One registry has so many look-ups under way, and no more: there is nothing to wait for.
+	// The registry has the maximum number of lookups in progress, so there is nothing to
+	// wait for.
 	for tag := range strings.FieldsSeq("a b c d e f g h i j k l m n o") {
 		_, err = l.Find(t.Context(), slow.host+"/tools/other:"+tag, "", 0)
 		require.ErrorIs(t, err, image.ErrPending)
@@ -134,7 +135,7 @@ func TestSlowRegistry(t *testing.T) {
 	require.Contains(t, failed(t, l, slow.host+"/tools/other:last").Reason, "does not have it", "its turn has come")
 }
 
-// TestSilentRegistry: a look-up ends, and how long it has been failing is known.
+// TestSilentRegistry: a lookup times out, and the duration of the failure is known.
 func TestSilentRegistry(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -150,10 +151,11 @@ func TestSilentRegistry(t *testing.T) {
 	now.advance(20 * time.Second)
 	require.Equal(t, began, failed(t, l, ref).Since)
 	now.advance(5 * time.Minute)
-	require.NotEqual(t, began, failed(t, l, ref).Since, "nobody asked for long: it begins anew")
+	require.NotEqual(t, began, failed(t, l, ref).Since, "no request for a long time: a new series starts")
 }
 
-// TestBusyRegistry: what a registry says beside its status is for the log alone.
+// TestBusyRegistry: everything that a registry returns besides its status appears only in
+// the log.
 func TestBusyRegistry(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -166,7 +168,7 @@ func TestBusyRegistry(t *testing.T) {
 	l, _ := h.lookup(func(c *image.Config) { c.Logger = slog.New(slog.NewTextHandler(&written, nil)) })
 	e := failed(t, l, h.host+"/tools/say:1")
 	require.True(t, e.Passing)
-	require.Contains(t, e.Reason, "cannot answer just now (status 503)")
+	require.Contains(t, e.Reason, "is unavailable (status 503)")
 	require.NotContains(t, e.Error(), "swordfish")
 	require.Contains(t, written.String(), "swordfish")
 	require.Less(t, written.Len(), 1000)
@@ -182,7 +184,7 @@ func TestBusyRegistry(t *testing.T) {
 	l, _ = odd.lookup()
 	e = failed(t, l, odd.host+"/tools/say:1")
 	require.False(t, e.Passing)
-	require.Contains(t, e.Reason, "no image that could be read")
+	require.Contains(t, e.Reason, "is not a readable image")
 
 	l, _ = h.lookup(func(c *image.Config) { c.Insecure = []string{"127.0.0.1:1"} })
 	e = failed(t, l, "127.0.0.1:1/tools/say:1")
@@ -190,7 +192,8 @@ func TestBusyRegistry(t *testing.T) {
 	require.Equal(t, "its registry 127.0.0.1:1 does not answer", e.Reason)
 }
 
-// TestOwnMachineIsNotAsked unless a setting names it: users name images.
+// TestOwnMachineIsNotAsked: the server's own machine is not accessed unless a setting
+// names it, because users choose image names.
 func TestOwnMachineIsNotAsked(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -203,7 +206,8 @@ func TestOwnMachineIsNotAsked(t *testing.T) {
 		require.Contains(t, failed(t, l, ref).Reason, "own machine", ref)
 	}
 
-	// What stands behind a proxy is the proxy's to judge, and the proxy may be here.
+	// The proxy decides about hosts behind it, and the proxy itself may be on this
+	// machine.
 	server, err := url.Parse("http://" + h.host)
 	require.NoError(t, err)
 	l, _ = h.lookup(func(c *image.Config) {
@@ -214,7 +218,7 @@ func TestOwnMachineIsNotAsked(t *testing.T) {
 	require.Equal(t, []string{"one"}, found(t, l, "registry.invalid/tools/say:1").Entrypoint)
 }
 
-// TestPlatforms: of an index the variant counts that the machines can run.
+// TestPlatforms: of an index, the variant that the machines can run is used.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -235,8 +239,8 @@ func TestPlatforms(t *testing.T) {
 	require.Equal(t, "it has no variant for linux/s390x", e.Reason)
 }
 
-// TestCredentials: a registry that wants to know who asks is told what the file says of it,
-// and nothing that the file says of others.
+// TestCredentials: a registry that requires authentication gets the credentials that the
+// file has for it, and no others.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -258,7 +262,7 @@ func TestCredentials(t *testing.T) {
 	l, _ := h.lookup()
 	e := failed(t, l, ref)
 	require.False(t, e.Passing)
-	require.Contains(t, e.Reason, "does not let this server read it")
+	require.Contains(t, e.Reason, "denies access to it")
 
 	path := filepath.Join(t.TempDir(), "config.json")
 	for content, right := range map[string]bool{
@@ -277,16 +281,16 @@ func TestCredentials(t *testing.T) {
 			require.Equal(t, []string{"one"}, found(t, l, ref).Entrypoint, content)
 			continue
 		}
-		require.Contains(t, failed(t, l, ref).Reason, "does not let this server read it")
+		require.Contains(t, failed(t, l, ref).Reason, "denies access to it")
 		require.NotContains(t, seen, "robot", content)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"auths": {"a": "swordfish"`), 0o600))
-	require.ErrorContains(t, image.CheckCredentials(path), "no Docker config.json")
+	require.ErrorContains(t, image.CheckCredentials(path), "not a Docker config.json")
 	require.NotContains(t, image.CheckCredentials(path).Error(), "swordfish")
 	require.Error(t, image.CheckCredentials(path+".not"))
 }
 
-// TestMostIsRemembered: what was asked for last stays.
+// TestMostIsRemembered: the most recently used results stay cached.
 func TestMostIsRemembered(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -304,11 +308,11 @@ func TestMostIsRemembered(t *testing.T) {
 	found(t, l, refs[0])
 	require.Equal(t, asked+1, h.manifests.Load())
 	found(t, l, refs[1])
-	require.Equal(t, asked+2, h.manifests.Load(), "it was not asked for the longest")
+	require.Equal(t, asked+2, h.manifests.Load(), "it was the least recently used")
 }
 
-// TestLargeImages: neither what a registry says nor a command may become as large as it
-// likes; that has to fit into one variable of an environment.
+// TestLargeImages: neither a registry's responses nor a command may exceed the limits;
+// the command must fit into one environment variable.
 func TestLargeImages(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -317,15 +321,15 @@ func TestLargeImages(t *testing.T) {
 	require.Contains(t, e.Reason, "70001 bytes")
 	plain := built(t, []string{"one"}, nil)
 	large := strings.Repeat("a", 5<<20)
-	require.Contains(t, failed(t, l, h.push("tools/manifest:1", mutate.Annotations(plain, map[string]string{"note": large}).(v1.Image))).Reason, "no image that could be read")
+	require.Contains(t, failed(t, l, h.push("tools/manifest:1", mutate.Annotations(plain, map[string]string{"note": large}).(v1.Image))).Reason, "is not a readable image")
 	labelled, err := mutate.Config(plain, v1.Config{Labels: map[string]string{"note": large}})
 	require.NoError(t, err)
 	blobs := h.blobs.Load()
-	require.Contains(t, failed(t, l, h.push("tools/labels:1", labelled)).Reason, "no image that could be read")
+	require.Contains(t, failed(t, l, h.push("tools/labels:1", labelled)).Reason, "is not a readable image")
 	require.Equal(t, blobs, h.blobs.Load(), "its configuration is not fetched")
 }
 
-// TestTable: for images that it names no registry is asked, however the name is written.
+// TestTable: no registry is asked for images in the table, however the name is written.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	table, err := image.ParseTable([]byte("busybox: {cmd: [sh]}\nlocalhost/task:test: {entrypoint: [/tool, -q], cmd: [help]}\n"))
@@ -338,7 +342,7 @@ func TestTable(t *testing.T) {
 	for text, words := range map[string]string{
 		"busybox: {command: [sh]}": "unknown field",
 		"busybox: {}":              "busybox has neither",
-		"Bad Name: {cmd: [sh]}":    `"Bad Name" is no name`,
+		"Bad Name: {cmd: [sh]}":    `"Bad Name" is not an image name`,
 		"[a]":                      "commands of images",
 		"busybox: {cmd: [" + strings.Repeat("a", 70_000) + "]}": "70001 bytes",
 	} {

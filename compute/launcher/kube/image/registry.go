@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// maxAnswer bounds what a registry may say at once, in bytes; registries themselves take
-	// no larger manifests.
+	// maxAnswer limits a registry's response, in bytes; registries themselves accept no
+	// larger manifests.
 	maxAnswer = 4 << 20
 
 	dialLimit = 5 * time.Second
 )
 
-// query is what a registry is asked.
+// query is a request to a registry.
 type query struct {
-	image        string // as it was written
+	image        string // as written by the user
 	ref          name.Reference
 	architecture string
 }
@@ -41,7 +41,7 @@ func (q query) pinned() bool {
 	return ok
 }
 
-// parse reads the name of an image.
+// parse parses an image name.
 func (l *Lookup) parse(image string) (name.Reference, error) {
 	ref, err := name.ParseReference(image)
 	if err == nil && slices.Contains(l.config.Insecure, ref.Context().RegistryStr()) {
@@ -59,8 +59,8 @@ var (
 	errLarge      = errors.New("its configuration is too large")
 )
 
-// fetch asks the registry what an image runs, and returns the digest that is behind its
-// name, with the architecture.
+// fetch reads an image's command from its registry, and returns the digest of the image
+// with the architecture.
 func (l *Lookup) fetch(ctx context.Context, q query) (Command, string, error) {
 	wire := l.transport()
 	defer wire.CloseIdleConnections()
@@ -97,32 +97,32 @@ func (l *Lookup) fetch(ctx context.Context, q query) (Command, string, error) {
 	return Command{Entrypoint: file.Config.Entrypoint, Cmd: file.Config.Cmd}, digest, nil
 }
 
-// judge says in a sentence what went wrong. Users name the registries that this server
-// asks, so that nothing is passed on of what answers there, or why nothing does.
+// judge explains a failure in a sentence. Users choose the registries that this server
+// accesses, so the sentence contains nothing of their responses or connection errors.
 func (l *Lookup) judge(ctx context.Context, q query, err error) *Error {
 	host := q.ref.Context().RegistryStr()
 	failed := &Error{Image: q.image, Err: err}
 	answer, answered := errors.AsType[*transport.Error](err)
 	switch {
 	case errors.Is(err, errOwnAddress):
-		failed.Reason = fmt.Sprintf("its registry %s is this server's own machine, which is asked only when FLOWFORGE_KUBE_INSECURE_REGISTRIES names it", host)
+		failed.Reason = fmt.Sprintf("its registry %s is on this server's own machine, which is accessed only if FLOWFORGE_KUBE_INSECURE_REGISTRIES names it", host)
 	case errors.Is(err, errVariant):
 		failed.Reason = fmt.Sprintf("it has no variant for linux/%s", q.architecture)
 	case answered && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		failed.Reason = fmt.Sprintf("its registry %s does not have it, or does not let this server read it; FLOWFORGE_KUBE_REGISTRY_CONFIG holds its credentials", host)
+		failed.Reason = fmt.Sprintf("its registry %s does not have it or denies access to it; set its credentials in FLOWFORGE_KUBE_REGISTRY_CONFIG", host)
 	case answered && answer.StatusCode == http.StatusNotFound:
 		failed.Reason = fmt.Sprintf("its registry %s does not have it", host)
 	case answered && (answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests):
-		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s cannot answer just now (status %d)", host, answer.StatusCode), true
+		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s is unavailable (status %d)", host, answer.StatusCode), true
 	case ctx.Err() != nil, !answered && network(err):
 		failed.Reason, failed.Passing = fmt.Sprintf("its registry %s does not answer", host), true
 	default:
-		failed.Reason = fmt.Sprintf("what its registry %s answers is no image that could be read", host)
+		failed.Reason = fmt.Sprintf("the response of its registry %s is not a readable image", host)
 	}
 	return failed
 }
 
-// network reports whether an error is of a connection.
+// network reports whether an error is a connection error.
 func network(err error) bool {
 	if _, ok := errors.AsType[*transport.Error](err); ok {
 		return true
@@ -131,22 +131,22 @@ func network(err error) bool {
 	return ok || errors.Is(err, context.DeadlineExceeded)
 }
 
-// bounded lets no answer become larger than maxAnswer.
+// bounded limits responses to maxAnswer.
 type bounded struct{ next http.RoundTripper }
 
-// RoundTrip makes the request.
+// RoundTrip sends the request.
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(req)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a transport's own
+		return nil, err //nolint:wrapcheck // error of the transport
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	return resp, nil
 }
 
-// transport is a connection of its own for one look-up.
+// transport returns a separate transport for one lookup.
 func (l *Lookup) transport() *http.Transport {
-	var proxies sync.Map // hosts of those that are used: they may stand on this machine
+	var proxies sync.Map // hosts of the proxies in use, which may be on this machine
 	plain := &net.Dialer{Timeout: dialLimit}
 	guarded := &net.Dialer{Timeout: dialLimit, Control: refuseOwn}
 	return &http.Transport{
@@ -170,7 +170,7 @@ func (l *Lookup) transport() *http.Transport {
 	}
 }
 
-// dialled is the address by which a proxy is dialled.
+// dialled returns the address of a proxy.
 func dialled(proxy *url.URL) string {
 	if proxy.Port() != "" {
 		return proxy.Host
@@ -179,15 +179,14 @@ func dialled(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), cmp.Or(port, "80"))
 }
 
-// hostMatches reports whether an address is of a host, which may have no port.
+// hostMatches reports whether an address belongs to a host, which may have no port.
 func hostMatches(host, address string) bool {
 	plain, _, err := net.SplitHostPort(address)
 	return host == address || err == nil && host == plain
 }
 
-// refuseOwn lets no connection go to this machine, or to what only its neighbours reach:
-// that is where clouds tell machines their rights. It sees the address itself, behind
-// any name.
+// refuseOwn refuses connections to this machine and to link-local addresses, where clouds
+// serve machine credentials. It checks the resolved address.
 func refuseOwn(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ParseTable reads what images run by themselves, as YAML:
+// ParseTable reads default commands of images as YAML:
 //
 //	busybox:1.37: {cmd: [sh]}
 //	registry.example.com/tool: {entrypoint: [/tool, --quiet], cmd: [help]}
@@ -18,13 +18,13 @@ func ParseTable(data []byte) (map[string]Command, error) {
 	}
 	for image, command := range table {
 		if _, err := name.ParseReference(image); err != nil {
-			return nil, fmt.Errorf("commands of images: %q is no name of an image", image)
+			return nil, fmt.Errorf("commands of images: %q is not an image name", image)
 		}
 		if len(command.Entrypoint)+len(command.Cmd) == 0 {
 			return nil, fmt.Errorf("commands of images: %s has neither entrypoint nor cmd", image)
 		}
 		if size := sizeOf(command); size > maxCommand {
-			return nil, fmt.Errorf("commands of images: that of %s has %d bytes, more than %d", image, size, maxCommand)
+			return nil, fmt.Errorf("commands of images: the command of %s has %d bytes, more than %d", image, size, maxCommand)
 		}
 	}
 	return table, nil

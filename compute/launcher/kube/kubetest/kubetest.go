@@ -1,5 +1,5 @@
 // Package kubetest connects tests to the real cluster that `make cluster` starts
-// (scripts/cluster). Every test has namespaces of its own, by a prefix.
+// (scripts/cluster). Every test has its own namespaces, distinguished by a prefix.
 package kubetest
 
 import (
@@ -23,15 +23,15 @@ const EnvKubeconfig = "FLOWFORGE_TEST_KUBECONFIG"
 
 // What scripts/cluster provides.
 const (
-	Image     = "localhost/flowforge:test" // FlowForge's own
+	Image     = "localhost/flowforge:test" // FlowForge's image
 	TaskImage = "localhost/task:test"      // Debian with Python
-	Node      = "real-node-0"              // the node that is no fake
+	Node      = "real-node-0"              // the node that is not simulated
 	NodeGPUs  = 4
 	GPUType   = "FAKE-L4" // of that node; the fake ones have FAKE-H200
-	// Host is this machine's address for pods, and the only one that they reach.
+	// Host is this machine's address for pods, and the only one that they can reach.
 	Host = "10.244.0.1"
-	// Annotate begins the annotations that steer pods on fake machines; see
-	// tools/cluster/kwok.yaml.
+	// Annotate is the prefix of the annotations that control pods on simulated machines;
+	// see tools/cluster/kwok.yaml.
 	Annotate = "test.flowforge.io/"
 )
 
@@ -40,16 +40,16 @@ const (
 	again = 100 * time.Millisecond
 )
 
-// Cluster is the shared cluster as one test sees it.
+// Cluster is the shared cluster from the point of view of one test.
 type Cluster struct {
 	Kubeconfig string // a path
-	Prefix     string // begins the names of this test's namespaces
+	Prefix     string // prefix of the names of this test's namespaces
 	Config     *rest.Config
 	API        kubernetes.Interface
 }
 
-// New connects to the control plane, whose fake machines run nothing. Without a
-// cluster the test is skipped. Namespaces with the test's prefix go when it ends.
+// New connects to the control plane, whose simulated machines run nothing. Without a
+// cluster it skips the test. It removes the test's namespaces at the end.
 func New(t testing.TB) *Cluster {
 	t.Helper()
 	path := os.Getenv(EnvKubeconfig)
@@ -70,8 +70,8 @@ func New(t testing.TB) *Cluster {
 	return c
 }
 
-// WithNode is New for tests whose pods really run. It skips the test when no real
-// node has joined the cluster, as it takes root; one that has joined has to be ready.
+// WithNode is New for tests whose pods really run. It skips the test when no real node
+// has joined the cluster, which requires root; a node that has joined must be ready.
 func WithNode(t testing.TB) *Cluster {
 	t.Helper()
 	c := New(t)
@@ -81,13 +81,13 @@ func WithNode(t testing.TB) *Cluster {
 		node, err := c.API.CoreV1().Nodes().Get(ctx, Node, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			t.Skip("no real node is in the cluster: let this machine join by `make cluster-node`, as root")
+			t.Skip("the cluster has no real node: run `make cluster-node` as root to join this machine")
 		case err == nil && ready(node):
 			return c
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the real node is not ready (%v): see what `scripts/cluster status` says", err)
+			t.Fatalf("the real node is not ready (%v): run `scripts/cluster status`", err)
 		case <-time.After(again):
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// Reasons of kubelet, scheduler and controllers that have no constant in their API.
+// Reasons of the kubelet, scheduler and controllers without a constant in their API.
 const (
 	reasonEvicted   = "Evicted"
 	reasonDeadline  = "DeadlineExceeded"
@@ -20,16 +20,16 @@ const (
 	reasonOOM       = "OOMKilled"
 )
 
-// whole judges by what the cluster says of the whole pod.
+// whole evaluates the status of the whole pod.
 func (j *judge) whole(v *Verdict) bool {
 	s := j.pod.Object.Status
 	switch s.Reason {
 	case reasonEvicted:
 		return end(v, launcher.ClassEvicted, "The cluster evicted the pod: "+words(s.Message, "its machine is short of memory or disk."))
 	case reasonDeadline:
-		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+words(s.Message, "activeDeadlineSeconds are over."))
+		return end(v, launcher.ClassDeadline, "The pod ran longer than its deadline: "+words(s.Message, "activeDeadlineSeconds has elapsed."))
 	case reasonPreempted:
-		return end(v, launcher.ClassPreempted, "The pod had to make room on its machine: "+words(s.Message, "for a critical pod."))
+		return end(v, launcher.ClassPreempted, "The pod was preempted on its machine: "+words(s.Message, "for a critical pod."))
 	case reasonNodeLost:
 		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(s.Message, "it does not answer."))
 	case reasonShutdown:
@@ -41,7 +41,7 @@ func (j *judge) whole(v *Verdict) bool {
 	return false
 }
 
-// disrupted judges by the condition that whoever takes a pod away leaves on it.
+// disrupted evaluates the DisruptionTarget condition.
 func (j *judge) disrupted(v *Verdict) bool {
 	c := condition(j.pod.Object, corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue {
@@ -49,17 +49,17 @@ func (j *judge) disrupted(v *Verdict) bool {
 	}
 	switch c.Reason {
 	case corev1.PodReasonPreemptionByScheduler:
-		return end(v, launcher.ClassPreempted, "The cluster gave the pod's place to another: "+words(c.Message, "one of higher priority."))
+		return end(v, launcher.ClassPreempted, "The cluster preempted the pod: "+words(c.Message, "one of higher priority."))
 	case "DeletionByTaintManager", "DeletionByPodGC":
 		return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(c.Message, "the cluster removed its pods."))
 	case corev1.PodReasonTerminationByKubelet:
-		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+words(c.Message, "it is short of memory or disk, or shuts down."))
-	default: // EvictionByEvictionAPI, and what others invent
+		return end(v, launcher.ClassEvicted, j.machine()+" ended the pod: "+words(c.Message, "it is short of memory or disk, or is shutting down."))
+	default: // EvictionByEvictionAPI and other reasons
 		return end(v, launcher.ClassEvicted, "The pod was evicted: "+words(c.Message, c.Reason+"."))
 	}
 }
 
-// lost judges by the state of the pod's machine.
+// lost evaluates the state of the pod's machine.
 func (j *judge) lost(v *Verdict) bool {
 	if j.pod.MachineLost == "" || j.ended() != nil {
 		return false
@@ -67,11 +67,11 @@ func (j *judge) lost(v *Verdict) bool {
 	return end(v, launcher.ClassMachineLost, j.machine()+" is lost: "+words(j.pod.MachineLost, "it does not answer."))
 }
 
-// gone judges a pod that somebody deleted. While one only terminates, its runner
-// may still save a checkpoint and report.
+// gone evaluates a deleted pod. While a pod is terminating, its runner may still save a
+// checkpoint and report.
 func (j *judge) gone(v *Verdict) bool {
 	deleted := j.pod.Object.DeletionTimestamp != nil
-	// A container that ended by itself before its pod was deleted speaks for itself.
+	// If a container ended by itself before its pod was deleted, its own status counts.
 	if t := j.ended(); t != nil && (t.Reason == reasonOOM || j.said == nil && !killed(t)) {
 		return false
 	}
@@ -84,13 +84,13 @@ func (j *judge) gone(v *Verdict) bool {
 	return end(v, launcher.ClassDeleted, fmt.Sprintf("The pod %s was deleted.", j.pod.Object.Name))
 }
 
-// killed is whether a container was ended from outside, as a deletion does.
+// killed reports whether a container was ended from outside, as by a deletion.
 func killed(t *corev1.ContainerStateTerminated) bool {
 	const byTerm, byKill = 143, 137
 	return t.ExitCode == byTerm || t.ExitCode == byKill || t.Reason == "ContainerStatusUnknown"
 }
 
-// init judges by init containers that failed. One that restarts is a sidecar.
+// init evaluates failed init containers. One that restarts is a sidecar.
 func (j *judge) init(v *Verdict) bool {
 	for i := range j.pod.Object.Status.InitContainerStatuses {
 		s := &j.pod.Object.Status.InitContainerStatuses[i]
@@ -127,7 +127,7 @@ func (j *judge) sidecar(name string) bool {
 	return false
 }
 
-// command judges by how the task's container ended.
+// command evaluates the end of the task's container.
 func (j *judge) command(v *Verdict) bool {
 	t := j.ended()
 	if t == nil {
@@ -139,7 +139,7 @@ func (j *judge) command(v *Verdict) bool {
 	case unstartable(t):
 		end(v, launcher.ClassStart, "The task's command could not be started: "+words(t.Message, t.Reason+"."))
 	case t.Reason == "ContainerStatusUnknown":
-		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+words(t.Message, "how it ended is not known."))
+		end(v, launcher.ClassMachineLost, j.machine()+" lost the task's container: "+words(t.Message, "its outcome is unknown."))
 	case j.pod.Overdue:
 		end(v, launcher.ClassError, fmt.Sprintf("The task's container ended with code %d, and its result never arrived.", t.ExitCode))
 	case j.said != nil:
@@ -152,7 +152,7 @@ func (j *judge) command(v *Verdict) bool {
 	return true
 }
 
-// limit is the memory limit of the task's container, such as "512Mi", or nothing.
+// limit returns the memory limit of the task's container, such as "512Mi", or "".
 func (j *judge) limit() string {
 	for i := range j.pod.Object.Spec.Containers {
 		c := &j.pod.Object.Spec.Containers[i]
@@ -163,7 +163,7 @@ func (j *judge) limit() string {
 	return ""
 }
 
-// unstartable is whether a container ended before its command began.
+// unstartable reports whether a container ended before its command started.
 func unstartable(t *corev1.ContainerStateTerminated) bool {
 	switch t.Reason {
 	case "StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError":
@@ -173,8 +173,8 @@ func unstartable(t *corev1.ContainerStateTerminated) bool {
 	}
 }
 
-// rejected judges a pod that failed without a container of it having run: its
-// machine did not take it.
+// rejected evaluates a pod that failed before any of its containers ran: its machine
+// rejected it.
 func (j *judge) rejected(v *Verdict) bool {
 	s := j.pod.Object.Status
 	switch {
@@ -183,13 +183,13 @@ func (j *judge) rejected(v *Verdict) bool {
 	case s.Phase != corev1.PodFailed:
 		return false
 	case strings.HasPrefix(s.Reason, "OutOf") || s.Reason == "UnexpectedAdmissionError" || s.Reason == "NodeAffinity":
-		return end(v, launcher.ClassEvicted, j.machine()+" did not take the pod: "+words(s.Message, s.Reason+"."))
+		return end(v, launcher.ClassEvicted, j.machine()+" rejected the pod: "+words(s.Message, s.Reason+"."))
 	default:
-		return end(v, launcher.ClassStart, "The pod failed before its task began: "+words(s.Message, words(s.Reason, "the cluster does not say why.")))
+		return end(v, launcher.ClassStart, "The pod failed before its task started: "+words(s.Message, words(s.Reason, "the cluster gave no reason.")))
 	}
 }
 
-// machine names the pod's machine at the head of a sentence.
+// machine returns the pod's machine as the subject of a sentence.
 func (j *judge) machine() string {
 	if j.pod.Object.Spec.NodeName == "" {
 		return "The pod's machine"
@@ -197,7 +197,7 @@ func (j *judge) machine() string {
 	return "The machine " + j.pod.Object.Spec.NodeName
 }
 
-// exit keeps when and with what code a container ended.
+// exit records when and with which code a container ended.
 func (j *judge) exit(v *Verdict, t *corev1.ContainerStateTerminated) {
 	code := int(t.ExitCode)
 	v.End.ExitCode = &code
@@ -220,7 +220,8 @@ func end(v *Verdict, class launcher.Class, message string) bool {
 	return true
 }
 
-// words are the cluster's, trimmed and cut, or others where it has none.
+// words returns the cluster's message, trimmed and shortened, or otherwise when it is
+// empty.
 func words(said, otherwise string) string {
 	const most = 1000
 	said = strings.TrimSpace(said)
@@ -233,7 +234,7 @@ func words(said, otherwise string) string {
 	return said
 }
 
-// tail ends a sentence, with the words of somebody behind it where there are any.
+// tail ends a sentence; it appends the message if there is one.
 func tail(said string) string {
 	if said = words(said, ""); said == "" {
 		return "."

@@ -1,7 +1,7 @@
-// Package outcome reads from a pod what became of the attempt in it: why it has
-// not begun, or how it ended where its runner cannot say so, each with a class for
-// programs and a sentence for people that keeps the cluster's own words. It is
-// pure: the same pod at the same time gives the same verdict.
+// Package outcome derives the state of an attempt from its pod: why it has not started,
+// or how it ended if its runner cannot report it, each with a class for programs and a
+// message that includes the cluster's own. It is pure: the same pod at the same time
+// gives the same verdict.
 package outcome
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// Config says how patient verdicts are. A time of 0 means for ever.
+// Config configures timeouts. A timeout of 0 means no limit.
 type Config struct {
 	Container      string        // runs the task; "": "task"
-	ImageTimeout   time.Duration // from when an image is wanted to the end over its not being had
-	StartTimeout   time.Duration // for a container that cannot be made, such as for a missing Secret
-	PendingTimeout time.Duration // for a pod that no machine takes
+	ImageTimeout   time.Duration // how long an image may fail to be pulled before the attempt ends
+	StartTimeout   time.Duration // for a container that cannot be created, for example because of a missing Secret
+	PendingTimeout time.Duration // for a pod that cannot be scheduled
 }
 
 func (c Config) container() string {
@@ -28,27 +28,27 @@ func (c Config) container() string {
 	return c.Container
 }
 
-// Pod is what is known of an attempt's pod.
+// Pod is what is known about an attempt's pod.
 type Pod struct {
 	Object         *corev1.Pod
-	Gone           bool   // a live look has confirmed that it is not there any more
+	Gone           bool   // a live lookup has confirmed that it no longer exists
 	NamespaceGoing bool   // its namespace is being deleted
-	MachineLost    string // why its machine counts as lost; "" while it does not
-	Warning        string // the words of its latest warning event
-	Overdue        bool   // its runner says that it reported, and the server has no result
+	MachineLost    string // why its machine counts as lost; "": it does not
+	Warning        string // message of its latest warning event
+	Overdue        bool   // its runner claims to have reported, but the server has no result
 }
 
-// Verdict is what a pod says of its attempt. Nil fields say nothing.
+// Verdict is the state of an attempt derived from its pod. Nil fields have no meaning.
 type Verdict struct {
 	Location *launcher.Location
 	Waiting  *launcher.Waiting
 	Serving  *launcher.Serving
 	End      *launcher.End
-	Again    time.Time // when to judge anew although nothing changes; zero: never
-	Log      string    // the container whose log tells more of the End; "": none
+	Again    time.Time // when to evaluate again without a change; zero: never
+	Log      string    // the container whose log explains the End; "": none
 }
 
-// Of judges a pod at a time.
+// Of evaluates a pod at a given time.
 func Of(p Pod, c Config, now time.Time) Verdict {
 	v := Verdict{Location: locationOf(p.Object)}
 	j := judge{pod: p, config: c, now: now, task: status(p.Object.Status.ContainerStatuses, c.container())}
@@ -77,7 +77,7 @@ func Of(p Pod, c Config, now time.Time) Verdict {
 	return v
 }
 
-// Ended reports whether nothing of the task runs in a pod any more.
+// Ended reports whether no process of the task runs in a pod.
 func Ended(pod *corev1.Pod, c Config) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
@@ -92,17 +92,17 @@ func Begun(pod *corev1.Pod, c Config) bool {
 	return task != nil && (task.State.Running != nil || task.State.Terminated != nil)
 }
 
-// judge holds what the looks at one pod share.
+// judge holds the state of one evaluation.
 type judge struct {
 	pod    Pod
 	config Config
 	now    time.Time
-	task   *corev1.ContainerStatus // of the task's container; nil before there is one
-	said   *launcher.Termination   // what its runner left; nil: nothing
+	task   *corev1.ContainerStatus // of the task's container; nil before it exists
+	said   *launcher.Termination   // report of its runner; nil: none
 }
 
-// serving says where an attempt that serves others does so; nil for any other, and while
-// its pod is not ready.
+// serving returns the address of an attempt that serves others; nil for other attempts,
+// and until its pod is ready.
 func (j *judge) serving() *launcher.Serving {
 	p := j.pod.Object
 	ready := condition(p, corev1.PodReady)
@@ -125,7 +125,7 @@ func status(all []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// ended is how the task's container ended, or nil.
+// ended returns how the task's container ended, or nil.
 func (j *judge) ended() *corev1.ContainerStateTerminated {
 	if j.task == nil {
 		return nil
@@ -148,7 +148,7 @@ func (j *judge) startedAt() *time.Time {
 	return &at
 }
 
-// over is whether the task runs no more, as far as anybody can tell.
+// over reports whether the task has ended, as far as is known.
 func (j *judge) over() bool {
 	phase := j.pod.Object.Status.Phase
 	return j.pod.Gone || j.pod.MachineLost != "" || phase == corev1.PodFailed || phase == corev1.PodSucceeded || j.ended() != nil

@@ -14,7 +14,7 @@ import (
 	kubepod "github.com/flowforge/flowforge/compute/launcher/kube/pod"
 )
 
-// The pods of these tests were created at noon and are looked at a minute later.
+// The pods of these tests were created at noon and are evaluated a minute later.
 var (
 	noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	then = noon.Add(time.Minute)
@@ -111,7 +111,7 @@ func sidecar(p *corev1.Pod) {
 
 const noRoom = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
 
-// verdicts names pods and what they say: "wait CODE", "end class", or "" for nothing.
+// verdicts maps pods to expected verdicts: "wait CODE", "end class", or "" for none.
 func verdicts() map[string]struct {
 	pod  outcome.Pod
 	want string
@@ -136,26 +136,26 @@ func verdicts() map[string]struct {
 		"held back":                     {of(unplaced, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "")), "wait GANG", "all pods", ""},
 		"containers are created":        {of(waits("flowforge", "PodInitializing", ""), waits("task", "PodInitializing", "")), "wait POD_STARTING", "being created", ""},
 		"a volume is missing":           {with(of(waits("task", "ContainerCreating", "")), func(p *outcome.Pod) { p.Warning = `secret "s" not found` }), "wait POD_STARTING", `secret "s" not found`, ""},
-		"an init container runs":        {of(runs("flowforge"), waits("task", "PodInitializing", "")), "wait POD_STARTING", `"flowforge" runs`, ""},
+		"an init container runs":        {of(runs("flowforge"), waits("task", "PodInitializing", "")), "wait POD_STARTING", `"flowforge" is running`, ""},
 		"an image is pulled":            {of(ends("flowforge", 0, "Completed", ""), waits("task", "ImagePullBackOff", "manifest unknown")), "wait IMAGE_PULL", "manifest unknown", ""},
 		"no name of an image":           {of(waits("task", "InvalidImageName", "couldn't parse image name")), "end image", "couldn't parse image name", ""},
 		"a Secret is not there":         {of(waits("task", "CreateContainerConfigError", `secret "key" not found`)), "wait POD_STARTING", `secret "key" not found`, ""},
-		"running":                       {of(ends("flowforge", 0, "Completed", ""), runs("task")), "wait POD_STARTING", "its runner prepares", ""},
+		"running":                       {of(ends("flowforge", 0, "Completed", ""), runs("task")), "wait POD_STARTING", "its runner is preparing", ""},
 		"terminating, task runs":        {of(runs("task"), deleted), "", "", ""},
 		"reported":                      {of(phase(corev1.PodSucceeded, "", ""), ends("task", 0, "Completed", `{"reported":true,"outcome":"succeeded"}`)), "", "", ""},
 		"reported, then deleted":        {with(of(deleted, ends("task", 0, "Completed", `{"reported":true,"outcome":"succeeded"}`)), gone), "", "", ""},
 		"reported, but nothing came":    {with(of(phase(corev1.PodFailed, "", ""), ends("task", 1, "Error", `{"reported":true,"outcome":"failed"}`)), func(p *outcome.Pod) { p.Overdue = true }), "end error", "never arrived", ""},
 		"interrupted and deleted":       {of(deleted, ends("task", 143, "Error", `{"reported":true,"outcome":"interrupted"}`)), "end deleted", "was deleted", ""},
 		"interrupted by the scheduler":  {of(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "by a higher one"), ends("task", 143, "Error", `{"reported":true,"outcome":"interrupted"}`)), "end preempted", "by a higher one", ""},
-		"its token is not taken":        {of(phase(corev1.PodFailed, "", ""), ends("task", 3, "Error", `{"reported":false,"outcome":"failed","class":"token_expired","message":"The server does not take the token.","exit_code":0}`)), "end token_expired", "does not take the token", ""},
+		"its token is refused":          {of(phase(corev1.PodFailed, "", ""), ends("task", 3, "Error", `{"reported":false,"outcome":"failed","class":"token_expired","message":"The server refuses the token.","exit_code":0}`)), "end token_expired", "refuses the token", ""},
 		"out of memory":                 {of(phase(corev1.PodFailed, "", ""), ends("task", 137, "OOMKilled", "")), "end out_of_memory", "512Mi", ""},
 		"out of memory, then deleted":   {with(of(deleted, ends("task", 137, "OOMKilled", "")), gone), "end out_of_memory", "memory limit", ""},
 		"out of memory in an init":      {of(phase(corev1.PodFailed, "", ""), ends("flowforge", 137, "OOMKilled", "")), "end out_of_memory", `"flowforge"`, ""},
 		"an init container fails":       {of(phase(corev1.PodFailed, "", ""), ends("flowforge", 2, "Error", "no space left")), "end init_failed", "code 2: no space left", "flowforge"},
-		"a sidecar ends":                {of(sidecar, ends("flowforge", 2, "Error", ""), runs("task")), "wait POD_STARTING", "its runner prepares", ""},
+		"a sidecar ends":                {of(sidecar, ends("flowforge", 2, "Error", ""), runs("task")), "wait POD_STARTING", "its runner is preparing", ""},
 		"no such command":               {of(phase(corev1.PodFailed, "", ""), ends("task", 128, "StartError", `exec: "pythn": executable file not found in $PATH`)), "end start_failed", "executable file not found", ""},
 		"ended without its runner":      {of(phase(corev1.PodFailed, "", ""), ends("task", 1, "Error", "")), "end error", "code 1", "task"},
-		"killed by somebody":            {of(phase(corev1.PodFailed, "", ""), ends("task", 137, "Error", "")), "end error", "code 137", "task"},
+		"killed from outside":           {of(phase(corev1.PodFailed, "", ""), ends("task", 137, "Error", "")), "end error", "code 137", "task"},
 		"evicted":                       {of(phase(corev1.PodFailed, "Evicted", "The node was low on resource: memory."), runs("task"), phase(corev1.PodFailed, "Evicted", "The node was low on resource: memory.")), "end evicted", "low on resource: memory", ""},
 		"longer than its deadline":      {of(phase(corev1.PodFailed, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")), "end timeout", "longer than the specified deadline", ""},
 		"a critical pod needs room":     {of(phase(corev1.PodFailed, "Preempting", "Preempted in order to admit critical pod")), "end preempted", "critical pod", ""},
@@ -172,7 +172,7 @@ func verdicts() map[string]struct {
 		"deleted before it was placed":  {with(of(unplaced), gone), "end deleted", "was deleted", ""},
 		"deleted, its container ended":  {of(deleted, ends("task", 143, "Error", "")), "end deleted", "was deleted", ""},
 		"its namespace goes":            {with(of(deleted, ends("task", 137, "Error", "")), func(p *outcome.Pod) { p.NamespaceGoing = true }), "end namespace", "ff-vision-0190", ""},
-		"failed without a word":         {of(phase(corev1.PodFailed, "", "")), "end start_failed", "does not say why", ""},
+		"failed without a reason":       {of(phase(corev1.PodFailed, "", "")), "end start_failed", "gave no reason", ""},
 	}
 }
 
@@ -202,8 +202,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestPatience shows that what may still heal waits, says when to look again, and
-// ends when its time is over.
+// TestPatience: a recoverable problem waits, schedules the next evaluation, and ends the
+// attempt after its timeout.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	c := config()
@@ -231,7 +231,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestExitCode shows that a container's own code and times are kept.
+// TestExitCode: a container's own exit code and times are kept.
 func TestExitCode(t *testing.T) {
 	t.Parallel()
 	v := outcome.Of(outcome.Pod{Object: pod(phase(corev1.PodFailed, "", ""), ends("task", 137, "OOMKilled", ""))}, config(), then)
@@ -241,8 +241,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestMemberThatCannotBegin: the task waits for the containers beside it, so one that can
-// never begin ends the attempt.
+// TestMemberThatCannotBegin: the task waits for the other containers, so a container that
+// can never start ends the attempt.
 func TestMemberThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	p := pod(phase(corev1.PodRunning, "", ""), runs("task"), func(p *corev1.Pod) {
@@ -260,7 +260,7 @@ func TestMemberThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestServing: a pod that serves others does so while the cluster says that it is ready.
+// TestServing: a serving pod is reported while the cluster reports it as ready.
 func TestServing(t *testing.T) {
 	t.Parallel()
 	serves := func(p *corev1.Pod) { p.Labels = map[string]string{kubepod.LabelServes: "true"} }

@@ -11,10 +11,10 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// Refusal says what an error of a pod's creation means for its attempt: that it
-// will never be admitted (an End without FinishedAt), or that it waits and the
-// creation is to be repeated. Both are nil for an error that says nothing of the
-// pod, and where the pod exists already.
+// Refusal returns what an error of a pod's creation means for its attempt: that the pod
+// will never be admitted (an End without FinishedAt), or that the attempt waits and the
+// creation must be retried. Both are nil for an error that does not concern the pod, and
+// if the pod exists already.
 func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil, nil
@@ -26,7 +26,7 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	case apierrors.IsForbidden(err) && strings.Contains(said, "exceeded quota"):
 		return nil, &launcher.Waiting{Code: launcher.WaitUnschedulable, Message: "The namespace's quota has no room for the pod yet: " + said}
 	case apierrors.IsForbidden(err) && strings.Contains(said, "is forbidden: User "):
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not let FlowForge create pods here: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "FlowForge may not create pods in this namespace: " + said}
 	case apierrors.IsForbidden(err) && strings.Contains(said, "error looking up service account"):
 		return nil, &launcher.Waiting{Code: launcher.WaitStarting, Message: "The project's namespace is being prepared: " + said}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
@@ -42,11 +42,11 @@ func Refusal(err error) (*launcher.End, *launcher.Waiting) {
 	case !answered(err):
 		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster's API does not answer: " + said}
 	default:
-		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not take the pod at the moment: " + said}
+		return nil, &launcher.Waiting{Code: launcher.WaitCluster, Message: "The cluster does not accept the pod at the moment: " + said}
 	}
 }
 
-// answered reports whether an error is an answer of the API.
+// answered reports whether an error is a response of the API.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)

@@ -8,8 +8,8 @@ import (
 
 const interrupted = "interrupted"
 
-// readReport returns what a runner left as its container's termination message;
-// nil where none has spoken: a command may leave a message of its own.
+// readReport returns the runner's termination message of a container; nil when there is
+// none, because a command may write its own message.
 func readReport(task *corev1.ContainerStatus) *launcher.Termination {
 	if task == nil || task.State.Terminated == nil {
 		return nil
@@ -21,8 +21,8 @@ func readReport(task *corev1.ContainerStatus) *launcher.Termination {
 	return &said
 }
 
-// interruption adds to a result that a runner reported what it cannot know: on
-// whose account the pod was taken from it.
+// interruption adds the cause of the pod's interruption to a result of its runner, which
+// cannot know it.
 func (j *judge) interruption() *launcher.End {
 	if j.said.Outcome != interrupted {
 		return nil
@@ -38,7 +38,7 @@ func (j *judge) interruption() *launcher.End {
 	return nil
 }
 
-// runnerReport passes on what a runner says that could not report.
+// runnerReport returns the result of a runner that could not report.
 func (j *judge) runnerReport(v *Verdict) bool {
 	if j.said == nil || j.said.Reported || j.said.Class == "" {
 		return false

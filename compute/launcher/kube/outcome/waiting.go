@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 )
 
-// waiting judges a pod whose task has not begun and may still begin.
+// waiting evaluates a pod whose task has not started and may still start.
 func (j *judge) waiting(v *Verdict) bool {
 	if j.pod.Object.DeletionTimestamp != nil {
 		return true
@@ -18,8 +18,8 @@ func (j *judge) waiting(v *Verdict) bool {
 	if j.member(v) {
 		return true
 	}
-	if j.task != nil && j.task.State.Running != nil { // of interest until its runner reports
-		return wait(v, launcher.WaitStarting, "The pod runs; its runner prepares the task.")
+	if j.task != nil && j.task.State.Running != nil { // relevant until its runner reports
+		return wait(v, launcher.WaitStarting, "The pod is running; its runner is preparing the task.")
 	}
 	if j.pod.Object.Spec.NodeName == "" {
 		j.unplaced(v)
@@ -30,7 +30,7 @@ func (j *judge) waiting(v *Verdict) bool {
 			return true
 		}
 		if s.State.Running != nil && !j.sidecar(s.Name) {
-			return wait(v, launcher.WaitStarting, fmt.Sprintf("The init container %q runs.", s.Name))
+			return wait(v, launcher.WaitStarting, fmt.Sprintf("The init container %q is running.", s.Name))
 		}
 	}
 	message := "The pod's containers are being created."
@@ -40,14 +40,14 @@ func (j *judge) waiting(v *Verdict) bool {
 	return wait(v, launcher.WaitStarting, message)
 }
 
-// statuses are those of the init containers in their order, and the task's.
+// statuses returns those of the init containers in order, then the task's.
 func (j *judge) statuses() []corev1.ContainerStatus {
 	s := j.pod.Object.Status
 	return append(append(make([]corev1.ContainerStatus, 0, len(s.InitContainerStatuses)+len(s.ContainerStatuses)),
 		s.InitContainerStatuses...), s.ContainerStatuses...)
 }
 
-// member judges by containers beside the task's that cannot begin: it waits for them.
+// member evaluates other containers that cannot start: the task waits for them.
 func (j *judge) member(v *Verdict) bool {
 	for _, s := range j.pod.Object.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil && s.Name != j.config.container() && j.stuck(v, s, w) {
@@ -57,26 +57,26 @@ func (j *judge) member(v *Verdict) bool {
 	return false
 }
 
-// unplaced judges a pod that no machine has taken.
+// unplaced evaluates a pod that is not scheduled.
 func (j *judge) unplaced(v *Verdict) {
 	c := condition(j.pod.Object, corev1.PodScheduled)
 	switch {
 	case c == nil || c.Status == corev1.ConditionTrue:
-		wait(v, launcher.WaitStarting, "The pod waits for the cluster's scheduler.")
+		wait(v, launcher.WaitStarting, "The pod is waiting for the cluster's scheduler.")
 		return
 	case c.Reason == corev1.PodReasonSchedulingGated:
-		wait(v, launcher.WaitGang, "The pod is held back until all pods of its attempt may be placed.")
+		wait(v, launcher.WaitGang, "The pod is held until all pods of its attempt can be scheduled.")
 		return
 	}
-	said := words(withoutPreemption(c.Message), "its scheduler gives no reason.")
-	wait(v, launcher.WaitUnschedulable, "No machine of the cluster takes the pod: "+said)
+	said := words(withoutPreemption(c.Message), "the scheduler gave no reason.")
+	wait(v, launcher.WaitUnschedulable, "No machine of the cluster can run the pod: "+said)
 	if j.outOfTime(v, j.config.PendingTimeout, j.pod.Object.CreationTimestamp.Time) {
-		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster took the pod within %s: %s", j.config.PendingTimeout, said))
+		end(v, launcher.ClassStart, fmt.Sprintf("No machine of the cluster could run the pod within %s: %s", j.config.PendingTimeout, said))
 	}
 }
 
-// withoutPreemption is what the scheduler says of its machines. That it would help
-// nobody to displace other pods stands in its events.
+// withoutPreemption removes the part of the scheduler's message about preemption, which
+// is also in its events.
 func withoutPreemption(said string) string {
 	for _, rest := range []string{" no new claims to deallocate", " preemption:"} {
 		said, _, _ = strings.Cut(said, rest)
@@ -84,11 +84,11 @@ func withoutPreemption(said string) string {
 	return strings.TrimSuffix(strings.TrimSpace(said), ",")
 }
 
-// stuck judges a container that waits for something that may never come.
+// stuck evaluates a container that waits for something that may never exist.
 func (j *judge) stuck(v *Verdict, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting) bool {
 	switch w.Reason {
 	case "InvalidImageName":
-		return end(v, launcher.ClassImage, fmt.Sprintf("%q is no name of an image: %s", s.Image, words(w.Message, w.Reason)))
+		return end(v, launcher.ClassImage, fmt.Sprintf("%q is not an image name: %s", s.Image, words(w.Message, w.Reason)))
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
 		said := words(w.Message, w.Reason)
 		if w.Reason == "ImagePullBackOff" && j.pod.Warning != "" && w.Message == "" {
@@ -111,8 +111,8 @@ func (j *judge) stuck(v *Verdict, s corev1.ContainerStatus, w *corev1.ContainerS
 	}
 }
 
-// wanted is since when the container that waits is due: the pod was placed and
-// the init containers before it are done.
+// wanted returns since when the waiting container is due: the pod was scheduled and the
+// init containers before it have ended.
 func (j *judge) wanted() time.Time {
 	at := j.pod.Object.CreationTimestamp.Time
 	if c := condition(j.pod.Object, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(at) {
@@ -126,7 +126,8 @@ func (j *judge) wanted() time.Time {
 	return at
 }
 
-// outOfTime reports whether a time has passed since, and else when to look again.
+// outOfTime reports whether limit has elapsed since since; else it schedules the next
+// evaluation.
 func (j *judge) outOfTime(v *Verdict, limit time.Duration, since time.Time) bool {
 	if limit <= 0 {
 		return false

@@ -19,27 +19,27 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// DeliveryGrace is what a pod gets beyond its attempt's own grace period, so that
-// its runner can deliver the end.
+// DeliveryGrace is added to an attempt's own grace period so that its runner can deliver
+// the end.
 const DeliveryGrace = 15 * time.Second
 
-// meetAllowance is what the pods of a gang may wait for each other; their runners
-// give up after it by themselves.
-const meetAllowance = 10 * time.Minute
+// rendezvousAllowance is how long the pods of a gang may wait for each other; after it
+// their runners give up.
+const rendezvousAllowance = 10 * time.Minute
 
-// Objects are what runs one attempt. Either Pods are set, one of them or as many
-// as the gang has, by rank; or JobSet is, which makes them.
+// Objects are the objects that run one attempt: either Pods, one or as many as the gang
+// has, by rank; or the JobSet that creates them.
 type Objects struct {
 	Pods    []*corev1.Pod
 	JobSet  *unstructured.Unstructured
-	Service *corev1.Service // headless, of a gang of Pods
-	Secret  *corev1.Secret  // all pods read it; it wants the first pod or the JobSet as its owner
-	// Of the execution: they are there already when an earlier attempt made them.
+	Service *corev1.Service // headless, for a gang of Pods
+	Secret  *corev1.Secret  // read by all pods; the first pod or the JobSet must own it
+	// Objects of the execution: they exist if an earlier attempt created them.
 	Claims []*corev1.PersistentVolumeClaim
 	Budget *policyv1.PodDisruptionBudget
 }
 
-// builder is one attempt under construction.
+// builder builds the objects of one attempt.
 type builder struct {
 	spec   *flowforgev1.AttemptSpec
 	o      Options
@@ -48,9 +48,9 @@ type builder struct {
 	key    string // of the spec in the Secret
 }
 
-// Build returns the objects that run spec. Errors are Invalid and name the pod
-// field at fault or say what the attempt is too large for, or Forbidden for a pod
-// that the namespace's Pod Security level does not let in.
+// Build returns the objects that run spec. Errors are Invalid and name the pod field at
+// fault or the exceeded size, or Forbidden for a pod that the namespace's Pod Security
+// level does not admit.
 func Build(spec *flowforgev1.AttemptSpec, o Options) (*Objects, error) {
 	fields, err := ParseFields([]byte(spec.GetPodJson()))
 	if err != nil {
@@ -73,8 +73,8 @@ func Build(spec *flowforgev1.AttemptSpec, o Options) (*Objects, error) {
 	return objects, nil
 }
 
-// Check reports what of an operator's fields the cluster would refuse with these
-// options: more than ParseFields sees, because it is asked of a finished pod.
+// Check reports operator fields that the cluster would refuse with these options. It
+// finds more than ParseFields because it checks a complete pod.
 func Check(data []byte, o Options) error {
 	if _, err := ParseFields(data); err != nil {
 		return err
@@ -85,7 +85,7 @@ func Check(data []byte, o Options) error {
 	return err
 }
 
-// pod returns a finished pod; member adds what a gang's differ in.
+// pod returns a complete pod; member adds the differences between the pods of a gang.
 func (b *builder) pod(name string, member func(*corev1.Pod)) (*corev1.Pod, error) {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -106,12 +106,12 @@ func (b *builder) pod(name string, member func(*corev1.Pod)) (*corev1.Pod, error
 	if err := b.verify(pod); err != nil {
 		return nil, err
 	}
-	tellGrace(&pod.Spec)
+	setGrace(&pod.Spec)
 	return pod, admissible(pod, b.o.PodSecurity)
 }
 
-// tellGrace tells the runner how long its pod may take to end, as the patches left it.
-func tellGrace(spec *corev1.PodSpec) {
+// setGrace passes the pod's grace period to the runner, after patches.
+func setGrace(spec *corev1.PodSpec) {
 	if spec.TerminationGracePeriodSeconds == nil {
 		return
 	}
@@ -175,21 +175,21 @@ func orDefault[T any](value *T, fallback T) *T {
 	return &fallback
 }
 
-// deadline is the end that the cluster makes when the runner does not: the
-// attempt's timeout and graces, and what starting may take. Without a timeout
-// there is none.
+// deadline is the time after which the cluster ends the pod if the runner does not: the
+// attempt's timeout and grace periods, and the allowance for starting. Without a timeout
+// there is no deadline.
 func (b *builder) deadline() *int64 {
 	if b.fields.ActiveDeadlineSeconds != nil || b.spec.GetTimeoutMs() <= 0 {
 		return b.fields.ActiveDeadlineSeconds
 	}
 	whole := milliseconds(b.spec.GetTimeoutMs()) + b.grace() + b.o.StartAllowance
 	if Gang(b.spec) > 1 {
-		whole += meetAllowance
+		whole += rendezvousAllowance
 	}
 	return new(seconds(whole))
 }
 
-// terminationGrace is long enough for either way of being stopped.
+// terminationGrace is long enough for both kinds of stop.
 func (b *builder) terminationGrace() *int64 {
 	whole := seconds(b.grace())
 	if own := b.fields.TerminationGracePeriodSeconds; own != nil {
@@ -223,7 +223,7 @@ func patchSpec(pod *corev1.Pod, text string) error {
 	}
 	spec := corev1.PodSpec{}
 	if err := json.Unmarshal(patched, &spec); err != nil {
-		return patchError("It leaves no pod: " + err.Error())
+		return patchError("The result is not a pod: " + err.Error())
 	}
 	pod.Spec = spec
 	return nil
@@ -233,8 +233,8 @@ func patchError(message string) error {
 	return apperr.InvalidFields(invalidFields, []apperr.Field{{Path: "podSpecPatch", Message: message}})
 }
 
-// verify reports whether the pod still runs the attempt, with what it is counted
-// as: patches may change everything but that.
+// verify checks that the pod still runs the attempt with its counted resources: patches
+// may change everything else.
 func (b *builder) verify(pod *corev1.Pod) error {
 	spec := &pod.Spec
 	own := b.container()
@@ -249,13 +249,13 @@ func (b *builder) verify(pod *corev1.Pod) error {
 		}
 		found = true
 		if strings.Join(c.Command, "\x00") != strings.Join(own.Command, "\x00") || len(c.Args) > 0 {
-			return patchError("The command of the container " + Container + " belongs to FlowForge; what it runs is said by the operator's code.")
+			return patchError("The command of the container " + Container + " belongs to FlowForge; set the command in the operator's code.")
 		}
 		if c.Image != own.Image {
-			return patchError("The image of the container " + Container + " is said by the operator's image.")
+			return patchError("The image of the container " + Container + " cannot be patched; set the operator's image.")
 		}
 		if !sameAmounts(c.Resources, own.Resources) {
-			return patchError("What the task may use is said by the operator's resources, because quotas count it.")
+			return patchError("The task's resources cannot be patched; set the operator's resources, because quotas count them.")
 		}
 	}
 	for i := range spec.InitContainers {
@@ -265,29 +265,29 @@ func (b *builder) verify(pod *corev1.Pod) error {
 	}
 	switch {
 	case !found:
-		return patchError("It takes away the container " + Container + ", which runs the task.")
+		return patchError("It removes the container " + Container + ", which runs the task.")
 	case spec.RestartPolicy != corev1.RestartPolicyNever:
-		return patchError("restartPolicy has to stay Never: FlowForge tries again by the operator's retry policy.")
+		return patchError("restartPolicy must be Never: FlowForge retries according to the operator's retry policy.")
 	case len(spec.EphemeralContainers) > 0:
 		return patchError("A new pod cannot have ephemeral containers.")
 	case spec.NodeName != "":
-		return patchError("nodeName goes past the scheduler; select machines by nodeSelector or affinity.")
+		return patchError("nodeName bypasses the scheduler; select machines with nodeSelector or affinity.")
 	}
 	return nil
 }
 
-// noGPUs refuses GPUs beside the task's own: quotas would not count them.
+// noGPUs refuses GPUs of other containers: quotas would not count them.
 func (b *builder) noGPUs(c *corev1.Container, at string) error {
 	name := corev1.ResourceName(b.o.GPUResource)
 	if quantity, ok := c.Resources.Limits[name]; ok && !quantity.IsZero() {
 		return apperr.InvalidFields(invalidFields, []apperr.Field{{
-			Path: at + ".resources", Message: "GPUs are the task's alone; ask for them in the operator's resources.",
+			Path: at + ".resources", Message: "Only the task may have GPUs; request them in the operator's resources.",
 		}})
 	}
 	return nil
 }
 
-// sameAmounts compares what quotas count.
+// sameAmounts compares the resources that quotas count.
 func sameAmounts(a, b corev1.ResourceRequirements) bool {
 	for _, pair := range [][2]corev1.ResourceList{{a.Requests, b.Requests}, {a.Limits, b.Limits}} {
 		if len(pair[0]) != len(pair[1]) {

@@ -23,7 +23,7 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const execution = "019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77"
 
@@ -57,7 +57,7 @@ type shape struct {
 	options func(*pod.Options)
 }
 
-// imageCommands knows what one image runs.
+// imageCommands sets the command of one image.
 func imageCommands(o *pod.Options) {
 	o.ImageCommands = map[string]pod.ImageCommand{"tool:1": {Entrypoint: []string{"/tool", "--at=$(HOME)"}, Cmd: []string{"<all>"}}}
 }
@@ -163,7 +163,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// render writes objects as they would be applied; of a Secret only what it holds.
+// render returns objects as they would be applied; of a Secret only its data.
 func render(t *testing.T, objects *pod.Objects) []byte {
 	t.Helper()
 	var all []any
@@ -229,7 +229,7 @@ func TestSpecReachesTheTask(t *testing.T) {
 		require.NoError(t, protojson.Unmarshal(data, &read))
 		require.Equal(t, spec.GetInputsJson(), read.GetInputsJson())
 		require.Equal(t, spec.GetToken(), read.GetToken())
-		require.Empty(t, read.GetPodJson(), "what only the pod is made of stays outside")
+		require.Empty(t, read.GetPodJson(), "the pod fields are not part of the task's spec")
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// checker gathers what is wrong with fields.
+// checker collects the problems of fields.
 type checker struct {
 	fields *Fields
 	wrong  []apperr.Field
 	names  map[string]bool // of containers
 }
 
-// check returns what is wrong with fields beyond their types. The cluster's
-// admission has the last word; these are the mistakes that can be told at once.
+// check returns the problems of fields beyond their types. The cluster's admission has
+// the final decision; these are mistakes that can be reported immediately.
 func check(f *Fields) []apperr.Field {
 	c := &checker{fields: f, names: map[string]bool{}}
 	c.labels("labels", f.Labels, true)
@@ -46,7 +46,7 @@ func check(f *Fields) []apperr.Field {
 		}
 	}
 	if f.ShmSize != nil && f.ShmSize.Sign() <= 0 {
-		c.add("shmSize", "This has to be more than 0, such as 2Gi.")
+		c.add("shmSize", "The size must be more than 0, such as 2Gi.")
 	}
 	if f.PodSpecPatch != "" {
 		_, wrong := parsePatch(f.PodSpecPatch)
@@ -72,7 +72,7 @@ func (c *checker) labels(field string, values map[string]string, strict bool) {
 		}
 		own := strings.HasPrefix(name, labelPrefix) || name == LabelManagedBy
 		if own && field != "nodeSelector" {
-			c.add(at, "Names that begin with %s are FlowForge's own.", labelPrefix)
+			c.add(at, "Names that begin with %s are reserved for FlowForge.", labelPrefix)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (c *checker) subdomain(field, value string) {
 
 func (c *checker) choice(field, value string, choices ...corev1.PullPolicy) {
 	if value != "" && !slices.Contains(choices, corev1.PullPolicy(value)) {
-		c.add(field, "%q is none of %v.", value, choices)
+		c.add(field, "%q is not one of %v.", value, choices)
 	}
 }
 
@@ -96,17 +96,17 @@ func (c *checker) tolerations() {
 	for i, t := range c.fields.Tolerations {
 		at := fmt.Sprintf("tolerations[%d]", i)
 		if !slices.Contains([]corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists}, t.Operator) {
-			c.add(at+".operator", "%q is none of Equal and Exists.", t.Operator)
+			c.add(at+".operator", "%q is not one of Equal, Exists.", t.Operator)
 		}
 		if !slices.Contains([]corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}, t.Effect) {
-			c.add(at+".effect", "%q is none of NoSchedule, PreferNoSchedule and NoExecute.", t.Effect)
+			c.add(at+".effect", "%q is not one of NoSchedule, PreferNoSchedule, NoExecute.", t.Effect)
 		}
 	}
 }
 
 func (c *checker) positive(field string, value *int64, least int64) {
 	if value != nil && *value < least {
-		c.add(field, "This has to be %d or more.", least)
+		c.add(field, "The value must be %d or more.", least)
 	}
 }
 
@@ -118,16 +118,16 @@ func (c *checker) containers(field string, list []corev1.Container) {
 		}
 		switch {
 		case container.Name == Container || container.Name == InitContainer || container.Name == setVolume:
-			c.add(at+".name", "%q is the name of a container of FlowForge's.", container.Name)
+			c.add(at+".name", "%q is the name of a container of FlowForge.", container.Name)
 		case c.names[container.Name]:
-			c.add(at+".name", "Another container is called %q, too.", container.Name)
+			c.add(at+".name", "Another container is already named %q.", container.Name)
 		}
 		c.names[container.Name] = true
 		if container.Image == "" {
 			c.add(at+".image", "The image is missing.")
 		}
 		if field == "sidecars" && container.RestartPolicy != nil && *container.RestartPolicy != corev1.ContainerRestartPolicyAlways {
-			c.add(at+".restartPolicy", "A sidecar runs beside the task: leave this out, or write Always.")
+			c.add(at+".restartPolicy", "A sidecar runs next to the task: omit this field or set it to Always.")
 		}
 		c.mounts(at+".volumeMounts", container.VolumeMounts)
 	}
@@ -142,9 +142,9 @@ func (c *checker) volumes() {
 		}
 		switch {
 		case reservedVolume(volume.Name):
-			c.add(at, "Names of volumes that begin with flowforge are FlowForge's own.")
+			c.add(at, "Names of volumes that begin with flowforge are reserved for FlowForge.")
 		case seen[volume.Name]:
-			c.add(at, "Another volume is called %q, too.", volume.Name)
+			c.add(at, "Another volume is already named %q.", volume.Name)
 		}
 		seen[volume.Name] = true
 	}
@@ -157,11 +157,12 @@ func (c *checker) mounts(field string, mounts []corev1.VolumeMount) {
 		case mount.MountPath == "":
 			c.add(at+".mountPath", "The path is missing.")
 		case target == HomeDir, target == SetDir, target == TaskDir, target == PrivateDir, strings.HasPrefix(target, HomeDir+"/"):
-			c.add(at+".mountPath", "%s is FlowForge's own folder.", target)
+			c.add(at+".mountPath", "%s is a folder of FlowForge.", target)
 		}
-		// FlowForge's volumes hold the attempt's token: they are for its container alone.
+		// FlowForge's volumes hold the attempt's token, so only its container may mount
+		// them.
 		if reservedVolume(mount.Name) {
-			c.add(at+".name", "The volume %q is FlowForge's own.", mount.Name)
+			c.add(at+".name", "The volume %q is reserved for FlowForge.", mount.Name)
 		}
 	}
 }

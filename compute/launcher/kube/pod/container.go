@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// privateSize bounds what stands in memory beside the task, and counts as its memory.
+// privateSize bounds the in-memory volume of the task, which counts as its memory.
 const privateSize = "64Mi"
 
-// container is the one that runs the attempt.
+// container returns the container that runs the attempt.
 func (b *builder) container() corev1.Container {
 	return corev1.Container{
 		Name:                     Container,
@@ -35,12 +35,12 @@ func (b *builder) image() string {
 	return cmp.Or(b.spec.GetImage(), b.o.TaskImage)
 }
 
-// ownImage reports whether the attempt runs in FlowForge's own image, which has the
-// program: nothing is copied, and the pod starts a second earlier, as a kubelet looks
-// but once a second whether an init container has ended.
+// ownImage reports whether the attempt runs in FlowForge's image, which has the program:
+// nothing is copied, and the pod starts a second earlier, because a kubelet checks only
+// once a second whether an init container has ended.
 func (b *builder) ownImage() bool { return b.image() == b.o.Image }
 
-// program is what runs the attempt.
+// program returns the path of the program that runs the attempt.
 func (b *builder) program() string {
 	if b.ownImage() {
 		return b.o.Binary
@@ -63,7 +63,8 @@ func (b *builder) env() []corev1.EnvVar {
 		}
 	}
 	if b.spec.GetResources().GetGpus() == 0 {
-		// Images of CUDA ask for all GPUs by this variable; without any it has to say so.
+		// CUDA images request all GPUs through this variable; without GPUs it must be
+		// void.
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
 	}
 	return append(env, b.imageEnv(Container, b.image())...)
@@ -73,17 +74,16 @@ func fromField(name, field string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field}}}
 }
 
-// leastCPU is what a container may use when it asks for less: starting takes
-// seconds with a small share of a CPU that idles otherwise.
+// leastCPU is the minimum CPU limit of a container: starting takes seconds with a small
+// share of an otherwise idle CPU.
 const leastCPU = 1000 // millicores
 
-// leastMemory is what a container may use when it asks for less: the program that
-// is copied into the pod and runs the command takes some 30 MiB itself.
+// leastMemory is the minimum memory limit of a container: the program that is copied into
+// the pod and runs the command needs about 30 MiB itself.
 const leastMemory = 64 // MiB
 
-// resources are what the attempt may use: requests and limits are the same, but
-// for small shares, so that a pod gets what its quota counts and is the last
-// to be evicted.
+// resources returns the resources of the attempt: requests and limits are equal except
+// for small shares, so that a pod gets what its quota counts and is evicted last.
 func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	r := b.spec.GetResources()
 	memory := r.GetMemoryMib()
@@ -108,7 +108,7 @@ func (b *builder) resources(withGPUs bool) corev1.ResourceRequirements {
 	}
 	limits := amounts.DeepCopy()
 	if b.spec.GetMemoryLimitMib() == 0 {
-		delete(limits, corev1.ResourceMemory) // a default request is no limit
+		delete(limits, corev1.ResourceMemory) // a default request is not a limit
 	}
 	if n := r.GetCpuMillis(); n > 0 && n < leastCPU {
 		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(leastCPU, resource.DecimalSI)
@@ -134,8 +134,8 @@ func (b *builder) mounts() []corev1.VolumeMount {
 	return append(mounts, b.fields.VolumeMounts...)
 }
 
-// shm reports whether the pod has a /dev/shm of its own. The container runtime's
-// has 64 MiB, too little for the workers of a data loader beside a GPU.
+// shm reports whether the pod has its own /dev/shm. That of the container runtime has 64
+// MiB, too little for the workers of a data loader with a GPU.
 func (b *builder) shm() bool {
 	taken := slices.ContainsFunc(b.fields.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return path.Clean(m.MountPath) == "/dev/shm"
@@ -162,7 +162,7 @@ func (b *builder) volumes() []corev1.Volume {
 	return slices.Concat(volumes, b.fields.Volumes, b.claimVolumes())
 }
 
-// initContainers are FlowForge's own, the operator's, and the sidecars, which
+// initContainers are those of FlowForge, those of the operator, and the sidecars, which
 // start last and end with the task.
 func (b *builder) initContainers() []corev1.Container {
 	always := corev1.ContainerRestartPolicyAlways
@@ -185,7 +185,7 @@ func (b *builder) initContainers() []corev1.Container {
 	return all
 }
 
-// installer copies the program into the pod of an image that lacks it.
+// installer copies the program into a pod whose image lacks it.
 func (b *builder) installer(name, dir, volume string) corev1.Container {
 	return corev1.Container{
 		Name:                     name,
@@ -199,9 +199,9 @@ func (b *builder) installer(name, dir, volume string) corev1.Container {
 	}
 }
 
-// gangEnv is what torch.distributed and torchrun read. One process runs in each
-// pod unless the command is a launcher such as torchrun, which reads PET_* and
-// sets the rest anew for the processes that it starts.
+// gangEnv returns the variables of torch.distributed and torchrun. One process runs in
+// each pod unless the command is a launcher such as torchrun, which reads PET_* and sets
+// the other variables for its processes.
 func (b *builder) gangEnv(rank corev1.EnvVar, master string) []corev1.EnvVar {
 	pods, port := strconv.Itoa(Gang(b.spec)), strconv.Itoa(MasterPort)
 	perPod := strconv.Itoa(max(1, int(b.spec.GetResources().GetGpus())))
@@ -221,7 +221,7 @@ func (b *builder) gangEnv(rank corev1.EnvVar, master string) []corev1.EnvVar {
 
 func setMount() corev1.VolumeMount { return corev1.VolumeMount{Name: setVolume, MountPath: SetDir} }
 
-// members are the containers that run beside the task's until they have ended.
+// members returns the containers that run next to the task's until they end.
 func (b *builder) members() []corev1.Container {
 	var all []corev1.Container
 	for _, c := range b.fields.Members {

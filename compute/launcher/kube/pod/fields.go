@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Fields are what an operator, or an installation for all of them, says of pods,
-// by Kubernetes' own names.
+// Fields are the pod fields of an operator or, as defaults, of an installation, under
+// their Kubernetes names.
 type Fields struct {
 	Labels                        map[string]string                 `json:"labels,omitempty"`
 	Annotations                   map[string]string                 `json:"annotations,omitempty"`
@@ -29,7 +29,7 @@ type Fields struct {
 	EnvFrom                       []corev1.EnvFromSource            `json:"envFrom,omitempty"`
 	Ports                         []corev1.ContainerPort            `json:"ports,omitempty"`
 	InitContainers                []corev1.Container                `json:"initContainers,omitempty"`
-	Members                       []corev1.Container                `json:"members,omitempty"` // beside the task's, which waits for them
+	Members                       []corev1.Container                `json:"members,omitempty"` // next to the task's container, which waits for them
 	Sidecars                      []corev1.Container                `json:"sidecars,omitempty"`
 	HostAliases                   []corev1.HostAlias                `json:"hostAliases,omitempty"`
 	DNSPolicy                     corev1.DNSPolicy                  `json:"dnsPolicy,omitempty"`
@@ -41,18 +41,18 @@ type Fields struct {
 	ReadinessProbe                *corev1.Probe                     `json:"readinessProbe,omitempty"` // of the task's container
 	ResourceClaims                []corev1.PodResourceClaim         `json:"resourceClaims,omitempty"`
 	ContainerClaims               []corev1.ResourceClaim            `json:"containerClaims,omitempty"` // of ResourceClaims, those of the task's container
-	ImageCommands                 map[string]bool                   `json:"imageCommands,omitempty"`   // containers that name no command, and whether they have arguments
+	ImageCommands                 map[string]bool                   `json:"imageCommands,omitempty"`   // containers without a command, and whether they have arguments
 
-	// What all pods of an execution share, and what goes with it.
+	// Objects that all pods of an execution share, and their cleanup.
 
-	// VolumeClaimTemplates are claims that are made for an execution when its first pod
-	// mounts them, as volumes of their names.
+	// VolumeClaimTemplates are claims that are created for an execution when its first
+	// pod mounts them, as volumes with their names.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
 	VolumeClaimGC        string                         `json:"volumeClaimGC,omitempty"` // one of the GC constants; "": GCSuccess
-	// DisruptionBudget is of all pods of an execution.
+	// DisruptionBudget applies to all pods of an execution.
 	DisruptionBudget *policyv1.PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
-	// PodSpecPatch is applied to the finished spec of the pod as a strategic
-	// merge patch: a text of YAML or JSON.
+	// PodSpecPatch is a strategic merge patch, as YAML or JSON text, that is applied to
+	// the complete spec of the pod.
 	PodSpecPatch string `json:"podSpecPatch,omitempty"`
 
 	patches []string // of the installation and the operator, in order

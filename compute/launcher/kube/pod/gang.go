@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MasterPort is where the first pod of a gang listens, as torch.distributed has it.
+// MasterPort is the port of the first pod of a gang, as in torch.distributed.
 const MasterPort = 29500
 
 // JobSets, as the dynamic client names them.
@@ -20,13 +20,13 @@ const (
 	JobSetVersion  = "v1alpha2"
 	JobSetResource = "jobsets"
 
-	// jobName is short: the names of pods are made of it and must stay below 64 characters.
+	// jobName is short: the names of pods contain it and must stay below 64 characters.
 	jobName = "w"
 
-	jobSetLife = 24 * time.Hour // of one that has ended
+	jobSetLife = 24 * time.Hour // of an ended JobSet
 )
 
-// gang makes the pods of an attempt that several run together.
+// gang builds the pods of an attempt that runs in several.
 func (b *builder) gang(objects *Objects) error {
 	if b.o.JobSet {
 		jobSet, err := b.jobSet()
@@ -51,7 +51,7 @@ func (b *builder) gang(objects *Objects) error {
 	return nil
 }
 
-// service gives the pods of a gang names before they are ready.
+// service gives the pods of a gang DNS names before they are ready.
 func (b *builder) service() *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -65,8 +65,8 @@ func (b *builder) service() *corev1.Service {
 	}
 }
 
-// jobSet returns a JobSet of one indexed Job. Nothing in it is ever tried again:
-// that is for the operator's retry policy.
+// jobSet returns a JobSet of one indexed Job. It never retries anything: that is up to
+// the operator's retry policy.
 func (b *builder) jobSet() (*unstructured.Unstructured, error) {
 	pod, err := b.pod("", func(pod *corev1.Pod) {
 		index := fromField("", "metadata.annotations['batch.kubernetes.io/job-completion-index']")
@@ -88,7 +88,8 @@ func (b *builder) jobSet() (*unstructured.Unstructured, error) {
 		"metadata":   map[string]any{"name": b.name, "namespace": b.o.Namespace, "labels": anyMap(labels(b.spec, b.o))},
 		"spec": map[string]any{
 			"failurePolicy": map[string]any{"maxRestarts": int64(0)},
-			// Whoever sees the attempt's end removes it; this is for when nobody does.
+			// The controller removes the JobSet at the attempt's end; this is the
+			// fallback.
 			"ttlSecondsAfterFinished": int64(jobSetLife / time.Second),
 			"network":                 map[string]any{"enableDNSHostnames": true, "publishNotReadyAddresses": true, "subdomain": b.name},
 			"replicatedJobs": []any{map[string]any{

@@ -12,28 +12,28 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// ImageVariable tells the runner in a container what the image runs by itself, as an
-// ImageCommand in JSON.
+// ImageVariable passes the default command of the image to the runner in a container, as
+// an ImageCommand in JSON.
 const ImageVariable = "FLOWFORGE_IMAGE_COMMAND"
 
-// ImageCommand is what an image runs by itself.
+// ImageCommand is the default command of an image.
 type ImageCommand struct {
 	Entrypoint []string `json:"entrypoint,omitempty"`
 	Cmd        []string `json:"cmd,omitempty"`
 }
 
-// Silent is a container that leaves it to its image which program runs.
+// Silent is a container without a command, which runs its image's default command.
 type Silent struct {
 	Container string
 	Image     string
-	Args      bool // it gives the program arguments
+	Args      bool // it has arguments
 }
 
-// SilentContainers are the containers of an attempt that name no command, by their names,
-// and the architecture of the machines that its pods ask for, "" for any. What their images
-// run has to be among the options that Build is given.
+// SilentContainers returns the containers of an attempt without a command, by name, and
+// the architecture that its pods request, "" for any. The default commands of their
+// images must be among the options of Build.
 func SilentContainers(spec *flowforgev1.AttemptSpec, o Options) ([]Silent, string, error) {
-	if !strings.Contains(spec.GetPodJson(), `"imageCommands"`) { // most name theirs, and are not read twice
+	if !strings.Contains(spec.GetPodJson(), `"imageCommands"`) { // most containers have a command: avoid parsing twice
 		return nil, "", nil
 	}
 	fields, err := ParseFields([]byte(spec.GetPodJson()))
@@ -52,8 +52,8 @@ func SilentContainers(spec *flowforgev1.AttemptSpec, o Options) ([]Silent, strin
 	return all, b.fields.NodeSelector[corev1.LabelArchStable], nil
 }
 
-// imageEnv tells a container that names no command what its image runs. Kubernetes reads
-// $(NAME) in values, and $$ as one $.
+// imageEnv passes the image's default command to a container without a command.
+// Kubernetes expands $(NAME) in values, and $$ to one $.
 func (b *builder) imageEnv(container, image string) []corev1.EnvVar {
 	_, silent := b.fields.ImageCommands[container]
 	command, known := b.o.ImageCommands[image]
@@ -67,12 +67,12 @@ func (b *builder) imageEnv(container, image string) []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: ImageVariable, Value: strings.ReplaceAll(string(text), "$", "$$")}}
 }
 
-// imageCommands are of containers that there are.
+// imageCommands checks that the containers exist.
 func (c *checker) imageCommands() {
 	for _, name := range slices.Sorted(maps.Keys(c.fields.ImageCommands)) {
 		member := slices.ContainsFunc(c.fields.Members, func(m corev1.Container) bool { return m.Name == name })
 		if name != Container && !member {
-			c.add(fmt.Sprintf("imageCommands[%s]", name), "There is no container of this name.")
+			c.add(fmt.Sprintf("imageCommands[%s]", name), "There is no container with this name.")
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// merge lays the operator's fields over those of the installation: what names
-// something is replaced by name, lists grow, everything else is the operator's
-// when it says it.
+// merge overrides the installation's fields with the operator's: named entries are
+// replaced by name, lists are extended, and every other field is the operator's if it is
+// set.
 func merge(base, over Fields) Fields {
 	all := over
 	all.Labels = mergeMaps(base.Labels, over.Labels)
@@ -68,8 +68,8 @@ func mergeMaps(base, over map[string]string) map[string]string {
 	return all
 }
 
-// mergeLists replaces the entries of base that over has one of the same key for,
-// and appends what is left of over.
+// mergeLists replaces the entries of base that have the same key in over, and appends the
+// remaining entries of over.
 func mergeLists[T any](base, over []T, key func(T) string) []T {
 	all := slices.Clone(base)
 	for _, entry := range over {
@@ -82,7 +82,7 @@ func mergeLists[T any](base, over []T, key func(T) string) []T {
 	return all
 }
 
-// overlay lays the fields that over sets over those of base.
+// overlay overrides the fields of base with those set in over.
 func overlay[T any](base, over *T) *T {
 	if base == nil || over == nil {
 		if over == nil {

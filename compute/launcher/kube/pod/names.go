@@ -27,7 +27,7 @@ const (
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "flowforge"
 
-	// AnnotationNode holds the operator's name in full; the label may be cut.
+	// AnnotationNode holds the operator's full name; the label may be truncated.
 	AnnotationNode = "flowforge.io/node"
 	// AnnotationTraceparent holds the W3C trace context of the attempt.
 	AnnotationTraceparent = "flowforge.io/traceparent"
@@ -40,16 +40,17 @@ const (
 	Container     = "task"      // runs the attempt
 	InitContainer = "flowforge" // copies the program into the pod
 
-	// ServiceAccount is what pods run as when nothing else is said; it may do nothing.
+	// ServiceAccount is the default account of pods; it has no permissions.
 	ServiceAccount = "flowforge-task"
 
-	// HomeDir is where the program, the SDK and the attempt's files stand.
+	// HomeDir contains the program, the SDK and the attempt's files.
 	HomeDir = "/flowforge"
 	// TaskDir holds the attempt's Secret, in memory.
 	TaskDir = "/flowforge-task"
-	// SetDir is what the containers of an attempt share that has several, with the program.
+	// SetDir is shared by the containers of an attempt that has several; it contains the
+	// program.
 	SetDir = "/flowforge-set"
-	// PrivateDir is in memory: what holds values of secrets is written here alone.
+	// PrivateDir is in memory: values of secrets are written only here.
 	PrivateDir = "/flowforge-private"
 
 	homeVolume    = "flowforge"
@@ -64,8 +65,8 @@ const (
 	maxLabel = 63
 )
 
-// Name returns the name of the attempt taskID ("<execution>.<node>.<attempt>")
-// among the objects of its namespace: its pod's, and its Secret's.
+// Name returns the name of the objects of attempt taskID ("<execution>.<node>.<attempt>")
+// in its namespace: of its pod and its Secret.
 func Name(taskID string) string {
 	return "ff-" + strings.ReplaceAll(taskID, ".", "-")
 }
@@ -85,7 +86,7 @@ func Selector(installation string) string {
 	return fmt.Sprintf("%s=%s,%s=%s", LabelManagedBy, ManagedBy, LabelInstallation, installation)
 }
 
-// labels are those of every object of an attempt.
+// labels returns the labels of every object of an attempt.
 func labels(spec *flowforgev1.AttemptSpec, o Options) map[string]string {
 	all := map[string]string{
 		LabelManagedBy:    ManagedBy,
@@ -111,7 +112,7 @@ func labels(spec *flowforgev1.AttemptSpec, o Options) map[string]string {
 	return all
 }
 
-// labelValue keeps of text what the value of a label may hold.
+// labelValue removes the characters of text that a label value cannot contain.
 func labelValue(text string) string {
 	var b strings.Builder
 	for _, r := range text {

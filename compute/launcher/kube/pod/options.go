@@ -1,6 +1,6 @@
-// Package pod makes of an attempt the Kubernetes objects that run it: a pod, or
-// the pods of a gang with their Service, or a JobSet; and the Secret that hands
-// them what to do. It is pure: the same attempt and options give the same objects.
+// Package pod builds the Kubernetes objects that run an attempt: a pod, or the pods of a
+// gang with their Service, or a JobSet; and the Secret with the attempt's spec. It is
+// pure: the same attempt and options give the same objects.
 package pod
 
 import (
@@ -18,41 +18,40 @@ const (
 	LevelPrivileged = "privileged"
 )
 
-// Options are an installation's settings for its pods. Zero fields take the
-// defaults named beside them, but for Namespace, Installation and Image, which
-// are required.
+// Options are an installation's settings for its pods. Zero fields take the documented
+// defaults, except Namespace, Installation and Image, which are required.
 type Options struct {
 	Namespace    string // of the attempt's project
-	Installation string // tells this installation's pods from those of others
-	Image        string // FlowForge's own: the init container
+	Installation string // distinguishes this installation's pods from those of others
+	Image        string // FlowForge's image, for the init container
 	TaskImage    string // of operators without one; "": Image
 	Binary       string // the program inside Image; "": flowforge, by its PATH
 
 	GPUResource string   // "": nvidia.com/gpu
 	GPULabel    string   // of machines, by the type of their GPUs; "": nvidia.com/gpu.product
-	GPUTypes    GPUTypes // what types mean as values of GPULabel; a type without any means itself
+	GPUTypes    GPUTypes // values of GPULabel for each type; a type without any is its own value
 
-	// LostAfter is for how long a pod stays with a machine that the cluster has
-	// found silent; 0: 5 s.
+	// LostAfter is how long a pod stays on a machine that the cluster cannot reach; 0: 5
+	// s.
 	LostAfter time.Duration
-	// StartAllowance is what pulling images and starting may take of a pod's
-	// deadline, beside the attempt's own timeout; 0: 15 minutes.
+	// StartAllowance is the part of a pod's deadline for pulling images and starting, in
+	// addition to the attempt's own timeout; 0: 15 minutes.
 	StartAllowance time.Duration
 
 	PodSecurity string // level that the project's namespace enforces; "": restricted
-	TopologyKey string // pods of a gang prefer to share it; "": topology.kubernetes.io/zone
-	Defaults    Fields // of every pod, below the operator's own
+	TopologyKey string // domain that the pods of a gang prefer to share; "": topology.kubernetes.io/zone
+	Defaults    Fields // of every pod; the operator overrides them
 	JobSet      bool   // gangs are made as JobSets
 
-	// ImageCommands are what images run by themselves, of those that SilentContainers names.
+	// ImageCommands are the default commands of the images that SilentContainers returns.
 	ImageCommands map[string]ImageCommand
 
-	// TaskFiles stand beside the spec in TaskDir, such as certificates.
+	// TaskFiles are placed next to the spec in TaskDir, such as certificates.
 	TaskFiles map[string][]byte
 }
 
-// The names among TaskFiles that the task is told of: what verifies the server, and
-// what the task shows it.
+// Names of TaskFiles whose paths the task gets: the CA that verifies the server, and the
+// task's client certificate.
 const (
 	FileCA   = "ca.crt"
 	FileCert = "tls.crt"
@@ -71,7 +70,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// set gives a zero field its default.
+// set sets a zero field to its default.
 func set[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -79,8 +78,8 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// GPUTypes says which values of the machines' label each type of GPU stands for:
-// "A100" may be "NVIDIA-A100-SXM4-80GB" and "NVIDIA-A100-PCIE-40GB".
+// GPUTypes maps each GPU type to values of the machines' label: "A100" may be
+// "NVIDIA-A100-SXM4-80GB" and "NVIDIA-A100-PCIE-40GB".
 type GPUTypes map[string][]string
 
 // ParseGPUTypes reads "A100=NVIDIA-A100-SXM4-80GB|NVIDIA-A100-PCIE-40GB,H100=NVIDIA-H100-80GB-HBM3".
@@ -107,7 +106,7 @@ func ParseGPUTypes(text string) (GPUTypes, error) {
 	return types, nil
 }
 
-// Values are the values of the machines' label that stand for a type.
+// Values returns the values of the machines' label for a type.
 func (t GPUTypes) Values(name string) []string {
 	if values := t[name]; len(values) > 0 {
 		return values
@@ -115,8 +114,8 @@ func (t GPUTypes) Values(name string) []string {
 	return []string{name}
 }
 
-// Of is the type that a value of the machines' label stands for; a value that no
-// type names is a type itself.
+// Of returns the type for a value of the machines' label; a value without a type is its
+// own type.
 func (t GPUTypes) Of(value string) string {
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		if slices.Contains(t[name], value) {

@@ -17,11 +17,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-const invalidFields = "The pod fields are not right."
+const invalidFields = "The pod fields are invalid."
 
-// ParseFields reads a JSON object of pod fields. What Kubernetes does not know,
-// and what would reach into the parts of a pod that are FlowForge's, is an Invalid
-// error that names the fields, by their path in the object.
+// ParseFields reads a JSON object of pod fields. Fields that Kubernetes does not have, or
+// that would change FlowForge's parts of a pod, are an Invalid error that names the
+// fields by their path in the object.
 func ParseFields(data []byte) (Fields, error) {
 	fields := Fields{}
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -48,7 +48,7 @@ func ParseFields(data []byte) (Fields, error) {
 	return fields, nil
 }
 
-// decodeField reads one field strictly, so that what is wrong can be named.
+// decodeField decodes one field strictly, so that errors can name it.
 func decodeField(into *Fields, name string, value json.RawMessage) []apperr.Field {
 	object, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err != nil {
@@ -57,8 +57,8 @@ func decodeField(into *Fields, name string, value json.RawMessage) []apperr.Fiel
 	return decodeStrict(object, into, name)
 }
 
-// decodeStrict reads data into a Kubernetes type; fallback is the path of errors
-// that name none.
+// decodeStrict decodes data into a Kubernetes type; fallback is the path of errors
+// without one.
 func decodeStrict(data []byte, into any, fallback string) []apperr.Field {
 	unknown, err := kjson.UnmarshalStrict(data, into)
 	if err != nil {
@@ -70,7 +70,7 @@ func decodeStrict(data []byte, into any, fallback string) []apperr.Field {
 		if quoted := quotedPath.FindStringSubmatch(message); quoted != nil {
 			path, message = quoted[2], "Kubernetes has no such field."
 			if quoted[1] == "duplicate" {
-				message = "This field stands there twice."
+				message = "This field occurs twice."
 			}
 		}
 		wrong = append(wrong, apperr.Field{Path: path, Message: message})
@@ -82,16 +82,16 @@ var quotedPath = regexp.MustCompile(`^(unknown|duplicate) field "(.*)"$`)
 
 func decodeError(err error, fallback string) apperr.Field {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return apperr.Field{Path: orElse(e.Field, fallback), Message: fmt.Sprintf("%s stands where %s has to.", article(e.Value), kindOf(e.Type.String()))}
+		return apperr.Field{Path: orElse(e.Field, fallback), Message: fmt.Sprintf("%s is not allowed here; expected %s.", article(e.Value), kindOf(e.Type.String()))}
 	}
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	if field := goField.FindStringSubmatch(message); field != nil {
-		return apperr.Field{Path: orElse(field[2], fallback), Message: fmt.Sprintf("%s stands where %s has to.", article(field[1]), kindOf(field[3]))}
+		return apperr.Field{Path: orElse(field[2], fallback), Message: fmt.Sprintf("%s is not allowed here; expected %s.", article(field[1]), kindOf(field[3]))}
 	}
 	return apperr.Field{Path: fallback, Message: message}
 }
 
-// goField takes apart what the decoder says of a value of the wrong type.
+// goField parses the decoder's error for a value of the wrong type.
 var goField = regexp.MustCompile(`^cannot unmarshal (\w+) .*into Go struct field \w+\.(\S+) of type (\S+)$`)
 
 func orElse(text, fallback string) string {
@@ -101,7 +101,7 @@ func orElse(text, fallback string) string {
 	return text
 }
 
-// article is a kind of JSON value with its article, as a sentence begins.
+// article returns a kind of JSON value with its article.
 func article(kind string) string {
 	if kind == "array" || kind == "object" {
 		return "An " + kind
@@ -109,7 +109,7 @@ func article(kind string) string {
 	return "A " + kind
 }
 
-// kindOf says in JSON's words what a Go type is.
+// kindOf returns the JSON name of a Go type.
 func kindOf(name string) string {
 	name = strings.TrimLeft(name, "*")
 	switch {
@@ -122,15 +122,14 @@ func kindOf(name string) string {
 	case name == "bool":
 		return "true or false"
 	case name == "string":
-		return "a text"
+		return "a string"
 	case strings.HasPrefix(name, "v1.") && !strings.Contains(name, "Spec"):
-		return "a text or mapping of Kubernetes' " + strings.TrimPrefix(name, "v1.")
+		return "a string or mapping of Kubernetes' " + strings.TrimPrefix(name, "v1.")
 	}
 	return name
 }
 
-// patchText turns a patch that was written as a mapping into the text that it
-// would have been.
+// patchText converts a patch written as a mapping to text.
 func patchText(value json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(value)
 	if len(trimmed) == 0 || trimmed[0] != '{' {
@@ -143,7 +142,7 @@ func patchText(value json.RawMessage) json.RawMessage {
 	return text
 }
 
-// parsePatch reads a patch of a pod's spec; it is JSON afterwards.
+// parsePatch parses a patch of a pod's spec and returns it as JSON.
 func parsePatch(text string) ([]byte, []apperr.Field) {
 	data, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
@@ -164,7 +163,7 @@ func parsePatch(text string) ([]byte, []apperr.Field) {
 	return data, wrong
 }
 
-// withoutDirectives leaves out what steers a strategic merge ("$patch" and the like).
+// withoutDirectives removes strategic merge directives ("$patch" and the like).
 func withoutDirectives(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

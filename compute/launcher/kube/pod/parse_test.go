@@ -23,14 +23,14 @@ func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 		{`{"activeDeadlineSeconds":0}`, "activeDeadlineSeconds", "1 or more"},
 		{`{"shmSize":"much"}`, "shmSize", "quantities"},
 		{`{"shmSize":"-1Gi"}`, "shmSize", "more than 0"},
-		{`{"labels":{"flowforge.io/task-id":"x"}}`, "labels[flowforge.io/task-id]", "FlowForge's own"},
+		{`{"labels":{"flowforge.io/task-id":"x"}}`, "labels[flowforge.io/task-id]", "reserved for FlowForge"},
 		{`{"labels":{"a b":"x"}}`, "labels[a b]", "must consist of"},
 		{`{"labels":{"a":"ä"}}`, "labels[a]", "valid label"},
-		{`{"tolerations":[{"key":"a","operator":"Maybe"}]}`, "tolerations[0].operator", "none of"},
-		{`{"tolerations":[{"key":"a","effect":"Never"}]}`, "tolerations[0].effect", "none of"},
-		{`{"nodeSelector":["a"]}`, "nodeSelector", "An array stands where a mapping has to."},
-		{`{"serviceAccountName":5}`, "serviceAccountName", "A number stands where a text has to."},
-		{`{"imagePullPolicy":"Sometimes"}`, "imagePullPolicy", "none of"},
+		{`{"tolerations":[{"key":"a","operator":"Maybe"}]}`, "tolerations[0].operator", "not one of"},
+		{`{"tolerations":[{"key":"a","effect":"Never"}]}`, "tolerations[0].effect", "not one of"},
+		{`{"nodeSelector":["a"]}`, "nodeSelector", "An array is not allowed here; expected a mapping."},
+		{`{"serviceAccountName":5}`, "serviceAccountName", "A number is not allowed here; expected a string."},
+		{`{"imagePullPolicy":"Sometimes"}`, "imagePullPolicy", "not one of"},
 		{`{"serviceAccountName":"Not Good"}`, "serviceAccountName", "lower case"},
 		{`{"sidecars":[{"name":"task","image":"a"}]}`, "sidecars[0].name", "FlowForge's"},
 		{`{"sidecars":[{"name":"a"}]}`, "sidecars[0].image", "missing"},
@@ -38,7 +38,7 @@ func TestParseFieldsNamesWhatIsWrong(t *testing.T) {
 		{`{"sidecars":[{"name":"a","image":"a"}],"initContainers":[{"name":"a","image":"a"}]}`, "sidecars[0].name", "too"},
 		{`{"sidecars":[{"name":"a","image":"a","volumeMounts":[{"name":"flowforge-task","mountPath":"/spy"}]}]}`, "sidecars[0].volumeMounts[0].name", "own"},
 		{`{"volumes":[{"name":"flowforge-task","emptyDir":{}}]}`, "volumes[0].name", "own"},
-		{`{"volumeMounts":[{"name":"x","mountPath":"/flowforge/python"}]}`, "volumeMounts[0].mountPath", "own folder"},
+		{`{"volumeMounts":[{"name":"x","mountPath":"/flowforge/python"}]}`, "volumeMounts[0].mountPath", "a folder of FlowForge"},
 		{`{"imagePullSecrets":[{}]}`, "imagePullSecrets[0].name", "missing"},
 		{`{"podSpecPatch":"a: b"}`, "podSpecPatch.a", "no such field"},
 		{`{"podSpecPatch":"containers: [{name: x, imag: y}]"}`, "podSpecPatch.containers[0].imag", "no such field"},
@@ -75,11 +75,11 @@ func TestBuildRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, words string }{
 		{"the wrapper's command", `{"podSpecPatch":"containers: [{name: task, command: [sh]}]"}`, "belongs to FlowForge"},
-		{"another image", `{"podSpecPatch":"containers: [{name: task, image: other}]"}`, "said by the operator's image"},
+		{"another image", `{"podSpecPatch":"containers: [{name: task, image: other}]"}`, "set the operator's image"},
 		{"arguments", `{"podSpecPatch":"containers: [{name: task, args: [x]}]"}`, "belongs to FlowForge"},
 		{"more than counted", `{"podSpecPatch":"containers: [{name: task, resources: {limits: {memory: 1Ti}}}]"}`, "quotas count"},
 		{"GPUs beside the task", `{"sidecars":[{"name":"s","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}`, "GPUs"},
-		{"no task", `{"podSpecPatch":"containers: [{name: task, $patch: delete}, {name: other, image: i}]"}`, "takes away"},
+		{"no task", `{"podSpecPatch":"containers: [{name: task, $patch: delete}, {name: other, image: i}]"}`, "removes"},
 		{"restarts", `{"podSpecPatch":"restartPolicy: Always"}`, "Never"},
 		{"past the scheduler", `{"podSpecPatch":"nodeName: m1"}`, "scheduler"},
 		{"host network", `{"podSpecPatch":"hostNetwork: true"}`, "host namespaces"},
@@ -122,13 +122,14 @@ func FuzzParseFields(f *testing.F) {
 		if _, err := pod.ParseFields([]byte(text)); err != nil {
 			return
 		}
-		// What parses either builds or is refused with a reason; it never breaks.
+		// Valid input either builds or is refused with a reason; it never panics.
 		_, _ = pod.Build(attempt(func(s *flowforgev1.AttemptSpec) { s.PodJson = text }), options())
 	})
 }
 
-// TestSilentContainers: those that name no command are found with their images and what the
-// installation's defaults say of machines; one that is not there is a mistake.
+// TestSilentContainers: containers without a command are found with their images and the
+// architecture in the installation's defaults; a container that does not exist is an
+// error.
 func TestSilentContainers(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -141,5 +142,5 @@ func TestSilentContainers(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 	_, err = pod.ParseFields([]byte(`{"imageCommands": {"b": true}}`))
-	require.Equal(t, []apperr.Field{{Path: "imageCommands[b]", Message: "There is no container of this name."}}, apperr.FieldsOf(err))
+	require.Equal(t, []apperr.Field{{Path: "imageCommands[b]", Message: "There is no container with this name."}}, apperr.FieldsOf(err))
 }

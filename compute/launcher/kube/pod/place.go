@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodeSelector is the operator's, and the GPU type's where that is one label.
+// nodeSelector is the operator's, with the GPU type if that is a single label value.
 func (b *builder) nodeSelector() map[string]string {
 	values := b.gpuValues()
 	if len(values) != 1 {
@@ -18,12 +18,12 @@ func (b *builder) nodeSelector() map[string]string {
 	if all == nil {
 		all = map[string]string{}
 	}
-	// The type is what quotas count: an operator's own selector does not change it.
+	// Quotas count the type, so an operator's own selector does not change it.
 	all[b.o.GPULabel] = values[0]
 	return all
 }
 
-// gpuValues are the values of the machines' label that the attempt can run on.
+// gpuValues returns the values of the machines' label on which the attempt can run.
 func (b *builder) gpuValues() []string {
 	r := b.spec.GetResources()
 	if r.GetGpus() == 0 || r.GetGpuType() == "" {
@@ -32,8 +32,8 @@ func (b *builder) gpuValues() []string {
 	return b.o.GPUTypes.Values(r.GetGpuType())
 }
 
-// affinity is the operator's with a GPU type that several labels stand for, and
-// in a gang the wish for one place.
+// affinity is the operator's, with a GPU type that has several label values, and the
+// preference of a gang for one topology domain.
 func (b *builder) affinity() *corev1.Affinity {
 	affinity := b.fields.Affinity.DeepCopy()
 	if affinity == nil {
@@ -53,7 +53,7 @@ func (b *builder) affinity() *corev1.Affinity {
 	return affinity
 }
 
-// requireNode adds a requirement to each of the alternatives that there are.
+// requireNode adds a requirement to each existing alternative.
 func requireNode(affinity *corev1.Affinity, requirement corev1.NodeSelectorRequirement) {
 	if affinity.NodeAffinity == nil {
 		affinity.NodeAffinity = &corev1.NodeAffinity{}
@@ -86,9 +86,9 @@ func preferTogether(affinity *corev1.Affinity, topology, task string) {
 	})
 }
 
-// tolerations are the operator's; a short patience with silent machines, so that
-// an attempt on one is tried elsewhere soon; and with GPUs the taint that keeps
-// others off their machines.
+// tolerations are the operator's; a short toleration of unreachable machines, so that an
+// attempt soon runs elsewhere; and with GPUs the taint that keeps other pods off GPU
+// machines.
 func (b *builder) tolerations() []corev1.Toleration {
 	all := slices.Clone(b.fields.Tolerations)
 	patience := seconds(b.o.LostAfter)
@@ -108,7 +108,7 @@ func (b *builder) tolerations() []corev1.Toleration {
 	return all
 }
 
-// tolerates reports whether the list has a word on the taint already.
+// tolerates reports whether the list already handles the taint.
 func tolerates(list []corev1.Toleration, taint corev1.Toleration) bool {
 	return slices.ContainsFunc(list, func(t corev1.Toleration) bool {
 		return (t.Key == taint.Key || t.Key == "" && t.Operator == corev1.TolerationOpExists) && (t.Effect == taint.Effect || t.Effect == "")

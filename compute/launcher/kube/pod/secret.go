@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	gzipAbove = 64 << 10 // a spec beyond it is kept compressed
-	// maxSecret is what Kubernetes lets one Secret hold.
+	gzipAbove = 64 << 10 // larger specs are compressed
+	// maxSecret is the maximum size of a Secret in Kubernetes.
 	maxSecret = corev1.MaxSecretSize
 )
 
-// secret returns the Secret that holds the attempt, and the key of its spec. The
-// spec goes in without what only the pod is made of.
+// secret returns the Secret of the attempt and the key of its spec. The spec omits the
+// pod fields.
 func (b *builder) secret() (*corev1.Secret, string, error) {
 	key, data, err := encodeSpec(b.spec)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *builder) secret() (*corev1.Secret, string, error) {
 		size += len(file)
 	}
 	if size > maxSecret {
-		return nil, "", apperr.New(apperr.Invalid, "The inputs of the task take %s, more than the %s that a Secret of Kubernetes holds. Hand large values over as artifacts.", mebibytes(size), mebibytes(maxSecret))
+		return nil, "", apperr.New(apperr.Invalid, "The inputs of the task have %s, more than the %s that a Kubernetes Secret can hold. Pass large values as artifacts.", mebibytes(size), mebibytes(maxSecret))
 	}
 	content := maps.Clone(b.o.TaskFiles)
 	if content == nil {
@@ -51,7 +51,7 @@ func (b *builder) secret() (*corev1.Secret, string, error) {
 	}, key, nil
 }
 
-// encodeSpec writes what `flowforge task --spec` reads.
+// encodeSpec encodes the spec for `flowforge task --spec`.
 func encodeSpec(spec *flowforgev1.AttemptSpec) (key string, data []byte, err error) {
 	inside, ok := proto.Clone(spec).(*flowforgev1.AttemptSpec)
 	if !ok {
@@ -62,7 +62,7 @@ func encodeSpec(spec *flowforgev1.AttemptSpec) (key string, data []byte, err err
 	if err != nil {
 		return "", nil, fmt.Errorf("write the attempt %s: %w", spec.GetTaskId(), err)
 	}
-	// protojson puts spaces at random; the same attempt has to be the same bytes.
+	// protojson adds random spaces; the same attempt must give the same bytes.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, loose); err != nil {
 		return "", nil, fmt.Errorf("write the attempt %s: %w", spec.GetTaskId(), err)

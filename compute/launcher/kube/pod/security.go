@@ -11,10 +11,10 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// user is who tasks run as, as in FlowForge's own image.
+// user is the user of tasks, as in FlowForge's own image.
 const user = int64(10001)
 
-// podSecurity is the restricted default with what the operator says over it.
+// podSecurity is the restricted default, overridden by the operator.
 func podSecurity(own *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	always := corev1.FSGroupChangeOnRootMismatch
 	context := overlay(&corev1.PodSecurityContext{
@@ -22,14 +22,14 @@ func podSecurity(own *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 		FSGroupChangePolicy: &always,
 		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}, own)
-	// Who asks for root has said so; where it is forbidden, the policy answers.
+	// An explicit request for root is kept; the policy decides whether it is allowed.
 	if own != nil && own.RunAsNonRoot == nil && own.RunAsUser != nil && *own.RunAsUser == 0 {
 		context.RunAsNonRoot = new(false)
 	}
 	return context
 }
 
-// containerSecurity is the restricted default with what the operator says over it.
+// containerSecurity is the restricted default, overridden by the operator.
 func containerSecurity(own *corev1.SecurityContext) *corev1.SecurityContext {
 	context := overlay(&corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false),
@@ -37,23 +37,23 @@ func containerSecurity(own *corev1.SecurityContext) *corev1.SecurityContext {
 	}, own)
 	privileged := own != nil && own.Privileged != nil && *own.Privileged
 	if privileged && own.AllowPrivilegeEscalation == nil {
-		context.AllowPrivilegeEscalation = nil // both at once is a contradiction
+		context.AllowPrivilegeEscalation = nil // both together are contradictory
 	}
 	return context
 }
 
-// evaluator holds the cluster's own rules, which are put together once: that takes
-// longer than making a pod.
+// evaluator holds the cluster's own rules. It is built once because that takes longer
+// than building a pod.
 var evaluator = sync.OnceValues(func() (policy.Evaluator, error) { //nolint:gochecknoglobals // the same for every pod
 	return policy.NewEvaluator(policy.DefaultChecks(), nil)
 })
 
-// admissible says early, and by the cluster's own rules, what the Pod Security
-// level of the namespace does not let in.
+// admissible reports early, by the cluster's own rules, what the Pod Security level of
+// the namespace forbids.
 func admissible(pod *corev1.Pod, level string) error {
 	parsed, err := api.ParseLevel(level)
 	if err != nil {
-		return apperr.New(apperr.Invalid, "%q is not a level of Pod Security: write restricted, baseline or privileged.", level)
+		return apperr.New(apperr.Invalid, "%q is not a level of Pod Security: use restricted, baseline or privileged.", level)
 	}
 	if parsed == api.LevelPrivileged {
 		return nil
@@ -67,5 +67,5 @@ func admissible(pod *corev1.Pod, level string) error {
 		return nil
 	}
 	refused := policy.AggregateCheckResults(results)
-	return apperr.New(apperr.Forbidden, "The project's namespace has the Pod Security level %s, which does not let the pod in: %s.", level, refused.ForbiddenDetail())
+	return apperr.New(apperr.Forbidden, "The project's namespace has the Pod Security level %s, which forbids this pod: %s.", level, refused.ForbiddenDetail())
 }

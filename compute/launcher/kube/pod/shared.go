@@ -12,17 +12,17 @@ import (
 
 // When claims of executions are removed, as in Argo's volumeClaimGC.
 const (
-	GCSuccess    = "OnWorkflowSuccess"    // when it has succeeded; else when its record is removed
-	GCCompletion = "OnWorkflowCompletion" // however it ended
+	GCSuccess    = "OnWorkflowSuccess"    // on success; otherwise when the execution's record is removed
+	GCCompletion = "OnWorkflowCompletion" // at the end, with any outcome
 )
 
-// ExecutionName begins the names of what all pods of an execution share.
+// ExecutionName is the name prefix of objects that all pods of an execution share.
 func ExecutionName(execution string) string { return "ff-" + execution }
 
-// ClaimName is the name of a claim that is made for an execution.
+// ClaimName returns the name of a claim of an execution.
 func ClaimName(execution, template string) string { return ExecutionName(execution) + "-" + template }
 
-// sharedLabels are those of what all pods of an execution share.
+// sharedLabels returns the labels of objects that all pods of an execution share.
 func (b *builder) sharedLabels() map[string]string {
 	all := labels(b.spec, b.o)
 	for _, own := range []string{LabelTask, LabelNode, LabelGang, LabelServes} {
@@ -31,7 +31,7 @@ func (b *builder) sharedLabels() map[string]string {
 	return all
 }
 
-// claimed are the templates of claims that the pod mounts.
+// claimed returns the claim templates that the pod mounts.
 func (b *builder) claimed() []corev1.PersistentVolumeClaim {
 	mounted := map[string]bool{}
 	note := func(mounts []corev1.VolumeMount) {
@@ -76,7 +76,7 @@ func (b *builder) claimVolumes() []corev1.Volume {
 	return volumes
 }
 
-// budget is the disruption budget of the execution's pods.
+// budget returns the disruption budget of the execution's pods.
 func (b *builder) budget() *policyv1.PodDisruptionBudget {
 	if b.fields.DisruptionBudget == nil {
 		return nil
@@ -90,14 +90,14 @@ func (b *builder) budget() *policyv1.PodDisruptionBudget {
 	}
 }
 
-// claiming adds to what the task's container may use the devices that it claims.
+// claiming adds the claimed devices to the resources of the task's container.
 func (b *builder) claiming(r corev1.ResourceRequirements) corev1.ResourceRequirements {
 	r.Claims = b.fields.ContainerClaims
 	return r
 }
 
-// Unwanted reports whether a claim or a budget of an execution can go: known says that
-// the execution has a record, ended how it ended; "" while it goes on.
+// Unwanted reports whether a claim or a budget of an execution can be deleted: known says
+// that the execution has a record; ended is its final state, "" while it is running.
 func Unwanted(labels map[string]string, known bool, ended string) bool {
 	switch {
 	case !known:
@@ -108,7 +108,7 @@ func Unwanted(labels map[string]string, known bool, ended string) bool {
 	return ended == "SUCCEEDED" || labels[LabelClaimGC] != GCSuccess
 }
 
-// shared checks what all pods of an execution share.
+// shared checks the fields of objects that all pods of an execution share.
 func (c *checker) shared() {
 	names := map[string]bool{}
 	for _, v := range c.fields.Volumes {
@@ -120,26 +120,26 @@ func (c *checker) shared() {
 			c.add(at+".name", "%s", message)
 		}
 		if names[claim.Name] {
-			c.add(at+".name", "Another volume is called %q, too.", claim.Name)
+			c.add(at+".name", "Another volume is already named %q.", claim.Name)
 		}
 		if reservedVolume(claim.Name) {
-			c.add(at+".name", "Names of volumes that begin with flowforge are FlowForge's own.")
+			c.add(at+".name", "Names of volumes that begin with flowforge are reserved for FlowForge.")
 		}
 		names[claim.Name] = true
 		c.labels(at+".labels", claim.Labels, true)
 		if len(claim.Spec.AccessModes) == 0 {
-			c.add(fmt.Sprintf("volumeClaimTemplates[%d].spec.accessModes", i), "Say how the volume is mounted, such as [ReadWriteOnce].")
+			c.add(fmt.Sprintf("volumeClaimTemplates[%d].spec.accessModes", i), "Set the access modes, such as [ReadWriteOnce].")
 		}
 	}
 	if gc := c.fields.VolumeClaimGC; gc != "" && gc != GCSuccess && gc != GCCompletion {
-		c.add("volumeClaimGC", "%q is none of %s and %s.", gc, GCSuccess, GCCompletion)
+		c.add("volumeClaimGC", "%q is not one of %s, %s.", gc, GCSuccess, GCCompletion)
 	}
 	if b := c.fields.DisruptionBudget; b != nil {
 		if b.Selector != nil {
-			c.add("podDisruptionBudget.selector", "FlowForge selects the pods of the execution; leave it out.")
+			c.add("podDisruptionBudget.selector", "FlowForge selects the pods of the execution; omit this field.")
 		}
 		if (b.MinAvailable == nil) == (b.MaxUnavailable == nil) {
-			c.add("podDisruptionBudget", "Say either minAvailable or maxUnavailable.")
+			c.add("podDisruptionBudget", "Set either minAvailable or maxUnavailable.")
 		}
 	}
 	known := map[string]bool{}
@@ -153,5 +153,5 @@ func (c *checker) shared() {
 	}
 }
 
-// SharedSelector selects what executions of an installation share.
+// SharedSelector selects the shared objects of an installation's executions.
 func SharedSelector(installation string) string { return Selector(installation) + "," + LabelExecution }

@@ -12,7 +12,8 @@ import (
 
 const claims = `"volumeClaimTemplates": [{"metadata": {"name": "work", "labels": {"a": "b"}}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]`
 
-// TestClaimsOfExecutions: a claim is the execution's, and made for pods that mount it.
+// TestClaimsOfExecutions: a claim belongs to the execution and is created for pods that
+// mount it.
 func TestClaimsOfExecutions(t *testing.T) {
 	t.Parallel()
 	build := func(text string) *pod.Objects {
@@ -21,7 +22,7 @@ func TestClaimsOfExecutions(t *testing.T) {
 		require.NoError(t, err)
 		return o
 	}
-	require.Empty(t, build("{"+claims+"}").Claims, "nobody mounts it")
+	require.Empty(t, build("{"+claims+"}").Claims, "no pod mounts it")
 	o := build(`{` + claims + `, "volumeMounts": [{"name": "work", "mountPath": "/work"}], "podDisruptionBudget": {"minAvailable": 3}}`)
 	require.Len(t, o.Claims, 1)
 	claim := o.Claims[0]
@@ -29,7 +30,7 @@ func TestClaimsOfExecutions(t *testing.T) {
 	require.Equal(t, execution, claim.Labels[pod.LabelExecution])
 	require.Equal(t, "b", claim.Labels["a"])
 	require.Equal(t, pod.GCSuccess, claim.Labels[pod.LabelClaimGC])
-	require.NotContains(t, claim.Labels, pod.LabelTask, "it is of all attempts")
+	require.NotContains(t, claim.Labels, pod.LabelTask, "it belongs to all attempts")
 	found := false
 	for _, v := range o.Pods[0].Spec.Volumes {
 		found = found || v.Name == "work" && v.PersistentVolumeClaim.ClaimName == claim.Name
@@ -51,7 +52,8 @@ func TestClaimsOfExecutions(t *testing.T) {
 	}
 }
 
-// TestUnwanted: what an execution shared goes at its end, or with its record.
+// TestUnwanted: shared objects of an execution are deleted at its end, or with its
+// record.
 func TestUnwanted(t *testing.T) {
 	t.Parallel()
 	keep, drop := map[string]string{pod.LabelClaimGC: pod.GCSuccess}, map[string]string{pod.LabelClaimGC: pod.GCCompletion}
@@ -68,8 +70,8 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestMembers: containers beside the task's share a folder with the program, and nothing
-// of FlowForge's that holds a token.
+// TestMembers: the other containers share a folder with the program, and no FlowForge
+// volume that holds a token.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	o, err := pod.Build(attempt(fields(`{"members": [{"name": "a", "image": "busybox", "command": ["/flowforge-set/flowforge", "members", "{}"]}],
@@ -87,7 +89,7 @@ func TestMembers(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestHostNetwork: it is for namespaces whose level lets it in.
+// TestHostNetwork: only namespaces whose level allows it can use the host network.
 func TestHostNetwork(t *testing.T) {
 	t.Parallel()
 	_, err := pod.Build(attempt(fields(`{"hostNetwork": true}`)), options())
