@@ -17,29 +17,29 @@ import (
 	"github.com/flowforge/flowforge/platform/observability"
 )
 
-// App is a server that has its data directory and its address, and runs once.
+// App is a server that owns its data directory and its address. It runs once.
 type App struct {
 	cfg              Config
 	paths            paths
 	lock             *dirLock
 	listener         net.Listener
-	taskListener     net.Listener // nil when tasks use the first
-	watched          net.Listener // of /metrics; nil without
-	internalListener net.Listener // for other servers with certificates; nil without
+	taskListener     net.Listener // nil when tasks use listener
+	watched          net.Listener // of /metrics; nil: none
+	internalListener net.Listener // for other servers with certificates; nil: none
 	taskTLS          *certificate.Pair
 	internalTLS      *certificate.Pair
 	podFiles         *certificate.Pair
 	metrics          *observability.Metrics
-	traces           *observability.Traces // nil when they are off
+	traces           *observability.Traces // nil when tracing is off
 	started          atomic.Bool           // the examples are registered: /readyz may succeed
-	stopping         atomic.Bool           // /readyz fails: load balancers send no more requests
+	stopping         atomic.Bool           // /readyz fails, so that load balancers stop sending requests
 	links            *auth.LoginLinks
-	failed           chan error // takes the first error that ends the serving
+	failed           chan error // receives the first error that ends serving
 	stops            []func()
 }
 
-// New checks cfg and takes the data directory and the address, so that the two
-// mistakes that people make are told at once. Run or Close must follow.
+// New checks cfg and acquires the data directory and the address, so that conflicts are
+// reported immediately. The caller must call Run or Close.
 func New(cfg Config) (*App, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func New(cfg Config) (*App, error) {
 	return a, nil
 }
 
-// listen takes an address until Close.
+// listen listens on an address until Close.
 func (a *App) listen(setting, addr string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -100,11 +100,11 @@ func (a *App) listen(setting, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// onStop has f called by Close, before whatever was registered earlier.
+// onStop registers f for Close, which calls functions in reverse order.
 func (a *App) onStop(f func()) { a.stops = append(a.stops, f) }
 
-// Close stops everything that was started, the latest first. It is done after
-// ten seconds, even with tasks that do not want to end.
+// Close stops everything that was started, in reverse order. It returns within ten
+// seconds, even if tasks do not end.
 func (a *App) Close() {
 	for len(a.stops) > 0 {
 		last := len(a.stops) - 1
@@ -114,11 +114,11 @@ func (a *App) Close() {
 	}
 }
 
-// Addr returns the address that the server listens on.
+// Addr returns the address on which the server listens.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// Run starts the engines and the services, serves until ctx ends, and stops
-// everything again. It returns nil when ctx ended it.
+// Run starts the engines and the services, serves until ctx is cancelled, and stops
+// everything. It returns nil when ctx was cancelled.
 func (a *App) Run(ctx context.Context) error {
 	defer a.Close()
 	begin := time.Now()

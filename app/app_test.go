@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/access/tenancy"
 )
 
-// valid is a configuration that New takes.
+// valid returns a configuration that New accepts.
 func valid(t *testing.T) Config {
 	t.Helper()
 	return Config{
@@ -24,7 +24,7 @@ func valid(t *testing.T) Config {
 	}
 }
 
-// refused fails unless New says in one line what is wrong.
+// refused fails unless New reports in one line what is wrong.
 func refused(t *testing.T, c Config, part string) {
 	t.Helper()
 	a, err := New(c)
@@ -43,7 +43,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		part   string
 	}{
 		{"no port", func(c *Config) { c.Addr = "127.0.0.1" }, "host:port"},
-		{"a port that is none", func(c *Config) { c.Addr = "127.0.0.1:http" }, "not a port"},
+		{"not a port", func(c *Config) { c.Addr = "127.0.0.1:http" }, "not a port"},
 		{"every address", func(c *Config) { c.Addr = ":8080" }, "no sign-in is configured"},
 		{"an address of the network", func(c *Config) { c.Addr = "192.0.2.1:8080" }, "no sign-in is configured"},
 		{"a name", func(c *Config) { c.Addr = "example.com:80" }, "no sign-in is configured"},
@@ -51,7 +51,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"a public address without TLS", func(c *Config) { c.PublicURL = "http://forge.example.com" }, "FLOWFORGE_PUBLIC_URL"},
 		{"a public address with a path", func(c *Config) { c.PublicURL = "https://example.com/forge" }, "FLOWFORGE_PUBLIC_URL"},
 		{"a provider without TLS", func(c *Config) { c.Providers = []oidc.Config{{Issuer: "http://login.example.com", ClientID: "x"}} }, "not an https address"},
-		{"sessions that never begin", func(c *Config) { c.SessionLimits.Absolute = time.Hour }, "FLOWFORGE_SESSION_IDLE_HOURS"},
+		{"sessions that expire at once", func(c *Config) { c.SessionLimits.Absolute = time.Hour }, "FLOWFORGE_SESSION_IDLE_HOURS"},
 		{"no directory", func(c *Config) { c.DataDir = "" }, "FLOWFORGE_DATA_DIR"},
 		{"no retention", func(c *Config) { c.LogRetentionDays = 0 }, "FLOWFORGE_LOG_RETENTION_DAYS"},
 		{"no spool", func(c *Config) { c.SpoolMaxBytes = 0 }, "FLOWFORGE_SPOOL_MAX_MIB"},
@@ -70,8 +70,8 @@ func someProvider() []oidc.Config {
 	return []oidc.Config{{Issuer: "https://login.example.com", ClientID: "forge"}}
 }
 
-// TestEveryAddressWithSignIn: with a provider and a public address the server may
-// be reached from everywhere.
+// TestEveryAddressWithSignIn: with a provider and a public address, the server may listen
+// on every address.
 func TestEveryAddressWithSignIn(t *testing.T) {
 	t.Parallel()
 	c := valid(t)
@@ -92,18 +92,18 @@ func TestSecondServerIsRefused(t *testing.T) {
 	refused(t, c, "serves from "+c.DataDir)
 	first.Close()
 	again, err := New(c)
-	require.NoError(t, err, "the directory is free again")
+	require.NoError(t, err, "the directory is unlocked")
 	again.Close()
 }
 
-// TestServingBeginsAfterTheStart: /readyz, which asks serving, succeeds between the end
-// of the start and the beginning of the stop.
+// TestServingBeginsAfterTheStart: /readyz, which calls serving, succeeds only between the
+// end of the start and the beginning of the stop.
 func TestServingBeginsAfterTheStart(t *testing.T) {
 	t.Parallel()
 	a, err := New(valid(t))
 	require.NoError(t, err)
 	defer a.Close()
-	require.ErrorContains(t, a.serving(t.Context()), "registers the examples")
+	require.ErrorContains(t, a.serving(t.Context()), "registering the examples")
 	a.started.Store(true)
 	require.NoError(t, a.serving(t.Context()))
 	a.stopping.Store(true)
@@ -120,7 +120,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 	refused(t, c, "another program listens on "+c.Addr)
 	c.Addr = "127.0.0.1:0"
 	a, err := New(c)
-	require.NoError(t, err, "nothing of the refused one is left")
+	require.NoError(t, err, "the refused server must release everything")
 	a.Close()
 }
 

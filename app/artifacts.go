@@ -12,18 +12,18 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 )
 
-// Artifacts says where artifacts are kept.
+// Artifacts configures where artifacts are stored.
 type Artifacts struct {
-	// Location is "s3://bucket/prefix", or a folder, which servers may share; "" is a
-	// folder in the data directory.
+	// Location is "s3://bucket/prefix" or a folder, which servers may share; "": a folder
+	// in the data directory.
 	Location       string
 	Endpoint       string // of a store that is not AWS, such as https://minio.example.com
-	PublicEndpoint string // the same as browsers reach it; "" is Endpoint
-	PathStyle      bool   // the bucket stands in the path, not in the host name
-	Direct         string // DirectTasks, DirectAll or DirectOff; "" is the first
+	PublicEndpoint string // address of the store for browsers; "": Endpoint
+	PathStyle      bool   // the bucket is in the path, not in the host name
+	Direct         string // DirectTasks, DirectAll or DirectOff; "": DirectTasks
 }
 
-// Who fetches and brings bytes at the object store itself.
+// Clients that access the object store directly.
 const (
 	DirectTasks = "tasks"
 	DirectAll   = "all" // browsers too
@@ -37,7 +37,7 @@ func (c Artifacts) s3() (bucket, prefix string, ok bool) {
 	return bucket, strings.Trim(prefix, "/"), ok
 }
 
-// check reports the first setting that cannot work.
+// check reports the first invalid setting.
 func (c Artifacts) check() error {
 	bucket, _, isS3 := c.s3()
 	switch {
@@ -58,10 +58,10 @@ func (c Artifacts) check() error {
 	case "", DirectTasks, DirectAll, DirectOff:
 		return nil
 	}
-	return fmt.Errorf("FLOWFORGE_S3_DIRECT %q: write tasks, all or off", c.Direct)
+	return fmt.Errorf("FLOWFORGE_S3_DIRECT is %q; set it to tasks, all or off", c.Direct)
 }
 
-// openArtifacts opens the store, which has to answer, and the service over it.
+// openArtifacts opens the store, which must answer, and the service that uses it.
 func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 	c := a.cfg.Artifacts
 	bucket, prefix, isS3 := c.s3()
@@ -79,7 +79,7 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 		}
 		p.store, p.artifacts = store, artifact.NewService(p.pool, store, time.Now)
 		if a.cfg.Kube == nil && a.cfg.Attempts == nil {
-			p.storeDir = dir // the runner of this machine has it too
+			p.storeDir = dir // the runner of this machine also uses it
 		}
 		return nil
 	}
@@ -101,7 +101,7 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// storeChecks are what /readyz asks about the artifact store.
+// storeChecks returns the checks of the artifact store for /readyz.
 func storeChecks(p *parts) []handlers.Check {
 	if p.storeReady == nil {
 		return nil

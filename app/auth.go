@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// secretBytes returns the secret of this name, which is made at the first start.
+// secretBytes returns the secret with this name, which is created at the first start.
 func (a *App) secretBytes(name string) ([]byte, error) {
 	text, err := a.loadSecret(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *App) secretBytes(name string) ([]byte, error) {
 	return b, nil
 }
 
-// publicURL is where people reach the server, without a slash at its end.
+// publicURL returns the public address of the server, without a trailing slash.
 func (a *App) publicURL() string {
 	if a.cfg.PublicURL != "" {
 		return strings.TrimRight(a.cfg.PublicURL, "/")
@@ -35,7 +35,7 @@ func (a *App) publicURL() string {
 	return "http://" + a.Addr()
 }
 
-// startAuth builds what says who asks and what they may do.
+// startAuth starts authentication and authorisation.
 func (a *App) startAuth(ctx context.Context, p *parts) error {
 	tasks, err := a.secretBytes("task-tokens")
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *App) startAuth(ctx context.Context, p *parts) error {
 	return a.startIdentity(p, sessions)
 }
 
-// startIdentity builds sign-in and the chain of tokens.
+// startIdentity starts sign-in and the chain of tokens.
 func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
 	pepper, err := a.secretBytes("api-keys")
 	if err != nil {
@@ -89,8 +89,8 @@ func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
 	return nil
 }
 
-// startProviders discovers the sign-in providers in the background: one that is
-// away does not keep the server from starting.
+// startProviders discovers the sign-in providers in the background: an unreachable
+// provider does not prevent the start of the server.
 func (a *App) startProviders() ([]*oidc.Provider, error) {
 	configs, err := oidc.Complete(a.cfg.Providers)
 	if err != nil {
@@ -104,9 +104,9 @@ func (a *App) startProviders() ([]*oidc.Provider, error) {
 	return providers, nil
 }
 
-// site returns the mechanism of the pages. With a sign-in provider, the token of
-// the local administrator is taken on the socket in the data directory alone,
-// which is for who has the server's machine.
+// site returns the site for the pages. With a sign-in provider, the token of the local
+// administrator is accepted only on the socket in the data directory, which only users of
+// the server's machine can reach.
 func (a *App) site(p *parts, onSocket bool) *web.Site {
 	tokens := p.tokens
 	if onSocket || len(a.cfg.Providers) == 0 {
@@ -122,7 +122,7 @@ func (a *App) site(p *parts, onSocket bool) *web.Site {
 	})
 }
 
-// signInHint is the line that says how to sign in.
+// signInHint returns the line that explains how to sign in.
 func (a *App) signInHint() string {
 	if len(a.cfg.Providers) > 0 {
 		return a.publicURL()

@@ -1,6 +1,6 @@
-// Package app puts the parts of the server together: New checks the
-// configuration and takes the data directory, Run serves until its context ends,
-// and everything that was started is stopped again in reverse order.
+// Package app assembles the server: New checks the configuration and acquires the data
+// directory, Run serves until its context is cancelled, and Close stops everything in
+// reverse order.
 package app
 
 import (
@@ -24,85 +24,85 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// Config is the whole configuration of a server. Its zero values, but for Addr
-// and DataDir, are the embedded default.
+// Config is the configuration of a server. Its zero values, except Addr and DataDir,
+// select the embedded engines.
 type Config struct {
-	Addr          string   // host:port to serve on
-	DataDir       string   // everything that the server keeps
+	Addr          string   // host:port on which to serve
+	DataDir       string   // folder with all data of the server
 	DatabaseURL   string   // "" runs a private PostgreSQL
 	ClickHouseURL string   // "" runs the embedded engine
 	PostgresDir   string   // folder with initdb and postgres; "" looks for them
 	ChdbLibrary   string   // path of libchdb.so; "" looks for it
-	Executable    string   // our own binary, for the runner and the engine's child
-	Environ       []string // what the runner's environment is made of
+	Executable    string   // FlowForge's binary, for the runner and the engine's child
+	Environ       []string // the process environment, from which the runner's is derived
 
-	SpoolMaxBytes int64 // bound of the logs and metrics that wait on disk for ClickHouse
-	// LocalImages says what becomes of commands that name an image, where tasks run as
-	// local processes: "" refuses them, "host" runs them on this machine without it.
+	SpoolMaxBytes int64 // maximum size of the logs and metrics that wait on disk for ClickHouse
+	// LocalImages is how commands with an image are handled if tasks run as local
+	// processes: "" refuses them, "host" runs them on this machine without the image.
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
 	Artifacts     Artifacts // where artifacts are kept
-	Retention     Retention // and what is removed when
+	Retention     Retention // what is removed and when
 	Observability Observability
 	TLS           TLS
 
-	CPUMillis int // capacity of this machine for tasks; 0 takes what it has
+	CPUMillis int // capacity of this machine for tasks; 0: all its cores
 	MemoryMiB int
 
-	// DefaultCPUMillis and DefaultMemoryMiB are what each pod of a task requests that names
-	// no CPU or no memory, unless a level of the tree says otherwise; 0: nothing.
+	// DefaultCPUMillis and DefaultMemoryMiB are requested by each pod of a task without
+	// CPU or memory requests, unless a level of the tree sets a default; 0: none.
 	DefaultCPUMillis, DefaultMemoryMiB int
-	Slots                              int // processes at a time; 0 takes a default from the cores
-	// GPUs says which there are ("A100:4,H100:2", or "none"); "" asks nvidia-smi.
+	Slots                              int // concurrent processes; 0: derived from the cores
+	// GPUs lists the GPUs ("A100:4,H100:2", or "none"); "": detected by nvidia-smi.
 	GPUs string
 
-	PublicURL      string        // where people reach the server; "" is Addr
-	Providers      []oidc.Config // who signs people in; none is local mode: a login link
+	PublicURL      string        // public address of the server; "": Addr
+	Providers      []oidc.Config // sign-in providers; none: local mode with a login link
 	SessionLimits  auth.SessionLimits
 	RateLimits     web.Limits
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 
-	Roles         Roles              // of this server; none is all
-	Instance      string             // names this server among all on the database; "" is kept in the data directory
-	SecretsDir    string             // keys that servers share; "" is below the data directory
-	AdvertiseAddr string             // host:port where other servers reach this one; "" is made from Addr
-	Leases        string             // LeasesPostgres or LeasesKubernetes; "" is the first
-	LeaseTiming   election.Timing    // zero takes the defaults
+	Roles         Roles              // of this server; none: all
+	Instance      string             // name of this server, unique on the database; "": generated and kept in the data directory
+	SecretsDir    string             // folder of keys that servers share; "": below the data directory
+	AdvertiseAddr string             // host:port at which other servers reach this one; "": derived from Addr
+	Leases        string             // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
+	LeaseTiming   election.Timing    // zero: the defaults
 	Kubernetes    KubernetesLeases   // for LeasesKubernetes
-	TaskAddr      string             // a second address, for what tasks call alone; "" is Addr
-	TaskURL       string             // where tasks reach it; "" is made from TaskAddr or Addr
+	TaskAddr      string             // separate address for calls of tasks; "": Addr
+	TaskURL       string             // URL for tasks; "": derived from TaskAddr or Addr
 	DrainDelay    time.Duration      // between the first failing /readyz and the end of serving
-	Attempts      execution.Launcher // starts attempts; nil is chosen by the settings
-	// Kube is the cluster that runs attempts as pods; nil runs them as processes of
-	// this machine. What it calls of the server is filled in here.
+	Attempts      execution.Launcher // starts attempts; nil: chosen by the settings
+	// Kube configures the cluster that runs attempts as pods; nil: attempts run as
+	// processes of this machine. App fills in the callbacks to the server.
 	Kube *kube.ControllerConfig
 
 	SkipExamples bool // do not register the examples at the first start
 
 	Log *slog.Logger
-	Out io.Writer // where the address and the login link are printed
+	Out io.Writer // output for the address and the login link
 }
 
-// Where the leases of singletons are held.
+// Stores of the leases of singletons.
 const (
 	LeasesPostgres   = "postgres"
 	LeasesKubernetes = "kubernetes"
 )
 
-// KubernetesLeases says how the Lease API is reached.
+// KubernetesLeases configures access to the Lease API.
 type KubernetesLeases struct {
 	Kubeconfig string // "" is the pod's own service account
 	Namespace  string // of the leases; "" is the pod's own
 }
 
-// LogValue keeps what a URL may hold of passwords out of logs.
+// LogValue keeps passwords in URLs out of logs.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("addr", c.Addr), slog.String("data_dir", c.DataDir),
 		slog.Any("roles", c.Roles), slog.Bool("own_database", c.DatabaseURL == ""), slog.Bool("own_clickhouse", c.ClickHouseURL == ""))
 }
 
-// check reports the first setting that cannot work.
+// check reports the first invalid setting.
 func (c Config) check() error {
 	host, port, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c Config) check() error {
 		return fmt.Errorf("FLOWFORGE_DATA_DIR is empty")
 	}
 	if c.LocalImages != "" && c.LocalImages != "host" {
-		return fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; write host, or leave it out", c.LocalImages)
+		return fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; set it to host, or leave it unset", c.LocalImages)
 	}
 	if c.LogRetentionDays < 1 {
 		return fmt.Errorf("FLOWFORGE_LOG_RETENTION_DAYS must be 1 or more")
@@ -147,7 +147,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// roles are the configured ones, or all.
+// roles returns the configured roles, or all.
 func (c Config) roles() Roles {
 	if len(c.Roles) == 0 {
 		return AllRoles()
@@ -155,13 +155,13 @@ func (c Config) roles() Roles {
 	return c.Roles
 }
 
-// checkRoles reports the first setting of several servers that cannot work.
+// checkRoles reports the first invalid setting for several servers.
 func (c Config) checkRoles() error {
 	if !c.roles().all() && c.DatabaseURL == "" {
 		return fmt.Errorf("FLOWFORGE_ROLES leaves some to other servers: set FLOWFORGE_DATABASE_URL, which they share")
 	}
 	if !slices.Contains([]string{"", LeasesPostgres, LeasesKubernetes}, c.Leases) {
-		return fmt.Errorf("FLOWFORGE_LEASES %q: write postgres or kubernetes", c.Leases)
+		return fmt.Errorf("FLOWFORGE_LEASES is %q; set it to postgres or kubernetes", c.Leases)
 	}
 	for name, addr := range map[string]string{"FLOWFORGE_ADVERTISE_ADDR": c.AdvertiseAddr, "FLOWFORGE_TASK_ADDR": c.TaskAddr} {
 		_, port, err := net.SplitHostPort(addr)
@@ -175,7 +175,7 @@ func (c Config) checkRoles() error {
 	return nil
 }
 
-// sessionLimits are the configured ones, or the defaults.
+// sessionLimits returns the configured limits, or the defaults.
 func (c Config) sessionLimits() auth.SessionLimits {
 	if c.SessionLimits == (auth.SessionLimits{}) {
 		return auth.DefaultSessionLimits()
@@ -183,16 +183,16 @@ func (c Config) sessionLimits() auth.SessionLimits {
 	return c.SessionLimits
 }
 
-// checkSignIn reports the first setting of sign-in that cannot work.
+// checkSignIn reports the first invalid setting of sign-in.
 func (c Config) checkSignIn() error {
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" {
 		secure := err == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 		if !secure || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			return fmt.Errorf("FLOWFORGE_PUBLIC_URL %q is not an address such as https://forge.example.com, without a path; http is for this machine alone", c.PublicURL)
+			return fmt.Errorf("FLOWFORGE_PUBLIC_URL %q is not an address such as https://forge.example.com, without a path; http is allowed only for this machine", c.PublicURL)
 		}
 	}
 	if l := c.sessionLimits(); l.Idle <= 0 || l.Absolute < l.Idle {
-		return fmt.Errorf("FLOWFORGE_SESSION_IDLE_HOURS and FLOWFORGE_SESSION_DAYS must be 1 or more, and the idle time the shorter one")
+		return fmt.Errorf("FLOWFORGE_SESSION_IDLE_HOURS and FLOWFORGE_SESSION_DAYS must be 1 or more, and the idle time must be the shorter one")
 	}
 	_, err := oidc.Complete(c.Providers)
 	return err
@@ -206,7 +206,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// paths are the places inside the data directory.
+// paths are the paths inside the data directory.
 type paths struct{ root, secrets string }
 
 func (p paths) join(elem ...string) string {

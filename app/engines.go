@@ -15,11 +15,11 @@ import (
 // engines are the addresses of the two databases.
 type engines struct {
 	databaseURL   string
-	clickhouseURL string // "" while there is none: logs and metrics wait in the spool
+	clickhouseURL string // "": not running; logs and metrics wait in the spool
 }
 
-// startEngines starts what no address is configured for, both at once. A
-// ClickHouse that cannot start never stops the server.
+// startEngines starts the engines without a configured address, concurrently. A
+// ClickHouse that cannot start never prevents the start of the server.
 func (a *App) startEngines(ctx context.Context) (engines, error) {
 	e := engines{databaseURL: a.cfg.DatabaseURL, clickhouseURL: a.cfg.ClickHouseURL}
 	var database *postgres.Server
@@ -39,19 +39,19 @@ func (a *App) startEngines(ctx context.Context) (engines, error) {
 	}
 	err := group.Wait()
 	if database != nil {
-		a.onStop(func() { a.logError("PostgreSQL did not stop in good order", database.Close()) })
+		a.onStop(func() { a.logError("PostgreSQL did not shut down cleanly", database.Close()) })
 		e.databaseURL = database.URL()
 	}
 	if engine != nil {
-		a.onStop(func() { a.logError("the ClickHouse engine did not stop in good order", engine.Close()) })
+		a.onStop(func() { a.logError("the ClickHouse engine did not shut down cleanly", engine.Close()) })
 		e.clickhouseURL = engine.URL()
 	}
 	return e, err
 }
 
-// startClickHouse starts the embedded engine. Without its library, or when it
-// cannot start, it says so and the server goes on; only a second owner of the
-// directory is an error.
+// startClickHouse starts the embedded engine. If its library is missing or it cannot
+// start, the server logs that and continues; only a second user of the directory is an
+// error.
 func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 	library, err := clickhouse.FindLibrary(a.cfg.ChdbLibrary, a.libraryDirs()...)
 	if err == nil {
@@ -71,13 +71,15 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 	return nil, nil
 }
 
-// libraryDirs are where `make run` and an installation put the engine's library.
+// libraryDirs returns the folders in which `make run` and an installation put the
+// engine's library.
 func (a *App) libraryDirs() []string {
 	beside := filepath.Dir(a.cfg.Executable)
 	return []string{beside, filepath.Join(beside, "..", "lib"), filepath.Join(beside, "..", ".cache", "chdb"), filepath.Join(".cache", "chdb")}
 }
 
-// binDirs are where PostgreSQL's programs may be besides the system's places.
+// binDirs returns the folders for PostgreSQL's programs in addition to those of the
+// system.
 func (a *App) binDirs() []string {
 	beside := filepath.Dir(a.cfg.Executable)
 	inCache := filepath.Join(".cache", "postgres", "native", "bin")

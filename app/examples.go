@@ -19,8 +19,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// registerExamples gives a new installation something to launch. It runs once for
-// a data directory, so that an example that was archived stays so.
+// registerExamples registers the examples of a new installation. It runs once per data
+// directory, so that archived examples stay archived.
 func (a *App) registerExamples(ctx context.Context, p *parts) error {
 	marker := a.paths.join("examples-registered")
 	if _, err := os.Stat(marker); err == nil || a.cfg.SkipExamples {

@@ -9,14 +9,13 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// sharedKeys are the files that servers on one database share: what one signs or
-// seals, every other has to read.
+// sharedKeys returns the key files that servers on one database share: every server must
+// verify and decrypt what another one signs and encrypts.
 func sharedKeys() []string {
 	return []string{"task-tokens", "api-keys", "session-block", secretStoreKey}
 }
 
-// InitSecrets makes the keys that servers share in a folder, as far as they are not
-// there, and returns their names.
+// InitSecrets creates the missing shared keys in a folder and returns their names.
 func InitSecrets(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of keys: %w", err)
@@ -29,7 +28,7 @@ func InitSecrets(dir string) ([]string, error) {
 	return sharedKeys(), nil
 }
 
-// secretsDir is the folder of the keys; one that is set has to be there.
+// secretsDir returns the folder of the keys; a configured folder must exist.
 func secretsDir(cfg Config, root string) (string, error) {
 	if cfg.SecretsDir == "" {
 		return filepath.Join(root, "secrets"), nil
@@ -39,12 +38,12 @@ func secretsDir(cfg Config, root string) (string, error) {
 		return "", fmt.Errorf("FLOWFORGE_SECRETS_DIR: %w", err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("FLOWFORGE_SECRETS_DIR %s is not a folder: `flowforge secrets init %s` makes it with its keys", dir, dir)
+		return "", fmt.Errorf("FLOWFORGE_SECRETS_DIR %s is not a folder: run `flowforge secrets init %s` to create it with its keys", dir, dir)
 	}
 	return dir, nil
 }
 
-// loadSecret reads a key, which is made when it is missing and the folder takes it.
+// loadSecret reads a key and creates it if it is missing and the folder is writable.
 func (a *App) loadSecret(name string) (string, error) {
 	text, err := auth.LoadSecret(a.paths.secret(name))
 	if err == nil {
@@ -57,7 +56,7 @@ func (a *App) loadSecret(name string) (string, error) {
 	return "", err
 }
 
-// instance names this server among all on the database.
+// instance returns the name of this server, unique on the database.
 func (a *App) instance() (string, error) {
 	if a.cfg.Instance != "" {
 		return a.cfg.Instance, nil

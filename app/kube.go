@@ -18,15 +18,15 @@ import (
 	"github.com/flowforge/flowforge/platform/election"
 )
 
-// cluster is how this server reaches the cluster that runs attempts as pods. Any
-// number of servers start and stop them; the one with the launcher's lease watches.
+// cluster gives this server access to the cluster that runs attempts as pods. Any number
+// of servers start and stop pods; the holder of the launcher's lease watches them.
 type cluster struct {
-	client *kube.Client // nil: servers with other roles have one
+	client *kube.Client // nil: only servers with other roles have one
 	config kube.ControllerConfig
-	warm   *kube.Warm // nil: every attempt has a pod of its own
+	warm   *kube.Warm // nil: every attempt has its own pod
 }
 
-// openCluster makes the client of the cluster; nil when attempts are processes.
+// openCluster creates the client of the cluster; nil when attempts are processes.
 func (a *App) openCluster(p *parts) (*cluster, error) {
 	if a.cfg.Kube == nil {
 		return nil, nil //nolint:nilnil // without a cluster there is nothing to reach
@@ -47,7 +47,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 		return clusterProjects(ctx, p.quotas, config.NamespaceOf)
 	}
 	if !a.cfg.Roles.Have(Scheduler) && !a.cfg.Roles.Have(Launcher) {
-		c := &cluster{config: config} // it starts and stops nothing, and may not ask the cluster
+		c := &cluster{config: config} // this server starts and stops nothing, and may not access the cluster
 		a.openResident(p, c)
 		return c, nil
 	}
@@ -56,7 +56,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 		return nil, fmt.Errorf("FLOWFORGE_LAUNCHER=kube: %w", err)
 	}
 	config.Config, config.API, config.Dynamic = client.Config(), client.API(), client.Dynamic()
-	// The namespace of a new project need not wait for whoever watches.
+	// The namespace of a new project need not wait for the watching server.
 	client.PrepareWith(kube.Prepare(config))
 	c := &cluster{client: client, config: config}
 	a.openResident(p, c)
@@ -66,7 +66,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 // configMaps reads ConfigMaps of a project.
 type configMaps = func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
 
-// configMaps is nil where there is no cluster, and where it may not be asked.
+// configMaps is nil if there is no cluster, or if this server may not access it.
 func (c *cluster) configMaps() configMaps {
 	if c == nil || c.client == nil {
 		return nil
@@ -76,24 +76,25 @@ func (c *cluster) configMaps() configMaps {
 	}
 }
 
-// checkPod finds what is wrong with the pod fields of an operator. Definitions are
-// held against it wherever they will run.
+// checkPod reports problems in the pod fields of an operator. Definitions are checked
+// wherever they will run.
 func checkPod(fields []byte) error {
 	_, err := pod.ParseFields(fields)
 	return err
 }
 
-// installationOf tells the pods of this installation from those of others in the same
-// cluster. It follows from a key that all its servers share, and that nobody can
-// find from it.
+// installationOf returns the value that distinguishes this installation's pods from those
+// of others in the same cluster. It is derived from a key that all its servers share, and
+// does not reveal the key.
 func installationOf(key []byte) string {
 	const characters = 10
 	sum := sha256.Sum256(append([]byte("the installation in a cluster\n"), key...))
 	return hex.EncodeToString(sum[:])[:characters]
 }
 
-// startCluster runs for the launcher's lease until Close; who has it watches the
-// cluster, keeps the namespaces of projects, and removes what nobody wants.
+// startCluster campaigns for the launcher's lease until Close; its holder watches the
+// cluster, maintains the namespaces of projects, and removes objects that are no longer
+// needed.
 func (a *App) startCluster(p *parts, c *cluster) error {
 	if c == nil || !a.cfg.Roles.Have(Launcher) {
 		return nil
@@ -108,8 +109,8 @@ func (a *App) startCluster(p *parts, c *cluster) error {
 	return nil
 }
 
-// watchCluster watches until ctx ends. What it tells is idempotent, so that a former
-// watcher that does not know yet that it is one does no harm.
+// watchCluster watches until ctx is cancelled. Its reports are idempotent, so a former
+// holder that does not know that it lost the lease is harmless.
 func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	config := c.config
 	latest := make(chan kube.Capacity, 1)
@@ -142,10 +143,10 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	return errors.Join(err, <-scaled)
 }
 
-// capacityRetry is the pause after the capacity of the cluster could not be written.
+// capacityRetry is the pause after a failure to store the capacity of the cluster.
 const capacityRetry = time.Second
 
-// reportCapacity keeps the quotas up to date with what the cluster has.
+// reportCapacity updates the quotas with the capacity of the cluster.
 func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity) {
 	for {
 		var c kube.Capacity
@@ -160,7 +161,7 @@ func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest 
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		a.cfg.Log.Warn("the capacity of the cluster is not written", "error", err)
+		a.cfg.Log.Warn("the capacity of the cluster could not be stored", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -177,7 +178,7 @@ func amountsOf(a kube.Amounts) quota.Capacity {
 	return quota.Capacity{CPUMillis: int(a.CPUMillis), MemoryMiB: int(a.MemoryMiB), Pods: int(a.Pods), ClusterGPUs: a.GPUs}
 }
 
-// clusterProjects are the projects with what their namespaces may hold.
+// clusterProjects returns the projects with the limits of their namespaces.
 func clusterProjects(ctx context.Context, quotas *quota.Service, namespaceOf func(string) string) ([]kube.Project, error) {
 	known, err := quotas.ClusterProjects(ctx)
 	if err != nil {

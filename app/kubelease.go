@@ -13,10 +13,10 @@ import (
 	leaseapi "github.com/flowforge/flowforge/platform/election/kubernetes"
 )
 
-// namespaceFile is where a pod finds its own namespace.
+// namespaceFile is the file in which a pod finds its own namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// kubernetesElector holds leases by the cluster's Lease API.
+// kubernetesElector returns an elector that uses the cluster's Lease API.
 func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 	var config *rest.Config
 	var err error
@@ -36,7 +36,7 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 	if namespace == "" {
 		text, err := os.ReadFile(namespaceFile)
 		if err != nil {
-			return nil, fmt.Errorf("FLOWFORGE_LEASE_NAMESPACE is not set, and this is no pod: %w", err)
+			return nil, fmt.Errorf("FLOWFORGE_LEASE_NAMESPACE is not set, and this process does not run in a pod: %w", err)
 		}
 		namespace = strings.TrimSpace(string(text))
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// openLauncher returns what starts attempts: the cluster, when there is one.
+// openLauncher returns the launcher of attempts: the cluster, when there is one.
 func (a *App) openLauncher(c *cluster) execution.Launcher {
 	if a.cfg.Attempts != nil {
 		return a.cfg.Attempts
 	}
 	if c != nil && c.client == nil {
-		return elsewhere{}
+		return noLauncher{}
 	}
 	if c != nil && c.warm != nil {
 		return c.warm
@@ -30,20 +30,20 @@ func (a *App) openLauncher(c *cluster) execution.Launcher {
 	})
 }
 
-// elsewhere is the launcher of a server that drives no executions.
-type elsewhere struct{}
+// noLauncher is the launcher of a server that drives no executions.
+type noLauncher struct{}
 
-var errElsewhere = errors.New("this server starts no attempts: its roles are others")
+var errNoLauncher = errors.New("this server does not have the role to start attempts")
 
-// Start, Stop and List are for execution.Launcher.
-func (elsewhere) Start(context.Context, []launcher.Attempt) error { return errElsewhere }
-func (elsewhere) Stop(context.Context, []launcher.Ref, time.Duration) error {
-	return errElsewhere
+// Start, Stop and List implement execution.Launcher.
+func (noLauncher) Start(context.Context, []launcher.Attempt) error { return errNoLauncher }
+func (noLauncher) Stop(context.Context, []launcher.Ref, time.Duration) error {
+	return errNoLauncher
 }
-func (elsewhere) List(context.Context) ([]launcher.Status, error) { return nil, errElsewhere }
+func (noLauncher) List(context.Context) ([]launcher.Status, error) { return nil, errNoLauncher }
 
-// runLauncher keeps the runner of this machine alive, where executions are driven.
-// Close ends its tasks.
+// runLauncher keeps the runner of this machine alive if it drives executions. Close ends
+// its tasks.
 func (a *App) runLauncher(starts execution.Launcher) {
 	l, ok := starts.(interface {
 		Run(ctx context.Context) error
@@ -53,13 +53,14 @@ func (a *App) runLauncher(starts execution.Launcher) {
 		return
 	}
 	a.background("the launcher", l.Run)
-	a.onStop(func() { a.within(5*time.Second, "not every task stopped in good order", l.Shutdown) })
+	a.onStop(func() { a.within(5*time.Second, "not all tasks were stopped", l.Shutdown) })
 }
 
-// sharedLauncher names a launcher that every server has.
+// sharedLauncher is the name of a launcher that every server can use.
 const sharedLauncher = "shared"
 
-// launcherName is who answers for the attempts that this server starts: "" is itself.
+// launcherName returns the launcher of the attempts that this server starts: "" is the
+// server itself.
 func (a *App) launcherName() string {
 	if a.cfg.Attempts != nil || a.cfg.Kube != nil {
 		return sharedLauncher

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	drainLimit  = 3 * time.Second // for drive loops to write what they have
-	settleLimit = 2 * time.Second // for the first look at who leads
+	drainLimit  = 3 * time.Second // for drive loops to save their state
+	settleLimit = 2 * time.Second // for the first check of the lease
 )
 
-// startScheduler runs for the lease of the scheduler until Close, which gives it back
-// when the drive loops have ended. It returns once this process leads or has seen
-// another that does, so that who is served first finds somebody who knows.
+// startScheduler campaigns for the lease of the scheduler until Close, which releases it
+// after the drive loops have ended. It returns when this process leads or knows another
+// leader, so that the first requests can be served.
 func (a *App) startScheduler(ctx context.Context, p *parts) error {
 	settled := make(chan struct{}, 1)
 	settle := func() {
@@ -43,9 +43,9 @@ func (a *App) startScheduler(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// leadScheduler drives executions until ctx ends.
+// leadScheduler drives executions until ctx is cancelled.
 func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, ready func()) error {
-	// The former loops are fenced before anything is counted that they hold.
+	// Fence the former loops before counting what they hold.
 	if err := p.executions.TakeOver(ctx, term.Number); err != nil {
 		return err
 	}
@@ -63,17 +63,17 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	p.leads.Store(true)
 	defer p.leads.Store(false)
 	ready()
-	// Lead outlives ctx until the loops have ended: they renew their leases by it.
+	// The lease outlives ctx until the loops have ended: they renew their leases with it.
 	leading, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	stopped := context.AfterFunc(ctx, func() {
 		p.leads.Store(false)
-		a.within(drainLimit, "the drive loops did not stop in good order", client.Stop)
+		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 		end()
 	})
 	err = p.executions.Lead(leading)
-	if stopped() { // it ended by itself
-		a.within(drainLimit, "the drive loops did not stop in good order", client.Stop)
+	if stopped() { // the term ended by itself
+		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -81,7 +81,8 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	return err
 }
 
-// elector is how this process runs for a lease. other is told when somebody else has it.
+// elector returns the elector of this process for a lease. It calls other when another
+// process holds the lease.
 func (a *App) elector(p *parts, name string, other func()) (election.Elector, error) {
 	c := election.Config{
 		Pool: p.pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 )
 
-// serve answers on every address of this server.
+// serve serves on every address of this server.
 func (a *App) serve(p *parts) {
 	if a.taskListener != nil {
 		a.startTLS(a.taskListener, a.observed(handlers.TaskRoutes(a.deps(p, false))), a.taskServerTLS())
@@ -20,8 +20,8 @@ func (a *App) serve(p *parts) {
 	a.start(a.listener, a.observed(a.fromOutside(a.handler(p, false))))
 }
 
-// handler returns what is answered on the network, or on the socket in the data
-// directory. A server without the role web answers other servers and probes alone.
+// handler returns the handler for the network, or for the socket in the data directory. A
+// server without the role web answers only other servers and probes.
 func (a *App) handler(p *parts, onSocket bool) http.Handler {
 	site := handlers.Routes(a.deps(p, onSocket))
 	if onSocket {
@@ -33,7 +33,7 @@ func (a *App) handler(p *parts, onSocket bool) http.Handler {
 	return p.hopSigner.received(site)
 }
 
-// inside is the site of a server that only others and probes talk to.
+// inside returns the site of a server that answers only other servers and probes.
 func (a *App) inside(site http.Handler) http.Handler {
 	leader := handlers.NewLeader()
 	scheduler := a.cfg.Roles.Have(Scheduler)
@@ -41,14 +41,14 @@ func (a *App) inside(site http.Handler) http.Handler {
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
 		sent := scheduler && r.Header.Get(hopHeader) != "" && (leader.Needs(r) || leader.Prefers(r))
 		if !probe && !sent {
-			http.Error(w, "This server has no pages; another one of the installation has.", http.StatusNotFound)
+			http.Error(w, "This server serves no pages; use a server of the installation with the role web.", http.StatusNotFound)
 			return
 		}
 		site.ServeHTTP(w, r)
 	})
 }
 
-// checks are what /readyz asks.
+// checks returns the checks of /readyz.
 func (a *App) checks(p *parts) []handlers.Check {
 	return append([]handlers.Check{
 		{Name: "serving", Required: true, Ready: a.serving},
@@ -59,20 +59,20 @@ func (a *App) checks(p *parts) []handlers.Check {
 	}, storeChecks(p)...)
 }
 
-// serving fails until a new installation has its examples, and again as soon as the
-// server is asked to stop.
+// serving fails until a new installation has its examples, and again once the server has
+// been asked to stop.
 func (a *App) serving(context.Context) error {
 	switch {
 	case a.stopping.Load():
 		return apperr.New(apperr.Unavailable, "The server is stopping.")
 	case !a.started.Load():
-		return apperr.New(apperr.Unavailable, "The server is starting: it registers the examples.")
+		return apperr.New(apperr.Unavailable, "The server is starting: registering the examples.")
 	default:
 		return nil
 	}
 }
 
-// internalURL is where other servers reach this one.
+// internalURL returns the address at which other servers reach this one.
 func (a *App) internalURL() string {
 	scheme, listener := "http://", a.listener
 	if a.internalListener != nil {
@@ -84,7 +84,7 @@ func (a *App) internalURL() string {
 	return scheme + reachable(listener.Addr())
 }
 
-// taskURL is where tasks reach the server.
+// taskURL returns the address at which tasks reach the server.
 func (a *App) taskURL() string {
 	switch {
 	case a.cfg.TaskURL != "":
@@ -98,8 +98,8 @@ func (a *App) taskURL() string {
 	}
 }
 
-// reachable is an address as others may use it: one that stands for every address of
-// the machine becomes that of its name.
+// reachable returns an address for use by other machines: the unspecified address is
+// replaced by the host name.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// dirLock says that one server works in a data directory. The kernel drops it
-// when its holder dies.
+// dirLock ensures that only one server uses a data directory. The kernel releases it when
+// its holder dies.
 type dirLock struct{ file *os.File }
 
-// lockDir takes the lock at path, or says who holds it.
+// lockDir locks path, or reports its holder.
 func lockDir(path, dir string) (*dirLock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

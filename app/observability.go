@@ -19,16 +19,16 @@ import (
 	"github.com/flowforge/flowforge/platform/observability"
 )
 
-// Observability says who may look at this server from outside.
+// Observability configures monitoring of this server.
 type Observability struct {
-	MetricsAddr    string // host:port of /metrics, which asks nobody who they are; "" is none
-	MetricsTenants int    // tenants with a label of their own; 0 is 20
+	MetricsAddr    string // host:port of /metrics, without authentication; "": none
+	MetricsTenants int    // number of tenants with their own label; 0: 20
 	Traces         observability.TraceConfig
 }
 
 const defaultTenantLabels = 20
 
-// check reports the first setting that cannot work.
+// check reports the first invalid setting.
 func (c Observability) check() error {
 	if c.MetricsAddr == "" {
 		return nil
@@ -39,7 +39,7 @@ func (c Observability) check() error {
 	return nil
 }
 
-// openObservability makes what services are told to tell.
+// openObservability creates the metrics and traces of the services.
 func (a *App) openObservability(ctx context.Context) error {
 	most := a.cfg.Observability.MetricsTenants
 	if most == 0 {
@@ -59,13 +59,12 @@ func (a *App) openObservability(ctx context.Context) error {
 	return nil
 }
 
-// observed is handler, measured and traced.
+// observed returns handler with metrics and traces.
 func (a *App) observed(handler http.Handler) http.Handler {
 	return a.metrics.HTTP(a.traces.HTTP(handler))
 }
 
-// startMetrics serves /metrics on an address of its own, where there is nothing else
-// but the sign of life.
+// startMetrics serves /metrics on its own address, with only /healthz in addition.
 func (a *App) startMetrics(p *parts) {
 	if a.watched == nil {
 		return
@@ -77,7 +76,7 @@ func (a *App) startMetrics(p *parts) {
 	a.start(a.watched, mux)
 }
 
-// sources are what a scrape asks this server.
+// sources returns the sources of a scrape of this server.
 func (a *App) sources(p *parts) observability.Sources {
 	return observability.Sources{
 		Work:    func(ctx context.Context) ([]observability.Work, error) { return liveWork(ctx, p) },
@@ -99,7 +98,7 @@ func (a *App) sources(p *parts) observability.Sources {
 			return observability.Pool{Used: int64(s.AcquiredConns()), Idle: int64(s.IdleConns()), Most: int64(s.MaxConns())}
 		},
 		Failed: func(source string, err error) {
-			a.cfg.Log.Warn("a part of the metrics cannot be told", "source", source, "error", err)
+			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
 		},
 	}
 }
@@ -118,7 +117,7 @@ func liveWork(ctx context.Context, p *parts) ([]observability.Work, error) {
 	return work, nil
 }
 
-// workflowSeries are the series of the metrics that workflows define.
+// workflowSeries returns the series of the metrics that workflows define.
 func workflowSeries(ctx context.Context, p *parts) ([]observability.Series, error) {
 	rows, err := db.New(p.pool).ListSeries(ctx)
 	if err != nil {
@@ -147,7 +146,8 @@ func jobCounts(ctx context.Context, p *parts) ([]observability.Jobs, error) {
 	return jobs, err
 }
 
-// waitingRequests are the queue of the fair scheduler; nil where it is not kept.
+// waitingRequests returns the queue of the fair scheduler; nil if this server does not
+// have it.
 func waitingRequests(p *parts, now time.Time) []observability.Waiting {
 	if !p.leads.Load() {
 		return nil
@@ -197,7 +197,7 @@ func leases(ctx context.Context, p *parts) ([]observability.Lease, error) {
 	return list, nil
 }
 
-// clusterState reads what the launcher's leader saw last.
+// clusterState reads the latest state that the launcher's leader stored.
 func (a *App) clusterState(p *parts) func(context.Context) (*observability.Cluster, error) {
 	if a.cfg.Kube == nil {
 		return nil
@@ -205,7 +205,7 @@ func (a *App) clusterState(p *parts) func(context.Context) (*observability.Clust
 	return func(ctx context.Context) (*observability.Cluster, error) {
 		row, err := db.New(p.pool).GetClusterSnapshot(ctx)
 		if db.IsNoRows(err) {
-			return nil, nil //nolint:nilnil // nobody has looked yet
+			return nil, nil //nolint:nilnil // no state has been stored yet
 		}
 		if err != nil {
 			return nil, fmt.Errorf("state of the cluster: %w", err)
@@ -233,8 +233,8 @@ func (a *App) clusterState(p *parts) func(context.Context) (*observability.Clust
 	}
 }
 
-// onFinished keeps and tells what there is to say about an execution that has ended;
-// a failure is tried again by the job that calls it.
+// onFinished stores and reports an ended execution; the calling job retries after a
+// failure.
 func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 	keep := a.recordFact(p)
 	return func(ctx context.Context, id uuid.UUID) error {
@@ -251,7 +251,7 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 	}
 }
 
-// reportEnd counts an execution that has ended, and tells its trace.
+// reportEnd counts an ended execution and sends its trace.
 func (a *App) reportEnd(ctx context.Context, p *parts, e execution.Execution) {
 	tenant, err := db.New(p.pool).TenantName(ctx, e.TenantID)
 	if err != nil {
@@ -263,7 +263,7 @@ func (a *App) reportEnd(ctx context.Context, p *parts, e execution.Execution) {
 	}
 	spans, err := p.executions.Spans(ctx, e)
 	if err != nil {
-		a.cfg.Log.Warn("the trace of an execution is not told", "execution", e.ID, "error", err)
+		a.cfg.Log.Warn("the trace of an execution could not be sent", "execution", e.ID, "error", err)
 		return
 	}
 	told := make([]observability.Span, len(spans))

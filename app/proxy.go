@@ -20,17 +20,18 @@ import (
 	"github.com/flowforge/flowforge/platform/election"
 )
 
-// hopHeader says that another server of the installation has sent a request on, and
-// for which client: "<address> <unix seconds> <signature>". A request goes on once.
+// hopHeader marks a request that another server of the installation has forwarded, and
+// names the client: "<address> <unix seconds> <signature>". A request is forwarded at
+// most once.
 const hopHeader = "X-Flowforge-Hop"
 
 const (
-	hopAge     = time.Minute     // of a signature, and of clocks that differ
-	hopDial    = time.Second     // to reach the leader
-	hopSilence = 2 * time.Second // of a leader before it is asked for a sign of life, and for its answer
+	hopAge     = time.Minute     // maximum age of a signature, including clock differences
+	hopDial    = time.Second     // timeout for connecting to the leader
+	hopSilence = 2 * time.Second // idle time before a ping of the leader, and timeout of its response
 )
 
-// hopSigner signs and checks what servers send on to one another.
+// hopSigner signs and verifies requests that servers forward to each other.
 type hopSigner struct{ key []byte }
 
 func newHops(secret []byte) hopSigner {
@@ -50,7 +51,7 @@ func (h hopSigner) sign(r *http.Request, address string, now time.Time) string {
 	return text + " " + h.signature(text, r.Method, r.URL.RequestURI())
 }
 
-// verify returns the client of a request that was sent on.
+// verify returns the client of a forwarded request.
 func (h hopSigner) verify(r *http.Request, now time.Time) (address string, ok bool) {
 	parts := strings.Fields(r.Header.Get(hopHeader))
 	if len(parts) != 3 {
@@ -64,7 +65,7 @@ func (h hopSigner) verify(r *http.Request, now time.Time) (address string, ok bo
 	return parts[0], good
 }
 
-// received makes a request that was sent on look as it did to the first server.
+// received restores a forwarded request to its state at the first server.
 func (h hopSigner) received(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(hopHeader) == "" {
@@ -73,7 +74,7 @@ func (h hopSigner) received(next http.Handler) http.Handler {
 		}
 		address, ok := h.verify(r, time.Now())
 		if !ok {
-			http.Error(w, "The request was not sent on by a server of this installation.", http.StatusBadRequest)
+			http.Error(w, "The request was not forwarded by a server of this installation.", http.StatusBadRequest)
 			return
 		}
 		if _, err := netip.ParseAddr(address); err == nil {
@@ -84,14 +85,14 @@ func (h hopSigner) received(next http.Handler) http.Handler {
 	})
 }
 
-// leaderProxy sends requests on to the process that leads the scheduler.
+// leaderProxy forwards requests to the process that leads the scheduler.
 type leaderProxy struct {
 	hopSigner hopSigner
 	parts     *parts
 	transport *http.Transport
 }
 
-// newLeaderProxy returns a proxy; its connections to a leader that dies or freezes end
+// newLeaderProxy returns a proxy. Its connections to a leader that dies or freezes end
 // within seconds.
 func newLeaderProxy(h hopSigner, p *parts) *leaderProxy {
 	protocols := &http.Protocols{}
@@ -104,7 +105,7 @@ func newLeaderProxy(h hopSigner, p *parts) *leaderProxy {
 	}}
 }
 
-// startProxy makes what sends requests on to the leader.
+// startProxy creates the proxy to the leader.
 func (a *App) startProxy(p *parts) error {
 	key, err := a.secretBytes("session-block")
 	if err != nil {
@@ -121,7 +122,7 @@ func (a *App) startProxy(p *parts) error {
 
 func (l *leaderProxy) close() { l.transport.CloseIdleConnections() }
 
-// toLeader is handlers.ToLeader.
+// toLeader implements handlers.ToLeader.
 func (l *leaderProxy) toLeader(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if l.parts.leads.Load() {
 		return false, nil
@@ -144,11 +145,11 @@ func (l *leaderProxy) toLeader(w http.ResponseWriter, r *http.Request) (bool, er
 }
 
 func errNoLeader() error {
-	return apperr.New(apperr.Unavailable, "The scheduler is changing hands; this page is back within seconds. Everything else works meanwhile.")
+	return apperr.New(apperr.Unavailable, "A new scheduler is being elected; this page will be available within seconds. All other pages work.")
 }
 
-// forward sends r to target. What this server has put into the answer already gives
-// way to what the leader answers.
+// forward sends r to target. Headers of the leader's response replace those that this
+// server has already set.
 func (l *leaderProxy) forward(w http.ResponseWriter, r *http.Request, target *url.URL) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
@@ -165,14 +166,15 @@ func (l *leaderProxy) forward(w http.ResponseWriter, r *http.Request, target *ur
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			failed = apperr.Wrap(apperr.Unavailable, err, "The scheduler does not answer; this page is back within seconds. Everything else works meanwhile.")
+			failed = apperr.Wrap(apperr.Unavailable, err, "The scheduler does not answer; this page will be available within seconds. All other pages work.")
 		},
 	}
 	proxy.ServeHTTP(w, r)
 	return failed
 }
 
-// clientOf is where a request came from, or "-" when that is not on the network.
+// clientOf returns the client's address of a request, or "-" for a request that did not
+// come over the network.
 func clientOf(ctx context.Context) string {
 	if address := auth.OriginOf(ctx).Address; address != "" {
 		return address

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// quiet passes warnings and errors on: River tells every few seconds how many
-// jobs it has worked.
+// quiet forwards only warnings and errors: River logs the number of finished jobs every
+// few seconds.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// openQuotas loads the limits of the tenancy tree and what is used of them, and
-// follows both until Close.
+// openQuotas loads the limits and the usage of the tenancy tree, and follows changes
+// until Close.
 func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	capacity, err := a.capacity(ctx)
 	if err != nil {
@@ -31,12 +31,12 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// requests are what each pod of a task requests that names no resources.
+// requests returns the default requests of each pod of a task.
 func (a *App) requests() fair.Vector {
 	return fair.Vector{fair.CPU: int64(a.cfg.DefaultCPUMillis), fair.Memory: int64(a.cfg.DefaultMemoryMiB)}
 }
 
-// capacity is what tasks may use of this machine.
+// capacity returns the capacity of this machine for tasks.
 func (a *App) capacity(ctx context.Context) (quota.Capacity, error) {
 	c := quota.Machine()
 	for _, set := range []struct{ from, to *int }{

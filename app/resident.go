@@ -9,8 +9,7 @@ import (
 	"github.com/flowforge/flowforge/compute/resident"
 )
 
-// openResident lets warm pods run small attempts, where the platform's operator
-// allows them.
+// openResident lets warm pods run small attempts, if the platform's operator allows them.
 func (a *App) openResident(p *parts, c *cluster) {
 	if c.config.ResidentMax <= 0 {
 		return
@@ -21,7 +20,8 @@ func (a *App) openResident(p *parts, c *cluster) {
 	})
 }
 
-// scaleResident keeps the warm pods until ctx ends, beside who watches the cluster.
+// scaleResident scales the warm pods until ctx is cancelled, next to the watch of the
+// cluster.
 func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster, lost func(machine string) string) error {
 	if c.warm == nil {
 		return nil

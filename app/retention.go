@@ -10,19 +10,19 @@ import (
 	"github.com/flowforge/flowforge/platform/observability"
 )
 
-// Retention says what is removed when.
+// Retention configures what is removed and when.
 type Retention struct {
-	Rule  workflow.TTL  // of executions whose definition does not say it; the zero rule keeps them
-	Grace time.Duration // that bytes stay which nothing names; 0 is a day
-	Every time.Duration // between two sweeps; 0 is an hour
+	Rule  workflow.TTL  // of executions whose definition has none; the zero rule keeps them
+	Grace time.Duration // how long unreferenced bytes are kept; 0: a day
+	Every time.Duration // interval between sweeps; 0: an hour
 }
 
 const leastSweep = time.Minute
 
-// check reports the first setting that cannot work.
+// check reports the first invalid setting.
 func (c Retention) check() error {
 	if c.Grace != 0 && c.Grace < retention.LeastGrace {
-		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more: bytes that were just brought have to stay until they are named")
+		return fmt.Errorf("FLOWFORGE_RETENTION_GRACE must be 1h or more: newly uploaded bytes must be kept until they are referenced")
 	}
 	if c.Every != 0 && c.Every < leastSweep {
 		return fmt.Errorf("FLOWFORGE_RETENTION_SWEEP must be 1m or more")
@@ -30,7 +30,7 @@ func (c Retention) check() error {
 	return nil
 }
 
-// openRetention builds what keeps and sweeps; the jobs let it.
+// openRetention creates the service that keeps and sweeps; the jobs call it.
 func (a *App) openRetention(p *parts) {
 	p.retention = retention.New(retention.Config{
 		Pool: p.pool, Store: p.store, Free: p.quotas.FreeStorage, Telemetry: p.telemetry.Remove,

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Role is a part of the work of an installation. A server has all of them, or some
-// when several share a database.
+// Role is a part of the work of an installation. A server has all roles, or some of them
+// when several servers share a database.
 type Role string
 
 // The roles.
 const (
-	Web       Role = "web"       // pages, the API and what tasks call; any number
-	Worker    Role = "worker"    // jobs beside the driving of executions; any number
-	Scheduler Role = "scheduler" // drives executions and shares the capacity; one at a time leads
-	Launcher  Role = "launcher"  // watches the pods of the cluster; one at a time leads
+	Web       Role = "web"       // pages, the API and the calls of tasks; any number of servers
+	Worker    Role = "worker"    // background jobs other than driving executions; any number of servers
+	Scheduler Role = "scheduler" // drives executions and shares the capacity; one server leads at a time
+	Launcher  Role = "launcher"  // watches the pods of the cluster; one server leads at a time
 )
 
-// Roles are those of one server.
+// Roles are the roles of one server.
 type Roles []Role
 
-// AllRoles is the default.
+// AllRoles returns all roles, the default.
 func AllRoles() Roles { return Roles{Web, Worker, Scheduler, Launcher} }
 
-// ParseRoles reads names separated by commas; "" is all.
+// ParseRoles parses comma-separated names; "" is all.
 func ParseRoles(text string) (Roles, error) {
 	if strings.TrimSpace(text) == "" {
 		return AllRoles(), nil
@@ -33,7 +33,7 @@ func ParseRoles(text string) (Roles, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		role := Role(strings.TrimSpace(name))
 		if !slices.Contains(AllRoles(), role) {
-			return nil, fmt.Errorf("%q is not a role: write some of web, worker, scheduler, launcher", role)
+			return nil, fmt.Errorf("%q is not a role: use web, worker, scheduler or launcher", role)
 		}
 		if !roles.Have(role) {
 			roles = append(roles, role)
@@ -42,12 +42,12 @@ func ParseRoles(text string) (Roles, error) {
 	return roles, nil
 }
 
-// Have reports whether r is among them.
+// Have reports whether rs includes r.
 func (rs Roles) Have(r Role) bool { return slices.Contains(rs, r) }
 
-// all reports whether no other server is needed.
+// all reports whether the server has all roles and needs no other server.
 func (rs Roles) all() bool { return len(rs) == len(AllRoles()) }
 
-// answers reports whether requests of people are answered: on the network, or for the
-// servers that do.
+// answers reports whether the server answers users' requests: from the network, or from
+// the servers that receive them.
 func (rs Roles) answers() bool { return rs.Have(Web) || rs.Have(Scheduler) }

@@ -44,7 +44,7 @@ func TestNewRefusesServersThatCannotWorkTogether(t *testing.T) {
 	c := valid(t)
 	c.Roles, c.DatabaseURL, c.Addr = Roles{Worker}, "postgres:///x", "0.0.0.0:0"
 	a, err := New(c)
-	require.NoError(t, err, "without pages there is nothing to sign in to")
+	require.NoError(t, err, "a server without pages needs no sign-in")
 	a.Close()
 }
 
@@ -102,7 +102,7 @@ func TestHopsAreSigned(t *testing.T) {
 	}
 }
 
-// What is sent on has no signature of the network's: a server of probes alone.
+// The address of a server that answers only probes has no network signature.
 func TestInsideServerHasNoPages(t *testing.T) {
 	t.Parallel()
 	a := &App{cfg: Config{Roles: Roles{Scheduler}}}

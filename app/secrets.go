@@ -13,13 +13,13 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 )
 
-// secretStoreKey is the file below secrets/ whose key seals the secrets of
-// projects. Moved aside to secret-store.<anything>, it still opens what it sealed,
-// and the next start makes a new one and seals everything anew.
+// secretStoreKey is the file below secrets/ with the key that encrypts the secrets of
+// projects. To rotate it, rename it to secret-store.<anything>: the old key still
+// decrypts, and the next start creates a new key and encrypts all secrets again.
 const secretStoreKey = "secret-store"
 
-// openSecrets returns the secrets of projects: the store, the files of
-// secrets.d, and FLOWFORGE_SECRET_* of the environment.
+// openSecrets returns the secrets of projects: the store, the files of secrets.d, and
+// FLOWFORGE_SECRET_* of the environment.
 func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error) {
 	keys, err := a.secretKeys()
 	if err != nil {
@@ -32,13 +32,13 @@ func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error
 		return nil, err
 	}
 	if n > 0 {
-		a.cfg.Log.Info("Secrets are sealed with the new key; the older key files can be deleted.", "secrets", n)
+		a.cfg.Log.Info("Secrets are encrypted with the new key; you can delete the older key files.", "secrets", n)
 	}
 	return service, nil
 }
 
-// secretKeys reads the present key, which it makes when there is none, and the
-// older ones.
+// secretKeys reads the current key, which it creates if it does not exist, and the older
+// ones.
 func (a *App) secretKeys() (secret.Keyring, error) {
 	current, err := a.secretKey(secretStoreKey)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/platform/observability"
 )
 
-// TestWorkflowSeries: what the engine keeps of a metric is what a scrape tells.
+// TestWorkflowSeries: a scrape returns the metrics that the engine stores.
 func TestWorkflowSeries(t *testing.T) {
 	t.Parallel()
 	p := &parts{pool: dbtest.New(t)}

@@ -12,11 +12,11 @@ import (
 	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
-// maxHeader bounds the header of a request in bytes; net/http adds 4 KiB.
+// maxHeader limits the size of request headers in bytes; net/http adds 4 KiB.
 const maxHeader = 64 << 10
 
-// newServer returns a server whose requests end with ctx. Pages, the JSON API,
-// Connect and gRPC share it, so it speaks HTTP/2 without TLS as well.
+// newServer returns a server whose requests end when ctx is cancelled. Pages, the JSON
+// API, Connect and gRPC share it, so it also supports HTTP/2 without TLS.
 func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -28,8 +28,8 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	}
 }
 
-// listenSocket serves the site on the socket in the data directory, whose path
-// outlives a change of address: the runner reports there.
+// listenSocket serves the site on the socket in the data directory. Its path does not
+// change with the address, so the runner reports there.
 func (a *App) listenSocket(p *parts) error {
 	path := a.paths.join("run", "api.sock")
 	listener, err := unixsocket.Listen(path)
@@ -40,11 +40,11 @@ func (a *App) listenSocket(p *parts) error {
 	return nil
 }
 
-// start serves handler on listener until Close: open streams end at once, other
-// requests within two seconds. Run returns the error that ends it before.
+// start serves handler on listener until Close: open streams end at once, other requests
+// within two seconds. Run returns an earlier error of the server.
 func (a *App) start(listener net.Listener, handler http.Handler) { a.startTLS(listener, handler, nil) }
 
-// startTLS is start with a configuration of TLS; nil is without.
+// startTLS is start with a TLS configuration; nil: without TLS.
 func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.Config) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newServer(ctx, handler)
@@ -59,7 +59,7 @@ func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case a.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err):
-			default: // Run ends by another already
+			default: // Run already has another error
 			}
 		}
 	}()

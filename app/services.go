@@ -42,11 +42,11 @@ type parts struct {
 	users       *auth.Users
 	sessions    *web.Sessions
 	identity    *identity.Service
-	tokens      auth.TokenChain // on the network
-	localTokens auth.TokenChain // with that of the local administrator
+	tokens      auth.TokenChain // for the network
+	localTokens auth.TokenChain // including that of the local administrator
 	artifacts   *artifact.Service
-	storeDir    string // of artifacts, where this machine's runner has it
-	directStore bool   // tasks read and write the object store themselves
+	storeDir    string // of artifacts, if this machine's runner can access it
+	directStore bool   // tasks access the object store directly
 	store       artifact.Remover
 	storeReady  func(context.Context) error // nil: artifacts are in a folder
 	retention   *retention.Service
@@ -57,15 +57,15 @@ type parts struct {
 	secrets     *secret.Service
 	quotas      *quota.Service
 	resident    *resident.Service // nil: there are no warm pods
-	instance    string            // names this server among all on the database
-	holder      string            // names this process
+	instance    string            // name of this server, unique on the database
+	holder      string            // name of this process
 	leads       atomic.Bool       // this process drives executions
 	hopSigner   hopSigner
 	proxy       *leaderProxy
 }
 
-// startServices builds the services from the bottom up and starts what works in
-// the background. Everything stops by Close, the engine before what it writes to.
+// startServices creates the services in dependency order and starts background work.
+// Close stops everything, the engine before the services to which it writes.
 func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p := &parts{}
 	var err error
@@ -101,7 +101,7 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	return p, a.startEngine(ctx, p)
 }
 
-// oneLineError is an error without the line breaks between the addresses that pgx tried.
+// oneLineError removes the line breaks between the addresses that pgx tried.
 type oneLineError struct{ error }
 
 func (e oneLineError) Error() string {
@@ -134,7 +134,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 	if err != nil {
 		return err
 	}
-	a.onStop(func() { a.logError("the telemetry spool is not closed", p.telemetry.Close()) })
+	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
 	a.background("telemetry", p.telemetry.Run)
 	return nil
 }
@@ -155,8 +155,8 @@ func (a *App) background(name string, f func(context.Context) error) {
 	})
 }
 
-// startEngine starts what drives executions, from the launcher to the jobs, as far as
-// the roles of this server ask for it.
+// startEngine starts the components that drive executions, from the launcher to the jobs,
+// according to the roles of this server.
 func (a *App) startEngine(ctx context.Context, p *parts) error {
 	cluster, err := a.openCluster(p)
 	if err != nil {
@@ -188,7 +188,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	return a.startCluster(p, cluster)
 }
 
-// openExecutions builds the engine, which does nothing yet.
+// openExecutions creates the engine without starting it.
 func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps configMaps) error {
 	var err error
 	p.executions, err = execution.New(execution.Config{
@@ -199,7 +199,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	return err
 }
 
-// startJobs works the queues that any number of servers may.
+// startJobs starts workers for the queues that any number of servers may process.
 func (a *App) startJobs(ctx context.Context, p *parts) error {
 	client, err := jobs.NewSweepingClient(p.pool, p.executions, a.sweeps(p), slog.New(quiet{a.cfg.Log.Handler()}), jobs.WorkQueues()...)
 	if err != nil {
@@ -208,19 +208,19 @@ func (a *App) startJobs(ctx context.Context, p *parts) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the jobs: %w", err)
 	}
-	a.onStop(func() { a.within(3*time.Second, "the jobs did not stop in good order", client.Stop) })
+	a.onStop(func() { a.within(3*time.Second, "the jobs did not shut down cleanly", client.Stop) })
 	return nil
 }
 
-// within calls stop with a limit of time.
+// within calls stop with a timeout.
 func (a *App) within(limit time.Duration, message string, stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	a.logError(message, stop(ctx))
 }
 
-// recordFact keeps the sum of each execution that has ended for analysis; a
-// failure is tried again by the job that calls it.
+// recordFact stores the summary of an ended execution for analysis; the calling job
+// retries after a failure.
 func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 	return func(ctx context.Context, id uuid.UUID) error {
 		ctx = auth.AsSystem(ctx)
@@ -237,8 +237,8 @@ func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
 	}
 }
 
-// deps are what the handlers work with, on the network or on the socket in the data
-// directory.
+// deps returns the dependencies of the handlers, for the network or for the socket in the
+// data directory.
 func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 	return handlers.Deps{
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
@@ -249,7 +249,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 	}
 }
 
-// references gives the engine what inputs name in the catalogue.
+// references resolves inputs that reference the catalogue for the engine.
 type references struct{ catalogue *catalogue.Service }
 
 func (r references) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {

@@ -9,22 +9,22 @@ import (
 	"github.com/flowforge/flowforge/platform/certificate"
 )
 
-// internalName is what the certificates of servers have to be for, by default: they
-// reach one another by addresses that no certificate names.
+// internalName is the default name in the servers' certificates: servers reach each other
+// at addresses that no certificate contains.
 const internalName = "flowforge-internal"
 
-// TLS says with which certificates this server talks to tasks and to other servers.
-// Files are read again when they change.
+// TLS configures the certificates with which this server communicates with tasks and
+// other servers. Files are read again when they change.
 type TLS struct {
-	Task     certificate.Files // of FLOWFORGE_TASK_ADDR; with a CA tasks have to show a certificate from it
-	Pods     certificate.Files // handed to pods: what they verify the task address by, and what they show there
-	Internal certificate.Files // of InternalAddr: every server shows one from the CA
-	// InternalAddr is where servers reach one another when Internal is set.
+	Task     certificate.Files // of FLOWFORGE_TASK_ADDR; with a CA, tasks must present a certificate of it
+	Pods     certificate.Files // passed to pods: the CA of the task address, and the certificate that they present
+	Internal certificate.Files // of InternalAddr: every server presents a certificate of the CA
+	// InternalAddr is the address at which servers reach each other if Internal is set.
 	InternalAddr string
-	InternalName string // that certificates of servers are for; "" is flowforge-internal
+	InternalName string // name in the certificates of servers; "": flowforge-internal
 }
 
-// loadTLS reads the certificates, so that wrong ones are told at once.
+// loadTLS reads the certificates, so that invalid ones are reported immediately.
 func (a *App) loadTLS() error {
 	c := a.cfg.TLS
 	if err := a.loadPodFiles(); err != nil {
@@ -45,7 +45,7 @@ func (a *App) loadTLS() error {
 		return nil
 	}
 	if c.Internal.Cert == "" || c.Internal.Key == "" || c.Internal.CA == "" || c.InternalAddr == "" {
-		return fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA and FLOWFORGE_INTERNAL_ADDR go together")
+		return fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA and FLOWFORGE_INTERNAL_ADDR must be set together")
 	}
 	if a.internalTLS, err = certificate.Load(c.Internal); err != nil {
 		return fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA: %w", err)
@@ -54,14 +54,14 @@ func (a *App) loadTLS() error {
 	return err
 }
 
-// loadPodFiles reads what pods are handed.
+// loadPodFiles reads the files that pods get.
 func (a *App) loadPodFiles() (err error) {
 	pods := a.cfg.TLS.Pods
 	switch {
 	case (pods.Cert == "") != (pods.Key == ""):
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY go together")
+		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY must be set together")
 	case a.cfg.Kube != nil && a.cfg.Roles.Have(Scheduler) && a.cfg.TLS.Task.CA != "" && pods.Cert == "":
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CA is set, and pods have no FLOWFORGE_TASK_TLS_CLIENT_CERT to show")
+		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CA is set, but pods have no certificate to present: set FLOWFORGE_TASK_TLS_CLIENT_CERT")
 	case pods == (certificate.Files{}):
 		return nil
 	}
@@ -71,7 +71,7 @@ func (a *App) loadPodFiles() (err error) {
 	return nil
 }
 
-// taskFiles are the files that a pod is handed now; nil when there are none.
+// taskFiles returns the current files for pods; nil when there are none.
 func (a *App) taskFiles() map[string][]byte {
 	if a.podFiles == nil {
 		return nil
@@ -85,7 +85,7 @@ func (a *App) taskFiles() map[string][]byte {
 	return files
 }
 
-// taskServerTLS is nil when tasks are answered without TLS.
+// taskServerTLS returns nil when tasks are served without TLS.
 func (a *App) taskServerTLS() *tls.Config {
 	if a.taskTLS == nil {
 		return nil
@@ -93,8 +93,8 @@ func (a *App) taskServerTLS() *tls.Config {
 	return a.taskTLS.Server()
 }
 
-// serveInternal answers other servers where they show their certificates. Elsewhere
-// nothing is taken that says it was sent on.
+// serveInternal serves other servers that present their certificates. Forwarded requests
+// are not accepted on other addresses.
 func (a *App) serveInternal(p *parts) {
 	if a.internalListener == nil {
 		return
@@ -110,21 +110,21 @@ func (a *App) serveInternal(p *parts) {
 	a.startTLS(a.internalListener, a.observed(sent), a.internalTLS.Server())
 }
 
-// fromOutside refuses what only servers with certificates may send.
+// fromOutside refuses requests that only servers with certificates may send.
 func (a *App) fromOutside(site http.Handler) http.Handler {
 	if a.internalListener == nil {
 		return site
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(hopHeader) != "" {
-			http.Error(w, "Servers of the installation send requests on elsewhere.", http.StatusBadRequest)
+			http.Error(w, "Forwarded requests are accepted only on the internal address.", http.StatusBadRequest)
 			return
 		}
 		site.ServeHTTP(w, r)
 	})
 }
 
-// secure has the proxy to the leader show our certificate and ask for its.
+// secure configures mutual TLS for the proxy to the leader.
 func (l *leaderProxy) secure(pair *certificate.Pair, name string) {
 	if name == "" {
 		name = internalName

@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/platform/certificate/certtest"
 )
 
-// withTLS asks tasks for certificates, and gives pods one.
+// withTLS requires certificates of tasks, and gives pods one.
 func withTLS(t *testing.T) (Config, *certtest.Authority) {
 	t.Helper()
 	authority, later := certtest.New(t), time.Now().Add(time.Hour)
@@ -29,8 +29,8 @@ func withTLS(t *testing.T) (Config, *certtest.Authority) {
 	return c, authority
 }
 
-// TestPodsShowTheirCertificate: what pods are handed is good for the address of tasks,
-// and nothing else is.
+// TestPodsShowTheirCertificate: only the files that pods get are accepted at the address
+// of tasks.
 func TestPodsShowTheirCertificate(t *testing.T) {
 	t.Parallel()
 	c, authority := withTLS(t)
@@ -67,7 +67,7 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 	_, err = ask(map[string][]byte{pod.FileCA: a.taskFiles()[pod.FileCA]})
 	require.Error(t, err, "without a certificate")
 
-	// Pods that are made after a rotation have the new files.
+	// Pods that are created after a rotation get the new files.
 	rotated, rotatedKey := authority.Issue(t, t.TempDir(), "rotated", time.Now().Add(time.Hour))
 	replace(t, c.TLS.Pods, rotated, rotatedKey)
 	text, err = ask(a.taskFiles())
@@ -75,7 +75,7 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 	require.Equal(t, "rotated", text)
 }
 
-// replace gives files other contents, later than those before.
+// replace writes new contents with later modification times to files.
 func replace(t *testing.T, files certificate.Files, cert, key string) {
 	t.Helper()
 	for from, to := range map[string]string{cert: files.Cert, key: files.Key} {
@@ -94,10 +94,10 @@ func TestTLSThatCannotWork(t *testing.T) {
 	}{
 		{func(c *Config) { c.TaskAddr = "" }, "FLOWFORGE_TASK_ADDR is not"},
 		{func(c *Config) { c.TLS.Task.Cert = "" }, "FLOWFORGE_TASK_TLS_CERT is not set"},
-		{func(c *Config) { c.TLS.Pods.Key = "" }, "FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY go together"},
+		{func(c *Config) { c.TLS.Pods.Key = "" }, "FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY must be set together"},
 		{func(c *Config) { c.TLS.Pods.CA = c.TLS.Pods.Key }, "FLOWFORGE_TASK_TLS_CA"},
-		{func(c *Config) { c.Kube, c.TLS.Pods.Cert, c.TLS.Pods.Key = &kube.ControllerConfig{}, "", "" }, "no FLOWFORGE_TASK_TLS_CLIENT_CERT to show"},
-		{func(c *Config) { c.TLS.Internal = c.TLS.Task }, "FLOWFORGE_INTERNAL_ADDR go together"},
+		{func(c *Config) { c.Kube, c.TLS.Pods.Cert, c.TLS.Pods.Key = &kube.ControllerConfig{}, "", "" }, "set FLOWFORGE_TASK_TLS_CLIENT_CERT"},
+		{func(c *Config) { c.TLS.Internal = c.TLS.Task }, "FLOWFORGE_INTERNAL_ADDR must be set together"},
 	} {
 		config, _ := withTLS(t)
 		c.change(&config)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// version names this build by its file: two builds differ in size or time. The
-// runner of another build is left to finish its tasks and then replaced.
+// version identifies this build by its file: two builds differ in size or time. The
+// runner of another build finishes its tasks and is then replaced.
 func version(executable string) string {
 	info, err := os.Stat(executable)
 	if err != nil {

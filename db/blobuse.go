@@ -8,13 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// TouchEvery is how old the note that somebody asked for a blob may become before it
-// is written anew. What relies on the note leaves that much room.
+// TouchEvery is the maximum age of a blob's last request before it is updated. Code that
+// relies on that time must allow for this inaccuracy.
 const TouchEvery = 10 * time.Minute
 
-// AskBlobs returns which of the hashes project has, with their sizes, and notes that
-// somebody asked: until a sweep's grace is over nothing takes them away, so that
-// whoever asks may name them in what it writes next.
+// AskBlobs returns which of the hashes project has, with their sizes, and records the
+// request: the grace period of a sweep protects these blobs, so that the caller can
+// reference them.
 func (q *Queries) AskBlobs(ctx context.Context, project uuid.UUID, hashes [][]byte, now time.Time) (map[string]int64, error) {
 	rows, err := q.ProjectBlobs(ctx, project, hashes)
 	if err != nil {
@@ -40,7 +40,7 @@ func (q *Queries) AskBlobs(ctx context.Context, project uuid.UUID, hashes [][]by
 		kept[string(raw)] = true
 	}
 	for _, raw := range stale {
-		if !kept[string(raw)] { // a sweep was faster
+		if !kept[string(raw)] { // a sweep removed it first
 			delete(found, string(raw))
 		}
 	}

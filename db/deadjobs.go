@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// DeadJob is a background job about an execution that was given up.
+// DeadJob is a background job about an execution that was given up after its last try.
 type DeadJob struct {
 	ID           int64
 	Kind         string
@@ -24,15 +24,15 @@ type DeadJob struct {
 	Version      string
 }
 
-// deadJobs reads River's own table, which sqlc does not know. Jobs of executions that
-// are gone have nobody to be told about.
+// deadJobs reads River's own table, which sqlc does not know. Jobs of deleted executions
+// are omitted, because they have no owner to notify.
 const deadJobs = `SELECT j.id, j.kind, j.attempt, coalesce(j.finalized_at, j.created_at),
 		coalesce(j.errors[array_length(j.errors, 1)]->>'error', ''), e.id, e.tenant_id, e.project_id, e.workflow_name, e.version
 	FROM river_job j JOIN executions e ON e.id = (j.args->>'execution_id')::uuid
 	WHERE j.state = 'discarded' AND j.kind = ANY ($1)`
 
-// DeadJobs returns jobs of some kinds about executions of a project that were given up,
-// the latest first.
+// DeadJobs returns the dead jobs of some kinds about executions of a project, the latest
+// first.
 func DeadJobs(ctx context.Context, pool *pgxpool.Pool, kinds []string, project uuid.UUID, limit int) ([]DeadJob, error) {
 	rows, err := pool.Query(ctx, deadJobs+` AND e.project_id = $2 ORDER BY j.id DESC LIMIT $3`, kinds, project, limit)
 	if err != nil {
@@ -45,7 +45,7 @@ func DeadJobs(ctx context.Context, pool *pgxpool.Pool, kinds []string, project u
 	return list, nil
 }
 
-// FindDeadJob returns one of them, and pgx.ErrNoRows when there is none.
+// FindDeadJob returns a dead job, or pgx.ErrNoRows when it does not exist.
 func FindDeadJob(ctx context.Context, pool *pgxpool.Pool, kinds []string, id int64) (DeadJob, error) {
 	rows, err := pool.Query(ctx, deadJobs+` AND j.id = $2`, kinds, id)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// JobCount says how many background jobs stand in a queue in a state.
+// JobCount is the number of background jobs in a queue in one state.
 type JobCount struct {
 	Queue string
 	State string
 	N     int64
 }
 
-// JobCounts counts the background jobs that have not ended. The table is River's own,
-// so sqlc does not know it.
+// JobCounts counts the unfinished background jobs. The table belongs to River, so sqlc
+// does not know it.
 func JobCounts(ctx context.Context, pool *pgxpool.Pool) ([]JobCount, error) {
 	rows, err := pool.Query(ctx, `SELECT queue, state::text, count(*) FROM river_job
 		WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled') GROUP BY queue, state ORDER BY queue, state`)

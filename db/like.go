@@ -2,7 +2,7 @@ package db
 
 import "strings"
 
-// EscapeLike makes text match itself in a LIKE pattern.
+// EscapeLike escapes text so that a LIKE pattern matches it literally.
 func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }

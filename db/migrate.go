@@ -16,11 +16,11 @@ import (
 	"github.com/flowforge/flowforge/migrations"
 )
 
-// migrateLock is the advisory lock that lets one of several servers migrate.
+// migrateLock is the advisory lock that lets one server at a time migrate.
 const migrateLock = 0x666c6f77666f7267 // "flowforg"
 
 // Migrate brings the schema of pool's database up to date: River's tables, then
-// ours. It is safe to call from several processes at once, and twice.
+// FlowForge's. It is safe to call from several processes at once, and it is idempotent.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package db is the way to Postgres: opening a pool, migrating the schema,
-// transactions, and the queries that sqlc generates from db/queries.
+// Package db provides access to Postgres: pools, migrations of the schema, transactions,
+// and the queries that sqlc generates from db/queries.
 package db
 
 import (
@@ -18,22 +18,21 @@ import (
 // connectTimeout bounds the wait for one new connection.
 const connectTimeout = 5 * time.Second
 
-// Open returns a pool for url and checks that the server answers. Every session
-// works in UTC. It returns apperr.Unavailable when the server cannot be reached.
+// Open returns a pool for url and checks that the server answers. Every session uses UTC.
+// It returns apperr.Unavailable when the server cannot be reached.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return OpenNamed(ctx, url, "flowforge")
 }
 
-// idleInTransaction is when the server ends a session that sits in a transaction: its
-// process is frozen or cut off, and its locks are in the way of others.
+// idleInTransaction is the time after which the server ends a session that is idle in a
+// transaction: its process is frozen or disconnected, and its locks block others.
 const idleInTransaction = "10s"
 
-// OpenNamed is Open with sessions that say whose they are: application is at most 63
-// bytes.
+// OpenNamed is Open with an application name for its sessions, of at most 63 bytes.
 func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, apperr.Wrap(apperr.Invalid, err, "The database address cannot be read.")
+		return nil, apperr.Wrap(apperr.Invalid, err, "The database address is not valid.")
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	setDefault(config, "timezone", "UTC")
@@ -50,7 +49,7 @@ func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, err
 	return pool, nil
 }
 
-// setDefault sets a run-time parameter that the address does not set itself.
+// setDefault sets a run-time parameter that the address does not set.
 func setDefault(config *pgxpool.Config, name, value string) {
 	if _, ok := config.ConnConfig.RuntimeParams[name]; !ok {
 		config.ConnConfig.RuntimeParams[name] = value
@@ -63,7 +62,7 @@ func Tx(ctx context.Context, pool *pgxpool.Pool, f func(tx pgx.Tx, q *Queries) e
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return f(tx, New(tx)) })
 }
 
-// Constraint returns the name of the constraint that err says was violated, or "".
+// Constraint returns the name of the constraint that err violates, or "".
 func Constraint(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.ConstraintName
@@ -71,5 +70,5 @@ func Constraint(err error) string {
 	return ""
 }
 
-// IsNoRows reports whether err says that a query found nothing.
+// IsNoRows reports whether err means that a query found no rows.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

@@ -1,6 +1,6 @@
-// Package resident keeps the work of warm pods: attempts that wait for one, and
-// those that one has taken. A pool is what one pod can serve, attempt after
-// attempt: a project, an image, resources and pod fields.
+// Package resident is the queue of warm pods: attempts that wait for a warm pod, and
+// attempts that one has taken. A pool is what one pod can serve, one attempt after
+// another: a project, an image, resources and pod fields.
 package resident
 
 import (
@@ -26,17 +26,17 @@ import (
 )
 
 const (
-	// tokenLife is how long a pool's token is good; each answer brings a new one.
+	// tokenLife is how long a pool's token is valid; each response renews it.
 	tokenLife = time.Hour
-	// attemptLife is how long an attempt's token is good beyond its timeout, as in
+	// attemptLife is how long an attempt's token is valid beyond its timeout, as in
 	// package execution.
 	attemptLife = 30 * 24 * time.Hour
-	// workerAge is how old a warm pod may become before it is told to leave, so that
-	// images and settings that have changed reach every pool.
+	// workerAge is the maximum age of a warm pod, so that changed images and settings
+	// reach every pool.
 	workerAge = 6 * time.Hour
 	takeLimit = 25 * time.Second
-	// lookEvery is how often a waiting worker looks for work that came through
-	// another server.
+	// lookEvery is the interval at which a waiting worker checks for work that was added
+	// through another server.
 	lookEvery = 250 * time.Millisecond
 	maxWorker = 253
 )
@@ -48,7 +48,7 @@ type Service struct {
 	now     func() time.Time
 
 	mu    sync.Mutex
-	grown chan struct{} // closed and replaced when work comes through this server
+	grown chan struct{} // closed and replaced when work is added through this server
 }
 
 // New returns a Service that signs tokens with signer.
@@ -77,8 +77,8 @@ func poolKey(spec *flowforgev1.AttemptSpec) [16]byte {
 	return [16]byte(hash.Sum(nil)[:16])
 }
 
-// Enqueue adds attempts to their pools; one that is known stays as it is. Their
-// tokens are not kept: they are signed anew when a pod takes them. For the engine.
+// Enqueue adds attempts to their pools; known attempts are unchanged. It does not store
+// their tokens: they are signed again when a pod takes them. For the engine.
 func (s *Service) Enqueue(ctx context.Context, attempts []*flowforgev1.AttemptSpec) error {
 	for _, spec := range attempts {
 		tenant, err := uuid.Parse(spec.GetTenantId())
@@ -109,24 +109,24 @@ func (s *Service) Enqueue(ctx context.Context, attempts []*flowforgev1.AttemptSp
 	return nil
 }
 
-// Answer is what a worker is told.
+// Answer is the response to a worker.
 type Answer struct {
 	Spec  *flowforgev1.AttemptSpec // nil: there is no work
 	Token string                   // of the pool, for the next calls
 	Leave bool
 }
 
-// Take gives worker the attempt that waits longest in the pool of token, and waits
-// for one as long as wait says. finished is what the worker has run before, which
-// leaves the queue. A worker whose answer was lost gets the same attempt again.
-// Unauthenticated: the token is not good.
+// Take assigns to worker the attempt that has waited longest in the pool of token; if
+// there is none, it waits for up to wait. finished is the worker's previous attempt,
+// which is removed from the queue. A worker whose response was lost gets the same attempt
+// again. Unauthenticated: the token is not valid.
 func (s *Service) Take(ctx context.Context, token, worker, finished string, wait time.Duration) (Answer, error) {
 	scope, err := s.signer.VerifyPool(token, s.now())
 	if err != nil {
 		return Answer{}, err
 	}
 	if worker == "" || len(worker) > maxWorker {
-		return Answer{}, apperr.New(apperr.Invalid, "A worker has a name of at most %d bytes.", maxWorker)
+		return Answer{}, apperr.New(apperr.Invalid, "The name of a worker must have at most %d bytes.", maxWorker)
 	}
 	if finished != "" {
 		if _, err := s.queries.EndResidentWork(ctx, finished, worker); err != nil {
@@ -157,8 +157,8 @@ func (s *Service) Take(ctx context.Context, token, worker, finished string, wait
 	}
 }
 
-// next returns what worker has taken already, else the next attempt of the pool,
-// with a token for it; nil when there is none.
+// next returns the attempt that worker has already taken, else the next attempt of the
+// pool, with a token for it; nil when there is none.
 func (s *Service) next(ctx context.Context, scope auth.PoolScope, worker string) (*flowforgev1.AttemptSpec, error) {
 	pool := hex.EncodeToString(scope.Pool[:])
 	row, err := s.queries.ResidentWorkOf(ctx, worker, pool)
@@ -189,29 +189,29 @@ func (s *Service) next(ctx context.Context, scope auth.PoolScope, worker string)
 	return spec, nil
 }
 
-// scopeOf reads a task id, "<execution>.<node index>.<attempt>".
+// scopeOf parses a task id, "<execution>.<node index>.<attempt>".
 func scopeOf(taskID string, tenant, project uuid.UUID) (auth.TaskScope, error) {
 	parts := strings.Split(taskID, ".")
 	if len(parts) != 3 {
-		return auth.TaskScope{}, fmt.Errorf("%q is no task id", taskID)
+		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID", taskID)
 	}
 	execution, err := uuid.Parse(parts[0])
 	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is no task id: %w", taskID, err)
+		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
 	}
 	node, err := strconv.Atoi(parts[1])
 	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is no task id: %w", taskID, err)
+		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
 	}
 	number, err := strconv.Atoi(parts[2])
 	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is no task id: %w", taskID, err)
+		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
 	}
 	return auth.TaskScope{ExecutionID: execution, NodeIndex: node, Attempt: number, TenantID: tenant, ProjectID: project}, nil
 }
 
-// Withdraw takes attempts back that nobody has taken, and returns them. The others
-// hear from the server what is wanted of them. For the engine.
+// Withdraw removes and returns the attempts that no worker has taken. The server notifies
+// the workers of the others. For the engine.
 func (s *Service) Withdraw(ctx context.Context, taskIDs []string) ([]string, error) {
 	withdrawn, err := s.queries.WithdrawResidentWork(ctx, taskIDs)
 	if err != nil {
@@ -220,7 +220,8 @@ func (s *Service) Withdraw(ctx context.Context, taskIDs []string) ([]string, err
 	return withdrawn, nil
 }
 
-// Remove takes attempts out of the queue, whoever has them. For the engine.
+// Remove removes attempts from the queue, whether or not a worker has taken them. For the
+// engine.
 func (s *Service) Remove(ctx context.Context, taskIDs []string) error {
 	if err := s.queries.RemoveResidentWork(ctx, taskIDs); err != nil {
 		return fmt.Errorf("remove resident work: %w", err)
@@ -255,7 +256,7 @@ func (s *Service) Pools(ctx context.Context) ([]launcher.ResidentPool, error) {
 		}
 		key, err := hex.DecodeString(r.Pool)
 		if err != nil || len(key) != 16 {
-			return nil, fmt.Errorf("%q is no pool", r.Pool)
+			return nil, fmt.Errorf("%q is not a pool", r.Pool)
 		}
 		now := s.now()
 		scope := auth.PoolScope{TenantID: r.TenantID, ProjectID: r.ProjectID, Pool: [16]byte(key), Born: now}

@@ -1,5 +1,5 @@
-// Package dbtest gives every test a Postgres database of its own: a copy of a
-// template that is migrated once per state of the migrations.
+// Package dbtest gives every test its own Postgres database: a copy of a template that is
+// migrated once per state of the migrations.
 package dbtest
 
 import (
@@ -25,11 +25,11 @@ import (
 // create and drop databases.
 const EnvURL = "FLOWFORGE_TEST_DATABASE_URL"
 
-// timezone is odd on purpose: code that relies on the session's zone fails.
+// timezone is unusual on purpose: code that relies on the session's zone fails.
 const timezone = "Asia/Kathmandu"
 
-// New returns a pool on a fresh, migrated database. The database is dropped when
-// the test ends well and kept, with its address in the log, when it failed.
+// New returns a pool on a new, migrated database. The database is dropped if the test
+// succeeds, and kept, with its name in the log, if it fails.
 func New(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), NewURL(t))
@@ -40,8 +40,8 @@ func New(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
-// NewURL is New for tests that open connections themselves, such as those that
-// start another process.
+// NewURL is New for tests that open connections themselves, for example in another
+// process.
 func NewURL(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv(EnvURL)
@@ -56,7 +56,7 @@ func NewURL(t testing.TB) string {
 	defer admin.Close(ctx)
 	template, err := ensureTemplate(ctx, admin, base)
 	if err != nil {
-		t.Fatalf("make the template database: %v", err)
+		t.Fatalf("create the template database: %v", err)
 	}
 	name := fmt.Sprintf("fftest_%s", strings.ToLower(rand.Text()[:16]))
 	if err := copyTemplate(ctx, admin, name, template); err != nil {
@@ -70,7 +70,7 @@ func NewURL(t testing.TB) string {
 	return dsn
 }
 
-// drop removes the database of a test that ended well.
+// drop removes the database of a successful test.
 func drop(t testing.TB, base, name string) {
 	if t.Failed() {
 		t.Logf("the database of the failed test is kept: %s", name)
@@ -88,9 +88,9 @@ func drop(t testing.TB, base, name string) {
 	}
 }
 
-// templateLock is the advisory lock under which one process makes the template,
-// and which copies hold in shared mode: nobody may be connected to a template
-// while it is copied.
+// templateLock is the advisory lock under which one process creates the template. Copies
+// take no lock: a template is complete when it gets its final name, and no session
+// connects to it after that.
 const templateLock = 0x66667465
 
 func copyTemplate(ctx context.Context, admin *pgx.Conn, name, template string) error {
@@ -102,8 +102,8 @@ func copyTemplate(ctx context.Context, admin *pgx.Conn, name, template string) e
 	return err
 }
 
-// ensureTemplate returns the name of the template database for the present
-// migrations, making it when there is none.
+// ensureTemplate returns the name of the template database for the current migrations,
+// and creates it if it does not exist.
 func ensureTemplate(ctx context.Context, admin *pgx.Conn, base string) (string, error) {
 	hash, err := migrationsHash()
 	if err != nil {
@@ -123,8 +123,8 @@ func ensureTemplate(ctx context.Context, admin *pgx.Conn, base string) (string, 
 	return name, makeTemplate(ctx, admin, base, name)
 }
 
-// makeTemplate migrates a database under another name and renames it at the
-// end, so that a template with the final name is always complete.
+// makeTemplate migrates a database under a temporary name and renames it at the end, so
+// that a template with its final name is always complete.
 func makeTemplate(ctx context.Context, admin *pgx.Conn, base, name string) error {
 	building := name + "_building"
 	if _, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+building+" WITH (FORCE)"); err != nil {
@@ -156,7 +156,7 @@ func exists(ctx context.Context, admin *pgx.Conn, name string) (bool, error) {
 	return ok, err
 }
 
-// migrationsHash names the state of the migrations.
+// migrationsHash returns a hash of the migrations.
 func migrationsHash() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(migrations.Postgres, ".", func(path string, entry fs.DirEntry, err error) error {
