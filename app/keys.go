@@ -50,7 +50,7 @@ func (a *App) loadSecret(name string) (string, error) {
 		return text, nil
 	}
 	if _, missing := os.Stat(a.paths.secret(name)); a.cfg.SecretsDir != "" && errors.Is(missing, os.ErrNotExist) {
-		return "", fmt.Errorf("the key %s is missing in FLOWFORGE_SECRETS_DIR and cannot be made there: `flowforge secrets init` makes all keys in a folder of your choice: %w",
+		return "", fmt.Errorf("the key %s is missing in FLOWFORGE_SECRETS_DIR and cannot be created there: run `flowforge secrets init` to create all keys in a folder of your choice: %w",
 			a.paths.secret(name), err)
 	}
 	return "", err

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// "Launch again" brings the form with the inputs of the execution; a link brings
-// inputs of its own; both can be changed before the launch.
+// TestRelaunch: "Launch again" opens the form with the inputs of the execution; a link
+// sets its own inputs; both can be changed before the launch.
 func TestRelaunch(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})
@@ -29,7 +29,8 @@ func TestRelaunch(t *testing.T) {
 	require.Equal(t, 0.25, shared.server.inputsOf(t, launchNow(t, page))["seconds"])
 }
 
-// Without JavaScript the way from the list to a finished execution is the same.
+// TestLaunchWithoutScript: without JavaScript, the path from the list to a finished
+// execution is the same.
 func TestLaunchWithoutScript(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{noScript: true})
@@ -51,7 +52,7 @@ func TestLaunchWithoutScript(t *testing.T) {
 	require.Equal(t, map[string]any{"$type": "SGD", "momentum": 0.8, "nesterov": true}, got["optimizer"])
 }
 
-// focused is whether the focus is on what the locator finds.
+// focused reports whether the element of the locator has the focus.
 func focused(t *testing.T, l playwright.Locator) bool {
 	t.Helper()
 	n, err := l.Count()
@@ -64,7 +65,7 @@ func focused(t *testing.T, l playwright.Locator) bool {
 	return on.(bool)
 }
 
-// tabTo presses Tab until the focus is there.
+// tabTo presses Tab until target has the focus.
 func tabTo(t *testing.T, page playwright.Page, target playwright.Locator) {
 	t.Helper()
 	visible(t, target)
@@ -77,7 +78,8 @@ func tabTo(t *testing.T, page playwright.Page, target playwright.Locator) {
 	t.Fatalf("Tab does not reach %v", target)
 }
 
-// From the first page to a node of a launched execution, the mouse untouched.
+// TestKeyboardAlone goes from the first page to a node of a launched execution without
+// the mouse.
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An approval asks on the first page and in the navigation; the execution says that it
-// awaits it, and the filter of the list finds it.
+// TestAnApprovalIsNotMissed: a pending approval appears on the first page and in the
+// navigation, the execution shows it, and the filter of the list finds it.
 func TestAnApprovalIsNotMissed(t *testing.T) {
 	t.Parallel()
 	s := shared.server

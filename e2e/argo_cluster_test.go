@@ -46,7 +46,7 @@ func addSettings(t *testing.T, c *kubetest.Cluster, namespace string) {
 	require.NoError(t, err)
 }
 
-// addVolume lets one claim of the class argo-stories be bound.
+// addVolume provides a volume for one claim of the class argo-stories.
 func addVolume(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func addVolume(t *testing.T, c *kubetest.Cluster) {
 	t.Cleanup(func() { _ = volumes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
 }
 
-// withoutShared waits until nothing is left that the pods of an execution shared.
+// withoutShared waits until all shared objects of an execution are deleted.
 func withoutShared(t *testing.T, c *kubetest.Cluster, execution string) {
 	t.Helper()
 	only := metav1.ListOptions{LabelSelector: "flowforge.io/execution-id=" + execution}

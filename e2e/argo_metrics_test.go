@@ -12,7 +12,8 @@ import (
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
-// What a workflow counts stands at /metrics of the server, also after it was killed.
+// TestMetricsOfWorkflowsAreScraped: metrics of workflows appear at /metrics of the
+// server, also after the server was killed.
 func TestMetricsOfWorkflowsAreScraped(t *testing.T) {
 	t.Parallel()
 	address := freeport.Address(t)
@@ -61,7 +62,7 @@ spec:
 	check()
 }
 
-// linesWith are the lines of text that begin with prefix.
+// linesWith returns the lines of text that begin with prefix.
 func linesWith(text, prefix string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

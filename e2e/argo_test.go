@@ -17,18 +17,18 @@ import (
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
-var updateDocs = flag.Bool("update", false, "write docs/argo.md anew")
+var updateDocs = flag.Bool("update", false, "rewrite docs/argo.md")
 
-// argoStory is a document of Argo's that a whole server runs: as local processes, and as
-// pods of a real node. $DIR is a folder, $IMAGE an image with Python, $URL a server,
-// $PORT free, and $TRIES how often something may be tried again that nobody says is ready.
+// argoStory is an Argo document that a whole server runs: as local processes, and as pods
+// of a real node. $DIR is a folder, $IMAGE an image with Python, $URL a server, $PORT a
+// free port, and $TRIES the number of retries where no signal exists for readiness.
 type argoStory struct {
 	group   string
 	feature string
 	spec    string
 	outputs map[string]any // of the execution
 	pods    bool           // it needs pods
-	local   bool           // it needs what the image of the tests does not have
+	local   bool           // it needs programs that the image of the tests lacks
 }
 
 func argoStories() []argoStory {
@@ -107,7 +107,7 @@ templates:
 	}
 }
 
-// argoFetchedStories fetch something by themselves.
+// argoFetchedStories are stories that fetch data themselves.
 func argoFetchedStories() []argoStory {
 	return []argoStory{
 		{group: "M2", feature: "artifacts: http with headers", spec: `
@@ -277,7 +277,7 @@ templates:
 	}
 }
 
-// news answers who asks and says what was asked.
+// news starts a server whose responses repeat the request.
 func news(t *testing.T, host string) string {
 	t.Helper()
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -294,7 +294,7 @@ func news(t *testing.T, host string) string {
 	return web.URL
 }
 
-// port is one of this machine where nobody listens.
+// port returns a free port of this machine.
 func port(t *testing.T) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(freeport.Address(t))
@@ -302,7 +302,7 @@ func port(t *testing.T) string {
 	return port
 }
 
-// runArgo registers and launches a document, and returns how it ended.
+// runArgo registers and launches a document, and returns its result.
 func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...string) executionView {
 	t.Helper()
 	spec := strings.NewReplacer(replace...).Replace(story.spec)
@@ -313,8 +313,9 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 	return e
 }
 
-// Argo's files run as local processes where the installation says so.
-func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // one after the other, on one server
+// TestArgoStoriesOnThisMachine: Argo files run as local processes if the installation
+// allows it.
+func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequential, on one server
 	t.Parallel()
 	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
 	url := news(t, "127.0.0.1")
@@ -335,8 +336,9 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // one afte
 	}
 }
 
-// The same files, and those that need pods, run in pods of a real node.
-func TestArgoStoriesInPods(t *testing.T) { //nolint:tparallel // one after the other, on one server
+// TestArgoStoriesInPods: the same files, and those that need pods, run in pods of a real
+// node.
+func TestArgoStoriesInPods(t *testing.T) { //nolint:tparallel // sequential, on one server
 	t.Parallel()
 	s, c := onCluster(t)
 	url := news(t, kubetest.Host)
@@ -359,7 +361,7 @@ func TestArgoStoriesInPods(t *testing.T) { //nolint:tparallel // one after the o
 	}
 }
 
-// TestArgoStoriesAreDocumented: docs/argo.md lists them.
+// TestArgoStoriesAreDocumented: docs/argo.md lists the stories.
 func TestArgoStoriesAreDocumented(t *testing.T) {
 	t.Parallel()
 	const file, begin = "../docs/argo.md", "<!-- stories: written by the tests -->\n"

@@ -10,17 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// options say what kind of reader opens a page.
+// options configure the browser of a test.
 type options struct {
 	noScript bool
 	width    int // 1280 when 0
 	dark     bool
-	// tolerates are parts of console errors that the story causes on purpose.
+	// tolerates are parts of console errors that the test causes on purpose.
 	tolerates []string
 }
 
-// open returns a signed-in page of the shared server. A console error or an
-// exception in the page fails the test; a failed test keeps its trace.
+// open returns a signed-in page of the shared server. A console error or an exception in
+// the page fails the test; a failed test keeps its trace.
 func open(t *testing.T, o options) playwright.Page {
 	t.Helper()
 	return openOn(t, shared.server, o)
@@ -70,7 +70,7 @@ func tolerated(text string, parts []string) bool {
 	return false
 }
 
-// signIn redeems a fresh login link, as a browser's form does.
+// signIn redeems a new login link by submitting its form.
 func signIn(t *testing.T, s *server, context playwright.BrowserContext) {
 	t.Helper()
 	var link struct {
@@ -96,11 +96,11 @@ func button(page playwright.Page, name string) playwright.Locator {
 	return page.GetByRole("button", playwright.PageGetByRoleOptions{Name: name})
 }
 
-// audit fails the test with every finding of axe-core. What Swagger UI draws is
-// its makers' and stays out.
+// audit fails the test with every finding of axe-core. It excludes Swagger UI, which is
+// third-party.
 func audit(t *testing.T, page playwright.Page) {
 	t.Helper()
-	_, err := page.Evaluate(shared.axe) // goes past the page's content security policy
+	_, err := page.Evaluate(shared.axe) // bypasses the page's content security policy
 	require.NoError(t, err)
 	result, err := page.Evaluate(`async () => JSON.stringify((await axe.run({ exclude: [".swagger-ui"] }, {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],

@@ -20,8 +20,8 @@ const controlDocument = `{
 	]
 }`
 
-// A person pauses an execution and lets it go on, skips a node that takes too long,
-// and answers what the execution asks, wrongly first.
+// TestPauseSkipAndAnswer: a person pauses and resumes an execution, skips a node that
+// takes too long, and answers the execution's question, first with invalid values.
 func TestPauseSkipAndAnswer(t *testing.T) {
 	t.Parallel()
 	s := shared.server

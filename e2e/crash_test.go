@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownServer starts a server that a story may kill.
+// ownServer starts a server that a test may kill.
 func ownServer(t *testing.T, environ ...string) *server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flowforge-e2e-own-")
@@ -31,7 +31,7 @@ func ownServer(t *testing.T, environ ...string) *server {
 	return s
 }
 
-// restart starts a server that was killed again, at the same address.
+// restart restarts a killed server at the same address.
 func (s *server) restart(t *testing.T) {
 	t.Helper()
 	next, err := startServer(s.dir, append(s.environ, "FLOWFORGE_ADDR="+strings.TrimPrefix(s.base, "http://"))...)
@@ -39,8 +39,9 @@ func (s *server) restart(t *testing.T) {
 	s.cmd, s.ended, s.login = next.cmd, next.ended, next.login
 }
 
-// The server dies in the middle of a training and comes back: the task has gone on,
-// it counts once, its log is whole, and the open page goes on by itself.
+// TestServerKilledInMidRun: the server is killed during a training and restarted. The
+// task has continued, it counts once, its log is complete, and the open page updates by
+// itself.
 func TestServerKilledInMidRun(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
@@ -56,7 +57,7 @@ func TestServerKilledInMidRun(t *testing.T) {
 	e := s.wait(t, id, ended)
 	require.Equal(t, "SUCCEEDED", e.Status)
 	for _, n := range e.Nodes {
-		require.Equal(t, 1, n.Attempt, "%s was tried again", n.Operator)
+		require.Equal(t, 1, n.Attempt, "%s was retried", n.Operator)
 	}
 	visible(t, headState(page, "SUCCEEDED"))
 	visible(t, graphNode(page, "report", "SUCCEEDED"))
@@ -70,14 +71,14 @@ func TestServerKilledInMidRun(t *testing.T) {
 	})
 }
 
-// whileAway are the console's words for a server that does not answer.
+// whileAway returns the console errors of an unreachable server.
 func whileAway() []string {
 	return []string{"net::ERR_", "network error", "Failed to fetch", "SSE reconnect failed", "status of 500", "status of 503"}
 }
 
 var epochLine = regexp.MustCompile(`epoch (\d+)/\d+ `)
 
-// wholeLog fails unless the log tells of every epoch, once and in order.
+// wholeLog fails unless the log contains every epoch once and in order.
 func wholeLog(t *testing.T, lines []string, n int) {
 	t.Helper()
 	seen, problem := epochs(lines)
@@ -85,7 +86,7 @@ func wholeLog(t *testing.T, lines []string, n int) {
 	require.Equal(t, n, seen, strings.Join(lines, "\n"))
 }
 
-// epochs returns up to which epoch the lines tell, or what is out of order.
+// epochs returns the last epoch in the lines, or the first one that is out of order.
 func epochs(lines []string) (int, string) {
 	seen := 0
 	for _, line := range lines {
@@ -101,7 +102,7 @@ func epochs(lines []string) (int, string) {
 	return seen, ""
 }
 
-// eventually watches something outside of the browser until it is so.
+// eventually polls a condition outside the browser until it is true.
 func eventually(t *testing.T, what string, ok func() (string, bool)) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -111,11 +112,11 @@ func eventually(t *testing.T, what string, ok func() (string, bool)) {
 			return
 		}
 		require.True(t, time.Now().Before(deadline), "%s: %s", what, state)
-		time.Sleep(100 * time.Millisecond) // another process is watched
+		time.Sleep(100 * time.Millisecond) // polls another process
 	}
 }
 
-// childOf finds a process of the server's data by a part of its command line.
+// childOf finds a process of the server's data directory by a part of its command line.
 func childOf(t *testing.T, s *server, part string) int {
 	t.Helper()
 	processes, err := processesOf(filepath.Join(s.dir, "data"))
@@ -131,8 +132,8 @@ func childOf(t *testing.T, s *server, part string) int {
 	return 0
 }
 
-// An engine dies in the middle of a training: it is started again, the execution
-// succeeds, and every line and point is there in the end.
+// TestEngineKilledInMidRun: an engine is killed during a training. It is restarted, the
+// execution succeeds, and every line and point is stored in the end.
 func TestEngineKilledInMidRun(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{"ClickHouse": "clickhouse-engine", "PostgreSQL": "postgres -D"} {
@@ -158,7 +159,8 @@ func TestEngineKilledInMidRun(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the server, its engines and every task, in good order and without a rest.
+// TestCtrlCLeavesNothing: Ctrl-C shuts down the server, its engines and every task
+// cleanly and completely.
 func TestCtrlCLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A data scientist launches a training from the form, watches it to its end without
-// touching the page, and downloads the model that the page and the API vouch for.
+// TestLaunchDigitsAndWatchToTheEnd: a data scientist launches a training from the form,
+// watches it to its end without touching the page, and downloads the model; the page and
+// the API show the same hash.
 func TestLaunchDigitsAndWatchToTheEnd(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})
@@ -26,12 +27,12 @@ func TestLaunchDigitsAndWatchToTheEnd(t *testing.T) {
 
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")
 	visible(t, headState(page, "SUCCEEDED"))
-	require.Equal(t, 1, navigations(t, page), "the page was loaded anew")
+	require.Equal(t, 1, navigations(t, page), "the page was reloaded")
 	downloadModel(t, shared.server, page, id)
 }
 
-// watchGraph sees each node run or end, and meanwhile the log grow and a curve
-// appear, on the page as it is.
+// watchGraph waits until each node runs or ends, while the log grows and a curve appears,
+// without a reload.
 func watchGraph(t *testing.T, page playwright.Page, nodes ...string) {
 	t.Helper()
 	visible(t, graphNode(page, "train", "RUNNING"))
@@ -39,7 +40,7 @@ func watchGraph(t *testing.T, page playwright.Page, nodes ...string) {
 	curve := page.Locator("#metrics figure .uplot canvas, #metrics figure svg path").First()
 	visible(t, curve)
 	holds(t, page.Locator("#logs .log"), "epoch 1/25")
-	visible(t, graphNode(page, "train", "RUNNING")) // the lines came while it ran
+	visible(t, graphNode(page, "train", "RUNNING")) // the lines arrived while it was running
 	for _, name := range nodes {
 		require.NoError(t, expect().Locator(graphNode(page, name, "SUCCEEDED")).ToBeVisible(playwright.LocatorAssertionsToBeVisibleOptions{Timeout: new(60_000.0)}))
 	}
@@ -47,7 +48,7 @@ func watchGraph(t *testing.T, page playwright.Page, nodes ...string) {
 	counts(t, page.Locator("#logs .log-msg", playwright.PageLocatorOptions{HasText: regexp.MustCompile(`epoch \d+/25 `)}), 25)
 }
 
-// navigations is how many documents this tab has loaded of the current page.
+// navigations returns how many documents this tab has loaded for the current page.
 func navigations(t *testing.T, page playwright.Page) int {
 	t.Helper()
 	n, err := page.Evaluate(`() => performance.getEntriesByType("navigation").length`)
@@ -55,7 +56,7 @@ func navigations(t *testing.T, page playwright.Page) int {
 	return n.(int)
 }
 
-// downloadModel follows the page to the artifact and compares three hashes of it.
+// downloadModel follows the page to the artifact and compares its three hashes.
 func downloadModel(t *testing.T, s *server, page playwright.Page, id string) {
 	t.Helper()
 	click(t, page.Locator("#artifacts").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "model", Exact: new(true)}))

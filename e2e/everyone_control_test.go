@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The pages about failures, resuming, waiting and storage are for everyone, too, filled as
-// the gallery fills them and as a server has them.
+// TestEveryPageOfControlIsForEveryone: the pages about failures, resuming, waiting and
+// storage are accessible, too, both with the gallery's content and on a server.
 func TestEveryPageOfControlIsForEveryone(t *testing.T) {
 	t.Parallel()
 	failed := lookAt(t).failed

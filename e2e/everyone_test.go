@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// samples are executions of the examples that have ended, for stories that look.
+// samples are ended executions of the examples, for read-only stories.
 type samples struct {
 	digits, report, fanout string // ids of executions
 	failed                 string
 	artifacts              map[string]string // id by name, of all of them
 }
 
-var sampled struct { // made once, by the first story that looks
+var sampled struct { // created once, by the first story that needs them
 	sync.Once
 	samples
 }
@@ -60,7 +60,7 @@ func lookAt(t *testing.T) samples {
 	return sampled.samples
 }
 
-// sites are the addresses of all pages, by a name for pictures.
+// sites returns the addresses of all pages, by picture name.
 func (s samples) sites() map[string]string {
 	out := map[string]string{
 		"home": "/", "workflows": "/workflows", "workflows-none": "/workflows?q=nothing+like+it", "workflow": "/workflows/digits.train",
@@ -82,15 +82,15 @@ func (s samples) sites() map[string]string {
 	return out
 }
 
-// Every page is for everyone: axe finds nothing in either theme, nothing scrolls
-// sideways on a phone, and the console stays silent.
+// TestEveryPageIsForEveryone: axe has no findings in either theme, no page scrolls
+// sideways on a phone, and the console has no errors.
 func TestEveryPageIsForEveryone(t *testing.T) {
 	t.Parallel()
 	sites := lookAt(t).sites()
 	for name, o := range map[string]options{"light": {}, "dark": {dark: true}, "phone": {width: 390}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o.tolerates = []string{"status of 404", "sandboxed"} // the browser's own script is kept out of reports, too
+			o.tolerates = []string{"status of 404", "sandboxed"} // the sandbox of reports also blocks the test's script
 			page := open(t, o)
 			for _, site := range slices.Sorted(maps.Keys(sites)) {
 				visit(t, page, sites[site])
@@ -105,7 +105,7 @@ func TestEveryPageIsForEveryone(t *testing.T) {
 	}
 }
 
-// A page that was asked for without a session leads to the sign-in and back.
+// TestSignIn: a page requested without a session redirects to the sign-in and back.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	context, err := shared.browser.NewContext(playwright.BrowserNewContextOptions{BaseURL: &shared.server.base})

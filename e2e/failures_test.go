@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A service is down: the operator that calls it fails twice, its breaker opens, and the
-// next execution waits and says why. A person resets the breaker once the service is
-// back, and lets the task run again that had failed for good.
+// TestBreakerAndDeadLetter: a service is down. The operator that calls it fails twice,
+// its breaker opens, and the next execution waits and shows why. A person resets the
+// breaker when the service is available again, and reruns the task that had failed after
+// its last retry.
 func TestBreakerAndDeadLetter(t *testing.T) {
 	t.Parallel()
 	s := shared.server

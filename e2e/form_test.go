@@ -32,7 +32,7 @@ operators:
   - {name: nothing, type: noop, outputs: []}
 `
 
-// formWorkflow registers the workflow of this story and the dataset it asks for.
+// formWorkflow registers the workflow of this story and the dataset that it requires.
 func formWorkflow(t *testing.T, name string) string {
 	t.Helper()
 	document, err := yaml.YAMLToJSON([]byte(strings.Replace(formDocument, "forms.NAME", "forms."+name, 1)))
@@ -44,12 +44,12 @@ func formWorkflow(t *testing.T, name string) string {
 	return "/workflows/forms." + name + "/launch"
 }
 
-// pressable is a button by what it sends.
+// pressable returns a button by the name and value that it sends.
 func pressable(page playwright.Page, name, value string) playwright.Locator {
 	return page.Locator(`button[name="` + name + `"][value="` + value + `"]`)
 }
 
-// TestFormWithScript fills in every composite widget and launches what was shown.
+// TestFormWithScript fills in every composite widget and launches the values shown.
 func TestFormWithScript(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "script")
@@ -112,7 +112,7 @@ func TestFormWithScript(t *testing.T) {
 	hasValue(t, city, "kyoto")
 }
 
-// TestFormWithoutScript does with buttons and one request each what the script does.
+// TestFormWithoutScript does the same with buttons and one request each.
 func TestFormWithoutScript(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "plain")
@@ -148,7 +148,7 @@ func TestFormWithoutScript(t *testing.T) {
 	require.Equal(t, "labels.csv", got["labels"].(map[string]any)["name"])
 }
 
-// TestFormAsJSON switches to JSON, changes values there, and back.
+// TestFormAsJSON switches to JSON, changes values there, and switches back.
 func TestFormAsJSON(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "json")
@@ -180,8 +180,8 @@ func TestFormAsJSON(t *testing.T) {
 	require.Equal(t, []any{}, got["layers"])
 }
 
-// TestFormErrors: the summary takes the focus, leads to the fields, and the values stay;
-// two quick presses launch once.
+// TestFormErrors: the summary gets the focus and links to the fields, and the values are
+// kept; two quick presses launch once.
 func TestFormErrors(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "errors")
@@ -204,7 +204,8 @@ func TestFormErrors(t *testing.T) {
 	require.Equal(t, 1, shared.server.executionCount(t, "forms.errors"))
 }
 
-// TestFormIsForEveryone: no finding of axe in either theme, no sideways scroll at 320 px.
+// TestFormIsForEveryone: axe has no findings in either theme, and nothing scrolls
+// sideways at 320 px.
 func TestFormIsForEveryone(t *testing.T) {
 	t.Parallel()
 	path := formWorkflow(t, "everyone")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flowforge runs the command line against s and returns what it printed.
+// flowforge runs the command line against s and returns its output.
 func (s *server) flowforge(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), setting("FLOWFORGE_BINARY", "bin/flowforge"), args...)
@@ -21,14 +21,14 @@ func (s *server) flowforge(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// An execution that its launch keeps for a moment alone goes with the next sweep, with its
-// logs; one that somebody keeps stays.
+// TestExecutionsGoWhenTheirTimeIsOver: the next sweep removes an execution with a short
+// retention, with its logs; a pinned execution is kept.
 func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
 	t.Parallel()
 	s, err := startServer(t.TempDir(), "FLOWFORGE_EXAMPLES=off")
 	require.NoError(t, err)
 	t.Cleanup(s.stop)
-	// The sweep of the start must not take what is to be seen below.
+	// The first sweep must not remove the executions of this test.
 	require.Eventually(t, func() bool { return s.swept(t) }, time.Minute, 100*time.Millisecond)
 	s.api(t, http.MethodPost, "/workflows", rawJSON(`{"name": "story.gone", "version": "1.0.0", "ttl": "90d", "operators": [{"name": "say", "type": "shell", "code": {"script": "echo soon gone"}}]}`), nil)
 	launch := func(args ...string) string {
@@ -45,7 +45,7 @@ func TestExecutionsGoWhenTheirTimeIsOver(t *testing.T) {
 	audit(t, page)
 	visit(t, page, "/executions/"+stays)
 	holds(t, page.Locator("main"), "kept until")
-	time.Sleep(1100 * time.Millisecond) // their time is a second of another process's clock
+	time.Sleep(1100 * time.Millisecond) // they expire after one second of another process's clock
 
 	require.Contains(t, s.flowforge(t, "gc", "--dry-run"), "would remove 1 execution and")
 	status, _ := s.call(t, http.MethodGet, "/executions/"+gone, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wideWorkflow has forty nodes side by side and in a row: more than a window holds.
+// wideWorkflow has forty parallel and sequential nodes: more than fit into a window.
 func wideWorkflow() map[string]any {
 	operators := []map[string]any{{"name": "load", "type": "noop"}}
 	for layer := range 6 {
@@ -29,8 +29,9 @@ func wideWorkflow() map[string]any {
 	return map[string]any{"name": "stories.wide", "version": "1.0.0", "description": "Forty nodes", "operators": operators}
 }
 
-// A graph that is larger than its frame is fitted, zoomed, searched and panned; without a
-// selected node no empty panel takes room beside it, and no text leaves its box.
+// TestALargeGraphIsExplored: a graph that is larger than its frame is fitted, zoomed,
+// searched and panned; without a selected node there is no empty side panel, and no text
+// overflows its box.
 func TestALargeGraphIsExplored(t *testing.T) {
 	t.Parallel()
 	s := shared.server
@@ -54,7 +55,7 @@ func TestALargeGraphIsExplored(t *testing.T) {
 		return [...n.querySelectorAll(".node-text text")].some(x => x.getBBox().x + x.getBBox().width > box.width);
 	}).map(n => n.textContent.trim())`)
 	require.NoError(t, err)
-	require.Empty(t, spills, "texts that leave their box")
+	require.Empty(t, spills, "texts that overflow their box")
 
 	for range 8 {
 		click(t, button(page, "Zoom in"))
@@ -67,7 +68,7 @@ func TestALargeGraphIsExplored(t *testing.T) {
 	node := graphNode(page, "publish", "")
 	require.NoError(t, expect().Locator(node).ToBeFocused())
 	require.NoError(t, expect().Locator(node).ToBeInViewport())
-	press(t, page, "Enter") // opens the node beside the graph
+	press(t, page, "Enter") // opens the node next to the graph
 	visible(t, page.Locator("#node").GetByRole("heading", playwright.LocatorGetByRoleOptions{Name: "publish"}))
 	audit(t, page)
 
@@ -77,7 +78,8 @@ func TestALargeGraphIsExplored(t *testing.T) {
 	visible(t, page.GetByText("No node matches"))
 }
 
-// Without a script the graph scrolls in its frame, and the tools are not there.
+// TestAGraphWithoutAScript: without JavaScript the graph scrolls in its frame, without
+// tools.
 func TestAGraphWithoutAScript(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{noScript: true, width: 390})

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fanDocument fans out over 1,000 items, of which ten cannot be told whether they run,
-// and over graphs; what depends on the pictures stays out of it.
+// fanDocument fans out over 1,000 items, of which ten have conditions that cannot be
+// evaluated, and over graphs. Dependents of the pictures are not part of it.
 const fanDocument = `
 name: stories.fan
 version: 1.0.0
@@ -42,7 +42,8 @@ graphs:
       - {name: cell, type: shell, depends_on: [first], foreach: {expression: "[inputs.n, inputs.n + 1]"}, inputs: [{name: x, type: Integer, from: item}], code: {script: 'echo "cell $FLOWFORGE_PARAM_X"'}}
 `
 
-// launchFan launches fanDocument, which it registers first; it goes on once open is called.
+// launchFan registers and launches fanDocument; the execution continues after open is
+// called.
 func launchFan(t *testing.T) (id string, open func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shared.server.base+"/api/v1/workflows", strings.NewReader(fanDocument))
@@ -57,8 +58,8 @@ func launchFan(t *testing.T) (id string, open func()) {
 	return shared.server.launch(t, "stories.fan", map[string]any{"gate": gate}), func() { require.NoError(t, os.WriteFile(gate, nil, 0o600)) }
 }
 
-// TestAThousandItemsOnOnePage follows a fan-out from its graph to a single item: the
-// page of the items was open before there were any, and no reload is needed.
+// TestAThousandItemsOnOnePage goes from the graph of a fan-out to a single item. The page
+// of the items is opened before they exist and needs no reload.
 func TestAThousandItemsOnOnePage(t *testing.T) {
 	t.Parallel()
 	id, begin := launchFan(t)
@@ -89,7 +90,7 @@ func TestAThousandItemsOnOnePage(t *testing.T) {
 	holds(t, page.Locator("#group-head"), "990 succeeded")
 }
 
-// TestGraphsInAFanOut goes from the graph of the execution into an inner one.
+// TestGraphsInAFanOut goes from the graph of the execution to an inner one.
 func TestGraphsInAFanOut(t *testing.T) {
 	t.Parallel()
 	id, begin := launchFan(t)
@@ -118,7 +119,7 @@ func TestGraphsInAFanOut(t *testing.T) {
 	picture(t, page, "fan-workflow")
 }
 
-// TestItemsOnAPhoneWithoutAScript pages through items by links and a form alone.
+// TestItemsOnAPhoneWithoutAScript pages through items with links and a form only.
 func TestItemsOnAPhoneWithoutAScript(t *testing.T) {
 	t.Parallel()
 	id, begin := launchFan(t)
@@ -151,7 +152,7 @@ func TestASweepPicksTheBest(t *testing.T) {
 	holds(t, page.Locator("#group-failures"), "is too high")
 }
 
-// picture takes a picture for people, when FLOWFORGE_TEST_PICTURES asks for it.
+// picture takes a picture for manual review if FLOWFORGE_TEST_PICTURES is set.
 func picture(t *testing.T, page playwright.Page, name string) {
 	t.Helper()
 	if os.Getenv("FLOWFORGE_TEST_PICTURES") == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// corpus are texts that run something in a page that takes them for markup, for
-// an address or for a script. Each calls pwned, which the story listens to.
+// corpus returns texts that run code in a page that interprets them as markup, as an
+// address or as a script. Each calls pwned, which the test observes.
 func corpus() []string {
 	return []string{
 		`<script>pwned('script')</script>`, `<img src=x onerror="pwned('img')">`, `"><svg onload=pwned('svg')>`, `'><details open ontoggle=pwned('toggle')>`,
@@ -33,13 +33,13 @@ func corpus() []string {
 	}
 }
 
-// everything is the corpus in one text.
+// everything returns the corpus as one text.
 func everything() string { return strings.Join(corpus(), " ") }
 
-// short is what fits where names are short.
+// short is a text for short names.
 const short = `"><img src=x onerror=pwned('name')>`
 
-// alarms are the executions and violations that a browser reported.
+// alarms are the executions of pwned and the policy violations that a browser reported.
 type alarms struct {
 	mu    sync.Mutex
 	found []string
@@ -59,9 +59,9 @@ func (a *alarms) take() []string {
 	return found
 }
 
-// guarded returns a page that reports what runs and what the content security
-// policy stops. The scripts of a report run in its sandboxed frame, which has an origin
-// of its own: there the alarm is silent, unless a script reaches the page around it.
+// guarded returns a page that reports which scripts run and what the content security
+// policy blocks. Scripts of a report run in its sandboxed frame, which has its own
+// origin: there pwned does nothing, unless a script reaches the surrounding page.
 func guarded(t *testing.T, s *server) (playwright.Page, *alarms) {
 	t.Helper()
 	page := openOn(t, s, options{tolerates: []string{"status of 4", "sandboxed", "Content Security Policy", "Failed to load resource", "attachShadow"}})
@@ -81,7 +81,7 @@ func guarded(t *testing.T, s *server) (playwright.Page, *alarms) {
 	return page, a
 }
 
-// hostileFiles are outputs whose content a preview draws, by file name.
+// hostileFiles returns outputs with previews, by file name.
 func hostileFiles() map[string]string {
 	text := everything()
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\x1b", `\u001b`, "\x07", `\u0007`).Replace(text)
@@ -96,7 +96,7 @@ func hostileFiles() map[string]string {
 	}
 }
 
-// hostileWorkflow prints, fails, names and puts out the corpus.
+// hostileWorkflow prints the corpus, fails with it, and uses it in names and outputs.
 func hostileWorkflow() map[string]any {
 	var script strings.Builder
 	script.WriteString("import base64, os, sys\nout = os.environ['FLOWFORGE_OUTPUTS']\nos.makedirs(out + '/folder', exist_ok=True)\n")
@@ -137,20 +137,20 @@ func hostileWorkflow() map[string]any {
 	}
 }
 
-// pythonText writes text as an expression of Python.
+// pythonText returns text as a Python expression.
 func pythonText(text string) string {
 	return "__import__('base64').b64decode('" + base64.StdEncoding.EncodeToString([]byte(text)) + "').decode()"
 }
 
-// tryTo sends what may be refused as well, as long as it is no failure of ours.
+// tryTo sends a request that may be refused, but must not cause a server error.
 func (s *server) tryTo(t *testing.T, method, path string, body any) {
 	t.Helper()
 	status, answer := s.call(t, method, path, body)
 	require.Less(t, status, 500, "%s %s: %s", method, path, answer)
 }
 
-// populate puts the corpus wherever somebody may name or describe something, and
-// returns the pages that show it.
+// populate puts the corpus wherever a user can name or describe something, and returns
+// the pages that show it.
 func populate(t *testing.T, s *server) []string {
 	t.Helper()
 	s.api(t, http.MethodPost, "/workflows", hostileWorkflow(), nil)
@@ -212,8 +212,8 @@ func populate(t *testing.T, s *server) []string {
 	return paths
 }
 
-// TestHostileTextRunsNowhere: whatever tasks, people and addresses say, no page
-// runs any of it, and the content security policy has nothing to stop.
+// TestHostileTextRunsNowhere: no page runs any text of tasks, users or addresses, and the
+// content security policy has nothing to block.
 func TestHostileTextRunsNowhere(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
@@ -233,8 +233,8 @@ func TestHostileTextRunsNowhere(t *testing.T) {
 	}
 }
 
-// alarmsRing shows that the alarms work: markup that a page took for its own is
-// stopped by the policy and told.
+// alarmsRing checks that the alarms work: the policy blocks and reports markup that a
+// page contains.
 func alarmsRing(t *testing.T, page playwright.Page, alarms *alarms) {
 	t.Helper()
 	visit(t, page, "/")
@@ -251,8 +251,8 @@ func alarmsRing(t *testing.T, page playwright.Page, alarms *alarms) {
 	require.NotContains(t, rung, "inline]")
 }
 
-// hoverAndFocus opens what is folded and puts the focus on everything that takes
-// it, so that handlers of events have their chance.
+// hoverAndFocus opens folded elements and focuses every focusable element, so that event
+// handlers can run.
 func hoverAndFocus(t *testing.T, page playwright.Page) {
 	t.Helper()
 	_, err := page.Evaluate(`async () => {

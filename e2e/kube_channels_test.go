@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
-// gate answers pods at /wait as soon as one of them has called /seen, and not before.
+// gate answers pods at /wait after one of them has called /seen.
 func gate(t *testing.T) (url string) {
 	t.Helper()
 	seen := make(chan struct{})
@@ -38,8 +38,8 @@ func gate(t *testing.T) (url string) {
 	return server.URL
 }
 
-// The writer in one pod ends only after its reader, in another, has seen the first row:
-// both come to their end, because rows pass while the writer runs.
+// TestStreamBetweenPods: the writer in one pod ends only after its reader in another has
+// seen the first row. Both end, because rows are transferred while the writer runs.
 func TestStreamBetweenPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -84,7 +84,8 @@ operators:
 	withoutPods(t, c, id)
 }
 
-// What a pod saved before it failed is there for the pod of a resume.
+// TestResumeInPodsGoesOnFromACheckpoint: the pod of a resumed execution gets the
+// checkpoint that a pod saved before it failed.
 func TestResumeInPodsGoesOnFromACheckpoint(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
 )
 
-// sayingProgram is all that the image of the story holds.
+// sayingProgram is the only program in the image of the story.
 const sayingProgram = `package main
 
 import (
@@ -40,7 +40,8 @@ func main() {
 }
 `
 
-// sayingImage is an image of one program, which says where it runs, and with what.
+// sayingImage returns an image of one program, which prints its working directory and
+// arguments.
 func sayingImage(t *testing.T) v1.Image {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,9 +107,10 @@ spec:
       - {name: main, image: $SAYING, dependencies: [first]}
 `
 
-// Containers that name no command run what their image does, from a registry that both the
-// server and the machine of the pods ask, where the image says and with what it sets; what
-// the registry does not have fails in words.
+// TestCommandsOfImagesInPods: containers without a command run the default command of
+// their image, with its working directory and environment. The server and the pods'
+// machine use the same registry. An image that the registry does not have fails with a
+// message.
 func TestCommandsOfImagesInPods(t *testing.T) {
 	t.Parallel()
 	kubetest.WithNode(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
-// onCluster is a server of a story's own, with settings of its own, whose attempts are pods
-// of a real node.
+// onCluster starts a server with its own settings, whose attempts are pods of a real
+// node.
 func onCluster(t *testing.T, environ ...string) (*server, *kubetest.Cluster) {
 	t.Helper()
 	c := kubetest.WithNode(t)
@@ -26,13 +26,13 @@ func onCluster(t *testing.T, environ ...string) (*server, *kubetest.Cluster) {
 		"FLOWFORGE_TASK_ADDR="+address, "FLOWFORGE_TASK_URL=http://"+address)...), c
 }
 
-// podsOf are the pods of an execution that are there still.
+// podsOf returns the existing pods of an execution.
 func podsOf(t *testing.T, c *kubetest.Cluster, execution string) []corev1.Pod {
 	t.Helper()
 	return c.Pods(t, "flowforge.io/execution-id="+execution)
 }
 
-// withoutPods waits until nothing of an execution is left in the cluster.
+// withoutPods waits until the cluster has no pods of an execution.
 func withoutPods(t *testing.T, c *kubetest.Cluster, execution string) {
 	t.Helper()
 	eventually(t, "no pod outlives its execution", func() (string, bool) {
@@ -44,8 +44,8 @@ func withoutPods(t *testing.T, c *kubetest.Cluster, execution string) {
 	})
 }
 
-// The training of the browser's form runs in pods on a real node, its log and its
-// curve live as those of a local process, and its model comes back.
+// TestDigitsInPods: the training of the browser's form runs in pods on a real node. Its
+// log and its curve are live, like those of a local process, and its model is stored.
 func TestDigitsInPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -63,7 +63,7 @@ func TestDigitsInPods(t *testing.T) {
 	s.wait(t, id, runs("train"))
 	watchGraph(t, page, "load", "split", "train", "evaluate", "report")
 	visible(t, headState(page, "SUCCEEDED"))
-	require.Equal(t, 1, navigations(t, page), "the page was loaded anew")
+	require.Equal(t, 1, navigations(t, page), "the page was reloaded")
 	downloadModel(t, s, page, id)
 	withoutPods(t, c, id)
 }
@@ -79,7 +79,7 @@ func (s *server) podStory(t *testing.T, name string, parts ...string) string {
 	return "stories." + name
 }
 
-// runs says whether a node of the execution has begun.
+// runs returns a condition: a node of the execution has started.
 func runs(operator string) func(executionView) bool {
 	return func(e executionView) bool {
 		for _, n := range e.Nodes {
@@ -97,10 +97,10 @@ func first(e executionView, status string) bool {
 
 var fakeGPU = regexp.MustCompile(`GPU-FAKE-\d+`)
 
-// devicesOf are the GPUs that a task says it sees.
+// devicesOf returns the GPUs that a task reports.
 func devicesOf(t *testing.T, s *server, page playwright.Page, id string) (devices []string) {
 	t.Helper()
-	eventually(t, "the task tells its GPUs", func() (string, bool) {
+	eventually(t, "the task reports its GPUs", func() (string, bool) {
 		log := strings.Join(s.logOf(t, page, id), "\n")
 		devices = fakeGPU.FindAllString(log, -1)
 		return log, len(devices) > 0
@@ -108,7 +108,8 @@ func devicesOf(t *testing.T, s *server, page playwright.Page, id string) (device
 	return devices
 }
 
-// Two tasks have GPUs of their own; a third waits and says for what, until there is room.
+// TestGPUsOfPods: two tasks have their own GPUs; a third waits for GPUs and shows it,
+// until some are free.
 func TestGPUsOfPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -131,7 +132,7 @@ func TestGPUsOfPods(t *testing.T) {
 	holds(t, page.Locator("main"), "GPU "+kubetest.GPUType)
 	s.api(t, http.MethodPost, "/executions/"+ids[0]+"/cancel", map[string]any{"reason": "room for others"}, nil)
 	s.wait(t, third, func(e executionView) bool { return first(e, "RUNNING") })
-	for _, id := range []string{ids[1], third} { // the devices are free for whoever comes next
+	for _, id := range []string{ids[1], third} { // the devices are free for the next test
 		s.api(t, http.MethodPost, "/executions/"+id+"/cancel", map[string]any{"reason": "seen enough"}, nil)
 	}
 	for _, id := range append(ids, third) {
@@ -139,7 +140,7 @@ func TestGPUsOfPods(t *testing.T) {
 	}
 }
 
-// Cancelling ends the pod, and the log that it wrote stays.
+// TestCancelDeletesPods: cancelling deletes the pod and keeps its log.
 func TestCancelDeletesPods(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -157,7 +158,8 @@ func TestCancelDeletesPods(t *testing.T) {
 	holds(t, page.Locator("#logs .log"), "here I am")
 }
 
-// A task that is killed at its memory limit says so, and its next attempt has more.
+// TestMemoryGrowsAfterOutOfMemory: a task that is killed at its memory limit shows it,
+// and its next attempt has more memory.
 func TestMemoryGrowsAfterOutOfMemory(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -173,7 +175,8 @@ func TestMemoryGrowsAfterOutOfMemory(t *testing.T) {
 	withoutPods(t, c, id)
 }
 
-// An image that nobody has ends the attempt, in the cluster's own words.
+// TestImageThatDoesNotExist: a missing image ends the attempt with the cluster's own
+// message.
 func TestImageThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -186,7 +189,8 @@ func TestImageThatDoesNotExist(t *testing.T) {
 	withoutPods(t, c, id)
 }
 
-// The server dies while a pod trains and comes back: the pod has gone on and counts once.
+// TestServerKilledWhilePodsRun: the server is killed while a pod trains and restarted;
+// the pod has continued and counts once.
 func TestServerKilledWhilePodsRun(t *testing.T) {
 	t.Parallel()
 	s, c := onCluster(t)
@@ -203,7 +207,7 @@ func TestServerKilledWhilePodsRun(t *testing.T) {
 	e := s.wait(t, id, ended)
 	require.Equal(t, "SUCCEEDED", e.Status)
 	for _, n := range e.Nodes {
-		require.Equal(t, 1, n.Attempt, "%s was tried again", n.Operator)
+		require.Equal(t, 1, n.Attempt, "%s was retried", n.Operator)
 	}
 	require.NotEmpty(t, before)
 	holds(t, page.Locator("#logs .log"), "epoch 30/30")

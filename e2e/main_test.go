@@ -9,7 +9,7 @@ import (
 	"github.com/playwright-community/playwright-go"
 )
 
-// suite is what all stories share: one browser and one server.
+// suite is shared by all tests: one browser and one server.
 type suite struct {
 	browser playwright.Browser
 	server  *server
@@ -30,7 +30,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// setting returns an environment variable or its default, as a path from the
+// setting returns an environment variable or its default, as a path relative to the
 // module's root.
 func setting(name, fallback string) string {
 	if v := os.Getenv(name); v != "" {

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// input is the control of an input of the launch form, by the name it is sent as.
+// input returns the control of an input of the launch form, by its name in the request.
 func input(page playwright.Page, path string) playwright.Locator {
 	return page.Locator(fmt.Sprintf(`[name="inputs.%s"]:visible`, path))
 }
 
-// radio is the option of a radio group, by what it sends. Segmented groups hide the
+// radio returns an option of a radio group, by its value. Segmented groups hide the
 // button behind its label, so it is pressed through the label.
 func radio(page playwright.Page, path, value string) playwright.Locator {
 	return page.Locator(fmt.Sprintf(`label:has(> input[type=radio][name="inputs.%s"][value="%s"])`, path, value))
@@ -49,8 +49,8 @@ func holds(t *testing.T, l playwright.Locator, text string) {
 	require.NoError(t, expect().Locator(l).ToContainText(text))
 }
 
-// accepted waits until the launch form has nothing to ask for: it says when it would
-// start, which depends on what the other stories run.
+// accepted waits until the launch form is complete: it then shows when the execution
+// would start, which depends on the other tests.
 func accepted(t *testing.T, page playwright.Page) {
 	t.Helper()
 	require.NoError(t, expect().Locator(page.Locator("#launch-status")).ToContainText(regexp.MustCompile("Fits now|Would wait")))
@@ -68,7 +68,7 @@ func counts(t *testing.T, l playwright.Locator, n int) {
 
 var executionURL = regexp.MustCompile(`/executions/([0-9a-f-]{36})$`)
 
-// launchNow presses the form's button and returns the execution that the page leads to.
+// launchNow presses the form's button and returns the id of the new execution.
 func launchNow(t *testing.T, page playwright.Page) string {
 	t.Helper()
 	click(t, page.Locator(".launchbar").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Launch", Exact: new(true)}))
@@ -82,12 +82,12 @@ func arrived(t *testing.T, page playwright.Page) string {
 	return executionURL.FindStringSubmatch(page.URL())[1]
 }
 
-// headState is the pill beside the title.
+// headState returns the status pill next to the title.
 func headState(page playwright.Page, state string) playwright.Locator {
 	return page.Locator(fmt.Sprintf(`#main header .status-pill[data-state="%s"], #main header .pill[data-state="%s"]`, state, state))
 }
 
-// graphNode is the box of a node in a given state, "" for any.
+// graphNode returns the box of a node in a given state, "" for any.
 func graphNode(page playwright.Page, name, state string) playwright.Locator {
 	selector := ".dag a.node"
 	if state != "" {
@@ -96,7 +96,7 @@ func graphNode(page playwright.Page, name, state string) playwright.Locator {
 	return page.Locator(selector).Filter(playwright.LocatorFilterOptions{Has: page.Locator(".node-name", playwright.PageLocatorOptions{HasText: regexp.MustCompile("^\\s*" + name + "\\s*$")})})
 }
 
-// executionCount is how many executions of a workflow there are.
+// executionCount returns the number of executions of a workflow.
 func (s *server) executionCount(t *testing.T, workflow string) int {
 	t.Helper()
 	var list struct {
@@ -106,7 +106,7 @@ func (s *server) executionCount(t *testing.T, workflow string) int {
 	return len(list.Executions)
 }
 
-// inputsOf are the inputs of an execution as they were taken.
+// inputsOf returns the inputs with which an execution was launched.
 func (s *server) inputsOf(t *testing.T, id string) map[string]any {
 	t.Helper()
 	var e struct {
@@ -116,7 +116,7 @@ func (s *server) inputsOf(t *testing.T, id string) map[string]any {
 	return e.Inputs
 }
 
-// logOf is the whole log of an execution as text, a line each.
+// logOf returns the lines of the log of an execution.
 func (s *server) logOf(t *testing.T, page playwright.Page, id string) []string {
 	t.Helper()
 	res, err := page.Request().Get(s.base + "/executions/" + id + "/logs.txt")

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPictures takes a full-page picture of every page into out/, for people to look
-// at; FLOWFORGE_TEST_PICTURES=1 asks for it.
+// TestPictures takes a full-page picture of every page into out/ for manual review, if
+// FLOWFORGE_TEST_PICTURES=1.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FLOWFORGE_TEST_PICTURES") == "" {
-		return // an errand, not a test
+		return // a tool, not a test
 	}
 	sites := lookAt(t).sites()
 	for name, o := range map[string]options{"light": {}, "dark": {dark: true}, "phone": {width: 390}} {

@@ -14,7 +14,7 @@ const (
 		{"name": "two", "type": "shell", "code": {"script": "sleep 600"}, "resources": {"cpu": "10m", "memory": "16Mi", "gpu": 1, "gpu_type": "A100"}}]}`
 )
 
-// withGPUs is a server that says it has two GPUs, both of them in use.
+// withGPUs starts a server that claims two GPUs, both in use.
 func withGPUs(t *testing.T) (s *server, execution string) {
 	t.Helper()
 	s, err := startServer(t.TempDir(), "FLOWFORGE_GPUS=A100:2", "FLOWFORGE_EXAMPLES=off")
@@ -50,9 +50,9 @@ func forEverybody(t *testing.T, page playwright.Page) {
 	require.NoError(t, page.SetViewportSize(1280, 900))
 }
 
-// An administrator lowers a limit: what is wrong is said at the field, what it
-// interrupts is shown before it is confirmed, who was second sees both values,
-// and the audit log has it all.
+// TestLimitsAreChangedWithConfidence: an administrator lowers a limit. Errors appear at
+// the field, the interrupted nodes are shown before confirmation, a concurrent editor
+// sees both values, and the audit log records everything.
 func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	t.Parallel()
 	s, _ := withGPUs(t)
@@ -97,7 +97,8 @@ func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	holds(t, page.Locator("#quota-preview"), "Interrupted:")
 }
 
-// Every member sees what the team may hold, what waits and who used it.
+// TestTeamSeesItsLimits: every member sees the limits of the team, what is waiting, and
+// the usage.
 func TestTeamSeesItsLimits(t *testing.T) {
 	t.Parallel()
 	s, _ := withGPUs(t)

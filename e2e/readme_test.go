@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadmePictures takes the pictures of the README anew, of a training in its
-// middle; FLOWFORGE_TEST_PICTURES=readme asks for it.
+// TestReadmePictures retakes the pictures of the README during a training, if
+// FLOWFORGE_TEST_PICTURES=readme.
 func TestReadmePictures(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FLOWFORGE_TEST_PICTURES") != "readme" {
-		return // an errand, not a test
+		return // a tool, not a test
 	}
 	s := ownServer(t)
 	page := openOn(t, s, options{})
@@ -40,7 +40,7 @@ func TestReadmePictures(t *testing.T) {
 	take(t, page, "execution.png")
 }
 
-// take writes a picture of what the window shows, small enough for a repository.
+// take writes a picture of the window, small enough for a repository.
 func take(t *testing.T, page playwright.Page, name string) {
 	t.Helper()
 	picture, err := page.Screenshot()

@@ -30,8 +30,8 @@ spec:
       suspend: {}
 `
 
-// Somebody pastes an Argo file with a mistake, reads where it is, corrects it, and
-// launches it by the form that its parameters make.
+// TestRegisterAnArgoFile: a user pastes an Argo file with a mistake, sees its location,
+// corrects it, and launches it with the form for its parameters.
 func TestRegisterAnArgoFile(t *testing.T) {
 	t.Parallel()
 	s, err := startServer(t.TempDir(), "FLOWFORGE_LOCAL_IMAGES=host", "FLOWFORGE_EXAMPLES=off")

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// resumeDocument has a node that an input makes fail, after others that have succeeded.
+// resumeDocument has a node that fails because of an input, after other nodes that
+// succeed.
 const resumeDocument = `{
 	"name": "story.resume", "version": "1.0.0",
 	"inputs": [
@@ -28,7 +29,7 @@ const resumeDocument = `{
 	]
 }`
 
-// nodesOf are what the API says of the nodes of an execution, by name.
+// nodesOf returns the nodes of an execution from the API, by name.
 func (s *server) nodesOf(t *testing.T, id string) map[string]resumedNode {
 	t.Helper()
 	var page struct {
@@ -53,8 +54,9 @@ type resumedNode struct {
 	} `json:"origin"`
 }
 
-// Somebody finds why an execution failed, changes the input, looks what would run again,
-// and resumes it: what had succeeded is taken over and not copied.
+// TestResumeWithAnotherInput: a user finds the cause of a failure, changes the input,
+// previews what would run again, and resumes the execution. Results of succeeded nodes
+// are reused, not copied.
 func TestResumeWithAnotherInput(t *testing.T) {
 	t.Parallel()
 	s := shared.server
@@ -134,7 +136,8 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	holds(t, page.Locator("main h1"), "load")
 }
 
-// What succeeded is only resumed from a node that is named, on a phone and without a script.
+// TestResumeOfASuccessNeedsANode: a succeeded execution is resumed only from a given
+// node; on a phone and without JavaScript.
 func TestResumeOfASuccessNeedsANode(t *testing.T) {
 	t.Parallel()
 	s := shared.server

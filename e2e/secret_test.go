@@ -41,8 +41,9 @@ sys.exit("bad credentials " + key)
 	}
 }
 
-// TestASecretLeavesNoTrace: a task has it, and afterwards nothing that the server
-// keeps or shows holds it, in any file of the data directory, but sealed.
+// TestASecretLeavesNoTrace: a task gets the secret. Afterwards nothing that the server
+// stores or shows contains it, in any file of the data directory, except in encrypted
+// form.
 func TestASecretLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)
@@ -74,8 +75,8 @@ func TestASecretLeavesNoTrace(t *testing.T) {
 	for _, form := range forms {
 		require.NotContains(t, told, string(form))
 	}
-	require.NoError(t, reader.Close()) // it would miss the server
-	s.stop()                           // what is in memory is written now
+	require.NoError(t, reader.Close()) // it would lose the server
+	s.stop()                           // flushes memory to disk
 	looked := 0
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -94,6 +95,6 @@ func TestASecretLeavesNoTrace(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Greater(t, looked, 100, "the database is looked into as well")
+	require.Greater(t, looked, 100, "the database must be checked, too")
 	require.NotContains(t, s.output(), value)
 }

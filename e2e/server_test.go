@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server is the real binary with everything embedded, on a port of its own.
+// server is the real binary with all engines embedded, on its own port.
 type server struct {
 	dir     string
-	environ []string // beyond the data directory
+	environ []string // in addition to the data directory
 	base    string
 	login   string // path and query of the one-time link
 	token   string
@@ -38,7 +38,7 @@ type server struct {
 
 var loginLink = regexp.MustCompile(`Sign in: (http://127\.0\.0\.1:\d+)(/login\?token=\S+)?`)
 
-// startServer starts the binary in dir and returns once it has printed its link.
+// startServer starts the binary in dir and returns after it has printed its link.
 func startServer(dir string, environ ...string) (*server, error) {
 	binary := setting("FLOWFORGE_BINARY", "bin/flowforge")
 	s := &server{dir: dir, environ: environ, client: http.DefaultClient, ended: make(chan struct{})}
@@ -79,7 +79,7 @@ func startServer(dir string, environ ...string) (*server, error) {
 	return s, err
 }
 
-// Write keeps what the server prints.
+// Write records the output of the server.
 func (s *server) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *server) output() string {
 	return s.log.String()
 }
 
-// stop ends the server as Ctrl-C does, and waits for it.
+// stop ends the server like Ctrl-C and waits for it.
 func (s *server) stop() {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	select {
@@ -108,7 +108,7 @@ func (s *server) kill() {
 	<-s.ended
 }
 
-// api calls the JSON API and decodes the answer into out.
+// api calls the JSON API and decodes the response into out.
 func (s *server) api(t *testing.T, method, path string, in, out any) {
 	t.Helper()
 	status, body := s.call(t, method, path, in)
@@ -138,13 +138,13 @@ func (s *server) call(t *testing.T, method, path string, in any) (int, []byte) {
 	return res.StatusCode, b
 }
 
-// rawJSON is a document that is sent as it is.
+// rawJSON is a document that is sent unchanged.
 type rawJSON string
 
 // MarshalJSON returns the document.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
-// executionView is what the stories read of one.
+// executionView is the part of an execution that the tests read.
 type executionView struct {
 	ID      string         `json:"execution_id"`
 	Status  string         `json:"status"`
@@ -166,7 +166,7 @@ func (s *server) launch(t *testing.T, workflow string, inputs map[string]any) st
 	return e.ID
 }
 
-// wait polls an execution until ok says so.
+// wait polls an execution until ok returns true.
 func (s *server) wait(t *testing.T, id string, ok func(executionView) bool) executionView {
 	t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
@@ -177,7 +177,7 @@ func (s *server) wait(t *testing.T, id string, ok func(executionView) bool) exec
 			return e
 		}
 		require.True(t, time.Now().Before(deadline), "execution %s is %s", id, e.Status)
-		time.Sleep(100 * time.Millisecond) // another process is watched
+		time.Sleep(100 * time.Millisecond) // polls another process
 	}
 }
 
@@ -185,7 +185,7 @@ func ended(e executionView) bool {
 	return e.Status == "SUCCEEDED" || e.Status == "FAILED" || e.Status == "CANCELLED"
 }
 
-// processesOf returns the processes that work below dir, for finding leftovers.
+// processesOf returns the processes that use dir, to find leftovers.
 func processesOf(dir string) ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The short id that every page shows is taken by the palette and by addresses, and the
-// page of the execution has the whole one.
+// TestAnExecutionIsFoundByItsShortID: the palette and URLs accept the short id that every
+// page shows, and the page of the execution shows the full id.
 func TestAnExecutionIsFoundByItsShortID(t *testing.T) {
 	t.Parallel()
 	id := lookAt(t).digits

@@ -49,8 +49,8 @@ func startProvider(t *testing.T, site string) string {
 	return ""
 }
 
-// sharedByTeams is a server whose people come from a provider. Its API is called
-// as the local administrator, by the socket in the data directory.
+// sharedByTeams starts a server with a sign-in provider. Its API is called as the local
+// administrator, through the socket in the data directory.
 func sharedByTeams(t *testing.T) *server {
 	t.Helper()
 	address := freeport.Address(t)
@@ -62,7 +62,7 @@ func sharedByTeams(t *testing.T) *server {
 	return s
 }
 
-// visitor is a browser without a session.
+// visitor returns a browser without a session.
 func visitor(t *testing.T, s *server) playwright.Page {
 	t.Helper()
 	context, err := shared.browser.NewContext(playwright.BrowserNewContextOptions{BaseURL: &s.base, ReducedMotion: playwright.ReducedMotionReduce})
@@ -87,7 +87,7 @@ func heading(page playwright.Page, name string) playwright.Locator {
 	return page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: name, Exact: new(true)})
 }
 
-// signInAs goes through the provider's own page; the site is at its sign-in page.
+// signInAs signs in on the provider's own page; the site must show its sign-in page.
 func signInAs(t *testing.T, page playwright.Page, user string) {
 	t.Helper()
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Continue with Meridian SSO"}))
@@ -97,7 +97,7 @@ func signInAs(t *testing.T, page playwright.Page, user string) {
 	click(t, button(page, "Sign in"))
 }
 
-// makeTeam makes a tenant with a team and a project, and invites a group to it.
+// makeTeam creates a tenant with a team and a project, and invites a group to it.
 func makeTeam(t *testing.T, s *server, tenant, project, group string) {
 	t.Helper()
 	made := func(kind, parent, name string) string {
@@ -118,9 +118,9 @@ func makeTeam(t *testing.T, s *server, tenant, project, group string) {
 	}
 }
 
-// People of a provider come in by their groups, see what is theirs, and are out
-// when they or an administrator say so.
-func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts go on from one another
+// TestSignInByProvider: users of a provider get access through their groups, see only
+// what they may see, and are signed out by themselves or an administrator.
+func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts depend on each other
 	t.Parallel()
 	s := sharedByTeams(t)
 	makeTeam(t, s, "meridian", "digits", "data-science")
@@ -132,7 +132,7 @@ func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts go on 
 	audit(t, admin)
 	signInAs(t, admin, "ada")
 	visible(t, heading(admin, "Executions"))
-	require.True(t, strings.HasSuffix(admin.URL(), "/executions?state=FAILED"), "the page that was asked for: %s", admin.URL())
+	require.True(t, strings.HasSuffix(admin.URL(), "/executions?state=FAILED"), "the requested page: %s", admin.URL())
 	visit(t, admin, "/account")
 	visible(t, admin.GetByText("Administrator").First())
 
@@ -191,7 +191,8 @@ func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts go on 
 	})
 }
 
-// A person makes an API key on the page, and it works until it is revoked there.
+// TestAPIKeys: a user creates an API key on the page, and it works until it is revoked
+// there.
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{tolerates: []string{"status of 422"}})

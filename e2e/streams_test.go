@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// streamed is a workflow whose writer goes on only when its reader has seen what is
-// there: nobody who waits for the end of the writer comes to an end with it.
+// streamed is a workflow whose writer continues only after its reader has seen the
+// written rows: a reader that waits for the end of the writer blocks both.
 const streamed = `
 name: NAME
 version: 1.0.0
@@ -84,7 +84,7 @@ func (s *server) register(t *testing.T, doc string) {
 	require.Less(t, res.StatusCode, 300, "%s", answer)
 }
 
-// came says how the rows came to the reader.
+// came returns how the rows were transferred to the reader.
 func (s *server) came(t *testing.T, id string) string {
 	t.Helper()
 	var edges struct {
@@ -109,7 +109,7 @@ func (e executionView) attempts(t *testing.T, operator string) int {
 			return n.Attempt
 		}
 	}
-	t.Fatalf("there is no %s", operator)
+	t.Fatalf("the execution has no node %s", operator)
 	return 0
 }
 
@@ -118,8 +118,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// The writer makes an item only after its reader has seen the one before: both come to
-// their end, because the reader reads while the writer writes.
+// TestStreamIsReadWhileItIsWritten: the writer writes an item only after its reader has
+// seen the previous one. Both end, because the reader reads concurrently.
 func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	s := shared.server
@@ -131,11 +131,11 @@ func TestStreamIsReadWhileItIsWritten(t *testing.T) {
 	require.Equal(t, "from make.rows, STREAMING: it is read while it is written, 115 B, through a pipe", s.came(t, id))
 }
 
-// A writer that fails takes its reader with it, or lets it begin anew.
+// TestStreamWhoseWriterFails: a failing writer cancels its reader, or restarts it.
 func TestStreamWhoseWriterFails(t *testing.T) {
 	t.Parallel()
 	s := shared.server
-	t.Run("for good", func(t *testing.T) {
+	t.Run("permanently", func(t *testing.T) {
 		t.Parallel()
 		id, dir := s.launchStreamed(t, "streams.fails", "", `if n == 2: raise SystemExit("no more rows")`, "")
 		e := s.wait(t, id, ended)
@@ -165,7 +165,7 @@ func TestStreamWhoseWriterFails(t *testing.T) {
 	})
 }
 
-// A reader that takes its time keeps nobody: the writer ends, and the rows wait.
+// TestStreamWithASlowReader: a slow reader does not block the writer; the rows wait.
 func TestStreamWithASlowReader(t *testing.T) {
 	t.Parallel()
 	s := shared.server
@@ -185,8 +185,8 @@ func TestStreamWithASlowReader(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", s.wait(t, id, ended).Status)
 }
 
-// The server dies while a reader reads, and comes back: both attempts have gone on, and
-// read on without it.
+// TestServerKilledInMidStream: the server is killed while a reader reads, and restarted.
+// Both attempts have continued without it.
 func TestServerKilledInMidStream(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t)

@@ -6,14 +6,15 @@ import (
 	"github.com/playwright-community/playwright-go"
 )
 
-// An administrator makes a department with a team and a project, invites a group,
-// and finds all of it in the audit log: with a script and without.
+// TestAdministratorBuildsATree: an administrator creates a department with a team and a
+// project, invites a group, and finds everything in the audit log, with JavaScript and
+// without.
 func TestAdministratorBuildsATree(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]options{"script": {}, "no script": {noScript: true}, "phone": {width: 390}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o.tolerates = []string{"status of 409"} // of the name that is taken
+			o.tolerates = []string{"status of 409"} // the name is already used
 			page := open(t, o)
 			department, team, project := "Research "+name, "Vision "+name, "defects "+name
 			visit(t, page, "/admin")
@@ -57,7 +58,7 @@ func TestAdministratorBuildsATree(t *testing.T) {
 	}
 }
 
-// addBelow makes something in the node called parent, by the form in the tree.
+// addBelow creates a node below parent with the form in the tree.
 func addBelow(t *testing.T, page playwright.Page, kind, parent, name string) {
 	t.Helper()
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: kind + ": add one to " + parent, Exact: new(true)}).First())
@@ -67,7 +68,7 @@ func addBelow(t *testing.T, page playwright.Page, kind, parent, name string) {
 	visible(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: name, Exact: new(true)}))
 }
 
-// The pages of administration are for everyone in every state.
+// TestAdminPagesAreForEveryone: the administration pages are accessible in every state.
 func TestAdminPagesAreForEveryone(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]options{"light": {}, "dark": {dark: true}, "phone": {width: 390}} {

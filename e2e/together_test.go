@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two tabs show the same execution: both live, and what one cancels the other shows.
+// TestTwoTabs: two tabs show the same execution. Both are live, and a cancellation in one
+// appears in the other.
 func TestTwoTabs(t *testing.T) {
 	t.Parallel()
 	id := shared.server.launch(t, "tour.fanout", map[string]any{"seconds": 50})
@@ -29,7 +30,8 @@ func TestTwoTabs(t *testing.T) {
 	require.Equal(t, 1, navigations(t, second))
 }
 
-// A node that fails once says so while it waits for its next try, and then succeeds.
+// TestRetryIsShown: a node that fails once shows it while it waits for its next attempt,
+// and then succeeds.
 func TestRetryIsShown(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})
@@ -46,7 +48,8 @@ func TestRetryIsShown(t *testing.T) {
 	holds(t, page.Locator("#io"), "flaky needed 2 attempts")
 }
 
-// With room for one process at a time, what waits says for what.
+// TestWaitingSaysWhy: with capacity for one process at a time, a waiting node shows the
+// reason.
 func TestWaitingSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t, "FLOWFORGE_SLOTS=1")

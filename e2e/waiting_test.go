@@ -7,9 +7,9 @@ import (
 	"github.com/playwright-community/playwright-go"
 )
 
-// With room for one process at a time, the second launch says why it waits and who
-// holds the room, the launch form says the same before a third, and trying a launch
-// launches nothing.
+// TestWhyTheSecondLaunchWaits: with capacity for one process at a time, the second launch
+// shows why it waits and what uses the capacity, the launch form shows the same before a
+// third launch, and a dry run launches nothing.
 func TestWhyTheSecondLaunchWaits(t *testing.T) {
 	t.Parallel()
 	s := ownServer(t, "FLOWFORGE_SLOTS=1")

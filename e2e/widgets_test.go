@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Dates, times with their zone, nested lists and hyperparameters of the tour are
-// launched as they were typed.
+// TestWidgetsOfTheTour: dates, times with their zone, nested lists and hyperparameters of
+// the tour are launched as entered.
 func TestWidgetsOfTheTour(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})

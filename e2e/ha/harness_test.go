@@ -51,13 +51,13 @@ type server struct {
 	cmd  *exec.Cmd
 	addr string
 	web  bool
-	done chan struct{} // closed at its end
+	done chan struct{} // closed when the process ends
 	err  error
 }
 
 func setup(t *testing.T) *installation {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ffha") // short: unix sockets have short names
+	dir, err := os.MkdirTemp("", "ffha") // short, because paths of unix sockets are limited
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	in := &installation{t: t, url: dbtest.NewURL(t), dir: dir, servers: map[string]*server{}}
@@ -71,7 +71,7 @@ func setup(t *testing.T) *installation {
 	return in
 }
 
-// start runs a server with roles and waits until it is ready.
+// start starts a server with roles and waits until it is ready.
 func (in *installation) start(roles string) *server {
 	in.t.Helper()
 	in.mu.Lock()
@@ -110,7 +110,7 @@ func (in *installation) start(roles string) *server {
 	return s
 }
 
-// taskServers are where attempts may report.
+// taskServers returns the addresses to which attempts may report.
 func (in *installation) taskServers() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -139,7 +139,7 @@ func (in *installation) killAll() {
 	}
 }
 
-// until polls, because what it waits for happens in other processes.
+// until polls, because the condition concerns other processes.
 func (in *installation) until(what string, met func() bool) {
 	in.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -148,7 +148,7 @@ func (in *installation) until(what string, met func() bool) {
 		}
 	}
 	in.dump()
-	in.t.Fatalf("not within %s: %s", patience, what)
+	in.t.Fatalf("timed out after %s: %s", patience, what)
 }
 
 func (in *installation) dump() {
@@ -164,7 +164,7 @@ func (in *installation) dump() {
 	}
 }
 
-// leader is the server that leads the scheduler.
+// leader returns the server that leads the scheduler.
 func (in *installation) leader() *server {
 	in.t.Helper()
 	var found *server
@@ -182,7 +182,8 @@ func (in *installation) leader() *server {
 	return found
 }
 
-// call asks a server; body is sent as JSON and the answer read into result.
+// call sends a request to a server; body is sent as JSON and the response decoded into
+// result.
 func (in *installation) call(s *server, method, path string, body, result any) int {
 	in.t.Helper()
 	status, err := in.try(s, method, path, body, result)
@@ -228,7 +229,7 @@ func (in *installation) try(s *server, method, path string, body, result any) (i
 	return answer.StatusCode, err
 }
 
-// register adds a workflow by way of s.
+// register registers a workflow through s.
 func (in *installation) register(s *server, doc string) {
 	in.t.Helper()
 	request, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, "http://"+s.addr+"/api/v1/workflows", strings.NewReader(doc))
@@ -242,7 +243,7 @@ func (in *installation) register(s *server, doc string) {
 	require.Less(in.t, answer.StatusCode, 300, "%s", raw)
 }
 
-// launch launches a workflow by way of s.
+// launch launches a workflow through s.
 func (in *installation) launch(s *server, name string) uuid.UUID {
 	in.t.Helper()
 	var launched struct {
@@ -259,8 +260,8 @@ func (in *installation) number(query string) (n int) {
 	return n
 }
 
-// checkAll: every execution has ended once with status, nothing is left over, and each
-// attempt ran once.
+// checkAll checks that every execution has ended once with status, nothing remains, and
+// each attempt ran once.
 func (in *installation) checkAll(executions int, status string) {
 	in.t.Helper()
 	in.until("every execution has ended", func() bool {
@@ -282,7 +283,7 @@ func (in *installation) checkAll(executions int, status string) {
 	} {
 		require.Zero(in.t, in.number(query), what)
 	}
-	require.Empty(in.t, in.zombies(), "writes of servers that do not lead any more")
+	require.Empty(in.t, in.zombies(), "writes of former leaders")
 	in.tasks.mu.Lock()
 	defer in.tasks.mu.Unlock()
 	for id, n := range in.tasks.runs {

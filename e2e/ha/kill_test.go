@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rounds is how often a leader is killed, and how often one is frozen: FLOWFORGE_HA_ROUNDS.
+// rounds is how many times a leader is killed, and how many times one is frozen:
+// FLOWFORGE_HA_ROUNDS.
 func rounds(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("FLOWFORGE_HA_ROUNDS"))
@@ -23,12 +24,12 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-// freezers is how many installations share the rounds of a frozen leader, which are
-// spent waiting. They run side by side however many tests may.
+// freezers is how many installations share the rounds with a frozen leader, which mostly
+// wait. They run in parallel regardless of the limit of parallel tests.
 const freezers = 4
 
-// The leader is killed over and over while executions run: another one goes on each
-// time, and nothing is lost or done twice.
+// TestLeaderIsKilled: the leader is killed repeatedly while executions run. Another
+// server takes over each time, and nothing is lost or done twice.
 func TestLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	in := setup(t)
@@ -36,15 +37,15 @@ func TestLeaderIsKilled(t *testing.T) {
 	record(t, "kill", took)
 }
 
-// The same with a leader that is frozen, and thaws once another leads: nothing that it
-// still writes is accepted.
+// TestLeaderIsFrozen: the same with a leader that is frozen and continues after another
+// one leads: none of its later writes is accepted.
 func TestLeaderIsFrozen(t *testing.T) {
 	t.Parallel()
 	took := make([][]time.Duration, freezers)
 	var side sync.WaitGroup
 	for i := range freezers {
 		side.Go(func() {
-			t.Run(strconv.Itoa(i), func(t *testing.T) { //nolint:paralleltest // the others run beside it
+			t.Run(strconv.Itoa(i), func(t *testing.T) { //nolint:paralleltest // the installations run in parallel
 				in := setup(t)
 				took[i] = in.withoutLeaders((rounds(t)+i)/freezers, func(leader *server) time.Duration { return in.freeze(leader) })
 				in.checkWitness()
@@ -55,8 +56,8 @@ func TestLeaderIsFrozen(t *testing.T) {
 	record(t, "freeze", slices.Concat(took...))
 }
 
-// withoutLeaders takes the leader away again and again, and answers how long each time
-// nothing moved.
+// withoutLeaders takes the leader away repeatedly, and returns how long nothing moved
+// each time.
 func (in *installation) withoutLeaders(rounds int, take func(leader *server) time.Duration) (took []time.Duration) {
 	in.t.Helper()
 	front := in.start("web,worker")
@@ -73,12 +74,12 @@ func (in *installation) withoutLeaders(rounds int, take func(leader *server) tim
 	return took
 }
 
-// alive is how many executions run at a time: enough that something always can move,
-// and few enough that a machine which is busy with other tests keeps up.
+// alive is how many executions run at a time: enough that something can always move, and
+// few enough for a machine that is busy with other tests.
 const alive = 5
 
-// load keeps executions running that are launched by way of s until the function that
-// it returns is called, which answers how many there were.
+// load keeps executions running that it launches through s, until the returned function
+// is called, which returns their number.
 func (in *installation) load(s *server, name string) func() int {
 	stop := make(chan struct{})
 	var count int
@@ -105,8 +106,8 @@ func (in *installation) load(s *server, name string) func() int {
 	}
 }
 
-// kill ends the leader with SIGKILL, returns how long nothing moved, and starts another
-// server in its place.
+// kill ends the leader with SIGKILL, starts another server, and returns how long nothing
+// moved.
 func (in *installation) kill(leader *server) time.Duration {
 	in.t.Helper()
 	at := time.Now()
@@ -118,7 +119,7 @@ func (in *installation) kill(leader *server) time.Duration {
 	return took
 }
 
-// freeze stops the leader for as long as it takes another to lead, and lets it go on.
+// freeze stops the leader until another one leads, then continues it.
 func (in *installation) freeze(leader *server) time.Duration {
 	in.t.Helper()
 	at := time.Now()
@@ -134,7 +135,7 @@ func (in *installation) freeze(leader *server) time.Duration {
 }
 
 // moved waits for the first transition that another server writes after a leader has
-// gone: a commit of its own may still have been on its way.
+// ended: a commit of the old leader may have been in progress.
 func (in *installation) moved(leader *server, at time.Time) time.Duration {
 	in.t.Helper()
 	query := "SELECT count(*) FROM ha_moves WHERE split_part(writer, '/', 2) <> '" + leader.name + "'"
@@ -143,7 +144,7 @@ func (in *installation) moved(leader *server, at time.Time) time.Duration {
 	return time.Since(at)
 }
 
-// record logs the distribution, and adds it to the file that FLOWFORGE_HA_RESULTS names.
+// record logs the distribution, and appends it to the file in FLOWFORGE_HA_RESULTS.
 func record(t *testing.T, what string, took []time.Duration) {
 	t.Helper()
 	if len(took) == 0 {

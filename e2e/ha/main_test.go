@@ -1,5 +1,5 @@
-// Package ha_test kills, freezes and replaces real servers that share one database,
-// and looks whether every execution ends exactly once.
+// Package ha_test kills, freezes and replaces real servers that share one database, and
+// checks that every execution ends exactly once.
 package ha_test
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// The environment of a child: a server of the tests.
+// Environment variables of a child, which is a server of the tests.
 const (
 	envChild    = "FLOWFORGE_HA_CHILD" // its name
 	envRoles    = "FLOWFORGE_HA_ROLES"
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a server as `flowforge serve` makes it, whose attempts the parent runs.
+// child runs a server as `flowforge serve` does; the parent runs its attempts.
 func child(name string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -72,7 +72,7 @@ func child(name string) error {
 	return a.Run(ctx)
 }
 
-// remoteLauncher reaches the tasks, which live in the parent and outlive every server.
+// remoteLauncher reaches the tasks, which run in the parent and outlive every server.
 type remoteLauncher struct {
 	runner flowforgev1connect.RunnerServiceClient
 }
@@ -114,7 +114,7 @@ func socketClient(socket string) *http.Client {
 	}}
 }
 
-// addrOf waits until a server says where it listens.
+// addrOf waits until a server has published its address.
 func addrOf(ctx context.Context, path string) (string, error) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()

@@ -10,7 +10,7 @@ import (
 // rolled is how many executions run while every server is replaced.
 const rolled = 200
 
-// Every server is replaced by another, one after the other, while executions run.
+// TestRollingRestart replaces every server, one after another, while executions run.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	in := setup(t)
@@ -27,7 +27,7 @@ func TestRollingRestart(t *testing.T) {
 		require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		in.forget(s)
 		<-s.done
-		require.NoError(t, s.err, "%s ends in peace", s.name)
+		require.NoError(t, s.err, "%s must shut down cleanly", s.name)
 	}
 	require.Equal(t, rolled, in.tasks.running())
 	in.leader()

@@ -14,16 +14,16 @@ import (
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
 
-// tasks are the attempts of an installation. They live in the test and report to any
-// server that takes reports, until one does.
+// tasks are the attempts of an installation. They run in the test and report to any
+// server that accepts reports, until one does.
 type tasks struct {
 	flowforgev1connect.UnimplementedRunnerServiceHandler
-	servers func() []string // addresses that take reports
+	servers func() []string // addresses that accept reports
 
 	mu    sync.Mutex
 	known map[string]*task
-	runs  map[string]int // how often each attempt ran
-	open  bool           // those that hold may end
+	runs  map[string]int // number of runs of each attempt
+	open  bool           // held attempts may end
 	ended chan struct{}
 	all   sync.WaitGroup
 }
@@ -55,7 +55,7 @@ func serveTasks(t *testing.T, socket string, servers func() []string) *tasks {
 	return ts
 }
 
-// Start begins attempts that are not known.
+// Start starts attempts that are not known.
 func (ts *tasks) Start(_ context.Context, r *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.StartResponse], error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -91,7 +91,7 @@ func (ts *tasks) Stop(_ context.Context, r *connect.Request[flowforgev1.StopRequ
 	return connect.NewResponse(&flowforgev1.StopResponse{}), nil
 }
 
-// List names the attempts whose end no server has taken yet.
+// List returns the attempts whose end no server has accepted yet.
 func (ts *tasks) List(context.Context, *connect.Request[flowforgev1.ListRequest]) (*connect.Response[flowforgev1.ListResponse], error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -102,7 +102,7 @@ func (ts *tasks) List(context.Context, *connect.Request[flowforgev1.ListRequest]
 	return connect.NewResponse(answer), nil
 }
 
-// openAll lets every attempt end that holds.
+// openAll lets every held attempt end.
 func (ts *tasks) openAll() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -116,14 +116,14 @@ func (ts *tasks) openAll() {
 	}
 }
 
-// running is how many attempts have begun and not ended.
+// running returns how many attempts have started and not ended.
 func (ts *tasks) running() int {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return len(ts.known)
 }
 
-// run is one attempt: it begins, works a moment, and ends.
+// run runs one attempt: it starts, works briefly, and ends.
 func (ts *tasks) run(k *task) {
 	began := time.Now()
 	ts.report(&flowforgev1.AttemptReport{TaskId: k.spec.TaskId, Token: k.spec.Token, Report: &flowforgev1.AttemptReport_Started{
@@ -155,10 +155,10 @@ func (ts *tasks) run(k *task) {
 // workTime is how long an attempt works.
 const workTime = 30 * time.Millisecond
 
-// reportLimit bounds one try: a frozen server takes a report and answers nothing.
+// reportLimit bounds one try: a frozen server accepts a report and does not answer.
 const reportLimit = 2 * time.Second
 
-// report gives r to one server after the other until one has taken it.
+// report sends r to one server after another until one has accepted it.
 func (ts *tasks) report(r *flowforgev1.AttemptReport) {
 	for try := 0; ; try++ {
 		servers := ts.servers()

@@ -30,8 +30,8 @@ operators:
   - {name: after, type: shell, code: {script: 'true'}, depends_on: [hold]}
 `
 
-// Two servers of pages, one that drives and one that works jobs: what is launched by
-// one page server is watched and cancelled by the other.
+// TestRolesApart: two page servers, one scheduler and one job worker. An execution that
+// is launched through one page server is watched and cancelled through the other.
 func TestRolesApart(t *testing.T) {
 	t.Parallel()
 	in := setup(t)
@@ -39,7 +39,7 @@ func TestRolesApart(t *testing.T) {
 	in.start("worker")
 	status, err := in.try(first, http.MethodGet, "/waiting", nil, new(string))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusServiceUnavailable, status, "nobody leads")
+	require.Equal(t, http.StatusServiceUnavailable, status, "no server leads")
 	require.Equal(t, http.StatusOK, in.call(first, http.MethodGet, "/executions", nil, new(string)), "everything else works")
 
 	scheduler := in.start("scheduler,launcher")
@@ -57,14 +57,14 @@ func TestRolesApart(t *testing.T) {
 	require.Equal(t, http.StatusOK, in.call(second, http.MethodGet, "/api/v1/queue", nil, &queue))
 	require.Equal(t, http.StatusOK, in.call(second, http.MethodGet, "/admin/quotas", nil, new(string)))
 	require.Equal(t, http.StatusOK, in.call(second, http.MethodGet, "/workflows/chain/launch", nil, new(string)))
-	require.Equal(t, http.StatusNotFound, in.call(scheduler, http.MethodGet, "/waiting", nil, new(string)), "it has no pages of its own")
+	require.Equal(t, http.StatusNotFound, in.call(scheduler, http.MethodGet, "/waiting", nil, new(string)), "it serves no pages")
 
 	require.Equal(t, http.StatusOK, in.call(second, http.MethodPost, "/api/v1/executions/"+held.String()+"/cancel", map[string]any{"reason": "no more"}, new(string)))
 	in.until("it is cancelled", func() bool { return in.status(first, held) == "CANCELLED" })
 	in.until("the page of the other server says so", func() bool { return strings.Contains(watching(), "Cancelled") })
 }
 
-// status is that of an execution as s tells it.
+// status returns the state of an execution as s shows it.
 func (in *installation) status(s *server, id uuid.UUID) string {
 	in.t.Helper()
 	var e struct {
@@ -74,8 +74,8 @@ func (in *installation) status(s *server, id uuid.UUID) string {
 	return e.Status
 }
 
-// watch follows the page of an execution by way of s, and returns what answers with all
-// that came so far.
+// watch follows the page of an execution through s, and returns a function that returns
+// everything received so far.
 func (in *installation) watch(s *server, id uuid.UUID) func() string {
 	in.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

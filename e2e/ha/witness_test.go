@@ -5,9 +5,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// witnesses see in the database who writes what, by the sessions that do it and not by
-// what the engine says of itself: transitions and renewals by a scheduler that does not
-// hold the lease, once the one that does has taken over.
+// witnesses record in the database who writes what, by session and independent of the
+// engine: transitions and renewals by a scheduler that does not hold the lease, after its
+// current holder has taken it over.
 const witnesses = `
 CREATE TABLE ha_takeovers (term bigint PRIMARY KEY, holder text NOT NULL);
 CREATE TABLE ha_moves (writer text NOT NULL);
@@ -38,14 +38,14 @@ BEGIN
 END $$;
 CREATE TRIGGER ha_witness AFTER UPDATE ON executions FOR EACH ROW EXECUTE FUNCTION ha_witness()`
 
-// witness sets the witnesses up; checkAll asks them.
+// witness installs the witnesses; checkAll reads them.
 func (in *installation) witness() {
 	in.t.Helper()
 	_, err := in.pool.Exec(in.t.Context(), witnesses)
 	require.NoError(in.t, err)
 }
 
-// zombies are the writes that should have been refused; none without witnesses.
+// zombies returns the writes that should have been refused; none without witnesses.
 func (in *installation) zombies() []string {
 	in.t.Helper()
 	if in.number("SELECT count(*) FROM pg_tables WHERE tablename = 'ha_zombies'") == 0 {
@@ -58,8 +58,8 @@ func (in *installation) zombies() []string {
 	return list
 }
 
-// checkWitness writes as a zombie would that nothing fences, and looks whether that is
-// seen; it leaves nothing behind.
+// checkWitness writes like an unfenced zombie and checks that this is detected; it leaves
+// no data.
 func (in *installation) checkWitness() {
 	in.t.Helper()
 	ctx := in.t.Context()

@@ -22,8 +22,8 @@ var submitA2 string // document 002, A.2
 //go:embed testdata/002_a3.py
 var taskA3 string // document 002, A.3
 
-// scripts gives the scripts of a document their full names: they are in testdata, in place of
-// the folder that the image starts in.
+// scripts replaces the paths of a document's scripts: they are in testdata instead of the
+// image's working directory.
 func scripts(t *testing.T, text string) string {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join("testdata", "scripts"))
@@ -39,8 +39,8 @@ func submission(name, spec string) string {
 	return `{"project_id": "project-123", "name": "` + name + `", "dag_spec": ` + spec + `}`
 }
 
-// Test002DagSpec is §3.3. Its onExit names a template that it does not have, which is an
-// error that says so; with that template it runs as the document says.
+// Test002DagSpec is §3.3. Its onExit names a template that does not exist, which is
+// reported as an error; with that template it runs as documented.
 func Test002DagSpec(t *testing.T) {
 	t.Parallel()
 	shared.project(t, "project-123")
@@ -80,7 +80,7 @@ func python(t *testing.T, program string, environ ...string) string {
 	return string(out)
 }
 
-// Test002A2SubmitWorkflow runs the program of A.2; the address and the token are ours.
+// Test002A2SubmitWorkflow runs the program of A.2 with the test's address and token.
 func Test002A2SubmitWorkflow(t *testing.T) {
 	t.Parallel()
 	shared.project(t, "project-123")
@@ -97,7 +97,7 @@ func Test002A2SubmitWorkflow(t *testing.T) {
 }
 
 // Test002A3TaskWithSDK runs the program of A.3 as a task, with the two functions that the
-// document leaves to its reader; its first attempt fails in the middle.
+// document leaves to its reader; its first attempt fails halfway.
 func Test002A3TaskWithSDK(t *testing.T) {
 	t.Parallel()
 	shared.project(t, "project-123")

@@ -1,4 +1,4 @@
-// Package sources holds the examples of the source documents: every one of their REST, YAML,
-// gRPC and Python examples runs here as the document writes it, against the real binary.
-// docs/api-compatibility.md lists what FlowForge does where the documents disagree.
+// Package sources tests the examples of the source documents: each of their REST, YAML,
+// gRPC and Python examples runs here verbatim against the real binary.
+// docs/api-compatibility.md lists the decisions where the documents disagree.
 package sources

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operators are those that the document leaves out of its example.
+// operators are the operators that the document omits from its example.
 const operators = `[
 	{"name": "LoadData", "operator_type": "LoadOperator", "outputs": [{"name": "rows", "type": "Integer"}], "code": {"script": "from flowforge import client\nclient.output('rows', 3)"}},
 	{"name": "Train", "operator_type": "TrainOperator", "outputs": [{"name": "model", "type": "Model"}],

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// waiting is a run that lasts until somebody answers.
+// waiting is a run that lasts until it is answered.
 const waiting = `{"entrypoint": "main", "templates": {"main": {"dag": {"tasks": [
 	{"name": "ask", "template": "ask"}, {"name": "load", "template": "load", "dependencies": ["ask"]}]}},
 	"ask": {"suspend": {}}, "load": {"container": {"image": "busybox", "command": ["echo", "x"],

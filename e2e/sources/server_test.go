@@ -20,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server is the real binary with everything embedded. Commands of images run on this machine.
+// server is the real binary with all engines embedded. Commands of images run on this
+// machine.
 type server struct {
 	dir   string
 	base  string // http://127.0.0.1:<port>
@@ -78,7 +79,7 @@ func startServer(dir string) (*server, error) {
 	return s, err
 }
 
-// Write keeps what the server prints.
+// Write records the output of the server.
 func (s *server) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,17 +102,17 @@ func (s *server) stop() {
 	}
 }
 
-// object is a decoded JSON object; numbers stay as they were written.
+// object is a decoded JSON object; numbers are unchanged.
 type object = map[string]any
 
-// answer is what the server said to a request.
+// answer is the server's response to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request with a body as it stands in a document.
+// send sends a request with a body that is verbatim from a document.
 func (s *server) send(t *testing.T, method, path, body string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
@@ -133,7 +134,7 @@ func (s *server) get(t *testing.T, path string) answer {
 	return s.send(t, http.MethodGet, path, "")
 }
 
-// decode decodes the body of an answer that must have status.
+// decode decodes the body of a response that must have status.
 func decode[T any](t *testing.T, a answer, status int) T {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)
@@ -144,7 +145,7 @@ func decode[T any](t *testing.T, a answer, status int) T {
 	return v
 }
 
-// finish waits for the end of a run, and returns it.
+// finish waits for the end of a run and returns it.
 func (s *server) finish(t *testing.T, id string) object {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -155,11 +156,11 @@ func (s *server) finish(t *testing.T, id string) object {
 			return run
 		}
 		require.True(t, time.Now().Before(deadline), "%s is %s", id, run["status"])
-		time.Sleep(50 * time.Millisecond) // another process is watched
+		time.Sleep(50 * time.Millisecond) // polls another process
 	}
 }
 
-// task returns the task of a run that has a name.
+// task returns the task of a run with a given name.
 func task(t *testing.T, run object, name string) object {
 	t.Helper()
 	tasks, _ := run["tasks"].([]any)
@@ -172,7 +173,7 @@ func task(t *testing.T, run object, name string) object {
 	return nil
 }
 
-// project makes sure that there is a project with a name, in the team of the local one, and
+// project ensures that a project with a name exists in the team of the local one, and
 // returns the ids of the project and its tenant.
 func (s *server) project(t *testing.T, name string) (project, tenant string) {
 	t.Helper()
