@@ -1,5 +1,5 @@
-// Package flowforge_test holds the rules of the whole repository: who may import
-// whom, how long things may be, and that documents name what exists.
+// Package flowforge_test checks the rules of the whole repository: allowed imports, sizes
+// of files and functions, wording, and that documents refer only to what exists.
 package flowforge_test
 
 import (
@@ -15,20 +15,20 @@ import (
 
 const module = "github.com/flowforge/flowforge"
 
-// rule is a row of the import table in docs/design.md. A name with /... stands
-// for the package and all below it; what is below a package may always import
-// its own tree.
+// rule is a row of the import table in docs/design.md. A name with /... matches the
+// package and all packages below it. A package may always import the packages of its own
+// tree.
 type rule struct {
 	packages string
-	may      string // packages of ours; "*" is all of them
-	not      string // packages of anybody
+	may      string // allowed packages of this module; "*": all
+	not      string // forbidden packages of any module
 }
 
 const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution compute/resident engine/retention"
 
 func table() []rule {
 	return []rule{
-		// 0: they know nothing of ours
+		// 0: no imports of this module
 		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/release"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
@@ -67,11 +67,11 @@ func table() []rule {
 	}
 }
 
-// onClusters are the packages that may talk to Kubernetes; the runner and the
-// engine never do.
+// onClusters are the packages that may use Kubernetes; the runner and the engine must
+// not.
 const onClusters = "compute/launcher/kube/... platform/election/kubernetes platform/observability app cmd/... e2e/... bench/..."
 
-// listed is what `go list` says of a package.
+// listed is the part of the output of `go list` that the test reads.
 type listed struct {
 	ImportPath string
 	Imports    []string
@@ -81,7 +81,7 @@ type listed struct {
 func violations(p listed) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 	if name == "" {
-		return nil // this package of tests
+		return nil // this test package
 	}
 	i := slices.IndexFunc(table(), func(r rule) bool { return matches(name, r.packages) })
 	if i < 0 {
@@ -102,7 +102,7 @@ func violations(p listed) []string {
 	return bad
 }
 
-// matches reports whether one of the patterns stands for name.
+// matches reports whether one of the patterns matches name.
 func matches(name, patterns string) bool {
 	for pattern := range strings.FieldsSeq(patterns) {
 		root, below := strings.CutSuffix(pattern, "/...")
@@ -113,8 +113,7 @@ func matches(name, patterns string) bool {
 	return false
 }
 
-// tree is the package that the pattern for name stands for, when it stands for
-// all below it.
+// tree returns the root of the /... pattern that matches name.
 func tree(name, patterns string) string {
 	for pattern := range strings.FieldsSeq(patterns) {
 		if root, below := strings.CutSuffix(pattern, "/..."); below && matches(name, pattern) {
@@ -144,10 +143,10 @@ func TestImports(t *testing.T) {
 		}
 	}
 	if len(names) < 20 {
-		t.Errorf("go list names %d packages only: this test does not look", len(names))
+		t.Errorf("go list returned only %d packages: this test checks nothing", len(names))
 	}
 	for _, pattern := range unmatched(names) {
-		t.Errorf("the import table names %s, which does not exist", pattern)
+		t.Errorf("the import table contains %s, which does not exist", pattern)
 	}
 }
 
@@ -163,7 +162,7 @@ func unmatched(packages []string) (patterns []string) {
 	return patterns
 }
 
-// TestImportsBite shows that the table refuses what it is there to refuse.
+// TestImportsBite checks that the table refuses forbidden imports.
 func TestImportsBite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

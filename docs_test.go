@@ -16,9 +16,9 @@ var (
 	fileLike = regexp.MustCompile(`\.(go|md|sql|templ|css|js|py|ya?ml|proto|sh|toml)$`)
 )
 
-// missing returns the paths that a document in dir names and that do not exist.
-// In code spans a path is what begins with a folder of the repository, or has a
-// slash and ends like a source file; links are always meant to lead somewhere.
+// missing returns the paths in a document in dir that do not exist. In code spans, a path
+// begins with a folder of the repository, or contains a slash and ends like a source
+// file; links must always lead to an existing path.
 func missing(document, dir string, exists func(path string) bool) (paths []string) {
 	for _, match := range codeSpan.FindAllStringSubmatch(document, -1) {
 		path := match[1]
@@ -59,7 +59,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			return err
 		}
 		for _, name := range missing(string(document), filepath.Dir(path), exists) {
-			t.Errorf("%s names %s, which does not exist", path, name)
+			t.Errorf("%s refers to %s, which does not exist", path, name)
 		}
 		return nil
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bareMachine is the PATH of a machine that has what the scripts themselves use, an
-// apt-get that writes its arguments to a file, and nothing else.
+// bareMachine returns the PATH of a machine with only the programs that the scripts
+// themselves use, and an apt-get that records its arguments.
 func bareMachine(t *testing.T) (path, calls string) {
 	t.Helper()
 	path, calls = t.TempDir(), filepath.Join(t.TempDir(), "calls")
@@ -39,8 +39,8 @@ func setup(t *testing.T, path, part string) string {
 	return string(out)
 }
 
-// TestSetupInstallsChromium: a machine without Chromium gets it. A lookup by
-// `command -v` finds a shell function of the script first.
+// TestSetupInstallsChromium: the script installs Chromium on a machine without it.
+// `command -v` must not find a shell function of the script instead.
 func TestSetupInstallsChromium(t *testing.T) {
 	t.Parallel()
 	path, calls := bareMachine(t)
@@ -55,8 +55,8 @@ func TestSetupInstallsChromium(t *testing.T) {
 	require.NoFileExists(t, calls, "this machine has Chromium")
 }
 
-// TestCIPlansWhatAChangeTouches: after make test come the parts of make test-all that read
-// the changed files; without a commit to compare with, those that need no cluster.
+// TestCIPlansWhatAChangeTouches: after make test, CI runs the parts of make test-all that
+// read the changed files; without a base commit, those that need no cluster.
 func TestCIPlansWhatAChangeTouches(t *testing.T) {
 	t.Parallel()
 	clone := t.TempDir()

@@ -102,7 +102,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizesOfTemplates wants of templates what TestSizes wants of the rest.
+// TestSizesOfTemplates applies the file limit of TestSizes to templates.
 func TestSizesOfTemplates(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("views/*/*.templ")
@@ -121,8 +121,8 @@ func TestSizesOfTemplates(t *testing.T) {
 	}
 }
 
-// TestPackages wants a comment on every package, no init, and the environment
-// read where a process begins and nowhere else.
+// TestPackages requires a comment on every package, and forbids init functions and reads
+// of the environment outside commands.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 	documented := map[string]bool{}
@@ -130,12 +130,12 @@ func TestPackages(t *testing.T) {
 		documented[s.dir()] = documented[s.dir()] || s.file.Doc != nil
 		if !s.test() && !mayReadEnvironment(s) {
 			for _, use := range environmentReads(s) {
-				t.Errorf("%s reads the environment: only cmd does, and passes values", use)
+				t.Errorf("%s reads the environment: only cmd may, and passes values on", use)
 			}
 		}
 		for _, decl := range s.file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
-				t.Errorf("%s: init runs when nobody asked for it; call a function", s.where(f))
+				t.Errorf("%s: init runs implicitly; call a function instead", s.where(f))
 			}
 		}
 	}
@@ -146,8 +146,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// mayReadEnvironment allows commands, and the packages by which tests find
-// their engines.
+// mayReadEnvironment allows commands, and the packages through which tests find their
+// engines.
 func mayReadEnvironment(s source) bool {
 	return s.main() || slices.Contains([]string{"db/dbtest", "compute/launcher/kube/kubetest", "data/artifact/s3test"}, s.dir())
 }
@@ -167,7 +167,7 @@ func environmentReads(s source) (uses []string) {
 	return uses
 }
 
-// TestRulesBite shows the checks above on a file that breaks them.
+// TestRulesBite checks the rules above on a file that violates them.
 func TestRulesBite(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
