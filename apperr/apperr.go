@@ -1,5 +1,5 @@
-// Package apperr is the one error type that crosses package borders: a code for
-// programs, a sentence for people, and where it helps the field at fault.
+// Package apperr defines the error type that crosses package boundaries: a code for
+// programs, a sentence for people, and the invalid fields if there are any.
 package apperr
 
 import (
@@ -14,8 +14,8 @@ import (
 type Code string
 
 // The codes. An error that is not an *Error is Unavailable when a database or
-// another service could not be reached, and else Internal: logged once with a
-// request id, and shown to the reader as that id alone.
+// another service could not be reached, and Internal otherwise: the server logs it
+// once with a request id and shows only that id to the user.
 const (
 	Invalid         Code = "invalid"         // 422: a value of the request is wrong
 	Unauthenticated Code = "unauthenticated" // 401
@@ -27,13 +27,13 @@ const (
 	Internal        Code = "internal"        // 500
 )
 
-// Field is one value at fault: Path is dotted ("inputs.epochs", "operators[2].retry.limit").
+// Field is one invalid value: Path is dotted ("inputs.epochs", "operators[2].retry.limit").
 type Field struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// Error is an error that a reader may see. Message is a sentence in plain words.
+// Error is an error that a user may see. Message is a complete sentence.
 type Error struct {
 	Code    Code
 	Message string
@@ -41,7 +41,7 @@ type Error struct {
 	Err     error
 }
 
-// Error returns the message, and the cause behind it when there is one.
+// Error returns the message followed by the cause if there is one.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -62,7 +62,7 @@ func Wrap(code Code, err error, message string) *Error {
 	return &Error{Code: code, Message: message, Err: err}
 }
 
-// InvalidFields returns an Invalid error for all fields at fault, or nil when there are none.
+// InvalidFields returns an Invalid error that lists fields, or nil when there are none.
 func InvalidFields(message string, fields []Field) error {
 	if len(fields) == 0 {
 		return nil
@@ -78,19 +78,19 @@ func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
-	if isAway(err) {
+	if isUnreachable(err) {
 		return Unavailable
 	}
-	if isUnkept(err) {
+	if isUnstorable(err) {
 		return Invalid
 	}
 	return Internal
 }
 
-// isAway reports whether err says that another program did not answer: a
-// connection that could not be made or broke, or the SQLSTATE classes of a
-// database that is going down (57P), lost (08) or out of resources (53).
-func isAway(err error) bool {
+// isUnreachable reports whether another service did not respond: a connection
+// failed or broke, or the SQLSTATE class says that the database is shutting down
+// (57P), unreachable (08) or out of resources (53).
+func isUnreachable(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}
@@ -98,14 +98,14 @@ func isAway(err error) bool {
 	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53")
 }
 
-// isUnkept reports whether a database could not keep a text of the caller's: it
-// holds NUL or bytes that are not UTF-8.
-func isUnkept(err error) bool {
+// isUnstorable reports whether the database rejected a string of the caller because
+// it contains NUL or bytes that are not UTF-8.
+func isUnstorable(err error) bool {
 	state := sqlState(err)
 	return state == "22021" || state == "22P05"
 }
 
-// sqlState returns the SQLSTATE of a database's error, "" for others.
+// sqlState returns the SQLSTATE of a database error, or "" for other errors.
 func sqlState(err error) string {
 	e, ok := errors.AsType[interface {
 		error
@@ -117,21 +117,21 @@ func sqlState(err error) string {
 	return e.SQLState()
 }
 
-// MessageOf returns the sentence that a reader may see, without any cause.
+// MessageOf returns the sentence that a user may see, without the cause.
 func MessageOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Message
 	}
-	if isAway(err) {
-		return "A part of the server does not answer. Try again in a moment."
+	if isUnreachable(err) {
+		return "A service that FlowForge depends on is not responding. Try again in a moment."
 	}
-	if isUnkept(err) {
-		return "The request holds characters that cannot be kept, such as NUL."
+	if isUnstorable(err) {
+		return "The request contains characters that cannot be stored, such as NUL."
 	}
 	return "Something went wrong on our side."
 }
 
-// FieldsOf returns the fields at fault that err carries.
+// FieldsOf returns the invalid fields that err carries.
 func FieldsOf(err error) []Field {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Fields

@@ -24,11 +24,11 @@ func TestCodeAndMessage(t *testing.T) {
 		{"own", fmt.Errorf("get x: %w", New(NotFound, "There is no %s.", "x")), NotFound, "There is no x."},
 		{"with a cause", Wrap(Conflict, refused, "It is taken."), Conflict, "It is taken."},
 		{"foreign", errors.New("password=hunter2"), Internal, "Something went wrong on our side."},
-		{"connection refused", fmt.Errorf("list: %w", refused), Unavailable, "A part of the server does not answer. Try again in a moment."},
-		{"connection broken", fmt.Errorf("list: %w", io.ErrUnexpectedEOF), Unavailable, "A part of the server does not answer. Try again in a moment."},
-		{"database stops", &pgconn.PgError{Code: "57P01"}, Unavailable, "A part of the server does not answer. Try again in a moment."},
-		{"disk of the database is full", &pgconn.PgError{Code: "53100"}, Unavailable, "A part of the server does not answer. Try again in a moment."},
-		{"text with NUL", &pgconn.PgError{Code: "22021"}, Invalid, "The request holds characters that cannot be kept, such as NUL."},
+		{"connection refused", fmt.Errorf("list: %w", refused), Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
+		{"connection broken", fmt.Errorf("list: %w", io.ErrUnexpectedEOF), Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
+		{"database stops", &pgconn.PgError{Code: "57P01"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
+		{"disk of the database is full", &pgconn.PgError{Code: "53100"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
+		{"text with NUL", &pgconn.PgError{Code: "22021"}, Invalid, "The request contains characters that cannot be stored, such as NUL."},
 		{"wrong statement", &pgconn.PgError{Code: "42601"}, Internal, "Something went wrong on our side."},
 	}
 	for _, tt := range tests {

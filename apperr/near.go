@@ -2,11 +2,11 @@ package apperr
 
 import "strings"
 
-// maxNear bounds the words that are compared, in bytes.
+// maxNear is the maximum length of the words that Distance compares, in bytes.
 const maxNear = 100
 
-// Nearest returns the candidate that differs from word in at most two letters, in
-// whatever case, and least of all; "" when there is none. It is for "Did you mean".
+// Nearest returns the candidate closest to word, ignoring case, or "" when every
+// candidate differs in more than two letters. Callers use it for "Did you mean".
 func Nearest(word string, candidates []string) string {
 	best, least := "", 3
 	for _, c := range candidates {
@@ -17,9 +17,9 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Distance is the number of bytes to change, add or take away between a and b
-// (Levenshtein, by the algorithm of Wagner and Fischer); for words that are too long to
-// compare, the length of the longer one.
+// Distance is the number of bytes to change, insert or delete to turn a into b
+// (Levenshtein distance, Wagner–Fischer algorithm). For words longer than maxNear, it is
+// the length of the longer one.
 func Distance(a, b string) int {
 	if len(a) > maxNear || len(b) > maxNear {
 		return max(len(a), len(b))

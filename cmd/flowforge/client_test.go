@@ -52,7 +52,7 @@ func TestLaunchWaitsForAServerThatIsAway(t *testing.T) {
 		body   string
 	}{
 		{200, `{"execution_id":"e1","status":"RUNNING","progress":{"total_operators":2,"completed":1},"nodes":[{"operator":"train","status":"RUNNING"}]}`},
-		{503, `{"status":503,"detail":"A part of the server does not answer."}`},
+		{503, `{"status":503,"detail":"A service that FlowForge depends on is not responding."}`},
 		{502, `not ours`},
 		{200, `{"execution_id":"e1","status":"FAILED","progress":{"total_operators":2,"completed":1},"error":{"message":"It broke."}}`},
 	}
