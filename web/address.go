@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// Origin notes where a request came from, for the audit log, the list of sessions
-// and the rate limits.
+// Origin records the origin of a request for the audit log, the list of sessions and
+// the rate limits.
 func (s *Site) Origin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := auth.Origin{Address: s.address(r), UserAgent: r.UserAgent(), RequestID: RequestID(r.Context())}
@@ -19,10 +19,10 @@ func (s *Site) Origin(next http.Handler) http.Handler {
 	})
 }
 
-// address is the IP address of the client: the peer's own, or, of a request that
-// trusted proxies forwarded, the last one that is not a trusted proxy. What a
-// client writes into X-Forwarded-For itself is never looked at. A request on the
-// socket in the data directory comes from "local".
+// address is the IP address of the client: the address of the peer, or, if trusted
+// proxies forwarded the request, the last address that is not a trusted proxy. It ignores
+// what the client itself writes into X-Forwarded-For. A request on the socket in the
+// data directory comes from "local".
 func (s *Site) address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

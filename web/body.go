@@ -12,23 +12,22 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Bodies bounds the bodies of requests.
+// Bodies limits request bodies.
 type Bodies struct {
-	Most    int64         // bytes, for routes that set no bound of their own
-	Silence time.Duration // how long a body may stay silent
-	Grace   time.Duration // before the rate counts
-	Rate    int64         // bytes a second that a body brings at least, over all its time
+	Most    int64         // bytes, for routes without their own limit
+	Silence time.Duration // the longest pause between two reads
+	Grace   time.Duration // before Rate applies
+	Rate    int64         // minimum average bytes per second
 }
 
-// DefaultBodies are the bounds of a server.
+// DefaultBodies returns the limits of a server.
 func DefaultBodies() Bodies {
 	return Bodies{Most: 10 << 20, Silence: 20 * time.Second, Grace: 30 * time.Second, Rate: 8 << 10}
 }
 
-// Middleware ends bodies that come too slowly, wherever they are read: each read
-// moves the deadline, so that a large upload takes the time that it needs and a
-// trickle does not hold a connection. Long messages of gRPC and Connect streams
-// are exempt: they speak when there is something to say, with a token.
+// Middleware aborts bodies that arrive too slowly. Each read moves the deadline, so a
+// large upload may take its time but a trickle does not hold a connection. Streams of
+// gRPC and Connect are exempt: they are authenticated and may be silent for long.
 func (b Bodies) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody || isStream(r) {
@@ -42,7 +41,7 @@ func (b Bodies) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// Bound keeps bodies at Most bytes, for routes without a larger bound of their own.
+// Bound limits bodies to Most bytes, for routes without their own limit.
 func (b Bodies) Bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody && !isStream(r) {
@@ -64,8 +63,8 @@ type deadlineBody struct {
 	control *http.ResponseController
 	begin   time.Time
 	read    int64
-	failed  bool // nothing more is waited for
-	done    bool // the connection's deadline is the server's again
+	failed  bool // a read timed out
+	done    bool // the server controls the deadline again
 }
 
 // Read fails with os.ErrDeadlineExceeded for a body that is too slow.
@@ -94,18 +93,18 @@ func (b *deadlineBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *deadlineBody) Close() error { return b.body.Close() }
 
-// free takes the deadline off: the answer may take longer, and the server watches
-// the connection meanwhile.
+// free removes the deadline, because the response may take longer and the server
+// watches the connection meanwhile.
 func (b *deadlineBody) free() {
 	b.done = true
 	_ = b.control.SetReadDeadline(time.Time{}) // an in-memory request of a test has none
 }
 
-// maxDrop is how long the server may take to drop what a handler left of a body.
+// maxDrop limits the time that the server spends discarding the unread rest of a body.
 const maxDrop = 2 * time.Second
 
-// finish is called when the answer is written: what the handler left of the body is
-// the server's to drop, and of one that was given up nothing is waited for.
+// finish runs after the response is written. The server discards the unread rest of
+// the body, except after a timeout.
 func (b *deadlineBody) finish() {
 	switch {
 	case b.failed:
@@ -115,8 +114,8 @@ func (b *deadlineBody) finish() {
 	}
 }
 
-// bodyStatus returns the status of an error that is about the size or the pace of
-// a body, 0 for others.
+// bodyStatus returns the status for an error about the size or rate of a body, and 0
+// for other errors.
 func bodyStatus(err error) int {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return http.StatusRequestEntityTooLarge
@@ -127,18 +126,18 @@ func bodyStatus(err error) int {
 	return 0
 }
 
-// bodyMessage is the sentence for an error of bodyStatus.
+// bodyMessage is the message for an error of bodyStatus.
 func bodyMessage(err error) string {
 	if e, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		if own, ok := errors.AsType[*apperr.Error](err); ok && strings.Contains(own.Message, "larger") {
 			return own.Message
 		}
-		return "The request is larger than " + size(e.Limit) + ", which is the most that is taken here."
+		return "The request is larger than " + size(e.Limit) + ", the limit of this endpoint."
 	}
-	return "The body of the request came too slowly. Send it again."
+	return "The request body arrived too slowly. Send it again."
 }
 
-// size writes a limit for people.
+// size formats a limit.
 func size(bytes int64) string {
 	switch {
 	case bytes >= 1<<30:

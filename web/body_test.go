@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// slowClient sends a request whose body comes piece by piece.
+// slowClient sends a request body in pieces.
 type slowClient struct {
 	t    *testing.T
 	conn net.Conn
@@ -49,7 +49,7 @@ func (c *slowClient) answer() (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// reading serves a handler that reads the body and tells how much came so far.
+// reading serves a handler that reads the body and reports the number of bytes so far.
 func reading(t *testing.T, b Bodies, came chan<- int) *httptest.Server {
 	t.Helper()
 	bundle := setup(t)
@@ -82,10 +82,10 @@ func TestASilentBodyIsGivenUp(t *testing.T) {
 	c.send("only the begin")
 	status, body := c.answer()
 	require.Equal(t, http.StatusRequestTimeout, status, body)
-	require.Contains(t, body, "came too slowly")
+	require.Contains(t, body, "arrived too slowly")
 }
 
-// TestATrickleIsGivenUp: a body that never stays silent, and brings next to nothing.
+// TestATrickleIsGivenUp: a body that is never silent but far below the minimum rate.
 func TestATrickleIsGivenUp(t *testing.T) {
 	t.Parallel()
 	came := make(chan int)
@@ -99,7 +99,7 @@ func TestATrickleIsGivenUp(t *testing.T) {
 	require.Equal(t, http.StatusRequestTimeout, status)
 }
 
-// TestASlowUploadIsTaken: longer than the grace in all, at the rate that is asked.
+// TestASlowUploadIsTaken: the upload takes longer than the grace period, at the minimum rate.
 func TestASlowUploadIsTaken(t *testing.T) {
 	t.Parallel()
 	came := make(chan int)

@@ -36,7 +36,7 @@ func Status(code apperr.Code) int {
 	return http.StatusInternalServerError
 }
 
-// Problem is the body of a failed API call (RFC 9457) with the fields at fault.
+// Problem is the body of a failed API call (RFC 9457) with the invalid fields.
 type Problem struct {
 	Type      string         `json:"type"`
 	Title     string         `json:"title"`
@@ -46,10 +46,10 @@ type Problem struct {
 	RequestID string         `json:"request_id"`
 	Errors    []apperr.Field `json:"errors,omitempty"`
 
-	// The same by the names of the design document's API.
+	// Aliases with the field names of the design document's API.
 	Error     string   `json:"error" doc:"The same as detail"`
-	Details   []string `json:"details,omitempty" doc:"The same as errors, as texts"`
-	QuotaInfo any      `json:"quota_info,omitempty" doc:"The quota that is in the way, as GET /tenants/{id}/quota answers"`
+	Details   []string `json:"details,omitempty" doc:"The same as errors, as strings"`
+	QuotaInfo any      `json:"quota_info,omitempty" doc:"The quota that blocks the request, in the form of GET /tenants/{id}/quota"`
 }
 
 // Named returns p with the fields of the design document's API.
@@ -61,7 +61,7 @@ func (p Problem) Named() Problem {
 	return p
 }
 
-// ProblemOf returns what a program may see of err.
+// ProblemOf returns err as the body of an API response, without its cause.
 func ProblemOf(err error, requestID string) Problem {
 	code := apperr.CodeOf(err)
 	status, detail := Status(code), apperr.MessageOf(err)
@@ -75,8 +75,8 @@ func ProblemOf(err error, requestID string) Problem {
 	return p.Named()
 }
 
-// LogFailure logs err when it is internal, or a warning when something could not
-// be reached; not when the reader has gone away.
+// LogFailure logs internal errors as errors and unreachable dependencies as warnings.
+// It logs nothing when the client has disconnected.
 func (s *Site) LogFailure(r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) || bodyStatus(err) != 0 {
 		return
@@ -94,20 +94,20 @@ func (s *Site) LogFailure(r *http.Request, err error) {
 		slog.String("path", r.URL.Path), slog.Any("error", err))
 }
 
-// Fail answers r with err: a redirect to the sign-in page for a reader without a
-// session, problem+json for programs, else the error page. An answer that has
-// begun, such as a stream, and one that nobody waits for stay as they are.
+// Fail answers r with err: a redirect to the sign-in page for a browser without a
+// session, problem+json for programs, and the error page otherwise. It writes nothing
+// if the response has started, such as a stream, or if the client has disconnected.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.LogFailure(r, err)
 	s.answer(w, r, ProblemOf(err, RequestID(r.Context())))
 }
 
-// WrongMethod answers a request with a method that its path does not take.
+// WrongMethod answers a request with a method that its path does not support.
 func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.answer(w, r, Problem{
 		Type: "about:blank", Title: http.StatusText(http.StatusMethodNotAllowed), Status: http.StatusMethodNotAllowed,
-		Detail: "This address takes " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
+		Detail: "This address accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
 	})
 }
 
@@ -133,16 +133,16 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
 	}
 }
 
-// WriteJSON writes v as the whole body of an answer.
+// WriteJSON writes v as the body of the response.
 func WriteJSON(w http.ResponseWriter, status int, mediaType string, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
+		http.Error(w, "the response could not be encoded", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the reader may have gone away
+	_, _ = w.Write(append(b, '\n')) // the client may have disconnected
 }
 
 func wantsJSON(r *http.Request) bool {

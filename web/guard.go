@@ -12,9 +12,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// A stream outlives the moment at which its caller was authorised. Its guard looks
-// again whenever a right or a credential ends in this process, and at intervals for
-// what other servers changed: so a stream ends within checkInterval+checkTimeout.
+// A stream outlives the authorisation of its caller. Its guard checks again whenever a
+// role or credential is revoked in this process, and at intervals for revocations on
+// other servers. A stream therefore ends within checkInterval+checkTimeout.
 const (
 	checkInterval = 2 * time.Second
 	checkTimeout  = 2 * time.Second
@@ -22,15 +22,15 @@ const (
 
 type guardKey struct{}
 
-// guard ends one request when its caller has lost the right to its answer.
+// guard ends one request when its caller loses access to the response.
 type guard struct {
 	site    *Site
-	request *http.Request // as it came
+	request *http.Request // the original request
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// guarded returns ctx of a request that a stream can have watched over, and what
+// guarded returns a context that a stream can watch with watchOver, and a function that
 // releases it at the end of the request.
 func (s *Site) guarded(ctx context.Context, r *http.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -41,7 +41,7 @@ func (s *Site) guarded(ctx context.Context, r *http.Request) (context.Context, f
 	}
 }
 
-// watchOver ends the context of r once its caller may not go on.
+// watchOver ends the context of r once its caller loses access.
 func watchOver(w http.ResponseWriter, r *http.Request, may func(context.Context) error) {
 	g, ok := r.Context().Value(guardKey{}).(*guard)
 	if !ok {
@@ -52,14 +52,14 @@ func watchOver(w http.ResponseWriter, r *http.Request, may func(context.Context)
 		if r.Context().Err() != nil {
 			return // the request ended first
 		}
-		g.site.cfg.Log.Debug("stream ended: its caller may not go on", "request_id", RequestID(r.Context()), "path", r.URL.Path, "reason", reason)
+		g.site.cfg.Log.Debug("stream ended: its caller has lost access", "request_id", RequestID(r.Context()), "path", r.URL.Path, "reason", reason)
 		g.cancel()
-		// A reader that takes nothing more must not hold the stream open either.
+		// A client that has stopped reading must not hold the stream open either.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
 	})
 }
 
-// watch returns why the caller of ctx may not go on, or nil when ctx ends.
+// watch returns the reason once the caller of ctx loses access, or nil when ctx ends.
 func (g *guard) watch(ctx context.Context, may func(context.Context) error) error {
 	ticks := time.NewTicker(checkInterval)
 	defer ticks.Stop()
@@ -80,8 +80,8 @@ func (g *guard) watch(ctx context.Context, may func(context.Context) error) erro
 	}
 }
 
-// check asks anew who the credential of the request stands for, and whether they may
-// have the answer. A check that cannot be made fails: the reader comes back.
+// check authenticates the credential again and checks that its subject may still read
+// the response. If the check itself fails, the stream ends and the client reconnects.
 func (g *guard) check(ctx context.Context, may func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -91,13 +91,13 @@ func (g *guard) check(ctx context.Context, may func(context.Context) error) erro
 	case err != nil:
 		return fmt.Errorf("check the credential: %w", err)
 	case now.ID != was.ID, now.Role != was.Role:
-		return apperr.New(apperr.Unauthenticated, "The credential stands for somebody else now.")
+		return apperr.New(apperr.Unauthenticated, "The credential now belongs to another user.")
 	}
-	now.TenantID, now.ProjectID = was.TenantID, was.ProjectID // what the session chose since is for other requests
+	now.TenantID, now.ProjectID = was.TenantID, was.ProjectID // a project chosen since then applies to other requests
 	return may(auth.WithSubject(ctx, now))
 }
 
-// caller is who the credential of the request stands for now.
+// caller returns the current subject of the request's credential.
 func (g *guard) caller(ctx context.Context) (auth.Subject, error) {
 	if token, ok := strings.CutPrefix(g.request.Header.Get("Authorization"), "Bearer "); ok {
 		return g.site.cfg.Tokens.Verify(ctx, token)
@@ -105,8 +105,8 @@ func (g *guard) caller(ctx context.Context) (auth.Subject, error) {
 	return g.site.cfg.Sessions.peek(ctx, g.request)
 }
 
-// StillMay is what a stream of the current project asks while it is open: whether its
-// caller may still do all of actions there.
+// StillMay returns the check of a stream of the current project: its caller may still
+// perform all actions there.
 func StillMay(actions ...auth.Action) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, a := range actions {

@@ -12,18 +12,18 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Limits are how many requests are answered per minute; 0 is no limit. Streams
-// and static files are not counted.
+// Limits are the maximum requests per minute; 0 means no limit. Streams and static
+// files are not counted.
 type Limits struct {
-	Caller       int // of one API key, or one user with all their sessions
-	Tenant       int // of everybody in one tenant
-	Address      int // of one address without a sign-in
-	FailedLogins int // wrong tokens and login links of one address
+	Caller       int // per API key, or per user across all sessions
+	Tenant       int // per tenant
+	Address      int // per address, for requests without a sign-in
+	FailedLogins int // wrong tokens and login links per address
 }
 
 const limitWindow = time.Minute
 
-// limiter counts requests by key within a sliding minute; nil counts nothing.
+// limiter counts requests by key in a sliding window of one minute; a nil limiter counts nothing.
 type limiter struct {
 	rates *httprate.RateLimiter
 	most  int
@@ -36,15 +36,15 @@ func newLimiter(most int) *limiter {
 	return &limiter{most: most, rates: httprate.NewRateLimiter(most, limitWindow, httprate.WithResponseHeaders(httprate.ResponseHeaders{RetryAfter: "Retry-After"}))}
 }
 
-// take counts a request and returns the error of one too many.
+// take counts a request and returns an error when it exceeds the limit.
 func (l *limiter) take(w http.ResponseWriter, r *http.Request, key, whose string) error {
 	if l == nil || !l.rates.OnLimit(w, r, key) {
 		return nil
 	}
-	return apperr.New(apperr.Quota, "%s may send %d requests a minute, and that was more. Try again in a minute.", whose, l.most)
+	return apperr.New(apperr.Quota, "%s may send at most %d requests per minute. Try again in a minute.", whose, l.most)
 }
 
-// full returns the error of a key that has used up its tries, without counting.
+// full returns an error for a key that has reached its limit, without counting.
 func (l *limiter) full(w http.ResponseWriter, key string) error {
 	if l == nil {
 		return nil
@@ -53,11 +53,11 @@ func (l *limiter) full(w http.ResponseWriter, key string) error {
 		return nil //nolint:nilerr // the counter is in memory and does not fail
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(limitWindow.Seconds())))
-	return apperr.New(apperr.Quota, "Too many tries to sign in from this address. Try again in a minute.")
+	return apperr.New(apperr.Quota, "Too many sign-in attempts from this address. Try again in a minute.")
 }
 
-// Limit answers 429 to who sends more requests than Config.Limits allow. It
-// stands behind Authenticate.
+// Limit answers 429 to clients that exceed Config.Limits. It must run after
+// Authenticate.
 func (s *Site) Limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/stream") {
@@ -73,9 +73,9 @@ func (s *Site) Limit(next http.Handler) http.Handler {
 func (s *Site) countRequest(w http.ResponseWriter, r *http.Request) error {
 	subject, ok := auth.SubjectOf(r.Context())
 	if !ok {
-		return s.perAddress.take(w, r, httprate.CanonicalizeIP(auth.OriginOf(r.Context()).Address), "One address without a sign-in")
+		return s.perAddress.take(w, r, httprate.CanonicalizeIP(auth.OriginOf(r.Context()).Address), "A client that is not signed in")
 	}
-	key, whose := "user:"+subject.ID.String(), "One person"
+	key, whose := "user:"+subject.ID.String(), "One user"
 	if strings.HasPrefix(subject.Credential, "key:") {
 		key, whose = subject.Credential, "One API key"
 	}
@@ -85,14 +85,13 @@ func (s *Site) countRequest(w http.ResponseWriter, r *http.Request) error {
 	return s.perTenant.take(w, r, subject.TenantID.String(), "One tenant")
 }
 
-// LoginAllowed fails with the error of an address that has used up its tries to
-// sign in.
+// LoginAllowed returns an error when the address has used up its sign-in attempts.
 func (s *Site) LoginAllowed(w http.ResponseWriter, r *http.Request) error {
 	return s.failedLogins.full(w, loginKey(r))
 }
 
-// LoginFailed counts a wrong token, link or answer of a provider against the
-// address that r came from.
+// LoginFailed counts a wrong token, link or provider response against the address of
+// r.
 func (s *Site) LoginFailed(w http.ResponseWriter, r *http.Request) {
 	if s.failedLogins != nil {
 		s.failedLogins.rates.OnLimit(w, r, loginKey(r))

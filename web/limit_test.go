@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// limited is a site of limits, asked by the subject of the request's context.
+// limited returns a site with limits whose requests come from the subject in their context.
 func limited(limits Limits, proxies ...string) *Site {
 	c := Config{Log: slog.New(slog.DiscardHandler), Limits: limits}
 	for _, p := range proxies {
@@ -33,8 +33,8 @@ func (s *Site) ask(path, address string, subject *auth.Subject) *httptest.Respon
 	return w
 }
 
-// TestLimits: who sends too much is told so; others, streams and other keys of
-// the same person go on.
+// TestLimits: a client over its limit gets 429; other clients, streams and other keys of
+// the same user do not.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := limited(Limits{Caller: 3, Tenant: 8, Address: 2})
@@ -76,7 +76,7 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// TestAddress: what a client writes into X-Forwarded-For itself counts for nothing.
+// TestAddress: an X-Forwarded-For header that the client wrote itself is ignored.
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	s := limited(Limits{}, "10.0.0.0/8")

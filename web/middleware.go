@@ -27,7 +27,7 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// Identify gives every request an id, which the answer names.
+// Identify gives every request an id and returns it in a response header.
 func Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := strings.ToLower(rand.Text()[:12])
@@ -36,8 +36,8 @@ func Identify(next http.Handler) http.Handler {
 	})
 }
 
-// Log writes a line per request at debug level and turns a panic into a 500 of
-// this request alone.
+// Log writes one debug line per request and turns a panic into a 500 of this request
+// alone.
 func (s *Site) Log(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -81,13 +81,12 @@ func (r *statusRecorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b) //nolint:wrapcheck // a pass-through
 }
 
-// Unwrap gives http.ResponseController the writer below.
+// Unwrap returns the wrapped writer for http.ResponseController.
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Secure sets the security headers: scripts run by nonce alone, styles, fonts and
-// images come from this server, and nobody may frame a page. No answer is kept by
-// caches unless its handler says otherwise. Templates take the nonce by
-// templ.GetNonce.
+// Secure sets the security headers: scripts need a nonce, styles, fonts and images come
+// from this server, and no site may frame a page. Caches store no response unless its
+// handler allows it. Templates read the nonce with templ.GetNonce.
 func Secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var b [16]byte
@@ -105,24 +104,24 @@ func Secure(next http.Handler) http.Handler {
 	})
 }
 
-// Legible refuses addresses with bytes that no name or text has: NUL, and what is
-// not UTF-8.
+// Legible rejects URLs that contain NUL or bytes that are not UTF-8, because no name or
+// text contains them.
 func (s *Site) Legible(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.QueryUnescape(r.URL.RawQuery)
 		if text := r.URL.Path + query; err != nil || strings.Contains(text, "\x00") || !utf8.ValidString(text) {
-			s.Fail(w, r, apperr.New(apperr.Invalid, "The address holds characters that cannot be read."))
+			s.Fail(w, r, apperr.New(apperr.Invalid, "The URL contains invalid characters (NUL or bytes that are not UTF-8)."))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// SameOrigin refuses state-changing requests that another site's page sends.
+// SameOrigin rejects state-changing requests from pages of other sites.
 func (s *Site) SameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	if s.cfg.PublicURL != "" {
-		_ = protection.AddTrustedOrigin(s.cfg.PublicURL) // one that cannot be read is no origin of a page
+		_ = protection.AddTrustedOrigin(s.cfg.PublicURL) // an invalid URL is never the origin of a page
 	}
 	protection.SetDenyHandler(s.Handler(func(http.ResponseWriter, *http.Request) error {
 		return apperr.New(apperr.Forbidden, "This request came from another site, so nothing was changed.")
@@ -130,9 +129,8 @@ func (s *Site) SameOrigin(next http.Handler) http.Handler {
 	return protection.Handler(next)
 }
 
-// Authenticate finds out who asks, by bearer token or by session, and in which
-// project. A wrong token is refused at once; a request with neither goes on as
-// nobody.
+// Authenticate identifies the subject of a request by bearer token or session, and its
+// project. It rejects a wrong token at once; a request with neither is anonymous.
 func (s *Site) Authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		subject, ok, err := s.subject(w, r)
@@ -172,9 +170,8 @@ func (s *Site) subject(w http.ResponseWriter, r *http.Request) (auth.Subject, bo
 	return subject, err == nil, err
 }
 
-// ProjectHeader names the project that a call of the API is about: its id, its
-// namespace, or its path such as team/project. The query parameter "project" of
-// the API does the same.
+// ProjectHeader selects the project of an API call by its id, its namespace, or its path
+// such as team/project. The query parameter "project" does the same.
 const ProjectHeader = "X-FlowForge-Project"
 
 func (s *Site) inProject(subject auth.Subject, r *http.Request) (auth.Subject, error) {

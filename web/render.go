@@ -11,9 +11,9 @@ import (
 	"github.com/flowforge/flowforge/static"
 )
 
-// Render answers with component as a whole HTML page or fragment, compressed for
-// readers that accept gzip. It writes nothing when the component fails, so that the
-// error page can take its place.
+// Render answers with component as an HTML page or fragment, compressed for clients that
+// accept gzip. It writes nothing when the component fails, so that Fail can write the
+// error page instead.
 func Render(w http.ResponseWriter, r *http.Request, status int, component templ.Component) error {
 	var b bytes.Buffer
 	if err := component.Render(r.Context(), &b); err != nil {
@@ -24,19 +24,19 @@ func Render(w http.ResponseWriter, r *http.Request, status int, component templ.
 	h.Add("Vary", "Accept-Encoding")
 	if b.Len() < minCompressed || !static.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		w.WriteHeader(status)
-		_, _ = w.Write(b.Bytes()) // the reader may have gone away
+		_, _ = w.Write(b.Bytes()) // the client may have disconnected
 		return nil
 	}
 	h.Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
 	zw := gzip.NewWriter(w)
-	_, _ = zw.Write(b.Bytes()) // the reader may have gone away
+	_, _ = zw.Write(b.Bytes()) // the client may have disconnected
 	_ = zw.Close()
 	return nil
 }
 
-// minCompressed is the length from which compression saves a packet, in bytes.
+// minCompressed is the length in bytes from which compression saves a packet.
 const minCompressed = 1400
 
-// IsHTMX reports whether htmx asks for a fragment.
+// IsHTMX reports whether htmx requests a fragment.
 func IsHTMX(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }

@@ -11,9 +11,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// RPCErrors returns an interceptor that gives every error of a Connect service the
-// code that clients of Connect and gRPC know. It logs the cause of an internal error
-// and hides it from the caller.
+// RPCErrors returns an interceptor that maps every error of a Connect service to the code
+// that Connect and gRPC clients know. It logs the cause of an internal error and hides it
+// from the caller.
 func RPCErrors(log *slog.Logger) connect.Interceptor { return rpcErrors{log} }
 
 type rpcErrors struct{ log *slog.Logger }
@@ -38,7 +38,7 @@ func (e rpcErrors) WrapStreamingHandler(next connect.StreamingHandlerFunc) conne
 	}
 }
 
-// coded returns err as an error of Connect.
+// coded returns err as a Connect error.
 func (e rpcErrors) coded(err error) error {
 	if err == nil {
 		return nil
@@ -53,7 +53,7 @@ func (e rpcErrors) coded(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
 		return connect.NewError(connect.CodeCanceled, errors.New("the caller canceled the call"))
 	}
-	e.log.Error("a call failed", slog.Any("error", err))
+	e.log.Error("RPC failed", slog.Any("error", err))
 	return connect.NewError(connect.CodeInternal, errors.New(apperr.MessageOf(err)))
 }
 

@@ -12,17 +12,17 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Sessions is a gorilla store of browser sessions: the cookie holds a random
-// token, auth.Sessions everything else. A session begins at every sign-in, so a
-// token that somebody planted before is worth nothing after.
+// Sessions is a gorilla store of browser sessions: the cookie holds a random token and
+// auth.Sessions everything else. Every sign-in starts a new session, so a token planted
+// before (session fixation) becomes worthless.
 type Sessions struct {
 	store   *auth.Sessions
 	name    string
 	options sessions.Options
 }
 
-// NewSessions returns Sessions over store. A secure cookie is sent over HTTPS
-// alone; a loopback address has none, and so no __Host- prefix either.
+// NewSessions returns Sessions over store. Browsers send a secure cookie over HTTPS only;
+// a loopback address has no HTTPS and therefore no __Host- prefix either.
 func NewSessions(store *auth.Sessions, secure bool) *Sessions {
 	s := &Sessions{store: store, name: "flowforge_session"}
 	if secure {
@@ -34,29 +34,29 @@ func NewSessions(store *auth.Sessions, secure bool) *Sessions {
 	return s
 }
 
-// The values of a gorilla session of ours.
+// The values of our gorilla sessions.
 type (
-	subjectValue struct{} // auth.Subject, of a session that was found
-	loginValue   struct{} // auth.Login, of a session to begin
+	subjectValue struct{} // auth.Subject of an existing session
+	loginValue   struct{} // auth.Login of a session to start
 )
 
 var _ sessions.Store = (*Sessions)(nil)
 
-// Get implements sessions.Store: one look-up per request.
+// Get implements sessions.Store with one lookup per request.
 func (s *Sessions) Get(r *http.Request, name string) (*sessions.Session, error) {
 	session, err := sessions.GetRegistry(r).Get(s, name)
 	return session, err //nolint:wrapcheck // our own New's
 }
 
-// New implements sessions.Store. A missing, forged or expired cookie gives an
-// empty new session; an error says that nobody could find out.
+// New implements sessions.Store. A missing, forged or expired cookie gives an empty new
+// session; an error means that the lookup itself failed.
 func (s *Sessions) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	options := s.options
 	session.Options, session.IsNew = &options, true
 	cookie, err := r.Cookie(name)
 	if err != nil || cookie.Value == "" {
-		return session, nil //nolint:nilerr // no cookie is nobody
+		return session, nil //nolint:nilerr // no cookie: anonymous
 	}
 	subject, err := s.store.Find(r.Context(), cookie.Value)
 	if apperr.Is(err, apperr.Unauthenticated) {
@@ -70,8 +70,8 @@ func (s *Sessions) New(r *http.Request, name string) (*sessions.Session, error) 
 	return session, nil
 }
 
-// Save implements sessions.Store: it begins the session of a Login, or ends the
-// session when its MaxAge is negative.
+// Save implements sessions.Store: it starts a session for a Login, or ends the session
+// when its MaxAge is negative.
 func (s *Sessions) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	if session.Options.MaxAge < 0 {
 		if session.ID != "" {
@@ -84,7 +84,7 @@ func (s *Sessions) Save(r *http.Request, w http.ResponseWriter, session *session
 	}
 	login, ok := session.Values[loginValue{}].(auth.Login)
 	if !ok {
-		return nil // nothing of it changes but by sign-in
+		return nil // only a sign-in changes a session
 	}
 	token, err := s.store.Begin(r.Context(), login)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Sessions) Save(r *http.Request, w http.ResponseWriter, session *session
 	return nil
 }
 
-// SignIn ends the session that r has, begins a new one and sets its cookie.
+// SignIn ends the session of r if there is one, starts a new one and sets its cookie.
 func (s *Sessions) SignIn(w http.ResponseWriter, r *http.Request, login auth.Login) error {
 	if cookie, err := r.Cookie(s.name); err == nil && cookie.Value != "" {
 		if _, _, err := s.store.End(r.Context(), cookie.Value); err != nil {
@@ -112,8 +112,8 @@ func (s *Sessions) SignIn(w http.ResponseWriter, r *http.Request, login auth.Log
 	return nil
 }
 
-// SignOut ends the session of r on the server and in its browser, and returns
-// what it was; ok is false when there was none.
+// SignOut ends the session of r on the server and in its browser, and returns the ended
+// session; ok is false when there was none.
 func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) (ended auth.Ended, ok bool, err error) {
 	if cookie, missing := r.Cookie(s.name); missing == nil && cookie.Value != "" {
 		if ended, ok, err = s.store.End(r.Context(), cookie.Value); err != nil {
@@ -124,21 +124,21 @@ func (s *Sessions) SignOut(w http.ResponseWriter, r *http.Request) (ended auth.E
 	return ended, ok, nil
 }
 
-// SetProject makes project the current one of the session that subject came by,
-// from its next request on; apperr.NotFound when it is not the subject's to see.
+// SetProject selects the project of subject's session from its next request on. It
+// returns apperr.NotFound when subject may not see the project.
 func (s *Sessions) SetProject(ctx context.Context, subject auth.Subject, project uuid.UUID) error {
 	return s.store.SetProject(ctx, subject, project) //nolint:wrapcheck // says enough
 }
 
-// Forget takes the cookie away from the browser that asks.
+// Forget deletes the session cookie in the browser.
 func (s *Sessions) Forget(w http.ResponseWriter) {
 	options := s.options
 	options.MaxAge = -1
 	http.SetCookie(w, sessions.NewCookie(s.name, "", &options))
 }
 
-// Subject returns who r's cookie signs in; a missing, forged or expired cookie
-// signs nobody in. An error says that nobody could find out.
+// Subject returns the subject of r's session cookie, and none for a missing, forged or
+// expired cookie. An error means that the lookup itself failed.
 func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
 	session, err := s.Get(r, s.name)
 	if err != nil {
@@ -148,26 +148,26 @@ func (s *Sessions) Subject(r *http.Request) (auth.Subject, bool, error) {
 	return subject, ok, nil
 }
 
-// peek returns who r's cookie signs in now; a cookie that signs nobody in any more is
-// apperr.Unauthenticated. It is no use of the session.
+// peek returns the current subject of r's session cookie, and apperr.Unauthenticated if
+// the session has ended. It does not count as use of the session.
 func (s *Sessions) peek(ctx context.Context, r *http.Request) (auth.Subject, error) {
 	cookie, err := r.Cookie(s.name)
 	if err != nil {
-		return auth.Subject{}, apperr.Wrap(apperr.Unauthenticated, err, "The session is over. Sign in again.")
+		return auth.Subject{}, apperr.Wrap(apperr.Unauthenticated, err, "The session has ended. Sign in again.")
 	}
 	return s.store.Peek(ctx, cookie.Value) //nolint:wrapcheck // says enough
 }
 
-// KeepAttempt keeps a sealed sign-in attempt in the browser until the provider
-// sends it back, for at most maxAge seconds.
+// KeepAttempt stores a sealed sign-in attempt in the browser for at most maxAge seconds,
+// until the provider redirects back.
 func (s *Sessions) KeepAttempt(w http.ResponseWriter, sealed string, maxAge int) {
 	options := s.options
 	options.MaxAge = maxAge
 	http.SetCookie(w, sessions.NewCookie(s.attemptName(), sealed, &options))
 }
 
-// TakeAttempt returns the attempt that the browser keeps, "" without one, and
-// takes it away: it is good for one answer.
+// TakeAttempt returns the stored sign-in attempt, or "", and deletes it: an attempt is
+// valid for one response of the provider.
 func (s *Sessions) TakeAttempt(w http.ResponseWriter, r *http.Request) string {
 	cookie, err := r.Cookie(s.attemptName())
 	if err != nil {
@@ -177,9 +177,9 @@ func (s *Sessions) TakeAttempt(w http.ResponseWriter, r *http.Request) string {
 	return cookie.Value
 }
 
-// attemptName is beside the session's, so that a sign-in that is not finished
-// leaves the session as it is.
+// attemptName differs from the session's cookie, so that an unfinished sign-in leaves
+// the session unchanged.
 func (s *Sessions) attemptName() string { return s.name + "_login" }
 
-// Limits returns when sessions are over by themselves.
+// Limits returns the time limits of sessions.
 func (s *Sessions) Limits() auth.SessionLimits { return s.store.Limits() }

@@ -1,6 +1,6 @@
-// Package web is the HTTP mechanism of FlowForge with no feature in it: handlers
-// that return errors, buffered rendering, streams, sessions and the security
-// headers of every answer.
+// Package web is FlowForge's HTTP infrastructure, independent of any feature: handlers
+// that return errors, buffered rendering, streams, sessions, and the security headers of
+// every response.
 package web
 
 import (
@@ -13,30 +13,30 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// HandlerFunc is a handler that leaves its failures to Site.Handler.
+// HandlerFunc is a handler whose errors Site.Handler answers.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
-// ErrorView is what an error page shows.
+// ErrorView is the content of an error page.
 type ErrorView struct {
 	Status    int
 	Title     string // "Not found"
 	Message   string // a sentence for people
-	RequestID string // to find the log line by
+	RequestID string // identifies the log line
 	Path      string
-	User      string // name of who is signed in, "" for nobody
+	User      string // name of the signed-in user, or ""
 }
 
-// Config is what a Site needs.
+// Config configures a Site.
 type Config struct {
 	Log       *slog.Logger
 	Sessions  *Sessions
 	Tokens    auth.TokenChain
-	Users     *auth.Users // to choose the project of a request by; nil offers no choice
+	Users     *auth.Users // resolves the project of a request; nil ignores the project header
 	Limits    Limits
 	ErrorPage func(r *http.Request, v ErrorView) templ.Component
 
-	PublicURL      string         // where people reach the site, when a proxy changes what requests say of it
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	PublicURL      string         // public URL, if a proxy rewrites the host of requests
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 }
 
 // Site serves handlers. It is safe for concurrent use.
@@ -54,8 +54,8 @@ func NewSite(cfg Config) *Site {
 	}
 }
 
-// Handler returns h as a http.HandlerFunc: an error of h is logged once when it
-// is internal, and answered as a page, or as problem+json for programs.
+// Handler returns h as an http.HandlerFunc. It answers an error of h as a page, or as
+// problem+json for programs, and logs an internal error once.
 func (s *Site) Handler(h HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {

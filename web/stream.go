@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// KeepAlive is how often a silent stream says that it lives, so that proxies and
-// browsers keep the connection.
+// KeepAlive is the interval of pings on a silent stream, so that proxies and browsers
+// keep the connection open.
 const KeepAlive = 15 * time.Second
 
 // Stream writes server-sent events (WHATWG HTML, section 9.2). One goroutine may
@@ -25,14 +25,14 @@ type Stream struct {
 	last string
 }
 
-// NewStream begins an answer of events. The context of r ends once its caller has lost
-// the credential of the request, or once may returns an error; may runs at intervals,
-// in another goroutine, with the caller as it is then. It fails with apperr.Unavailable
-// when the connection cannot be flushed.
+// NewStream starts a response of events. The context of r ends once the credential of the
+// request is revoked or may returns an error. The guard calls may at intervals, in another
+// goroutine, with the current subject. NewStream returns apperr.Unavailable when the
+// connection cannot be flushed.
 func NewStream(w http.ResponseWriter, r *http.Request, may func(context.Context) error) (*Stream, error) {
 	rc := http.NewResponseController(w)
 	if err := rc.SetWriteDeadline(time.Time{}); err != nil {
-		return nil, apperr.Wrap(apperr.Unavailable, err, "This connection cannot be streamed to.")
+		return nil, apperr.Wrap(apperr.Unavailable, err, "This connection does not support streaming.")
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -43,8 +43,8 @@ func NewStream(w http.ResponseWriter, r *http.Request, may func(context.Context)
 	return &Stream{w: w, rc: rc, last: LastEventID(r)}, rc.Flush()
 }
 
-// LastEventID returns the id of the last event that the sender of r has seen, or
-// "". A reader without the header, such as a link, may ask with a parameter.
+// LastEventID returns the id of the last event that the client of r received, or "".
+// A client that cannot set the header, such as a link, may use a query parameter.
 func LastEventID(r *http.Request) string {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		return last
@@ -52,11 +52,11 @@ func LastEventID(r *http.Request) string {
 	return r.URL.Query().Get("last-event-id")
 }
 
-// LastEventID returns the id of the last event that the reader has seen, or "".
+// LastEventID returns the id of the last event that the client received, or "".
 func (s *Stream) LastEventID() string { return s.last }
 
 // Send writes one event and flushes it. An empty event name is a plain message;
-// an empty id leaves the reader's last id as it is.
+// an empty id leaves the client's last id unchanged.
 func (s *Stream) Send(event, id string, data []byte) error {
 	var b bytes.Buffer
 	if strings.ContainsAny(event+id, "\r\n\x00") {
@@ -87,7 +87,7 @@ func (s *Stream) SendComponent(ctx context.Context, event, id string, component 
 	return s.Send(event, id, b.Bytes())
 }
 
-// Ping writes a comment that readers ignore.
+// Ping writes a comment, which clients ignore.
 func (s *Stream) Ping() error { return s.write([]byte(":\n\n")) }
 
 func (s *Stream) write(b []byte) error {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// stayWithTLS is a year, after which a browser that has been here once never tries
-// without TLS. Neighbours below the same domain are not ours to bind.
+// stayWithTLS makes browsers use TLS only, for one year. It leaves out includeSubDomains,
+// because other sites of the domain may not use TLS.
 const stayWithTLS = "max-age=31536000"
 
-// Transport sets the headers that say how the site is to be reached: over TLS alone
-// when it is served over TLS, by us or by the proxy in front, and by no other site's
-// page as a picture, a script or a style.
+// Transport sets the transport headers: browsers use TLS only if this server or its proxy
+// serves TLS, and pages of other sites cannot load resources of this site as images,
+// scripts or styles.
 func (s *Site) Transport(next http.Handler) http.Handler {
 	public := strings.HasPrefix(s.cfg.PublicURL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,7 @@ func TestTransportIsKept(t *testing.T) {
 	require.Equal(t, "same-origin", headers("", false).Get("Cross-Origin-Resource-Policy"))
 }
 
-// TestSecurityHeaders: what every answer says, errors too.
+// TestSecurityHeaders: every response has the security headers, errors included.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	nonces := map[string]bool{}

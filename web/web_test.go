@@ -148,7 +148,7 @@ func TestAuthenticate(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.AddCookie(cookie)
 	b.serve(h, r)
-	require.Empty(t, got.Role, "an old session signs nobody in")
+	require.Empty(t, got.Role, "an expired session signs no user in")
 }
 
 func TestOtherSitesCannotPost(t *testing.T) {
