@@ -51,7 +51,7 @@ func TestServerKilledInMidRun(t *testing.T) {
 	holds(t, page.Locator("#logs .log"), "epoch 3/30")
 
 	s.kill()
-	holds(t, page.Locator("#toasts"), "Live updates stopped")
+	holds(t, page.Locator("#toasts"), "Live updates interrupted")
 	s.restart(t)
 
 	e := s.wait(t, id, ended)

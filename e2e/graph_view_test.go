@@ -73,7 +73,7 @@ func TestALargeGraphIsExplored(t *testing.T) {
 	audit(t, page)
 
 	fill(t, page.GetByLabel("Find a node in the graph"), "nothing_like_it")
-	holds(t, page.Locator("[data-dag-found]"), "No box has this name")
+	holds(t, page.Locator("[data-dag-found]"), "No matches")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Search the list"}))
 	visible(t, page.GetByText("No node matches"))
 }

@@ -1,7 +1,7 @@
-// Package static holds the files that the browser fetches: hand-written CSS,
-// small ES modules, the font, the icon sprite and the vendored scripts. They are
-// embedded and served under a hash of the whole tree, so that every address is
-// immutable while relative imports and font addresses stay plain.
+// Package static embeds the files that the browser fetches: hand-written CSS, small ES
+// modules, the font, the icon sprite and the vendored scripts. It serves them under a hash
+// of the whole tree, so that every URL is immutable while relative imports and font URLs
+// stay plain.
 package static
 
 import (
@@ -23,15 +23,15 @@ import (
 // Prefix is where Handler is mounted.
 const Prefix = "/static/"
 
-// Stylesheet is the one stylesheet of a page: tokens, base, then every other
-// file of css in alphabetical order, then that of the chart library. What a single
-// page needs, such as css/docs.css, stays apart and is linked there.
+// Stylesheet is the shared stylesheet: tokens, base, then every other file in css in
+// alphabetical order, then the styles of the chart library. Styles that only one page
+// needs, such as css/docs.css, are linked by that page.
 const Stylesheet = "css/app.css"
 
 //go:embed css fonts icons js vendor
 var files embed.FS
 
-// asset is one file ready to be sent.
+// asset is one embedded file, ready to send.
 type asset struct {
 	body, gzipped []byte // gzipped is nil where it would not be smaller
 	contentType   string
@@ -47,8 +47,8 @@ type tree struct {
 //nolint:gochecknoglobals // computed once from the embedded files, never written again
 var load = sync.OnceValue(build)
 
-// URL returns the immutable address of the file name, such as "css/app.css". It
-// panics for a name that is not embedded: a template names a file that must exist.
+// URL returns the immutable URL of a file, such as "css/app.css". It panics for a name
+// that is not embedded, because a template may only name files that exist.
 func URL(name string) string {
 	t := load()
 	if _, ok := t.assets[name]; !ok {
@@ -62,8 +62,8 @@ func URL(name string) string {
 // into an external sprite.
 func Sprite() string { return string(load().assets["icons/sprite.svg"].body) }
 
-// Handler serves the files below Prefix. Addresses made by URL are immutable for
-// a year; a plain or outdated address is revalidated on each use.
+// Handler serves the files below Prefix. Clients may cache an address from URL for a year
+// and must revalidate a plain or outdated address on each use.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -117,7 +117,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request, immutable bool) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(body) // the reader went away: nothing is left to do
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }
 
@@ -132,8 +132,8 @@ func AcceptsGzip(header string) bool {
 	return false
 }
 
-// build reads the embedded files; they are part of the binary, so a failure is a
-// broken build and panics.
+// build reads the embedded files. They are part of the binary, so an error means a broken
+// build and panics.
 func build() tree {
 	t := tree{assets: map[string]asset{}}
 	bodies := map[string][]byte{}
@@ -166,7 +166,7 @@ func build() tree {
 	return t
 }
 
-// stylesheet joins the style files in the order of their layers.
+// stylesheet concatenates the style files in the order of their layers.
 func stylesheet(bodies map[string][]byte) []byte {
 	order := []string{"css/tokens.css", "css/base.css"}
 	var rest []string

@@ -97,7 +97,7 @@ func TestURLPanicsForAMissingFile(t *testing.T) {
 	static.URL("css/none.css")
 }
 
-// TestVendoredFilesHaveTheirLicence: the text of the licence is beside every file of others.
+// TestVendoredFilesHaveTheirLicence: every vendored file has its licence text beside it.
 func TestVendoredFilesHaveTheirLicence(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("vendor/*.js")

@@ -1,5 +1,5 @@
-// The behaviour that every page shares. Pages are complete without it: it adds
-// only what HTML cannot do. Parts that few pages need are imported on demand.
+// The behaviour that all pages share. Pages work without it: it adds only what HTML
+// cannot do. Modules that few pages need are imported on demand.
 import { setUpDialogs } from "./dialogs.js";
 import { setUpTheme } from "./theme.js";
 import { setUpKeys } from "./keys.js";
@@ -29,7 +29,7 @@ function loadParts() {
 loadParts();
 document.addEventListener("htmx:after:swap", loadParts);
 
-// The server shows times in the reader's zone; it learns the zone from this cookie.
+// The server formats times in the user's time zone, which it reads from this cookie.
 function rememberZone() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone) document.cookie = `zone=${encodeURIComponent(zone)};path=/;max-age=31536000;samesite=lax`;

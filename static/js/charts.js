@@ -1,5 +1,5 @@
-// Metric charts: uPlot draws over the server's SVG for hover, zoom and smoothing.
-// The data travels beside the SVG as JSON; the SVG stays the fallback and the print.
+// Metric charts: uPlot replaces the server's SVG for hover, zoom and smoothing. The page
+// holds the data as JSON beside the SVG, which remains the fallback and the print version.
 let uPlot;
 const drawn = new Map();
 
@@ -20,7 +20,7 @@ export async function setUp() {
 
 document.addEventListener("theme", redraw);
 
-// A chart is enlarged to the width of the page, and back.
+// Buttons enlarge a chart to the width of the page and restore it.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-enlarge]");
   const figure = button?.closest("figure");
@@ -78,8 +78,8 @@ function draw(figure) {
   drawn.set(figure, { plot, source });
 }
 
-// clockTimes labels a time axis as the server does: in the reader's zone, to the
-// second when the ticks are that close.
+// clockTimes labels a time axis as the server does: in the user's time zone, with
+// seconds when the ticks are close together.
 function clockTimes(zone) {
   const format = (options) => {
     try { return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone }); } catch { return new Intl.DateTimeFormat("en-GB", options); }
@@ -90,7 +90,7 @@ function clockTimes(zone) {
   return (u, at, axis, space, step) => at.map((t) => (step < 60 ? second : step < 86400 ? minute : day).format(t * 1000));
 }
 
-// readout shows the values under the cursor in the figure's caption.
+// readout shows the values under the pointer in the figure's caption.
 function readout(figure, plot, step) {
   const at = plot.cursor.idx;
   const under = figure.querySelector("[data-step]");
@@ -110,7 +110,7 @@ function stepText(figure, x) {
   try { return new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone }).format(x * 1000); } catch { return new Intl.DateTimeFormat("en-GB", options).format(x * 1000); }
 }
 
-// smoothed is an exponential moving average without the bias of its first value.
+// smoothed is an exponential moving average, corrected for the bias of its first value.
 function smoothed(values, weight) {
   let last = 0, debias = 0;
   return values.map((value) => {

@@ -1,4 +1,4 @@
-// Copy buttons put their text on the clipboard and say so.
+// Copy buttons copy their text to the clipboard and confirm it.
 import { toast } from "./toast.js";
 
 export function setUpCopy() {

@@ -1,5 +1,5 @@
-// Links with data-dialog open the dialog of that id in place; without a script
-// they go to a page with the same form.
+// Links with data-dialog open the dialog with that id; without JavaScript they lead to a
+// page with the same form.
 export function setUpDialogs() {
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-dialog]");
@@ -11,7 +11,7 @@ export function setUpDialogs() {
       }
       return;
     }
-    // The backdrop belongs to the dialog element itself.
+    // A click on the backdrop has the dialog element itself as its target.
     if (event.target instanceof HTMLDialogElement) event.target.close();
     if (event.target.closest("[data-close]")) {
       event.preventDefault();
@@ -26,9 +26,9 @@ export function openDialog(dialog) {
   if (!dialog.open) dialog.showModal();
 }
 
-// The palette narrows its pages while typing, lets the arrow keys walk the found
-// links, and Enter opens the first one; while the search is still under way Enter
-// goes to its page instead.
+// The palette filters its pages while the user types. The arrow keys move through the
+// results and Enter opens the first one. While the search is still running, Enter opens
+// the search page instead.
 function setUpPalette(palette) {
   if (!palette) return;
   const input = palette.querySelector("input");

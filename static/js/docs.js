@@ -1,4 +1,4 @@
-// Draws the API reference with the vendored Swagger UI; calls use the session's cookie.
+// Renders the API reference with the vendored Swagger UI; calls use the session cookie.
 const root = document.getElementById("api-reference");
 globalThis.SwaggerUIBundle({
   domNode: root,

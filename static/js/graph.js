@@ -17,15 +17,15 @@ export function setUp() {
   }
 }
 
-// A live update draws nodes anew: all but one leave the tab order again.
+// A live update redraws nodes: remove all but one from the tab order again.
 function oneTabStop(graph) {
   const nodes = [...graph.querySelectorAll("a.node")];
   const stop = nodes.find((node) => node.getAttribute("tabindex") === "0") ?? graph.querySelector("a.node[aria-current]") ?? nodes[0];
   for (const node of nodes) node.setAttribute("tabindex", node === stop ? "0" : "-1");
 }
 
-// The parts of the page that follow the selected node. The link of a node is a whole
-// page; here only these are taken from it, so that nothing else moves.
+// The parts of the page that depend on the selected node. The link of a node leads to a
+// whole page; replacing only these parts keeps the rest of the page in place.
 const followers = ["node", "metrics", "logs", "live"];
 
 function selectInPlace(graph) {
@@ -54,7 +54,7 @@ async function select(graph, node) {
   document.getElementById("node")?.scrollIntoView({ block: "nearest" });
 }
 
-// htmx swaps, so that it closes the old live connection and opens the new one.
+// htmx does the swap, so that it closes the old live connection and opens the new one.
 async function replace(old, fresh) {
   if (old && fresh) await htmx.swap({ sourceElement: old, target: old, text: fresh.outerHTML, swap: "outerHTML" });
 }
@@ -81,7 +81,7 @@ function centre(node) {
   return [box.x + box.width / 2, box.y + box.height / 2];
 }
 
-// nearest is the closest node in direction; moving sideways off the line costs double.
+// nearest is the closest node in a direction; the distance across it counts double.
 function nearest(nodes, from, [dx, dy]) {
   const [x, y] = centre(from);
   let best = null, least = Infinity;

@@ -1,6 +1,6 @@
-// The frame of a graph: zoom, fit, pan, a map of the whole, search and full screen.
-// The frame scrolls as it does without a script; zooming changes the size of the
-// drawing in it, so scroll bars, keyboard and touch keep working.
+// The frame of a graph: zoom, fit, pan, minimap, search and full screen. The frame
+// scrolls as it does without JavaScript; zooming changes the size of the drawing in it,
+// so scroll bars, keyboard and touch keep working.
 const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120;
 
 export function setUpView(view) {
@@ -50,7 +50,7 @@ function perform(state, act) {
   else (state.view.closest("[data-dag-screen]") ?? state.view).requestFullscreen?.();
 }
 
-// fit shows the whole drawing, no smaller than smallest and no larger than it is.
+// fit shows the whole drawing, at a scale from smallest to 1.
 function fit(state, smallest) {
   const { frame, size } = state;
   if (!frame.clientWidth) return;
@@ -58,8 +58,8 @@ function fit(state, smallest) {
   resize(state, Math.max(smallest, Math.min(1, whole)));
 }
 
-// zoom keeps the point of the drawing at (x, y) of the window where it is; without
-// one, the centre of the frame.
+// zoom keeps the point at (x, y) of the window in place, or the centre of the frame if no
+// point is given.
 function zoom(state, scale, x, y) {
   const { frame } = state, box = frame.getBoundingClientRect(), before = state.scale;
   const dx = x === undefined ? frame.clientWidth / 2 : x - box.left, dy = y === undefined ? frame.clientHeight / 2 : y - box.top;
@@ -92,7 +92,7 @@ function setUpPan({ frame }) {
   for (const end of ["pointerup", "pointercancel"]) frame.addEventListener(end, () => { from = null; frame.removeAttribute("data-panning"); });
 }
 
-// The map shows every box in its state and which part of the drawing is in view.
+// The minimap shows the state of every box and the visible part of the drawing.
 function setUpMap(state) {
   const map = state.view.querySelector("[data-dag-map]");
   if (!map) return;
@@ -141,7 +141,7 @@ function drawWindow({ map, frame, scale, size }) {
   for (const [name, value] of Object.entries(at)) here.setAttribute(name, value);
 }
 
-// The search marks the boxes whose name holds the text; Enter goes to the next one.
+// The search highlights the boxes whose name contains the text; Enter moves to the next.
 function setUpSearch({ view, svg, frame }) {
   const input = view.querySelector("[data-dag-find]"), found = view.querySelector("[data-dag-found]"), list = view.querySelector("[data-dag-list]");
   if (!input) return;
@@ -154,7 +154,7 @@ function setUpSearch({ view, svg, frame }) {
     for (const node of svg.querySelectorAll("[data-hit]")) node.removeAttribute("data-hit");
     for (const node of hits) node.setAttribute("data-hit", "");
     svg.toggleAttribute("data-finding", hits.length > 0);
-    found.textContent = !text ? "" : hits.length ? `${hits.length} found` : "No box has this name";
+    found.textContent = !text ? "" : hits.length ? `${hits.length} found` : "No matches";
     if (hits.length) show(0, false);
     if (!list) return;
     list.hidden = !text || hits.length > 0;

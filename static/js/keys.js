@@ -1,5 +1,5 @@
-// Keyboard shortcuts. Single keys can be switched off (WCAG 2.1.4): the server
-// says so by data-keys on the root. Ctrl K stays.
+// Keyboard shortcuts. Users can turn off single-key shortcuts (WCAG 2.1.4): the server
+// then sets data-keys on the root element. Ctrl K stays.
 import { openDialog } from "./dialogs.js";
 
 const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types" };
@@ -44,7 +44,7 @@ function act(event) {
   }
 }
 
-// walk moves the focus along the rows of the page's first list.
+// walk moves the focus through the rows of the first list on the page.
 function walk(step) {
   const rows = [...document.querySelectorAll("main .cover")].filter((row) => row.checkVisibility());
   const at = rows.indexOf(document.activeElement);

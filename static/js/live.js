@@ -1,5 +1,5 @@
-// The page's one live connection is htmx's; this tells the reader when it is lost,
-// keeps running clocks running and moves no focus.
+// htmx owns the live connection of the page. This module reports when the connection is
+// lost and updates elapsed times. It never moves the focus.
 import { toast } from "./toast.js";
 
 export function setUpLive() {
@@ -7,13 +7,13 @@ export function setUpLive() {
   document.addEventListener("htmx:sse:error", () => {
     if (lost) return;
     lost = true;
-    toast("Live updates stopped. Connecting again.");
+    toast("Live updates interrupted. Reconnecting…");
   });
   document.addEventListener("htmx:sse:after:connection", () => {
-    if (lost) toast("Live updates are back.");
+    if (lost) toast("Live updates resumed.");
     lost = false;
   });
-  // The server closes the stream when nothing more will come.
+  // The server closes the stream after the last event.
   document.addEventListener("htmx:sse:close", (event) => {
     if (event.detail?.reason !== "message") return;
     for (const live of document.querySelectorAll("[data-live]")) live.remove();
@@ -22,14 +22,14 @@ export function setUpLive() {
     for (const button of document.querySelectorAll("[data-follow]")) button.hidden = true;
   });
   setInterval(tick, 1000);
-  // The state of an execution stands first in the title, where tabs show it.
+  // The title begins with the state of the execution, so that browser tabs show it.
   document.addEventListener("htmx:after:swap", () => {
     const title = document.querySelector("[data-title]")?.dataset.title;
     if (title && document.title !== title) document.title = title;
   });
 }
 
-// An element with data-since counts up from that moment in the words of the server.
+// An element with data-since shows the time since then, in the server's format.
 function tick() {
   if (document.hidden) return;
   for (const clock of document.querySelectorAll("[data-since]")) {

@@ -1,5 +1,5 @@
-// Following a log: new lines keep the end in view until the reader scrolls up,
-// and say so; pressing the button, or End, follows again.
+// Following a log: the view scrolls to new lines until the user scrolls up. The button or
+// the End key resumes following.
 export function setUp() {
   for (const log of document.querySelectorAll("[data-log]:not([data-ready])")) follow(log);
 }

@@ -1,4 +1,4 @@
-// The theme button is a POST form; with a script it switches at once and keeps the page.
+// The theme button is a POST form; with JavaScript it switches without loading a page.
 export function setUpTheme() {
   document.addEventListener("submit", (event) => {
     const form = event.target.closest("[data-theme-switch]");

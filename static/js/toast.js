@@ -1,5 +1,5 @@
-// A toast is never the only place of a message: it goes after six seconds, and
-// stays while it is pointed at or holds the focus.
+// A toast disappears after six seconds, except while it is hovered or focused. The page
+// always shows its message elsewhere, too.
 export function toast(text) {
   const box = document.getElementById("toasts");
   if (!box) return;

@@ -1,5 +1,5 @@
-// Checks the values half a second after the last change and shows the verdict. The
-// parts that the server answers replace those of the same id.
+// Checks the values half a second after the last change and shows the result. The
+// elements in the response replace those with the same id.
 
 const pause = 500;
 
@@ -30,6 +30,6 @@ async function check(form, signal) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const part of page.querySelectorAll("[data-part]")) document.getElementById(part.id)?.replaceWith(document.importNode(part, true));
   } catch {
-    // A newer check took over, or the network is away: the last verdict stays.
+    // A newer check replaced this one, or the network is down: the last result stays.
   }
 }

@@ -1,5 +1,5 @@
-// A combobox after the ARIA pattern: the focus stays in the input, the active option is
-// pointed at. Options come from offer(query), which returns elements with role=option.
+// A combobox as in the ARIA pattern: the focus stays in the input and
+// aria-activedescendant names the active option. offer(query) returns the options.
 
 let count = 0;
 

@@ -1,5 +1,5 @@
-// Which controls become comboboxes: references, completed by the server, and choices
-// with many options, searched in the page.
+// Turns controls into comboboxes: references, which the server completes, and selects
+// with many options, which the page searches.
 import { makeCombobox } from "./combobox.js";
 
 export function enhanceCombos(root) {
@@ -31,8 +31,8 @@ async function showPreview(input, preview) {
   if (html !== null) preview.replaceChildren(...parse(html));
 }
 
-// searchSelect puts an input with a list in the place of a long select; the select keeps
-// the value and is what is submitted.
+// searchSelect replaces a long select by an input with a list. The hidden select keeps
+// the value and is submitted.
 function searchSelect(select) {
   select.dataset.ready = "true";
   const box = document.createElement("div");
@@ -45,7 +45,7 @@ function searchSelect(select) {
   }
   select.removeAttribute("id");
   const token = select.matches("[data-add-token]");
-  input.placeholder = `Search ${select.options.length - 1} choices`;
+  input.placeholder = `Search ${select.options.length - 1} options`;
   input.value = select.value === "" ? "" : select.selectedOptions[0].textContent.trim();
   select.before(box);
   box.append(input, select);
@@ -61,7 +61,7 @@ function searchSelect(select) {
   input.addEventListener("change", () => settle(select, input));
 }
 
-// settle takes what was typed when it names one option, and else goes back.
+// settle selects the option that the typed text names, or restores the previous one.
 function settle(select, input) {
   const text = input.value.trim().toLowerCase();
   const option = [...select.options].find((candidate) => candidate.textContent.trim().toLowerCase() === text);
@@ -101,7 +101,7 @@ async function get(address, params) {
     const response = await fetch(url, { headers: { Accept: "text/html" } });
     return response.ok ? await response.text() : null;
   } catch {
-    return null; // without the network the control stays a plain input
+    return null; // without a network the control stays a plain input
   }
 }
 

@@ -1,4 +1,4 @@
-// Says a typed duration in seconds while it is typed. The server has the last word.
+// Shows a duration in seconds while the user types it. The server validates it.
 
 const seconds = { ms: 0.001, s: 1, sec: 1, second: 1, m: 60, min: 60, minute: 60, h: 3600, hr: 3600, hour: 3600, d: 86400, day: 86400, w: 604800, week: 604800 };
 

@@ -1,6 +1,6 @@
-// The launch form with a script: rows are added in place, references are completed,
-// files go up in the background, and values are checked while they are typed. Without
-// it every button submits the form and the server answers the same page.
+// The launch form with JavaScript: it adds rows in place, completes references, uploads
+// files in the background, and checks values while the user types. Without JavaScript
+// every button submits the form and the server answers with the same page.
 import { setUpRows } from "./rows.js";
 import { enhanceCombos } from "./combos.js";
 import { setUpUploads } from "./uploads.js";
@@ -28,13 +28,13 @@ export function setUp() {
   addEventListener("pageshow", (event) => event.persisted && renewKeys());
 }
 
-// enhance brings new parts of a form to life; it may see the same part twice.
+// enhance initialises new parts of a form. It is idempotent.
 function enhance(root) {
   enhanceCombos(root);
   for (const list of root.querySelectorAll("datalist[id$='-zones']")) offerZones(list);
 }
 
-// Quick buttons beside a control: Yesterday, Today.
+// Buttons that set the value of a control: Yesterday, Today.
 function putValue(event) {
   const button = event.target.closest?.("[data-put]");
   if (!button) return;
@@ -52,7 +52,7 @@ function offerZones(list) {
   }
 }
 
-// A page that comes back from the browser's memory is a new intention to launch.
+// A page restored from the back/forward cache counts as a new launch.
 function renewKeys() {
   for (const input of document.querySelectorAll("input[name='$key']")) {
     input.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

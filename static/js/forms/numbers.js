@@ -1,4 +1,4 @@
-// A slider and its exact input follow each other. Only the exact input is submitted.
+// Keeps a slider and its number input in sync. Only the number input is submitted.
 
 export function setUpNumbers() {
   document.addEventListener("input", (event) => {
@@ -31,7 +31,7 @@ export function shareOf({ min, max, log }, value) {
   return Math.min(1, Math.max(0, share));
 }
 
-// valueAt is the value at a share of the way, in as few digits as the slider can tell apart.
+// valueAt is the value at a fraction of the range, with as few digits as the slider resolves.
 export function valueAt({ min, max, step, log, integer }, share) {
   const low = Number(min), high = Number(max);
   if (share <= 0) return min;
@@ -52,7 +52,7 @@ function decimals(text) {
   return Math.max(0, (mantissa.split(".")[1] ?? "").length - Number(exponent));
 }
 
-// brief writes small figures with an exponent: 3e-4, not 0.0003.
+// brief writes small numbers with an exponent: 3e-4, not 0.0003.
 function brief(value) {
   return Math.abs(value) < 1e-3 ? value.toExponential().replace("e-0", "e-") : String(value);
 }

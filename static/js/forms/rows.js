@@ -1,4 +1,4 @@
-// List and map editors: rows come from the template beside them.
+// List and map editors: new rows are copies of a template element.
 
 export function setUpRows(enhance) {
   document.addEventListener("click", (event) => {
@@ -38,7 +38,7 @@ function addToken(select) {
   select.value = "";
 }
 
-// append copies the template as a new last row and tells the form.
+// append adds a copy of the template as the last row and fires a change event.
 function append(editor) {
   const counter = editor.querySelector(":scope > input[type=hidden]");
   const index = Number(counter.value) || 0;
@@ -54,7 +54,7 @@ function append(editor) {
   return row;
 }
 
-// stamp writes the row's number where the template has its token, also in templates inside.
+// stamp replaces the template's token by the row's number, also in nested templates.
 function stamp(root, token, text) {
   for (const element of root.querySelectorAll("*")) {
     for (const attribute of element.attributes) {
@@ -79,7 +79,7 @@ function removeRow(event, button) {
 
 const rowsOf = (editor) => editor.querySelector(":scope > .rows");
 
-// number counts the rows again and opens or closes the buttons that depend on it.
+// number renumbers the rows and enables or disables the buttons that depend on the count.
 function number(editor) {
   const rows = [...rowsOf(editor).querySelectorAll(":scope > [data-row]")];
   rows.forEach((row, i) => {
@@ -96,7 +96,7 @@ function number(editor) {
   }
 }
 
-// rename corrects the position in what readers hear of a row.
+// rename updates the position in the accessible name of a row.
 function rename(row, position) {
   const before = row.getAttribute("aria-label");
   if (!before) return;

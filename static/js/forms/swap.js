@@ -1,5 +1,5 @@
-// Buttons that only the server can answer (move a row, reset, another view) fetch the
-// same page and put its form in the place of this one, so that the scroll stays.
+// Buttons that need the server (move a row, reset, switch the view) fetch the same page
+// and replace the form with the new one, so that the scroll position stays.
 
 export function setUpServerButtons(enhance) {
   document.addEventListener("submit", async (event) => {
@@ -33,7 +33,7 @@ async function answer(form, button) {
   }
 }
 
-// plainCopy is a button that submits the form the ordinary way, with the same value.
+// plainCopy returns a button that submits the form without JavaScript, with the same value.
 function plainCopy(form, button) {
   const hidden = document.createElement("input");
   hidden.type = "hidden";

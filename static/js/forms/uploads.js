@@ -1,5 +1,5 @@
-// Files go to the server as soon as they are chosen, with progress and a way to stop;
-// the form then carries a reference. Without a script they travel with the form.
+// Uploads files as soon as the user chooses them, with progress and a button to stop; the
+// form then holds a reference. Without JavaScript, the form submits the files.
 
 export function setUpUploads() {
   document.addEventListener("change", (event) => {
@@ -24,7 +24,7 @@ export function setUpUploads() {
     const running = event.target.querySelector?.("[data-uploading]");
     if (!running || event.submitter?.name) return;
     event.preventDefault();
-    say(running, "This file is still on its way. Launch again when it is there, or stop it.");
+    say(running, "This file is still uploading. Launch again when the upload is complete, or stop it.");
   }, true);
 }
 
@@ -48,11 +48,11 @@ function upload(drop, input) {
   stop.addEventListener("click", () => request.abort());
   request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = (event.loaded / event.total) * 100; });
   request.addEventListener("abort", () => { end(); input.value = ""; input.focus(); });
-  request.addEventListener("error", () => { end(); say(drop, "The connection broke off. Choose the file again."); });
+  request.addEventListener("error", () => { end(); say(drop, "The connection was lost. Choose the file again."); });
   request.addEventListener("load", () => {
     end();
     if (request.status === 201) replace(drop, request.responseText);
-    else say(drop, messageOf(request) ?? "The server did not take this file. Choose another one.");
+    else say(drop, messageOf(request) ?? "The server rejected this file. Choose another one.");
   });
   request.open("POST", drop.dataset.upload);
   request.setRequestHeader("Accept", "application/problem+json, text/html");
@@ -62,7 +62,7 @@ function upload(drop, input) {
 function replace(drop, html) {
   const stored = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
   const place = drop.closest(".own-file") ?? drop;
-  for (const suffix of ["", ".$ref"]) { // the file is the later choice
+  for (const suffix of ["", ".$ref"]) { // the file was chosen later and wins
     const reference = document.querySelector(`input[type=text][name="${CSS.escape(stored.dataset.stored + suffix)}"], input:not([type])[name="${CSS.escape(stored.dataset.stored + suffix)}"]`);
     if (reference) reference.value = "";
   }
