@@ -22,13 +22,13 @@ import (
 const (
 	fetchCooldown = 2 * time.Millisecond   // between two fetches of a queue
 	fetchPoll     = 500 * time.Millisecond // when no notification arrives
-	keepCompleted = 10 * time.Minute       // rows of finished jobs
+	keepCompleted = 10 * time.Minute       // retention of completed jobs
 	keepCancelled = 24 * time.Hour
-	keepGivenUp   = 180 * 24 * time.Hour // they are dead letters until somebody has them tried again
+	keepDiscarded = 180 * 24 * time.Hour // discarded jobs are dead letters until a user retries them
 	maxRetryDelay = 10 * time.Second
-	softStop      = 5 * time.Second // before jobs are cancelled
+	softStop      = 5 * time.Second // grace period before running jobs are cancelled
 
-	driveWorkers       = 1000 // drive loops of one process; one that waits costs a goroutine
+	driveWorkers       = 1000 // drive loops of one process; a waiting loop costs one goroutine
 	launchWorkers      = 20
 	notifyWorkers      = 20
 	maintenanceWorkers = 2
@@ -41,20 +41,20 @@ type Client struct {
 	drives     bool
 }
 
-// Sweeps is what removes what nobody keeps any more, and how often; the zero value never.
+// Sweeps configures the periodic removal of expired data; the zero value disables it.
 type Sweeps struct {
 	Service *retention.Service
 	Every   time.Duration
 }
 
-// NewClient returns a client of the queues named, or of all, that works nothing before
-// Start.
+// NewClient returns a client of the named queues, or of all queues if none is named. It
+// processes no job before Start.
 func NewClient(pool *pgxpool.Pool, executions *execution.Service, log *slog.Logger, queues ...string) (*Client, error) {
 	return NewSweepingClient(pool, executions, Sweeps{}, log, queues...)
 }
 
-// NewSweepingClient is NewClient with sweeps. All clients on a database are made with
-// them, whatever queues they work: one of all asks for every periodic job.
+// NewSweepingClient is NewClient with sweeps. Create every client of a database with the
+// same sweeps, whatever its queues: only one of them, the leader, schedules periodic jobs.
 func NewSweepingClient(pool *pgxpool.Pool, executions *execution.Service, sweeps Sweeps, log *slog.Logger, queues ...string) (*Client, error) {
 	if len(queues) == 0 {
 		queues = slices.Concat(DriveQueues(), WorkQueues())
@@ -72,18 +72,18 @@ func NewSweepingClient(pool *pgxpool.Pool, executions *execution.Service, sweeps
 		Logger:        log,
 		Workers:       workers,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
-		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepGivenUp,
+		CompletedJobRetentionPeriod: keepCompleted, CancelledJobRetentionPeriod: keepCancelled, DiscardedJobRetentionPeriod: keepDiscarded,
 		RetryPolicy:  quickRetry{},
 		Queues:       worked,
 		PeriodicJobs: periodic(sweeps),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the job client: %w", err)
+		return nil, fmt.Errorf("create the job client: %w", err)
 	}
 	return &Client{river: client, executions: executions, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
 }
 
-// periodic are the jobs that come by themselves.
+// periodic returns the jobs that run on a schedule.
 func periodic(sweeps Sweeps) []*river.PeriodicJob {
 	every := func(d time.Duration, args func() (river.JobArgs, *river.InsertOpts)) *river.PeriodicJob {
 		return river.NewPeriodicJob(river.PeriodicInterval(d), args, &river.PeriodicJobOpts{RunOnStart: true})
@@ -99,15 +99,15 @@ func periodic(sweeps Sweeps) []*river.PeriodicJob {
 	}))
 }
 
-// DriveQueues are the queues of whoever drives executions: one process at a time.
+// DriveQueues are the queues of the scheduler: only one process drives executions at a time.
 func DriveQueues() []string { return []string{execution.QueueAdvance} }
 
-// WorkQueues are the queues that any number of processes may work.
+// WorkQueues are the queues that any number of processes may work concurrently.
 func WorkQueues() []string {
 	return []string{execution.QueueLaunch, execution.QueueNotify, execution.QueueMaintenance}
 }
 
-// workersOf is how many jobs of a queue one process works at a time.
+// workersOf is the number of jobs of a queue that one process runs concurrently.
 func workersOf(queue string) int {
 	switch queue {
 	case execution.QueueAdvance:
@@ -121,11 +121,11 @@ func workersOf(queue string) int {
 	}
 }
 
-// Start begins to work; it goes on after ctx until Stop.
+// Start starts processing jobs. Cancelling ctx does not stop it; call Stop.
 func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
 
-// Stop lets the drive loops write what they have and give their leases back,
-// and returns when all jobs have ended or ctx has.
+// Stop makes the drive loops flush their changes and release their leases. It
+// returns when all jobs or ctx have ended.
 func (c *Client) Stop(ctx context.Context) error {
 	if c.drives {
 		c.executions.Drain()
@@ -138,10 +138,10 @@ func (c *Client) Stop(ctx context.Context) error {
 	return c.river.StopAndCancel(ctx)
 }
 
-// quickRetry retries soon: what fails here is mostly a database that is away.
+// quickRetry retries soon, because most failures here are a database that is unreachable.
 type quickRetry struct{}
 
-// NextRetry is for river.
+// NextRetry implements river.ClientRetryPolicy.
 func (quickRetry) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().Add(min(time.Duration(len(job.Errors)+1)*time.Second, maxRetryDelay))
 }
@@ -151,7 +151,7 @@ type driveWorker struct {
 	executions *execution.Service
 }
 
-// Timeout is none: a loop ends by itself.
+// Timeout disables the timeout, because a drive loop ends by itself.
 func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { return -1 }
 
 // Work drives one execution.
@@ -164,8 +164,8 @@ type finishedWorker struct {
 	executions *execution.Service
 }
 
-// Work tells who wants to know that an execution has ended. What the engine
-// learns from it is written together with the end of the job, and so once.
+// Work notifies subscribers that an execution has ended. The engine's changes and the
+// completion of the job commit in one transaction, so they apply exactly once.
 func (w *finishedWorker) Work(ctx context.Context, job *river.Job[execution.FinishedArgs]) error {
 	return w.executions.Finished(ctx, job.Args.ExecutionID, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
@@ -178,7 +178,7 @@ type partitionWorker struct {
 	executions *execution.Service
 }
 
-// Work creates the partitions of the coming months, and forgets what is long settled.
+// Work creates the partitions of the coming months and drops records settled long ago.
 func (w *partitionWorker) Work(ctx context.Context, _ *river.Job[execution.PartitionArgs]) error {
 	if err := w.executions.EnsurePartitions(ctx); err != nil {
 		return err
@@ -191,10 +191,10 @@ type sweepWorker struct {
 	sweeps Sweeps
 }
 
-// Timeout is none: a sweep takes as long as there is to remove, and one runs at a time.
+// Timeout disables the timeout: the duration of a sweep depends on the amount of data. Only one sweep runs at a time.
 func (w *sweepWorker) Timeout(*river.Job[retention.SweepArgs]) time.Duration { return -1 }
 
-// Work removes what nobody keeps any more.
+// Work removes expired data.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[retention.SweepArgs]) error {
 	if w.sweeps.Service == nil {
 		return nil
