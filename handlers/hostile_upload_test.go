@@ -65,7 +65,7 @@ func TestLaunchLooksAtTheBytes(t *testing.T) {
 		return b.member.post(t, "/api/v1/executions", `{"workflow": "looks", "inputs": {"picture": `+jsonText(t, blob)+`}}`)
 	}
 	p := launch("MZ\x90\x00").problem(t, http.StatusUnprocessableEntity)
-	require.Contains(t, at(p, "inputs.picture"), "The file is no picture")
+	require.Contains(t, at(p, "inputs.picture"), "This is not an image")
 	require.Less(t, launch("GIF89a....").status, 300)
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Assignable says why a value of type from may not flow into a place of type
-// to, or nil when it may. Bounds that can only be told from the value are left
-// to the check at run time; a contradiction is found here.
+// Assignable returns nil if a value of type from may be used where type to is expected,
+// or the reason why not. It finds contradictory bounds; bounds that depend on the value
+// are checked at run time.
 func Assignable(from, to *Type) error {
 	if to.Custom != "" && from.Extends(to.Custom) {
 		return nil
@@ -20,7 +20,7 @@ func Assignable(from, to *Type) error {
 		return fmt.Errorf("%s is not a %s", from.Name(), to.Custom)
 	}
 	if from.Kind == KindOptional && to.Kind != KindOptional && to.Kind != KindJSON {
-		return fmt.Errorf("it may be absent, and %s is always needed", to.Name())
+		return fmt.Errorf("it may be absent, but %s is required", to.Name())
 	}
 	return to.impl.accept(to, from)
 }
@@ -43,7 +43,7 @@ func article(name string) string {
 	return "a " + name
 }
 
-// Render writes v on one line for people.
+// Render formats v on one line.
 func (t *Type) Render(v any) string {
 	plain := Plain(v)
 	if plain == nil && t.Kind != KindOptional && t.Kind != KindJSON {
@@ -52,8 +52,8 @@ func (t *Type) Render(v any) string {
 	return t.impl.render(t, plain)
 }
 
-// compareValues orders two canonical values of the same kind; comparable is
-// false when they have no order.
+// compareValues orders two canonical values of the same kind; comparable is false if
+// they have no order.
 func compareValues(a, b any) (order int, comparable bool) {
 	if x, ok := a.(json.Number); ok {
 		y, ok := b.(json.Number)

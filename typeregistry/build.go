@@ -28,7 +28,7 @@ func (r *Registry) ParseNode(raw any) (*Type, error) {
 	return r.build(n)
 }
 
-// problemOf turns an error of this package into a field at fault below path.
+// problemOf turns an error of this package into an invalid field below path.
 func problemOf(err error, path string) apperr.Field {
 	if fault, ok := errors.AsType[*formError](err); ok {
 		if fault.path == "" {
@@ -43,11 +43,11 @@ func (r *Registry) names() []string {
 	return append(slices.Clone(r.order), slices.Sorted(maps.Keys(r.customs))...)
 }
 
-// build gives a parsed type its meaning.
+// build resolves a parsed type.
 func (r *Registry) build(n *node) (*Type, error) {
 	if c, ok := r.customs[n.name]; ok {
 		if len(n.params)+len(n.args)+len(n.types) > 0 || n.braces {
-			return nil, n.location.errorf("%s takes no parameters here: they are part of its definition", n.name)
+			return nil, n.location.errorf("%s accepts no parameters here: they are part of its definition", n.name)
 		}
 		return c.typ, nil
 	}
@@ -68,14 +68,14 @@ func (r *Registry) build(n *node) (*Type, error) {
 	return t, nil
 }
 
-// buildParts reads what stands in < > and { }.
+// buildParts reads the parts in < > and { }.
 func (r *Registry) buildParts(t *Type, n *node) error {
 	s := t.impl.shape()
 	if n.braces && s != fieldsShape && s != freeShape {
 		return n.location.errorf("%s has no fields", n.name)
 	}
 	if len(n.types) > 0 && !slices.Contains([]shape{elemShape, mapShape, variantsShape}, s) {
-		return n.location.errorf("%s takes no type in < >", n.name)
+		return n.location.errorf("%s accepts no type in < >", n.name)
 	}
 	switch s {
 	case elemShape:
@@ -123,7 +123,7 @@ func (r *Registry) buildVariants(t *Type, n *node) error {
 			return err
 		}
 		if typ.Kind == KindOptional {
-			return arg.node.location.errorf("a Union may not hold an Optional; make the Union itself optional")
+			return arg.node.location.errorf("a Union cannot contain an Optional; make the Union itself optional")
 		}
 		t.Variants = append(t.Variants, Variant{Tag: arg.tag, Type: typ})
 	}
@@ -137,15 +137,15 @@ func (r *Registry) buildVariants(t *Type, n *node) error {
 			return n.types[i].node.location.errorf("%s is not a tag: letters, digits, _ and - only", quote(v.Tag))
 		}
 		if seen[v.Tag] {
-			return n.types[i].node.location.errorf("two variants are called %s; give one a tag of its own, such as other: %s", quote(v.Tag), v.Type.Name())
+			return n.types[i].node.location.errorf("two variants are called %s; give one a different tag, such as other: %s", quote(v.Tag), v.Type.Name())
 		}
 		seen[v.Tag] = true
 	}
 	return nil
 }
 
-// defaultTags are the tags that variants have when they are not given one: the
-// name of the type, with what it holds where that tells two apart.
+// defaultTags returns the tags of variants without an explicit tag: the name of the type,
+// with its element type where that distinguishes two variants.
 func defaultTags(variants []Variant) []string {
 	count := map[string]int{}
 	for _, v := range variants {
@@ -161,10 +161,10 @@ func defaultTags(variants []Variant) []string {
 	return tags
 }
 
-// buildParams reads what stands in ( ).
+// buildParams reads the parameters in ( ).
 func buildParams(t *Type, n *node) error {
 	if len(n.args) > 0 && t.impl.shape() != optionsShape {
-		return n.location.errorf("%s: %s needs a name in front, such as min=1", n.name, quote(n.args[0]))
+		return n.location.errorf("%s: %s needs a name, such as min=1", n.name, quote(n.args[0]))
 	}
 	for _, arg := range n.args {
 		t.Params.Options = append(t.Params.Options, readOption(arg))
@@ -209,18 +209,18 @@ func parameterHelp(impl behaviour, name string) string {
 		names = append(names, p.name)
 	}
 	if len(names) == 0 {
-		return " It takes none."
+		return " It has no parameters."
 	}
 	if s := suggest(name, names); s != "" {
 		return s
 	}
-	return fmt.Sprintf(" It takes %s.", strings.Join(names, ", "))
+	return fmt.Sprintf(" Its parameters are %s.", strings.Join(names, ", "))
 }
 
 // ListOf returns List<elem>.
 func ListOf(elem *Type) *Type { return &Type{Kind: KindList, Elem: elem, impl: listKind{}} }
 
-// Plainly is the built-in type of a kind that needs no parameters; nil for other kinds.
+// Plainly returns the built-in type of a kind without required parameters, or nil for other kinds.
 func Plainly(kind Kind) *Type {
 	t, err := Builtin().Parse(string(kind))
 	if err != nil {
@@ -229,7 +229,7 @@ func Plainly(kind Kind) *Type {
 	return t
 }
 
-// OptionalOf returns Optional<elem>; elem itself when it is optional already.
+// OptionalOf returns Optional<elem>, or elem itself if it is already optional.
 func OptionalOf(elem *Type) *Type {
 	if elem.Kind == KindOptional {
 		return elem

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Env is what a check may know of the world outside the value.
+// Env is the environment of a check.
 type Env struct {
-	// Now gives "today" its meaning; zero leaves it without one.
+	// Now resolves "today"; a zero Now leaves it unresolved.
 	Now time.Time
-	// Exists reports whether the reader may use the entry that a value refers
+	// Exists reports whether the user may use the entry that a value refers
 	// to: kind is the kind of the value, ref a catalogue reference
 	// ("name@version" or "name"), an artifact id or a secret's name. Nil: not checked.
 	Exists func(kind Kind, ref string) bool
-	// Head returns the first HeadBytes bytes of a file that was uploaded, by its
-	// SHA-256 in hex; false when they cannot be read. Nil: not looked at.
+	// Head returns the first HeadBytes bytes of an uploaded file by its SHA-256
+	// in hex; false if they cannot be read. Nil: content is not checked.
 	Head func(sha256 string) ([]byte, bool)
 }
 
-// Problem is one thing wrong with a value. Path leads from the value to the
-// part at fault: "" is the value itself, then "a.b", "0", "key".
+// Problem is one error in a value. Path leads from the value to the invalid part: ""
+// is the value itself, then "a.b", "0", "key".
 type Problem struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// maxProblems bounds what one check reports.
+// maxProblems limits the problems of one check.
 const maxProblems = 100
 
-// Check returns what is wrong with v, nothing when it is a value of t.
+// Check returns the problems of v as a value of t, none if it is valid.
 func (t *Type) Check(v any, env Env) []Problem {
 	_, problems := t.CheckValue(v, env)
 	return problems
@@ -37,8 +37,8 @@ func (t *Type) Check(v any, env Env) []Problem {
 // Normalize returns the canonical form of v, checked without an environment.
 func (t *Type) Normalize(v any) (any, []Problem) { return t.CheckValue(v, Env{}) }
 
-// CheckValue returns the canonical form of v and what is wrong with it. The
-// canonical form is meaningful only without problems.
+// CheckValue returns the canonical form of v and its problems. The canonical form is
+// meaningful only without problems.
 func (t *Type) CheckValue(v any, env Env) (any, []Problem) {
 	c := &checker{env: env}
 	out := t.normalize(c, "", Plain(v))
@@ -57,7 +57,7 @@ func (c *checker) problem(path, message string) {
 	}
 }
 
-// wrong reports that v is not what t wants, and what to enter instead.
+// wrong reports that v is not a value of t, and what to enter instead.
 func (c *checker) wrong(t *Type, path string, v any) any {
 	if v == nil {
 		c.problem(path, t.impl.hint(t))
@@ -78,10 +78,10 @@ func (t *Type) normalize(c *checker, path string, v any) any {
 	return out
 }
 
-// exists reports a reference to something that the reader may not use.
+// exists reports a reference to an entry that the user may not use.
 func (c *checker) exists(t *Type, path, ref string) {
 	if c.env.Exists != nil && !c.env.Exists(t.Kind, ref) {
-		c.problem(path, "There is no "+t.impl.noun(t)[2:]+" "+quote(ref)+" that you may use. Choose one from the list.")
+		c.problem(path, "There is no "+t.impl.noun(t)[2:]+" "+quote(ref)+" that you can use. Choose one from the list.")
 	}
 }
 

@@ -19,10 +19,10 @@ func TestMessages(t *testing.T) {
 		{"Integer", `1e-4`, "", "1e-4 is not a whole number. Enter a whole number."},
 		{"Integer", `1.5e1`, "", ""},
 		{"Float(min=0.1)", `0.1`, "", ""},
-		{"Float", `1e400`, "", "The number is too large to compute with. Enter a number."},
+		{"Float", `1e400`, "", "The number is too large. Enter a number."},
 		{"String(min_length=2, max_length=4)", `"a"`, "", "The text has 1 character. Enter 2 to 4 characters."},
 		{"String", `"a\nb"`, "", "The text has a line break. Enter one line."},
-		{`String(pattern="[a-z]+")`, `"aB"`, "", "“aB” does not have the right form. Enter a text that matches [a-z]+."},
+		{`String(pattern="[a-z]+")`, `"aB"`, "", "“aB” does not match the pattern [a-z]+."},
 		{"String(format=email)", `"ada"`, "", "“ada” is not an e-mail address. Enter an address such as ada@example.org."},
 		{"Boolean", `"maybe"`, "", "“maybe” is not true or false. Choose yes or no."},
 		{"Enum(bf16, fp16)", `"fp8"`, "", "“fp8” is not one of the options. Choose bf16 or fp16."},
@@ -37,14 +37,14 @@ func TestMessages(t *testing.T) {
 		{"DateTime", `"2026-03-29T02:30 Europe/Berlin"`, "", "02:30 does not exist on 29 March 2026 in Europe/Berlin: the clocks go forward. Enter another time."},
 		{"List<Integer>(max_items=1)", `[1, 2]`, "", "There are 2 entries. Enter up to 1 entry."},
 		{"List<Integer>", `[1, "x"]`, "1", "“x” is not a whole number. Enter a whole number."},
-		{"List<Integer>(unique=true)", `[1, 1.0]`, "1", "1 is in the list already. Enter another value."},
-		{`Map<Integer>(key_pattern="[a-z]+")`, `{"A": 1}`, "A", "The key “A” does not have the right form. Enter a key that matches [a-z]+."},
-		{"Struct{a: Struct{b: Integer}}", `{"a": {}}`, "a.b", "A value is needed. Enter a whole number."},
+		{"List<Integer>(unique=true)", `[1, 1.0]`, "1", "1 is already in the list. Enter another value."},
+		{`Map<Integer>(key_pattern="[a-z]+")`, `{"A": 1}`, "A", "The key “A” does not match the pattern [a-z]+."},
+		{"Struct{a: Struct{b: Integer}}", `{"a": {}}`, "a.b", "A value is required. Enter a whole number."},
 		{"Struct{epochs: Integer}", `{"epochs": 1, "epocs": 2}`, "epocs", "There is no field “epocs”. Did you mean “epochs”?"},
 		{"Union<Integer | Boolean>", `{"$type": "Text", "value": 1}`, "$type", "There is no variant “Text”. Choose Integer or Boolean."},
 		{"Struct{low: Float @{validators: [{rule: less_than, field: high}]}, high: Float}", `{"low": 2, "high": 1}`, "low",
 			"2 is not less than high (1). Enter a value less than 1."},
-		{"Dataset", `"missing@1"`, "", "There is no dataset “missing@1” that you may use. Choose one from the list."},
+		{"Dataset", `"missing@1"`, "", "There is no dataset “missing@1” that you can use. Choose one from the list."},
 		{"File(max_bytes=1024)", `{"$file": "aa00000000000000000000000000000000000000000000000000000000000011", "size": 1536}`, "", "The file has 1.5 KiB. Choose one of up to 1 KiB."},
 		{"FeatureSet(features=[age: Integer])", `{"feature_set": "users@v1", "features": ["agee"]}`, "features.0", "There is no feature “agee” here. Choose age."},
 	} {
@@ -136,7 +136,7 @@ func TestFormRowsAndControls(t *testing.T) {
 	}
 	wantProblems := []Problem{
 		{"weights.w", "The key “w” is used twice. Enter another key."},
-		{"epochs", "A value is needed. Enter a whole number."},
+		{"epochs", "A value is required. Enter a whole number."},
 	}
 	if diff := cmp.Diff(wantProblems, problems2); diff != "" {
 		t.Error(diff)
@@ -157,8 +157,29 @@ func TestJSONTextProblem(t *testing.T) {
 	if len(problems) != 1 || !present || v != "{\n \"a\": }" {
 		t.Fatalf("got %v %v %v", v, present, problems)
 	}
-	want := "Line 2 is not JSON: invalid character '}' looking for beginning of value. Enter JSON, such as {\"a\": 1}."
-	if problems[0].Message != want {
-		t.Errorf("got %s", problems[0].Message)
+	if want := "Line 2, column 7: enter a value before “}”."; problems[0].Message != want {
+		t.Errorf("got %s, want %s", problems[0].Message, want)
+	}
+}
+
+// TestJSONProblem: a syntax error has its line and column, and a correction if it is clear.
+func TestJSONProblem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a": 1,}`:            "Line 1, column 9: remove the comma before “}”.",
+		"[1,\n 2,\n]":          "Line 3, column 1: remove the comma before “]”.",
+		`{a: 1}`:               "Line 1, column 2: enter a name in double quotation marks instead of “a”.",
+		`{"ä": 'x'}`:           "Line 1, column 7: use double quotation marks instead of single ones.",
+		`{"a" 1}`:              "Line 1, column 6: “1” is not expected here.",
+		`{"a": `:               "The text is not one complete JSON value. Enter JSON, such as {\"a\": 1}.",
+		"{\n \"a\": }":         "Line 2, column 7: enter a value before “}”.",
+		`{"a": 1 "b": "long"}`: "Line 1, column 9: “\"” is not expected here.",
+	} {
+		_, err := DecodeJSON([]byte(text))
+		if err == nil {
+			t.Errorf("%s is accepted", text)
+		} else if got := JSONProblem(text, err); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
 	}
 }

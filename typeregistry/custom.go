@@ -14,7 +14,7 @@ type CustomType struct {
 	Name        string `json:"type_name"`
 	Extends     any    `json:"extends"` // a type expression or the object form; it may name custom types
 	Description string `json:"description,omitempty"`
-	// Schema holds parameters of the extended type ("min", "framework"), the
+	// Schema has the parameters of the extended type ("min", "framework"), the
 	// fields of a Struct or HyperparameterSet ("fields"), and any other facts
 	// about the type, which are kept and shown.
 	Schema     map[string]any `json:"schema,omitempty"`
@@ -22,7 +22,7 @@ type CustomType struct {
 	Rules      []any          `json:"validation_rules,omitempty"` // as for field validators
 }
 
-// custom is a custom type that has been understood.
+// custom is a resolved custom type.
 type custom struct {
 	def CustomType
 	typ *Type
@@ -33,7 +33,7 @@ func (c *custom) entry() Entry {
 	def := c.def
 	summary := def.Description
 	if summary == "" {
-		summary = "A " + fmt.Sprint(literalName(def.Extends)) + " of its own kind."
+		summary = "A " + fmt.Sprint(literalName(def.Extends)) + " subtype."
 	}
 	return Entry{Name: def.Name, Kind: c.typ.Kind, Group: base.Group, Summary: summary, Example: def.Name,
 		Parameters: []Parameter{}, Custom: &def}
@@ -46,9 +46,9 @@ func literalName(extends any) any {
 	return compactJSON(extends)
 }
 
-// With returns a registry that knows defs as well, in any order among
-// themselves. Every problem names the definition by position, "types[1].extends";
-// with problems the registry is nil.
+// With returns a registry that also contains defs, which may refer to each other in any
+// order. Every problem names the definition by position, "types[1].extends"; with
+// problems the registry is nil.
 func (r *Registry) With(defs ...CustomType) (*Registry, []apperr.Field) {
 	w := &definitionResolver{
 		registry: &Registry{kinds: r.kinds, order: r.order, customs: maps.Clone(r.customs)},
@@ -85,7 +85,7 @@ func (w *definitionResolver) problem(i int, key, message string) {
 func (w *definitionResolver) nameProblem(name string) string {
 	switch {
 	case !isName(name) || name[0] < 'A' || name[0] > 'Z' || strings.Contains(name, "-") || len(name) > 100:
-		return quote(name) + " is not a type name. Enter letters and digits, a capital first, such as RankingModel."
+		return quote(name) + " is not a type name. Enter letters and digits, starting with a capital letter, such as RankingModel."
 	case w.registry.kinds[name] != nil:
 		return quote(name) + " is a built-in type. Enter another name."
 	case w.registry.customs[name] != nil:
@@ -97,8 +97,8 @@ func (w *definitionResolver) nameProblem(name string) string {
 	return ""
 }
 
-// resolve builds the definition called name after those it names; trail is the
-// chain of definitions being resolved.
+// resolve builds the definition called name after its dependencies; trail is the chain of
+// definitions being resolved.
 func (w *definitionResolver) resolve(name string, trail []string) {
 	i, ok := w.pending[name]
 	if !ok {
@@ -106,7 +106,7 @@ func (w *definitionResolver) resolve(name string, trail []string) {
 	}
 	if at := slices.Index(trail, name); at >= 0 {
 		delete(w.pending, name)
-		w.problem(i, "extends", "The definition goes round in a circle: "+strings.Join(append(trail[at:], name), " → ")+".")
+		w.problem(i, "extends", "The definition is circular: "+strings.Join(append(trail[at:], name), " → ")+".")
 		return
 	}
 	def := w.defs[i]
@@ -207,7 +207,7 @@ func (t *Type) holdsFields() bool {
 	return t.impl.shape() == fieldsShape || t.impl.shape() == freeShape
 }
 
-// UnmarshalCustomType reads the JSON of a definition and refuses unknown keys.
+// UnmarshalCustomType parses the JSON of a definition and rejects unknown keys.
 func UnmarshalCustomType(data []byte) (CustomType, error) {
 	var def CustomType
 	v, err := DecodeJSON(data)

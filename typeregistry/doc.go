@@ -1,6 +1,6 @@
-// Package typeregistry knows the ML types of FlowForge: what a value of each
-// type looks like, how a form asks for it, how it is checked and shown, and
-// which type may flow into which. It is pure: no clock, no database, no I/O.
+// Package typeregistry defines the ML types of FlowForge: the values of each type, their
+// form controls, validation and display, and which types are assignable to each other. It
+// is pure: no clock, no database, no I/O.
 //
 // A type is written as an expression,
 //
@@ -30,10 +30,10 @@
 //
 // Strings are JSON strings, in double or single quotes; numbers are JSON
 // numbers; a bare name in the place of a value is a string. "T?" is short for
-// Optional<T>, and "name?: T" marks a field that may be left out. The object
+// Optional<T>, and "name?: T" marks an optional field. The object
 // after "@" holds the description, hints and validators of a field.
 //
-// The object form, for YAML and JSON, says the same with keys:
+// The object form, for YAML and JSON, is equivalent:
 //
 //	{type: List, of: {type: Integer, min: 1}, max_items: 5}
 //

@@ -9,15 +9,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// maxFields bounds one schema.
+// maxFields is the maximum number of fields in a schema.
 const maxFields = 500
 
-// requiredByDefault says whether a field must be given when nothing is said.
+// requiredByDefault reports whether a field without an explicit setting is required.
 func requiredByDefault(t *Type, hasDefault bool) bool {
 	return !hasDefault && t.Kind != KindOptional
 }
 
-// buildFields builds fields and checks them together; errors carry their place.
+// buildFields builds fields and checks them together; errors have their location.
 func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
 	if len(nodes) > maxFields {
 		return nil, []error{nodes[0].location.errorf("%d fields are given; %d are allowed", len(nodes), maxFields)}
@@ -27,7 +27,7 @@ func (r *Registry) buildFields(nodes []nodeField) ([]Field, []error) {
 	seen := map[string]bool{}
 	for _, n := range nodes {
 		if !isName(n.name) || len(n.name) > 100 {
-			problems = append(problems, n.location.errorf("%s is not a name: letters, digits, _ and -, a letter first", quote(n.name)))
+			problems = append(problems, n.location.errorf("%s is not a name: use letters, digits, _ and -, starting with a letter", quote(n.name)))
 			continue
 		}
 		if seen[n.name] {
@@ -127,12 +127,12 @@ func (f *Field) setAttribute(key string, value any) error {
 			f.Validators = append(f.Validators, v)
 		}
 	default:
-		return fmt.Errorf("%s is not known here; required, description, ui and validators are", quote(key))
+		return fmt.Errorf("%s is not a known key; use required, description, ui or validators", quote(key))
 	}
 	return nil
 }
 
-// readHints reads UI hints; unknown keys are refused, so that a misspelt hint is seen.
+// readHints reads UI hints. It rejects unknown keys, so that a misspelt hint is an error.
 func readHints(raw any, hints *Hints) error {
 	if raw == nil {
 		return nil

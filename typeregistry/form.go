@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Form is a submitted form: the text controls, and the files that were uploaded
-// before decoding, by the name of their control.
+// Form is a submitted form: the text controls, and the files uploaded before decoding,
+// by the name of their control.
 //
 // Controls are named by path: fields "p.name", list rows "p.0", map rows
 // "p.0.$key" and "p.0.$value", the rows of both counted by "p.$n" (missing rows
@@ -31,7 +31,7 @@ type UploadRef struct {
 	MediaType string
 }
 
-// maxRows bounds the rows of one list or map in a form.
+// maxRows is the maximum number of rows of one list or map in a form.
 const maxRows = 10_000
 
 // formReader reads controls; names are sorted so that a prefix is found quickly.
@@ -74,7 +74,7 @@ func (r *formReader) raw(name string) (string, bool) {
 	return strings.ReplaceAll(values[0], "\r\n", "\n"), true
 }
 
-// has reports whether there is a control called name or below it.
+// has reports whether the form has a control called name or below it.
 func (r *formReader) has(name string) bool {
 	if _, ok := r.form.Values[name]; ok {
 		return true
@@ -86,8 +86,8 @@ func (r *formReader) has(name string) bool {
 	return i < len(r.names) && strings.HasPrefix(r.names[i], name+".")
 }
 
-// rows returns the names of the rows that are there, in order. counted is false
-// when the form has nothing of the list at all.
+// rows returns the names of the existing rows, in order. counted is false if the form does
+// not contain the list.
 func (r *formReader) rows(name string) (rows []string, counted bool) {
 	text, counted := r.text(name + ".$n")
 	n, err := strconv.Atoi(text)
@@ -107,17 +107,17 @@ func (r *formReader) rows(name string) (rows []string, counted bool) {
 	return rows, counted || len(rows) > 0
 }
 
-// DecodeForm reads the value whose controls are named path. present is false
-// when the form says nothing of it. What cannot be read stays as it was typed,
-// for Check to refuse; problems are those that only the form can tell.
+// DecodeForm reads the value whose controls are named path. present is false if the form
+// has no such controls. Invalid input stays as entered, for Check to reject; problems are
+// those that only the form can detect.
 func (t *Type) DecodeForm(f Form, path string) (v any, present bool, problems []Problem) {
 	r := newFormReader(f)
 	v, present = t.impl.decode(r, t, path, "")
 	return v, present, r.problems
 }
 
-// EncodeForm returns the controls that hold v under path: the inverse of
-// DecodeForm, to fill a form in advance. It takes wrong values too.
+// EncodeForm returns the controls for v under path: the inverse of DecodeForm, to prefill
+// a form. It accepts invalid values, too.
 func (t *Type) EncodeForm(v any, path string) url.Values {
 	out := url.Values{}
 	t.impl.encode(t, Plain(v), path, out)
@@ -131,16 +131,15 @@ func (s Schema) DecodeForm(f Form, prefix string) (map[string]any, []Problem) {
 	return decodeFields(r, s.Fields, prefix, ""), r.problems
 }
 
-// EncodeForm returns the controls that hold values under prefix, those of known
-// fields only.
+// EncodeForm returns the controls for values under prefix, for known fields only.
 func (s Schema) EncodeForm(values map[string]any, prefix string) url.Values {
 	out := url.Values{}
 	encodeFields(s.Fields, values, prefix, out)
 	return out
 }
 
-// Control returns the name of the control in the form f that holds the value at
-// a problem's path: "optimizer.beta_1" → "inputs.optimizer.Adam.beta_1".
+// Control returns the name of the control in the form f for the value at a problem's
+// path: "optimizer.beta_1" → "inputs.optimizer.Adam.beta_1".
 func (s Schema) Control(f Form, prefix, path string) string {
 	return controlOfFields(newFormReader(f), s.Fields, prefix, strings.Split(path, "."))
 }
@@ -150,12 +149,12 @@ func decodeFields(r *formReader, fields []Field, name, path string) map[string]a
 	for _, f := range fields {
 		control := join(name, f.Name)
 		if set, said := r.text(control + ".$set"); said && set != "1" && f.Type.Kind != KindOptional {
-			continue // a field that may be left out was left out
+			continue // an optional field was omitted
 		}
 		v, present := f.Type.impl.decode(r, f.Type, control, join(path, f.Name))
 		if !present {
 			if text, cleared := r.text(control); cleared && text == "" && f.Required && f.Default != nil {
-				r.problem(join(path, f.Name), sentence("A value is needed.", f.Type.impl.hint(f.Type)))
+				r.problem(join(path, f.Name), sentence("A value is required.", f.Type.impl.hint(f.Type)))
 			}
 			continue
 		}

@@ -4,43 +4,43 @@ import (
 	"net/url"
 )
 
-// behaviour is everything FlowForge knows about one kind. There is one value
-// per kind, listed in builtins; nothing else in the package branches on kinds.
+// behaviour is the implementation of one kind. There is one value per kind, listed in
+// builtins; no other code in the package branches on kinds.
 type behaviour interface {
-	// entry describes the kind for people; its Parameters come from params.
+	// entry is the documentation of the kind; its Parameters come from params.
 	entry() Entry
 	// params lists the parameters in canonical order.
 	params() []parameter
-	// shape says what the kind takes beside parameters.
+	// shape is the syntax of the kind besides parameters.
 	shape() shape
 	// prepare checks the parameters together and compiles patterns.
 	prepare(t *Type) error
 	// noun completes "… is not": "a whole number".
 	noun(t *Type) string
-	// hint is the sentence that says what to enter.
+	// hint is a sentence about the expected input.
 	hint(t *Type) string
 	// normalize checks v and returns its canonical form.
 	normalize(c *checker, t *Type, path string, v any) any
 	jsonSchema(t *Type) map[string]any
-	// ui fills what the kind knows of a field's widget.
+	// ui sets the properties of a field's widget.
 	ui(t *Type, f *UIField, env Env)
 	// decode reads a value from the form controls under name; path is the
-	// value's own path, for problems. What cannot be read stays as typed.
+	// value's own path, for problems. Invalid input stays as entered.
 	decode(r *formReader, t *Type, name, path string) (v any, present bool)
 	// encode is the inverse of decode, for any v, even a wrong one.
 	encode(t *Type, v any, name string, out url.Values)
 	// control returns the form control that holds the value at the path segments.
 	control(r *formReader, t *Type, name string, segments []string) string
 	render(t *Type, v any) string
-	// accept says why a value of type from may not flow into t, or nil.
+	// accept returns why a value of type from is not assignable to t, or nil.
 	accept(t, from *Type) error
-	// entryRules are the rules that a form tells of for every value of the kind.
+	// entryRules are the rules that the form schema lists for every value of the kind.
 	entryRules() []Validator
 	blob() bool
 	composite(t *Type) bool
 }
 
-// shape is what may follow the name of a kind in an expression.
+// shape is the syntax after the name of a kind in an expression.
 type shape int
 
 const (
@@ -53,7 +53,7 @@ const (
 	optionsShape        // (a, b, c)
 )
 
-// builtins lists every kind, in the order in which people see them.
+// builtins lists every kind in display order.
 func builtins() []behaviour {
 	return []behaviour{
 		stringKind{}, textKind{}, numberKind{integer: true}, numberKind{}, booleanKind{}, enumKind{},
@@ -64,8 +64,8 @@ func builtins() []behaviour {
 	}
 }
 
-// single is what most kinds have in common: no parameters, one control that
-// holds text, equality of kinds as assignability.
+// single has the defaults of most kinds: no parameters, one text control, and
+// assignability only within the kind.
 type single struct{}
 
 func (single) params() []parameter     { return nil }

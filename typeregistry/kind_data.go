@@ -19,7 +19,7 @@ func formatParam() parameter {
 }
 
 func columnParam() parameter {
-	return columnsParam("columns", "The columns that it must have, such as [image: Tensor[28, 28], label: Integer].", func(p *Params) *[]Column { return &p.Columns }, "schema")
+	return columnsParam("columns", "The required columns, such as [image: Tensor[28, 28], label: Integer].", func(p *Params) *[]Column { return &p.Columns }, "schema")
 }
 
 func datasetKind() referenceKind {
@@ -30,11 +30,11 @@ func datasetKind() referenceKind {
 		parameters: func() []parameter {
 			return []parameter{formatParam(), columnParam(),
 				textsParam("partitioning", "The columns by which it is partitioned.", func(p *Params) *[]string { return &p.Partitioning }),
-				sizeParam("estimated_rows", "About how many rows it has.", func(p *Params) **int64 { return &p.EstimatedRows }),
-				mediaTypesParam("The media types that an upload may have."), maxBytesParam()}
+				sizeParam("estimated_rows", "The approximate number of rows.", func(p *Params) **int64 { return &p.EstimatedRows }),
+				mediaTypesParam("The accepted media types of an upload."), maxBytesParam()}
 		},
 		also: []Kind{KindTable}, compare: acceptColumns,
-		rules: []Validator{{Rule: "access", Error: "There is no such dataset that you may read. Choose one from the list."}},
+		rules: []Validator{{Rule: "access", Error: "There is no such dataset that you can read. Choose one from the list."}},
 		details: func(t *Type, f *UIField) {
 			f.PreviewEnabled = true
 			f.Filters = filters("format", t.Params.Format)
@@ -49,8 +49,8 @@ func filters(key, value string) map[string]any {
 	return map[string]any{key: value}
 }
 
-// acceptColumns asks that every column needed is there with the same data type,
-// as far as both sides say.
+// acceptColumns checks that every required column exists with the same data type, if both
+// sides declare one.
 func acceptColumns(t, from *Type) error { return columnsWithin(t.Params.Columns, from.Params.Columns) }
 
 func columnsWithin(needed, given []Column) error {
@@ -63,7 +63,7 @@ func columnsWithin(needed, given []Column) error {
 			return fmt.Errorf("its column %s is missing", c.Name)
 		}
 		if a, b := c.DType, given[i].DType; a != "Any" && b != "Any" && !strings.EqualFold(a, b) {
-			return fmt.Errorf("its column %s is %s, and %s is needed", c.Name, b, a)
+			return fmt.Errorf("its column %s is %s, but %s is required", c.Name, b, a)
 		}
 	}
 	return nil
@@ -76,16 +76,16 @@ func modelKind() referenceKind {
 		words: "a model", component: "ModelSelector", source: "/api/v1/models", picks: true, file: true,
 		parameters: func() []parameter {
 			return []parameter{
-				textParam("framework", "The framework it was made with, such as pytorch.", func(p *Params) *string { return &p.Framework }),
-				textParam("architecture", "Its architecture, such as transformer.", func(p *Params) *string { return &p.Architecture }),
-				columnsParam("input_schema", "The tensors it takes.", func(p *Params) *[]Column { return &p.Inputs }, "inputs"),
-				columnsParam("output_schema", "The tensors it gives.", func(p *Params) *[]Column { return &p.Outputs }, "outputs"),
+				textParam("framework", "The framework, such as pytorch.", func(p *Params) *string { return &p.Framework }),
+				textParam("architecture", "The architecture, such as transformer.", func(p *Params) *string { return &p.Architecture }),
+				columnsParam("input_schema", "The input tensors.", func(p *Params) *[]Column { return &p.Inputs }, "inputs"),
+				columnsParam("output_schema", "The output tensors.", func(p *Params) *[]Column { return &p.Outputs }, "outputs"),
 				textsParam("exportable_formats", "The formats it can be exported to, such as onnx.", func(p *Params) *[]string { return &p.Exportable }),
 				maxBytesParam(),
 			}
 		},
 		compare: acceptModel,
-		rules:   []Validator{{Rule: "access", Error: "There is no such model that you may read. Choose one from the list."}},
+		rules:   []Validator{{Rule: "access", Error: "There is no such model that you can read. Choose one from the list."}},
 		details: func(t *Type, f *UIField) {
 			f.Filters = filters("framework", t.Params.Framework)
 		},
@@ -98,7 +98,7 @@ func acceptModel(t, from *Type) error {
 		"architecture": {t.Params.Architecture, from.Params.Architecture},
 	} {
 		if pair[0] != "" && pair[1] != "" && !strings.EqualFold(pair[0], pair[1]) {
-			return fmt.Errorf("its %s is %s, and %s is needed", what, pair[1], pair[0])
+			return fmt.Errorf("its %s is %s, but %s is required", what, pair[1], pair[0])
 		}
 	}
 	for _, format := range t.Params.Exportable {
@@ -114,7 +114,7 @@ func acceptModel(t, from *Type) error {
 
 // fileParams are the parameters of kinds that are uploaded files.
 func fileParams() []parameter {
-	return []parameter{formatParam(), mediaTypesParam("The media types it may have, such as image/*."), maxBytesParam()}
+	return []parameter{formatParam(), mediaTypesParam("The accepted media types, such as image/*."), maxBytesParam()}
 }
 
 func uploadKind(name, words, summary, component string) referenceKind {
@@ -133,14 +133,14 @@ func fileKind() referenceKind {
 }
 
 func directoryKind() referenceKind {
-	k := uploadKind("Directory", "a directory", "A folder of files, kept as one archive.", "DirectoryUpload")
+	k := uploadKind("Directory", "a directory", "A folder of files, stored as one archive.", "DirectoryUpload")
 	k.file = false
 	k.also = []Kind{KindDataset, KindModel}
 	return k
 }
 
 func imageKind() referenceKind {
-	k := uploadKind("Image", "an image", "A picture, shown as one.", "ImageUpload")
+	k := uploadKind("Image", "an image", "An image, with preview.", "ImageUpload")
 	k.about.Example = `Image(media_types=["image/png", "image/jpeg"])`
 	k.details = func(t *Type, f *UIField) {
 		f.PreviewEnabled = true
@@ -161,5 +161,5 @@ func tableKind() referenceKind {
 }
 
 func reportKind() referenceKind {
-	return uploadKind("Report", "a report", "A page of HTML, shown in a frame of its own.", "ReportUpload")
+	return uploadKind("Report", "a report", "An HTML page, shown in a sandboxed frame.", "ReportUpload")
 }

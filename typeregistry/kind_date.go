@@ -18,7 +18,7 @@ func timeBounds(what, example string) []parameter {
 	}
 }
 
-// dateKind is Date: a day without a zone. "today" may be its default or a bound.
+// dateKind is Date: a day without a time zone. "today" may be its default or a bound.
 type dateKind struct{ single }
 
 func (dateKind) entry() Entry {
@@ -81,7 +81,7 @@ func (k dateKind) normalize(c *checker, t *Type, path string, v any) any {
 	return day
 }
 
-// bound resolves "today"; without a clock it bounds nothing.
+// bound resolves "today"; without a clock there is no bound.
 func bound(text string, env Env) string {
 	if text != "today" {
 		return text
@@ -119,11 +119,11 @@ func (dateKind) accept(t, from *Type) error { return sameKind(t, from) }
 type dateRangeKind struct{ dateKind }
 
 func (dateRangeKind) entry() Entry {
-	return Entry{Name: "DateRange", Group: "time", Summary: "A span of days, the first and the last included.", Example: `DateRange(min="2020-01-01")`}
+	return Entry{Name: "DateRange", Group: "time", Summary: "A range of days, including the first and the last.", Example: `DateRange(min="2020-01-01")`}
 }
 
 func (dateRangeKind) composite(*Type) bool { return true }
-func (dateRangeKind) noun(*Type) string    { return "a span of days" }
+func (dateRangeKind) noun(*Type) string    { return "a date range" }
 
 func (dateRangeKind) hint(t *Type) string {
 	return dayHint(t, "Enter a first and a last day", ".")
@@ -145,11 +145,11 @@ func (k dateRangeKind) normalize(c *checker, t *Type, path string, v any) any {
 	return map[string]any{"from": from, "to": to}
 }
 
-// refuseUnknown reports keys other than those allowed.
+// refuseUnknown reports unknown keys.
 func refuseUnknown(c *checker, path string, object map[string]any, allowed ...string) {
 	for _, key := range sortedKeys(object) {
 		if !slices.Contains(allowed, key) {
-			c.problem(join(path, key), quote(key)+" is not known here. Enter "+strings.Join(allowed, " and ")+" only.")
+			c.problem(join(path, key), quote(key)+" is not a known key. Enter "+strings.Join(allowed, " and ")+" only.")
 		}
 	}
 }

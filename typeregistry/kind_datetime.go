@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	_ "time/tzdata" // zone names mean the same on a machine without a zone database
+	_ "time/tzdata" // time zones also work on a machine without a zone database
 )
 
 // dateTimeKind is DateTime: an instant with its offset from UTC, canonically
@@ -13,7 +13,7 @@ import (
 type dateTimeKind struct{ single }
 
 func (dateTimeKind) entry() Entry {
-	return Entry{Name: "DateTime", Group: "time", Summary: "A moment with its time zone.", Example: `DateTime(min="2020-01-01T00:00:00Z")`}
+	return Entry{Name: "DateTime", Group: "time", Summary: "A date and time with a time zone.", Example: `DateTime(min="2020-01-01T00:00:00Z")`}
 }
 
 func (dateTimeKind) params() []parameter { return timeBounds("moment", `"2020-01-01T00:00:00Z"`) }
@@ -25,7 +25,7 @@ func (dateTimeKind) prepare(t *Type) error {
 		}
 		at, problem := parseMoment(*bound)
 		if problem != "" {
-			return fmt.Errorf("%s is not a moment such as \"2026-01-24T18:00:00Z\"", quote(*bound))
+			return fmt.Errorf("%s is not a date with time such as \"2026-01-24T18:00:00Z\"", quote(*bound))
 		}
 		*bound = at.Format(time.RFC3339Nano)
 	}
@@ -61,8 +61,7 @@ func localLayouts() []string {
 	return []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04"}
 }
 
-// parseMoment reads RFC 3339, or local time and a zone; problem says what to
-// enter instead.
+// parseMoment reads RFC 3339, or local time and a zone; problem describes invalid input.
 func parseMoment(s string) (at time.Time, problem string) {
 	if at, err := time.Parse(time.RFC3339Nano, strings.Replace(s, " ", "T", 1)); err == nil && at.Year() >= 1 {
 		return at, ""
@@ -108,8 +107,8 @@ func loadZone(name string) (*time.Location, bool) {
 	return location, err == nil
 }
 
-// inZone reads the wall clock of local in a zone. A time that the zone skips is
-// a problem; one that it has twice means the first.
+// inZone interprets local as wall-clock time in a zone. A skipped time is a problem; an
+// ambiguous time means the first occurrence.
 func inZone(local time.Time, zone *time.Location) (time.Time, string) {
 	at := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), zone)
 	if at.Hour() != local.Hour() || at.Minute() != local.Minute() || at.Day() != local.Day() {
@@ -135,7 +134,7 @@ func (dateTimeKind) ui(t *Type, f *UIField, _ Env) {
 	setBounds(f, t.Params.Earliest, t.Params.Latest)
 }
 
-// decode joins the local time and its zone; without a zone the text stands alone.
+// decode joins the local time and its zone; without a zone it returns the text.
 func (dateTimeKind) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
 	text, ok := r.text(name)
 	if !ok || text == "" {

@@ -16,7 +16,7 @@ import (
 type durationKind struct{ single }
 
 func (durationKind) entry() Entry {
-	return Entry{Name: "Duration", Group: "time", Summary: "A length of time in human units: 1h30m, 90 s, 2 days.", Example: `Duration(min="1s", max="24h")`}
+	return Entry{Name: "Duration", Group: "time", Summary: "A length of time, such as 1h30m, 90 s or 2 days.", Example: `Duration(min="1s", max="24h")`}
 }
 
 func (durationKind) params() []parameter {
@@ -94,8 +94,7 @@ func (durationKind) jsonSchema(*Type) map[string]any {
 	return map[string]any{"type": "string", "pattern": durationPattern()}
 }
 
-// durationPattern says in a regular expression what ParseDuration reads, as far
-// as one can.
+// durationPattern approximates the input of ParseDuration as a regular expression.
 func durationPattern() string {
 	const amount = `[0-9]+([.,][0-9]+)?`
 	units := slices.Sorted(maps.Keys(durationUnits()))
@@ -142,7 +141,7 @@ func durationUnits() map[string]time.Duration {
 }
 
 // ParseDuration reads human units ("1h30m", "2 h 30 min", "90 s", "1.5 days") and
-// ISO 8601 ("PT1H30M", "P1DT2H", "P2W"). The error is a sentence for the reader.
+// ISO 8601 ("PT1H30M", "P1DT2H", "P2W"). The error is a sentence for the user.
 func ParseDuration(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	if len(text) > 100 || text == "" {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// enumKind is Enum: one of a closed list of texts, numbers or truth values.
+// enumKind is Enum: one of a fixed list of strings, numbers or Booleans.
 type enumKind struct{ single }
 
 func (enumKind) entry() Entry {
@@ -16,7 +16,7 @@ func (enumKind) entry() Entry {
 func (enumKind) shape() shape { return optionsShape }
 
 func (enumKind) params() []parameter {
-	return []parameter{{name: "options", aliases: []string{"values", "enum_values"}, summary: "The options in a list, instead of writing them one by one.",
+	return []parameter{{name: "options", aliases: []string{"values", "enum_values"}, summary: "The options as a list.",
 		set: func(p *Params, v any) error {
 			list, ok := v.([]any)
 			if !ok {
@@ -40,7 +40,7 @@ func (enumKind) prepare(t *Type) error {
 		switch o.Value.(type) {
 		case string, json.Number, bool:
 		default:
-			return fmt.Errorf("the option %s is neither a text nor a number", literal(o.Value))
+			return fmt.Errorf("the option %s is neither a string nor a number", literal(o.Value))
 		}
 		text := inputText(o.Value)
 		if text == "" || seen[text] {

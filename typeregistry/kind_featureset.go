@@ -16,15 +16,15 @@ import (
 type featureSetKind struct{ referenceKind }
 
 func (featureSetKind) entry() Entry {
-	return Entry{Name: "FeatureSet", Group: "data", Summary: "Features of the feature store, for an entity at a time.",
+	return Entry{Name: "FeatureSet", Group: "data", Summary: "Features of the feature store, by entity and time.",
 		Example: `FeatureSet(entity_key="user_id", features=[age: Integer, embedding: Float[64]])`}
 }
 
 func (featureSetKind) params() []parameter {
 	return []parameter{
-		columnsParam("features", "The features it must have, with data types, dimensions and statistics.", func(p *Params) *[]Column { return &p.Features }),
-		textParam("entity_key", "The key by which features are looked up.", func(p *Params) *string { return &p.EntityKey }),
-		textParam("timestamp_key", "The column of time, for values as they were then.", func(p *Params) *string { return &p.TimestampKey }),
+		columnsParam("features", "The required features, with data types, dimensions and statistics.", func(p *Params) *[]Column { return &p.Features }),
+		textParam("entity_key", "The key for feature lookup.", func(p *Params) *string { return &p.EntityKey }),
+		textParam("timestamp_key", "The timestamp column, for point-in-time values.", func(p *Params) *string { return &p.TimestampKey }),
 	}
 }
 
@@ -78,7 +78,7 @@ func (k featureSetKind) normalize(c *checker, t *Type, path string, v any) any {
 	return out
 }
 
-// locate checks where the features are: a named set, or bytes kept elsewhere.
+// locate checks the location of the features: a named set or a stored file.
 func (k featureSetKind) locate(c *checker, t *Type, path string, object map[string]any, ref any) any {
 	if ref == nil {
 		out, _ := k.normalizeReference(c, t, path, object).(map[string]any)
@@ -119,7 +119,7 @@ func (featureSetKind) features(c *checker, t *Type, path string, v any) any {
 		case len(known) > 0 && !slices.Contains(known, name):
 			c.problem(at, "There is no feature "+quote(name)+" here. Choose "+listed(known)+".")
 		case seen[name]:
-			c.problem(at, quote(name)+" is chosen twice. Remove one.")
+			c.problem(at, quote(name)+" is selected twice. Remove one.")
 		}
 		seen[name] = true
 	}
@@ -234,7 +234,7 @@ func (featureSetKind) accept(t, from *Type) error {
 		return mismatch(t, from)
 	}
 	if a, b := t.Params.EntityKey, from.Params.EntityKey; a != "" && b != "" && a != b {
-		return fmt.Errorf("its entity key is %s, and %s is needed", b, a)
+		return fmt.Errorf("its entity key is %s, but %s is required", b, a)
 	}
 	return columnsWithin(t.Params.Features, from.Params.Features)
 }

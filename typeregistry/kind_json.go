@@ -3,11 +3,13 @@ package typeregistry
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
-// jsonKind is JSON: any value at all, typed as JSON.
+// jsonKind is JSON: any JSON value.
 type jsonKind struct{ single }
 
 func (jsonKind) entry() Entry {
@@ -20,10 +22,10 @@ func (jsonKind) normalize(c *checker, t *Type, path string, v any) any {
 	return canonicalJSON(c, t, path, v, 0)
 }
 
-// canonicalJSON writes the numbers of v canonically and refuses what is no JSON.
+// canonicalJSON normalizes the numbers of v and rejects values that are not JSON.
 func canonicalJSON(c *checker, t *Type, path string, v any, depth int) any {
 	if depth > 100 {
-		c.problem(path, "The value is nested more than 100 deep. Enter a flatter one.")
+		c.problem(path, "The value has more than 100 levels. Enter a flatter value.")
 		return v
 	}
 	switch x := v.(type) {
@@ -60,20 +62,40 @@ func (jsonKind) decode(r *formReader, _ *Type, name, path string) (any, bool) {
 	}
 	v, err := DecodeJSON([]byte(text))
 	if err != nil {
-		r.problem(path, jsonProblem(text, err))
+		r.problem(path, JSONProblem(text, err))
 		return text, true
 	}
 	return v, true
 }
 
-// jsonProblem says where JSON stops making sense.
-func jsonProblem(text string, err error) string {
+// JSONProblem describes why DecodeJSON failed with err: the line and column of the
+// first error in text, and how to correct it if the cause is clear.
+func JSONProblem(text string, err error) string {
 	fault, ok := errors.AsType[*json.SyntaxError](err)
-	if !ok || fault.Offset > int64(len(text)) {
-		return "The text is not complete JSON. Enter JSON, such as {\"a\": 1}."
+	if !ok || fault.Offset < 1 || fault.Offset > int64(len(text)) {
+		return "The text is not one complete JSON value. Enter JSON, such as {\"a\": 1}."
 	}
-	line := 1 + strings.Count(text[:max(0, fault.Offset-1)], "\n")
-	return "Line " + inputText(Plain(line)) + " is not JSON: " + fault.Error() + ". Enter JSON, such as {\"a\": 1}."
+	before, rest := text[:fault.Offset-1], text[fault.Offset-1:]
+	line := 1 + strings.Count(before, "\n")
+	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("Line %d, column %d: %s.", line, column, jsonAdvice(before, rest, fault))
+}
+
+// jsonAdvice says how to correct the error at the start of rest.
+func jsonAdvice(before, rest string, fault *json.SyntaxError) string {
+	r, _ := utf8.DecodeRuneInString(rest)
+	found := quote(string(r))
+	switch {
+	case strings.ContainsRune("}]", r) && strings.HasSuffix(strings.TrimRight(before, " \t\r\n"), ","):
+		return "remove the comma before " + found
+	case r == '\'':
+		return "use double quotation marks instead of single ones"
+	case strings.HasSuffix(fault.Error(), "looking for beginning of object key string"):
+		return "enter a name in double quotation marks instead of " + found
+	case strings.HasSuffix(fault.Error(), "looking for beginning of value"):
+		return "enter a value before " + found
+	}
+	return found + " is not expected here"
 }
 
 func (jsonKind) encode(_ *Type, v any, name string, out url.Values) {

@@ -19,13 +19,13 @@ func (listKind) composite(*Type) bool { return true }
 
 func itemParams() []parameter {
 	return []parameter{
-		sizeParam("min_items", "The least number of entries.", func(p *Params) **int { return &p.MinItems }),
-		sizeParam("max_items", "The most entries.", func(p *Params) **int { return &p.MaxItems }),
+		sizeParam("min_items", "The minimum number of entries.", func(p *Params) **int { return &p.MinItems }),
+		sizeParam("max_items", "The maximum number of entries.", func(p *Params) **int { return &p.MaxItems }),
 	}
 }
 
 func (listKind) params() []parameter {
-	return append(itemParams(), boolParam("unique", "No entry may come twice.", func(p *Params) *bool { return &p.Unique }))
+	return append(itemParams(), boolParam("unique", "Entries must be unique.", func(p *Params) *bool { return &p.Unique }))
 }
 
 func (listKind) prepare(t *Type) error { return itemsInOrder(t) }
@@ -83,7 +83,7 @@ func (listKind) normalize(c *checker, t *Type, path string, v any) any {
 		out[i] = t.Elem.normalize(c, at, e)
 		if key := compactJSON(out[i]); t.Params.Unique {
 			if seen[key] {
-				c.problem(at, t.Elem.Render(out[i])+" is in the list already. Enter another value.")
+				c.problem(at, t.Elem.Render(out[i])+" is already in the list. Enter another value.")
 			}
 			seen[key] = true
 		}
@@ -114,8 +114,8 @@ func (listKind) ui(t *Type, f *UIField, env Env) {
 	}
 }
 
-// decode reads rows; without any, repeated values of one control are a list too,
-// as a multiple select sends them.
+// decode reads rows. Without rows it reads the repeated values of one control, as a
+// multiple select submits them.
 func (listKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 	rows, counted := r.rows(name)
 	if !counted {
@@ -171,7 +171,7 @@ func (listKind) render(t *Type, v any) string {
 	return renderSome(len(list), func(i int) string { return t.Elem.Render(list[i]) })
 }
 
-// renderSome joins up to six parts and says how many there are beyond.
+// renderSome joins up to six parts and the number of the others.
 func renderSome(n int, part func(int) string) string {
 	var parts []string
 	for i := range min(n, 6) {
@@ -200,14 +200,14 @@ func (listKind) accept(t, from *Type) error {
 type mapKind struct{ single }
 
 func (mapKind) entry() Entry {
-	return Entry{Name: "Map", Group: "container", Summary: "Values of one type, each under a key of its own.", Example: `Map<String, Float(min=0)>(key_pattern="[a-z]+")`}
+	return Entry{Name: "Map", Group: "container", Summary: "Values of one type with unique keys.", Example: `Map<String, Float(min=0)>(key_pattern="[a-z]+")`}
 }
 
 func (mapKind) shape() shape         { return mapShape }
 func (mapKind) composite(*Type) bool { return true }
 
 func (mapKind) params() []parameter {
-	return append(itemParams(), textParam("key_pattern", "A regular expression (RE2) that matches every key as a whole.", func(p *Params) *string { return &p.KeyPattern }))
+	return append(itemParams(), textParam("key_pattern", "A regular expression (RE2) that every key must match completely.", func(p *Params) *string { return &p.KeyPattern }))
 }
 
 func (mapKind) prepare(t *Type) error {
@@ -237,7 +237,7 @@ func (mapKind) normalize(c *checker, t *Type, path string, v any) any {
 		case key == "":
 			c.problem(path, "A key is empty. Enter a key for every value.")
 		case t.keyPattern != nil && !t.keyPattern.MatchString(key):
-			c.problem(at, "The key "+quote(key)+" does not have the right form. Enter a key that matches "+t.Params.KeyPattern+".")
+			c.problem(at, "The key "+quote(key)+" does not match the pattern "+t.Params.KeyPattern+".")
 		}
 		out[key] = t.Elem.normalize(c, at, object[key])
 	}
@@ -345,10 +345,10 @@ func (metricsKind) params() []parameter { return itemParams() }
 func (metricsKind) noun(*Type) string   { return "a set of named numbers" }
 func (metricsKind) hint(t *Type) string { return itemsHint(t, "Add names with their numbers.") }
 
-// prepare makes the numbers' type the element, which the expression leaves out.
+// prepare sets the implicit element type Float.
 func (metricsKind) prepare(t *Type) error { return itemsInOrder(t) }
 
-// asMap is the map of numbers that metrics are.
+// asMap is the equivalent Map type of Metrics.
 func (metricsKind) asMap(t *Type) *Type {
 	number := &Type{Kind: KindFloat, impl: numberKind{}}
 	return &Type{Kind: KindMetrics, Params: t.Params, Elem: number, impl: t.impl}

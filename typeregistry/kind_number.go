@@ -22,13 +22,13 @@ func (k numberKind) entry() Entry {
 }
 
 func (numberKind) params() []parameter {
-	log := boolParam("log", "The control moves by factors instead of steps.", func(p *Params) *bool { return &p.LogScale })
+	log := boolParam("log", "Use a logarithmic scale for the slider.", func(p *Params) *bool { return &p.LogScale })
 	return []parameter{
-		numberParam("min", "The least value.", func(p *Params) *json.Number { return &p.Min }).as("min", "The least value.", "min_value"),
-		numberParam("max", "The greatest value.", func(p *Params) *json.Number { return &p.Max }).as("max", "The greatest value.", "max_value"),
-		numberParam("step", "How far the control moves at once; it limits no value.", func(p *Params) *json.Number { return &p.Step }),
+		numberParam("min", "The minimum.", func(p *Params) *json.Number { return &p.Min }).as("min", "The minimum.", "min_value"),
+		numberParam("max", "The maximum.", func(p *Params) *json.Number { return &p.Max }).as("max", "The maximum.", "max_value"),
+		numberParam("step", "The step of the slider. It does not restrict values.", func(p *Params) *json.Number { return &p.Step }),
 		log.as("log", log.summary, "log_scale"),
-		textParam("unit", "The unit, shown behind the value.", func(p *Params) *string { return &p.Unit }),
+		textParam("unit", "The unit, shown after the value.", func(p *Params) *string { return &p.Unit }),
 	}
 }
 
@@ -65,7 +65,7 @@ func (k numberKind) hint(t *Type) string {
 	return "Enter " + k.noun(t) + "."
 }
 
-// boundsHint says what lies between the bounds, or "" without any.
+// boundsHint describes the bounds, or is "" without bounds.
 func boundsHint(least, most json.Number, unit string) string {
 	if unit != "" {
 		unit = " " + unit
@@ -81,7 +81,7 @@ func boundsHint(least, most json.Number, unit string) string {
 	return ""
 }
 
-// outside says which bound n crosses, or "".
+// outside returns which bound n violates, or "".
 func outside(n, least, most json.Number) string {
 	switch {
 	case least != "" && compareNumbers(n, least) < 0:
@@ -102,7 +102,7 @@ func (k numberKind) normalize(c *checker, t *Type, path string, v any) any {
 		return c.wrong(t, path, v)
 	}
 	if _, err := strconv.ParseFloat(n.String(), 64); err != nil {
-		c.problem(path, sentence("The number is too large to compute with.", k.hint(t)))
+		c.problem(path, sentence("The number is too large.", k.hint(t)))
 		return v
 	}
 	out := d.canonical()
@@ -186,9 +186,9 @@ func (k numberKind) accept(t, from *Type) error {
 		return mismatch(t, from)
 	}
 	if p, q := t.Params, from.Params; p.Min != "" && q.Max != "" && compareNumbers(q.Max, p.Min) < 0 {
-		return fmt.Errorf("it is at most %s, and at least %s is needed", q.Max, p.Min)
+		return fmt.Errorf("it is at most %s, but at least %s is required", q.Max, p.Min)
 	} else if p.Max != "" && q.Min != "" && compareNumbers(q.Min, p.Max) > 0 {
-		return fmt.Errorf("it is at least %s, and at most %s is allowed", q.Min, p.Max)
+		return fmt.Errorf("it is at least %s, but at most %s is allowed", q.Min, p.Max)
 	}
 	return nil
 }
@@ -197,13 +197,13 @@ func (k numberKind) accept(t, from *Type) error {
 func acceptOptions(t, from *Type) error {
 	for _, o := range from.Params.Options {
 		if problems := t.Check(o.Value, Env{}); len(problems) > 0 {
-			return fmt.Errorf("the option %s does not fit: %s", literal(o.Value), problems[0].Message)
+			return fmt.Errorf("the option %s is not valid: %s", literal(o.Value), problems[0].Message)
 		}
 	}
 	return nil
 }
 
-// canonicalScalar writes a number canonically and leaves everything else.
+// canonicalScalar normalizes a number and returns other values unchanged.
 func canonicalScalar(v any) any {
 	if n, ok := Plain(v).(json.Number); ok {
 		if d, ok := parseDecimal(n.String()); ok {

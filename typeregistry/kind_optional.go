@@ -9,7 +9,7 @@ import (
 type optionalKind struct{ single }
 
 func (optionalKind) entry() Entry {
-	return Entry{Name: "Optional", Group: "container", Summary: "A value that may be left out.", Example: "Optional<Integer>"}
+	return Entry{Name: "Optional", Group: "container", Summary: "An optional value.", Example: "Optional<Integer>"}
 }
 
 func (optionalKind) shape() shape { return elemShape }
@@ -19,7 +19,7 @@ func (optionalKind) composite(t *Type) bool { return t.Elem.IsComposite() }
 
 func (optionalKind) prepare(t *Type) error {
 	if t.Elem.Kind == KindOptional {
-		return fmt.Errorf("the value is optional already; remove one Optional")
+		return fmt.Errorf("the value is already optional; remove one Optional")
 	}
 	return nil
 }
@@ -27,7 +27,7 @@ func (optionalKind) prepare(t *Type) error {
 func (optionalKind) blob() bool { return false }
 
 func (optionalKind) noun(t *Type) string { return t.Elem.impl.noun(t.Elem) }
-func (optionalKind) hint(t *Type) string { return t.Elem.impl.hint(t.Elem) + " It may be left out." }
+func (optionalKind) hint(t *Type) string { return t.Elem.impl.hint(t.Elem) + " It is optional." }
 
 func (optionalKind) normalize(c *checker, t *Type, path string, v any) any {
 	inner := Field{Type: t.Elem}
@@ -45,7 +45,7 @@ func (optionalKind) jsonSchema(t *Type) map[string]any {
 	return map[string]any{"anyOf": alternatives}
 }
 
-// ui is the widget of the value itself; a composite one gets a switch around it.
+// ui is the widget of the value; a composite value gets a checkbox that enables it.
 func (optionalKind) ui(t *Type, f *UIField, env Env) {
 	item := t.Elem.unnamed(f.Label, env)
 	item.Required = false

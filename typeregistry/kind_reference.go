@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// referenceKind is every kind whose values point at bytes kept elsewhere:
+// referenceKind is every kind whose values refer to stored files:
 //
 //	{"$artifact": "<artifact id>"}
 //	{"$catalogue": "name@version"}
@@ -25,12 +25,12 @@ type referenceKind struct {
 	words      string // "a dataset"
 	parameters func() []parameter
 	component  string
-	source     string // where the form completes from
+	source     string // source of completions in the form
 	picks      bool   // the text control is the value; otherwise "$ref" is, beside an upload
 	file       bool   // a single file, so that File takes it
 	rules      []Validator
 	compare    func(t, from *Type) error
-	also       []Kind // kinds that this one takes beside its own
+	also       []Kind // other kinds assignable to this one
 	details    func(t *Type, f *UIField)
 }
 
@@ -63,7 +63,7 @@ func (k referenceKind) normalize(c *checker, t *Type, path string, v any) any {
 	return k.normalizeReference(c, t, path, object)
 }
 
-// reference reads what people type: an artifact id or a catalogue reference.
+// reference parses an artifact id or a catalogue reference.
 func reference(text string) map[string]any {
 	if id, err := uuid.Parse(text); err == nil && len(text) == 36 {
 		return map[string]any{"$artifact": id.String()}
@@ -144,7 +144,7 @@ func (k referenceKind) normalizeFile(c *checker, t *Type, path string, object ma
 	}
 	media, _ := out["media_type"].(string)
 	if allowed := t.Params.MediaTypes; len(allowed) > 0 && media != "" && !mediaAllowed(allowed, media) {
-		c.problem(path, quote(media)+" is not a media type taken here. Choose a file of "+listed(allowed)+".")
+		c.problem(path, quote(media)+" is not an accepted media type. Choose a file of type "+listed(allowed)+".")
 	}
 	return out
 }
@@ -156,7 +156,7 @@ func mediaAllowed(allowed []string, media string) bool {
 	})
 }
 
-// Bytes writes a number of bytes for people: 1.5 MiB.
+// Bytes formats a number of bytes: 1.5 MiB.
 func Bytes(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -195,8 +195,8 @@ func (k referenceKind) ui(t *Type, f *UIField, _ Env) {
 	}
 }
 
-// decode takes the newest of what a form may hold: a fresh upload, a typed
-// reference, an earlier upload.
+// decode returns the latest input in the form: a new upload, an entered reference, or an
+// earlier upload.
 func (k referenceKind) decode(r *formReader, _ *Type, name, path string) (any, bool) {
 	if up, ok := r.form.Files[name]; ok {
 		return up.value(), true
@@ -267,7 +267,7 @@ func (k referenceKind) accept(t, from *Type) error {
 		return mismatch(t, from)
 	}
 	if a, b := t.Params.Format, from.Params.Format; a != "" && b != "" && !strings.EqualFold(a, b) {
-		return fmt.Errorf("its format is %s, and %s is needed", b, a)
+		return fmt.Errorf("its format is %s, but %s is required", b, a)
 	}
 	if k.compare != nil && from.Kind == t.Kind {
 		return k.compare(t, from)

@@ -11,7 +11,7 @@ import (
 type secretKind struct{ single }
 
 func (secretKind) entry() Entry {
-	return Entry{Name: "Secret", Group: "reference", Summary: "The name of a stored secret; its content stays out of sight.", Example: "Secret"}
+	return Entry{Name: "Secret", Group: "reference", Summary: "The name of a stored secret. Its value is never shown.", Example: "Secret"}
 }
 func (secretKind) noun(*Type) string { return "a secret" }
 func (secretKind) hint(*Type) string { return "Enter the name of a secret." }
@@ -68,7 +68,7 @@ func (k secretKind) render(_ *Type, v any) string {
 
 func (secretKind) accept(t, from *Type) error { return sameKind(t, from) }
 
-// HoldsSecret reports whether a value of t may name a secret, itself or inside.
+// HoldsSecret reports whether a value of t, or a part of it, may refer to a secret.
 func (t *Type) HoldsSecret() bool {
 	if t == nil {
 		return false

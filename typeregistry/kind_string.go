@@ -18,19 +18,19 @@ import (
 type stringKind struct{ single }
 
 func (stringKind) entry() Entry {
-	return Entry{Name: "String", Group: "scalar", Summary: "A text, with limits on its length, pattern and format.", Example: `String(max_length=40, pattern="[a-z]+")`}
+	return Entry{Name: "String", Group: "scalar", Summary: "Text with optional limits on length, pattern and format.", Example: `String(max_length=40, pattern="[a-z]+")`}
 }
 
 func lengthParams() []parameter {
 	return []parameter{
-		sizeParam("min_length", "The least number of characters. 0 lets a required text be empty.", func(p *Params) **int { return &p.MinLength }),
-		sizeParam("max_length", "The most characters.", func(p *Params) **int { return &p.MaxLength }),
+		sizeParam("min_length", "The minimum number of characters. 0 allows an empty text for a required value.", func(p *Params) **int { return &p.MinLength }),
+		sizeParam("max_length", "The maximum number of characters.", func(p *Params) **int { return &p.MaxLength }),
 	}
 }
 
 func (stringKind) params() []parameter {
 	return append(lengthParams(),
-		textParam("pattern", "A regular expression (RE2) that matches the whole text.", func(p *Params) *string { return &p.Pattern }),
+		textParam("pattern", "A regular expression (RE2) that the text must match completely.", func(p *Params) *string { return &p.Pattern }),
 		textParam("format", "email, uri, uuid, hostname, ipv4 or ipv6.", func(p *Params) *string { return &p.Format }),
 		boolParam("multiline", "Line breaks are allowed.", func(p *Params) *bool { return &p.Multiline }),
 	)
@@ -38,7 +38,7 @@ func (stringKind) params() []parameter {
 
 func (stringKind) prepare(t *Type) error {
 	if _, ok := textFormats()[t.Params.Format]; t.Params.Format != "" && !ok {
-		return fmt.Errorf("%s is not a format; there are email, uri, uuid, hostname, ipv4 and ipv6", quote(t.Params.Format))
+		return fmt.Errorf("%s is not a format; use email, uri, uuid, hostname, ipv4 or ipv6", quote(t.Params.Format))
 	}
 	if t.Params.Pattern != "" {
 		re, err := compilePattern(t.Params.Pattern)
@@ -65,7 +65,7 @@ func (stringKind) hint(t *Type) string {
 	case p.Format != "":
 		return "Enter " + textFormats()[p.Format].words + "."
 	case p.Pattern != "":
-		return "Enter a text that matches " + p.Pattern + "."
+		return "Enter text that matches " + p.Pattern + "."
 	}
 	return lengthHint(t)
 }
@@ -80,7 +80,7 @@ func lengthHint(t *Type) string {
 	case least != nil && *least > 0:
 		return fmt.Sprintf("Enter %s or more.", counted(*least, "character"))
 	}
-	return "Enter a text."
+	return "Enter text."
 }
 
 func counted(n int, noun string) string {
@@ -102,7 +102,7 @@ func (k stringKind) normalize(c *checker, t *Type, path string, v any) any {
 	}
 	checkLength(c, t, path, s)
 	if t.pattern != nil && !t.pattern.MatchString(s) {
-		c.problem(path, quote(s)+" does not have the right form. "+k.hint(&Type{Params: Params{Pattern: t.Params.Pattern}}))
+		c.problem(path, quote(s)+" does not match the pattern "+t.Params.Pattern+".")
 	}
 	if f, ok := textFormats()[t.Params.Format]; ok && !f.valid(s) {
 		c.problem(path, quote(s)+" is not "+f.noun+". Enter "+f.words+".")
@@ -117,7 +117,7 @@ func checkLength(c *checker, t *Type, path, s string) {
 		c.problem(path, fmt.Sprintf("The text has %s. %s", counted(n, "character"), lengthHint(t)))
 	}
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		c.problem(path, "The text holds bytes that are not characters. Enter plain text.")
+		c.problem(path, "The text contains invalid characters. Enter plain text.")
 	}
 }
 
@@ -153,7 +153,7 @@ func (stringKind) ui(t *Type, f *UIField, _ Env) {
 	}
 }
 
-// decode keeps the text as typed; an empty one is present, for it is a text.
+// decode keeps the text as entered; an empty text counts as present.
 func (stringKind) decode(r *formReader, _ *Type, name, _ string) (any, bool) {
 	text, ok := r.raw(name)
 	return text, ok
@@ -192,7 +192,7 @@ func textFormats() map[string]textFormat {
 			domain := s[strings.LastIndexByte(s, '@')+1:]
 			return hostname.MatchString(domain) && !strings.HasPrefix(s, `"`)
 		}},
-		"uri": {"a complete address", "an address such as https://example.org/data", func(s string) bool {
+		"uri": {"a complete URL", "a URL such as https://example.org/data", func(s string) bool {
 			u, err := url.Parse(s)
 			return err == nil && u.IsAbs() && !strings.ContainsAny(s, " \t\n<>\"{}|\\^`") && isASCII(s)
 		}},
@@ -218,7 +218,7 @@ func isASCII(s string) bool {
 	return !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
 }
 
-// textKind is Text: a longer text that is kept inline.
+// textKind is Text: a longer text, stored inline.
 type textKind struct{ stringKind }
 
 func (textKind) entry() Entry {

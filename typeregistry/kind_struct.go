@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// structKind is Struct{…}: named fields, nested as deep as one likes.
+// structKind is Struct{…}: named fields, which may be nested.
 type structKind struct{ single }
 
 func (structKind) entry() Entry {
@@ -82,7 +82,7 @@ func acceptFields(t, from *Type) error {
 			return fmt.Errorf("its field %s is missing", f.Name)
 		case !ok:
 		case f.Required && !given.Required && given.Default == nil:
-			return fmt.Errorf("its field %s is needed but may be absent", f.Name)
+			return fmt.Errorf("its field %s is required but may be absent", f.Name)
 		default:
 			if err := Assignable(given.Type, f.Type); err != nil {
 				return fmt.Errorf("its field %s: %w", f.Name, err)
@@ -92,12 +92,12 @@ func acceptFields(t, from *Type) error {
 	return nil
 }
 
-// hyperparameterKind is HyperparameterSet: like Struct, with ranges and scales
-// that tuning can use; without fields it takes any named scalars.
+// hyperparameterKind is HyperparameterSet: like Struct, with ranges and scales for tuning.
+// Without fields it accepts any named scalars.
 type hyperparameterKind struct{ structKind }
 
 func (hyperparameterKind) entry() Entry {
-	return Entry{Name: "HyperparameterSet", Group: "data", Summary: "The settings of a training, with ranges, scales and choices.",
+	return Entry{Name: "HyperparameterSet", Group: "data", Summary: "Training settings with ranges, scales and options.",
 		Example: "HyperparameterSet{learning_rate: Float(min=1e-5, max=0.1, log=true) = 0.01, batch_size: Enum(64, 256) = 64}"}
 }
 
@@ -125,7 +125,7 @@ func (k hyperparameterKind) normalize(c *checker, t *Type, path string, v any) a
 		switch value.(type) {
 		case string, bool, json.Number:
 		default:
-			c.problem(join(path, key), quote(value)+" is not a single value. Enter a number, a text, true or false.")
+			c.problem(join(path, key), quote(value)+" is not a single value. Enter a number, text, true or false.")
 		}
 		if key == "" {
 			c.problem(path, "A name is empty. Enter a name for every value.")
@@ -148,8 +148,8 @@ func (k hyperparameterKind) ui(t *Type, f *UIField, env Env) {
 	f.Component, f.Schema = "HyperparameterEditor", t.JSONSchema()
 }
 
-// decode reads free settings from rows of key and value; a text that is JSON
-// for a number, truth value or string is that.
+// decode reads undeclared settings from rows of key and value. Text that is JSON for a
+// number, Boolean or string becomes that value.
 func (k hyperparameterKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 	if len(t.Fields) > 0 {
 		return k.structKind.decode(r, t, name, path)
@@ -197,7 +197,7 @@ func (k hyperparameterKind) encode(t *Type, v any, name string, out url.Values) 
 	}
 }
 
-// looksEncoded reports whether a text would be read as something else.
+// looksEncoded reports whether decode would not read the text as a string.
 func looksEncoded(s string) bool {
 	scalar, err := DecodeJSON([]byte(s))
 	_, number := parseDecimal(s)

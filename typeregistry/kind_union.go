@@ -9,11 +9,11 @@ import (
 
 // unionKind is Union<A | B>: a value of one variant under the variant's tag:
 // {"$type": "Tag", "value": v}, or the fields of a Struct beside "$type". A value
-// without a tag belongs to the first variant that takes it.
+// without a tag belongs to the first variant that accepts it.
 type unionKind struct{ single }
 
 func (unionKind) entry() Entry {
-	return Entry{Name: "Union", Group: "container", Summary: "A value of one of several types, even of several structs or lists.",
+	return Entry{Name: "Union", Group: "container", Summary: "A value of one of several types, including structs and lists.",
 		Example: "Union<Adam: Struct{beta_1: Float = 0.9} | SGD: Struct{momentum: Float(min=0, max=1) = 0}>"}
 }
 
@@ -40,7 +40,7 @@ func variantNamed(t *Type, tag string) (*Type, bool) {
 	return nil, false
 }
 
-// fieldsBeside reports whether the variant's fields stand beside "$type".
+// fieldsBeside reports whether the variant's fields are stored beside "$type".
 func fieldsBeside(variant *Type) bool { return variant.holdsFields() }
 
 func wrapVariant(tag string, variant *Type, value any) any {
@@ -89,7 +89,7 @@ func (k unionKind) normalize(c *checker, t *Type, path string, v any) any {
 			return wrapVariant(variant.Tag, variant.Type, out)
 		}
 	}
-	c.problem(path, sentence("The value fits none of the variants.", k.hint(t)))
+	c.problem(path, sentence("The value matches none of the variants.", k.hint(t)))
 	return v
 }
 
@@ -129,8 +129,7 @@ func (unionKind) ui(t *Type, f *UIField, env Env) {
 	}
 }
 
-// decode reads the chosen variant alone; what was typed in the others stays in
-// the form.
+// decode reads only the selected variant; the form keeps the input of the others.
 // below is the path of the variant's value in a union at path.
 func below(variant *Type, path string) string {
 	if fieldsBeside(variant) {
@@ -189,8 +188,8 @@ func (unionKind) render(t *Type, v any) string {
 	return tag + ": " + variant.Render(value)
 }
 
-// accept takes a Union whose every variant has a place under the same tag, and
-// any type that some variant takes.
+// accept accepts a Union whose variants are all assignable to the variant with the same
+// tag, and any type assignable to a variant.
 func (unionKind) accept(t, from *Type) error {
 	if from.Kind == KindUnion {
 		for _, v := range from.Variants {
@@ -209,5 +208,5 @@ func (unionKind) accept(t, from *Type) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s fits none of its variants %s", from.Name(), listed(tags(t)))
+	return fmt.Errorf("%s matches none of its variants %s", from.Name(), listed(tags(t)))
 }

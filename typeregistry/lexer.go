@@ -91,7 +91,7 @@ func (l *lexer) next() (token, error) {
 	return token{}, at.errorf("the character %s is not expected here", quote(string(r)))
 }
 
-// quoted reads a JSON string, which may stand in single quotes.
+// quoted reads a JSON string, which may use single quotes.
 func (l *lexer) quoted(at location) (token, error) {
 	mark := l.src[0]
 	end := 1
@@ -132,7 +132,7 @@ func namePart(c byte) bool { return nameStart(c) || digit(c) || c == '-' }
 
 func numberPart(c byte) bool { return digit(c) || strings.IndexByte("+-.eE", c) >= 0 }
 
-// isName reports whether s can stand for itself as a name.
+// isName reports whether s can be written as a bare name.
 func isName(s string) bool {
 	return s != "" && nameStart(s[0]) && prefixLength(s, namePart) == len(s)
 }

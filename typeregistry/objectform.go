@@ -150,7 +150,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 	if object, ok := raw.(map[string]any); ok && object["fields"] != nil {
 		for _, key := range slices.Sorted(maps.Keys(object)) {
 			if !slices.Contains([]string{"fields", "required_fields", "validators"}, key) {
-				return nil, nil, nil, path, location{path: join(path, key)}.errorf("%s is not known here; fields, required_fields and validators are", quote(key))
+				return nil, nil, nil, path, location{path: join(path, key)}.errorf("%s is not a known key; use fields, required_fields or validators", quote(key))
 			}
 		}
 		if names, ok := object["required_fields"].([]any); ok {
@@ -169,7 +169,7 @@ func unwrapFields(raw any, path string) (list []any, required []string, validato
 	return list, required, validators, path, nil
 }
 
-// merge applies what a schema says of its fields by name.
+// merge applies the settings of a schema to its fields by name.
 func (f *nodeField) merge(required []string, validators []any) {
 	if slices.Contains(required, f.name) {
 		f.attributes["required"] = true
@@ -213,7 +213,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 		case "required", "description", "ui", "validators":
 			f.attributes[key] = value
 		default:
-			return f, location{path: join(path, key)}.errorf("%s is not known here; a field has name, type, description, default, required, ui and validators", quote(key))
+			return f, location{path: join(path, key)}.errorf("%s is not a known key; a field has name, type, description, default, required, ui and validators", quote(key))
 		}
 	}
 	if object["type"] == nil {
@@ -224,7 +224,7 @@ func objectField(raw any, path string, depth int) (nodeField, error) {
 	return f, err
 }
 
-// suggest names the candidate that a reader may have meant, as a sentence.
+// suggest returns a "Did you mean" sentence with the closest candidate.
 func suggest(word string, candidates []string) string {
 	best, least := "", 3
 	for _, c := range candidates {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// parameter is one parameter that kinds may take. set reads decoded JSON; get
+// parameter is one parameter of a kind. set reads decoded JSON; get
 // returns decoded JSON, or nil when the parameter is not set.
 type parameter struct {
 	name    string
@@ -25,7 +25,7 @@ func (p parameter) named(name string) bool {
 	return slices.Contains(p.aliases, name)
 }
 
-// as returns the parameter with other names, for a kind that calls it so.
+// as returns the parameter with other names.
 func (p parameter) as(name, summary string, aliases ...string) parameter {
 	p.name, p.summary, p.aliases = name, summary, aliases
 	return p

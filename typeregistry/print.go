@@ -96,7 +96,7 @@ func (f Field) write(b *strings.Builder) {
 	}
 }
 
-// attributes is what a field says beyond name, type and default.
+// attributes are the attributes of a field besides name, type and default.
 func (f Field) attributes() map[string]any {
 	out := map[string]any{}
 	if f.Required && !requiredByDefault(f.Type, f.Default != nil) {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Registry holds the types that expressions may name. It never changes; With
-// returns a larger one.
+// Registry contains the types that expressions may use. It is immutable; With returns a
+// larger one.
 type Registry struct {
 	kinds   map[string]behaviour
 	order   []string
 	customs map[string]*custom
 }
 
-// Entry describes a type for people: the types page, the API, the documentation.
+// Entry is the documentation of a type for the types page and the API.
 type Entry struct {
 	Name       string      `json:"name"`
 	Kind       Kind        `json:"kind"`

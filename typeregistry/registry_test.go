@@ -65,7 +65,7 @@ func TestCustomTypeProblems(t *testing.T) {
 		want []apperr.Field
 	}{
 		{"circle", []CustomType{{Name: "A", Extends: "List<B>"}, {Name: "B", Extends: "A"}},
-			[]apperr.Field{{Path: "types[0].extends", Message: "The definition goes round in a circle: A → B → A."}, {Path: "types[1].extends", Message: "column 1: “A” is not a type."}}},
+			[]apperr.Field{{Path: "types[0].extends", Message: "The definition is circular: A → B → A."}, {Path: "types[1].extends", Message: "column 1: “A” is not a type."}}},
 		{"built-in", []CustomType{{Name: "Float", Extends: "Integer"}}, []apperr.Field{{Path: "types[0].type_name", Message: "“Float” is a built-in type. Enter another name."}}},
 		{"unknown base", []CustomType{{Name: "A", Extends: "Modell"}}, []apperr.Field{{Path: "types[0].extends", Message: "column 1: “Modell” is not a type. Did you mean “Model”?"}}},
 		{"rule", []CustomType{{Name: "A", Extends: "String", Rules: []any{map[string]any{"rule": "range", "min": 1}}}},
@@ -86,24 +86,24 @@ func TestAssignable(t *testing.T) {
 	for _, tc := range []struct{ from, to, want string }{
 		{"Integer", "Float", ""},
 		{"Float", "Integer", "Float is not an Integer"},
-		{"Integer(min=5)", "Integer(max=4)", "it is at least 5, and at most 4 is allowed"},
+		{"Integer(min=5)", "Integer(max=4)", "it is at least 5, but at most 4 is allowed"},
 		{"Integer", "Integer(min=1)", ""},
 		{"Probability", "Share", ""}, {"Probability", "Float", ""},
 		{"Float", "Probability", "Float is not a Probability"},
 		{"Share", "Probability", "Share is not a Probability"},
-		{"RecommendationModel", "Model(framework=tensorflow)", "its framework is pytorch, and tensorflow is needed"},
+		{"RecommendationModel", "Model(framework=tensorflow)", "its framework is pytorch, but tensorflow is required"},
 		{"Integer", "Optional<Integer>", ""},
-		{"Optional<Integer>", "Integer", "it may be absent, and Integer is always needed"},
+		{"Optional<Integer>", "Integer", "it may be absent, but Integer is required"},
 		{"Enum(a, b)", "Enum(a, b, c)", ""}, {"Enum(a, d)", "Enum(a, b)", `"d" is not one of its options`}, {"Enum(a)", "String", ""},
 		{"List<Integer>", "List<Float>", ""}, {"List<String>", "List<Integer>", "its entries: String is not an Integer"},
 		{"Struct{a: Integer}", "Struct{a: Float, b?: String}", ""},
 		{"Struct{a: Integer}", "Struct{a: Float, b: String}", "its field b is missing"},
 		{"Struct{a: Integer, z: Integer}", "Struct{a: Float}", "it has no field z"},
-		{"Integer", "Union<Float | String>", ""}, {"Date", "Union<Float | String>", "Date fits none of its variants Float or String"},
+		{"Integer", "Union<Float | String>", ""}, {"Date", "Union<Float | String>", "Date matches none of its variants Float or String"},
 		{"Union<Integer | String>", "Union<String | Integer | Date>", ""},
-		{"Dataset(format=csv)", "Dataset(format=parquet)", "its format is csv, and parquet is needed"},
+		{"Dataset(format=csv)", "Dataset(format=parquet)", "its format is csv, but parquet is required"},
 		{"Dataset(columns=[a: Integer])", "Dataset(columns=[a: Integer, b: Float])", "its column b is missing"},
-		{"Dataset(columns=[a: Integer])", "Dataset(columns=[a: Float])", "its column a is Integer, and Float is needed"},
+		{"Dataset(columns=[a: Integer])", "Dataset(columns=[a: Float])", "its column a is Integer, but Float is required"},
 		{"Dataset", "Table", ""}, {"Dataset", "File", ""}, {"Image", "File", ""}, {"Directory", "File", "Directory is not a File"},
 		{"Metrics", "Map<String, Float>", ""}, {"Integer", "JSON", ""}, {"Model", "JSON", "Model is not a JSON"},
 		{"String", "Text", ""}, {"String", "Date", "String is not a Date"},
@@ -148,7 +148,7 @@ func TestSchema(t *testing.T) {
 	if got := compactJSON(values); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if diff := cmp.Diff([]Problem{{"batch_size", "A value is needed. Enter 1 to 64."}}, wrong); diff != "" {
+	if diff := cmp.Diff([]Problem{{"batch_size", "A value is required. Enter 1 to 64."}}, wrong); diff != "" {
 		t.Error(diff)
 	}
 	ui := schema.UISchema(env)
@@ -177,7 +177,7 @@ func TestSchemaProblemsHavePaths(t *testing.T) {
 		map[string]any{"type": "Integer"}, "c",
 	}, "inputs")
 	want := []apperr.Field{
-		{Path: "inputs[1].defualt", Message: "“defualt” is not known here; a field has name, type, description, default, required, ui and validators"},
+		{Path: "inputs[1].defualt", Message: "“defualt” is not a known key; a field has name, type, description, default, required, ui and validators"},
 		{Path: "inputs[3].name", Message: "a field needs a name"},
 		{Path: "inputs[4]", Message: "“c” is not a field; write an object with name and type"},
 		{Path: "inputs[0].type", Message: "column 1: “Intger” is not a type. Did you mean “Integer”?"},

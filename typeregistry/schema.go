@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// CheckAll checks a value for every field, fills defaults and refuses unknown
-// names. Every declared field is in the result: nil when it was not given and
-// need not be. Problem paths start with the field's name.
+// CheckAll checks a value for every field, fills in defaults and rejects unknown names. The
+// result contains every declared field: nil for an omitted optional field. Problem paths
+// start with the field's name.
 func (s Schema) CheckAll(values map[string]any, env Env) (map[string]any, []Problem) {
 	c := &checker{env: env}
 	plain, _ := Plain(values).(map[string]any)
 	return normalizeFields(c, s.Fields, "", plain), c.problems
 }
 
-// normalizeFields is the check of everything that has fields.
+// normalizeFields checks the fields of schemas and structs.
 func normalizeFields(c *checker, fields []Field, path string, values map[string]any) map[string]any {
 	out := make(map[string]any, len(fields))
 	for _, f := range fields {
@@ -45,14 +45,14 @@ func fieldNames(fields []Field) []string {
 	return names
 }
 
-// normalize checks the value of one field. A blank text counts as not given,
-// unless the type allows it by min_length=0.
+// normalize checks the value of one field. A blank text counts as missing unless the type
+// allows it with min_length=0.
 func (f Field) normalize(c *checker, path string, value any, given bool) any {
 	if value == nil && (f.Type.Kind != KindOptional && f.Type.Kind != KindJSON || !given) {
 		filled, ok := f.fill(c)
 		if !ok {
 			if f.Required {
-				c.problem(path, sentence("A value is needed.", f.Type.impl.hint(f.Type)))
+				c.problem(path, sentence("A value is required.", f.Type.impl.hint(f.Type)))
 			}
 			return nil
 		}
@@ -60,7 +60,7 @@ func (f Field) normalize(c *checker, path string, value any, given bool) any {
 	}
 	if value == "" && f.blankIsMissing() {
 		if f.Required {
-			c.problem(path, sentence("A value is needed.", f.Type.impl.hint(f.Type)))
+			c.problem(path, sentence("A value is required.", f.Type.impl.hint(f.Type)))
 		}
 		return nil
 	}
@@ -74,7 +74,7 @@ func (f Field) normalize(c *checker, path string, value any, given bool) any {
 	return out
 }
 
-// blankIsMissing reports whether "" means that nothing was given.
+// blankIsMissing reports whether "" counts as missing.
 func (f Field) blankIsMissing() bool {
 	if f.Type.Kind != KindString && f.Type.Kind != KindText {
 		return false
@@ -82,8 +82,8 @@ func (f Field) blankIsMissing() bool {
 	return f.Type.Params.MinLength == nil && (f.Required || f.Default == nil)
 }
 
-// fill returns the value that a field has when none is given: its default, or
-// an object whose own fields all have one.
+// fill returns the value of an omitted field: its default, or an object whose fields all
+// have defaults.
 func (f Field) fill(c *checker) (any, bool) {
 	if f.Default != nil {
 		value := Plain(f.Default)
@@ -102,7 +102,7 @@ func (f Field) fill(c *checker) (any, bool) {
 	return empty, true
 }
 
-// isToday reports whether v is the word that stands for the day of the launch.
+// isToday reports whether v is "today", the day of the launch.
 func isToday(t *Type, v any) bool {
 	return v == "today" && t.Kind == KindDate
 }
@@ -133,7 +133,7 @@ func (t *Type) JSONSchema() map[string]any {
 	return out
 }
 
-// constrain adds to a schema what the rule asks, where JSON Schema can say it.
+// constrain adds the rule to a JSON Schema, if it can be expressed.
 func (v Validator) constrain(schema map[string]any) {
 	extra := map[string]any{}
 	switch v.Rule {

@@ -7,26 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// HeadBytes is how much of the begin of a file a look at its content takes.
+// HeadBytes is the number of bytes at the start of a file that CheckHead inspects.
 const HeadBytes = 4 << 10
 
-// CheckHead returns what is wrong with a file as a value of t, by its first
-// HeadBytes bytes (fewer when it has fewer); "" when nothing is. What a file is
-// called and what a browser says of it count for nothing here. Kinds that take
-// any bytes are never wrong.
+// CheckHead returns the problem of a file as a value of t, judged by its first HeadBytes
+// bytes, or "". It ignores the name of the file and the media type from the browser. It
+// accepts every file for kinds that allow any bytes.
 func (t *Type) CheckHead(head []byte) string {
 	switch t.Kind {
 	case KindImage:
 		media := imageType(head)
 		if media == "" {
-			return "The file is no picture: its first bytes are those of " + describeFile(head) + ". Choose a PNG, JPEG, GIF, WebP, TIFF, BMP or SVG file."
+			return "This is not an image (it looks like " + describeFile(head) + "). Choose a PNG, JPEG, GIF, WebP, TIFF, BMP or SVG file."
 		}
 		if allowed := t.Params.MediaTypes; len(allowed) > 0 && !mediaAllowed(allowed, media) {
-			return "The file is a picture of the type " + media + ", which is not taken here. Choose a file of " + listed(allowed) + "."
+			return "Images of type " + media + " are not accepted here. Choose a file of type " + listed(allowed) + "."
 		}
 	case KindReport:
 		if !looksHTML(head) {
-			return "The file is no page of HTML: its first bytes are those of " + describeFile(head) + ". Choose an HTML file."
+			return "This is not an HTML page (it looks like " + describeFile(head) + "). Choose an HTML file."
 		}
 	case KindTable, KindDataset:
 		return checkTable(t, head)
@@ -34,7 +33,7 @@ func (t *Type) CheckHead(head []byte) string {
 	return ""
 }
 
-// signature is how the files of a type begin.
+// signature is the first bytes of files of a type.
 type signature struct {
 	begin string
 	media string
@@ -50,7 +49,7 @@ func imageSignatures() []signature {
 	}
 }
 
-// imageType returns the media type of a picture, "" for what is none.
+// imageType returns the media type of an image, or "".
 func imageType(head []byte) string {
 	for _, s := range imageSignatures() {
 		if bytes.HasPrefix(head, []byte(s.begin)) && (len(s.begin) > 2 || plausibleShort(s.media, head)) {
@@ -74,7 +73,7 @@ func imageType(head []byte) string {
 	return ""
 }
 
-// plausibleShort looks further where a signature has two bytes only.
+// plausibleShort checks more bytes if a signature has only two bytes.
 func plausibleShort(media string, head []byte) bool {
 	switch media {
 	case "image/bmp": // two reserved words are zero
@@ -85,7 +84,7 @@ func plausibleShort(media string, head []byte) bool {
 	return len(head) > 2 && strings.IndexByte(" \t\r\n#", head[2]) >= 0
 }
 
-// text is head without byte order mark and leading space; "" when it is no text.
+// text is head without byte order mark and leading space, or "" if it is not text.
 func text(head []byte) string {
 	if bytes.ContainsFunc(head, binaryRune) {
 		return ""
@@ -99,7 +98,7 @@ func text(head []byte) string {
 	return strings.TrimSpace(strings.TrimPrefix(string(head), "\ufeff"))
 }
 
-// binaryRune reports whether no text has r: control characters but space and escape.
+// binaryRune reports whether r never occurs in text: control characters except whitespace and escape.
 func binaryRune(r rune) bool {
 	return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) || r == 0x7f
 }
@@ -114,7 +113,7 @@ func looksHTML(head []byte) bool {
 	return strings.HasPrefix(s, "<") && !strings.HasPrefix(s, "<svg") && (!strings.HasPrefix(s, "<?xml") || strings.Contains(s, "<html"))
 }
 
-// tableSignatures are the table formats that are no text.
+// tableSignatures are the signatures of binary table formats.
 func tableSignatures() []signature {
 	return []signature{
 		{"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"ORC", "orc"}, {"Obj\x01", "avro"}, {"FEA1", "feather"},
@@ -123,12 +122,11 @@ func tableSignatures() []signature {
 	}
 }
 
-// rowFormats are the formats whose files are text, perhaps packed.
+// rowFormats are the text formats, which may be compressed.
 func rowFormats() []string { return []string{"csv", "tsv", "json", "jsonl", "ndjson"} }
 
-// checkTable asks that a file can be rows: of the format that t names, else of any
-// that is known. A dataset without a format may be anything, such as an archive of
-// pictures.
+// checkTable checks that a file can contain rows: in the format of t, or in any known
+// format. A dataset without a format may be any file, such as an archive of images.
 func checkTable(t *Type, head []byte) string {
 	format := strings.ToLower(t.Params.Format)
 	if t.Kind == KindDataset && format == "" {
@@ -147,16 +145,16 @@ func checkTable(t *Type, head []byte) string {
 		if isText || packed {
 			return ""
 		}
-		return "The file is no " + strings.ToUpper(format) + ": its first bytes are those of " + describeFile(head) + ". Choose a " + strings.ToUpper(format) + " file."
+		return "This is not a " + strings.ToUpper(format) + " file (it looks like " + describeFile(head) + "). Choose a " + strings.ToUpper(format) + " file."
 	case format == "parquet" && found != "parquet":
-		return "The file is no Parquet: its first bytes are those of " + describeFile(head) + ". Choose a Parquet file."
+		return "This is not a Parquet file (it looks like " + describeFile(head) + "). Choose a Parquet file."
 	case format == "" && found == "" && !isText:
-		return "The file is no table: its first bytes are those of " + describeFile(head) + ". Choose a CSV, JSON lines or Parquet file."
+		return "This is not a table (it looks like " + describeFile(head) + "). Choose a CSV, JSON lines or Parquet file."
 	}
 	return ""
 }
 
-// describeFile names a file by its first bytes, for people who chose the wrong one.
+// describeFile names the type of a file by its first bytes.
 func describeFile(head []byte) string {
 	known := []signature{
 		{"MZ", "a Windows program"}, {"\x7fELF", "a program"}, {"\xcf\xfa\xed\xfe", "a program"}, {"\xca\xfe\xba\xbe", "a program"},
@@ -172,11 +170,11 @@ func describeFile(head []byte) string {
 	case len(head) == 0:
 		return "an empty file"
 	case imageType(head) != "":
-		return "a picture (" + imageType(head) + ")"
+		return "an image of type " + imageType(head)
 	case looksHTML(head):
-		return "a page of HTML"
+		return "an HTML page"
 	case text(head) != "":
-		return "a text"
+		return "a text file"
 	}
-	return "something else"
+	return "a binary file"
 }

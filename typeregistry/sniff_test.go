@@ -21,17 +21,17 @@ func TestFilesAreWhatTheirBytesSay(t *testing.T) {
 	}{
 		{"Image", png, ""}, {"Image", jpeg, ""}, {"Image", svg, ""}, {"Image", "GIF89a..", ""}, {"Image", "RIFF\x10\x00\x00\x00WEBPVP8 ", ""},
 		{"Image", "P6\n3 2\n255\n", ""}, {"Image", "\x00\x00\x00\x1cftypavif", ""}, {"Image", strings.Repeat("\x00", 128) + "DICM", ""},
-		{"Image", exe, "a Windows program"}, {"Image", elf, "a program"}, {"Image", script, "a script"}, {"Image", html, "a page of HTML"},
-		{"Image", "", "an empty file"}, {"Image", csv, "a text"}, {"Image", "BMW and other cars", "a text"}, {"Image", "P60 is a text", "a text"},
-		{"Image", "%PDF-1.7", "a PDF document"}, {"Image", "\x00\x01\x02", "something else"},
-		{`Image(media_types=["image/png"])`, png, ""}, {`Image(media_types=["image/png"])`, jpeg, "image/jpeg, which is not taken here"},
+		{"Image", exe, "a Windows program"}, {"Image", elf, "a program"}, {"Image", script, "a script"}, {"Image", html, "an HTML page"},
+		{"Image", "", "an empty file"}, {"Image", csv, "a text file"}, {"Image", "BMW and other cars", "a text file"}, {"Image", "P60 is a text", "a text file"},
+		{"Image", "%PDF-1.7", "a PDF document"}, {"Image", "\x00\x01\x02", "a binary file"},
+		{`Image(media_types=["image/png"])`, png, ""}, {`Image(media_types=["image/png"])`, jpeg, "Images of type image/jpeg are not accepted here"},
 		{`Image(media_types=["image/*"])`, svg, ""},
-		{"Table", csv, ""}, {"Table", "PAR1\x15\x04", ""}, {"Table", "", ""}, {"Table", exe, "a Windows program"}, {"Table", png, "a picture (image/png)"},
-		{"Table", script, "a script"}, {"Table", html, "a page of HTML"}, {"Table", strings.Repeat("é", HeadBytes/2)[:HeadBytes-1], ""},
+		{"Table", csv, ""}, {"Table", "PAR1\x15\x04", ""}, {"Table", "", ""}, {"Table", exe, "a Windows program"}, {"Table", png, "an image of type image/png"},
+		{"Table", script, "a script"}, {"Table", html, "an HTML page"}, {"Table", strings.Repeat("é", HeadBytes/2)[:HeadBytes-1], ""},
 		{`Table(format="csv")`, csv, ""}, {`Table(format="csv")`, "\x1f\x8b\x08", ""}, {`Table(format="csv")`, "PAR1\x15", "a Parquet file"},
-		{`Table(format="parquet")`, "PAR1\x15", ""}, {`Table(format="parquet")`, csv, "a text"}, {`Table(format="lance")`, "\x00\x01", ""},
+		{`Table(format="parquet")`, "PAR1\x15", ""}, {`Table(format="parquet")`, csv, "a text file"}, {`Table(format="lance")`, "\x00\x01", ""},
 		{"Dataset", exe, ""}, {`Dataset(format="csv")`, exe, "a Windows program"}, {`Dataset(format="csv")`, csv, ""},
-		{"Report", html, ""}, {"Report", "<h1>Report</h1>", ""}, {"Report", exe, "a Windows program"}, {"Report", csv, "a text"}, {"Report", svg, "a picture"},
+		{"Report", html, ""}, {"Report", "<h1>Report</h1>", ""}, {"Report", exe, "a Windows program"}, {"Report", csv, "a text file"}, {"Report", svg, "an image"},
 		{"File", exe, ""}, {"Model", elf, ""}, {"Directory", exe, ""},
 	} {
 		kind, err := Builtin().Parse(tt.expression)
@@ -62,7 +62,7 @@ func TestAnUploadIsLookedAtWhereItIsNamed(t *testing.T) {
 	problems := list.Check([]any{file(strings.Repeat("b", 64)), file(strings.ToUpper(program))}, env)
 	require.Len(t, problems, 1)
 	require.Equal(t, "1", problems[0].Path)
-	require.Contains(t, problems[0].Message, "no picture")
+	require.Contains(t, problems[0].Message, "not an image")
 }
 
 func FuzzCheckHead(f *testing.F) {

@@ -9,18 +9,17 @@ const (
 	maxNodes      = 5000     // types in one expression
 )
 
-// SyntaxError says where an expression stops making sense. Column counts
-// characters from 1.
+// SyntaxError is the position of an error in an expression. Column counts characters
+// from 1.
 type SyntaxError struct {
 	Column  int
 	Message string
 }
 
-// Error returns the message with its place.
+// Error returns the message with its column.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Message) }
 
-// node is a parsed type before its meaning is known: what the expression form
-// and the object form have in common.
+// node is a parsed, unresolved type, from the expression form or the object form.
 type node struct {
 	location location
 	name     string
@@ -53,7 +52,7 @@ type nodeField struct {
 	attributes map[string]any
 }
 
-// below puts the places of an expression under the path at which it stands.
+// below prefixes the locations of an expression with its path.
 func (n *node) below(path string) {
 	n.location.path = path
 	for i := range n.params {
@@ -68,8 +67,8 @@ func (n *node) below(path string) {
 	}
 }
 
-// location is where something stands: a column of an expression, a path of an
-// object form, or both.
+// location is the position of a part: a column of an expression, a path of an object form,
+// or both.
 type location struct {
 	column int
 	path   string
@@ -85,7 +84,7 @@ func (p location) errorf(format string, args ...any) error {
 	return &formError{path: p.path, message: fmt.Sprintf(format, args...)}
 }
 
-// formError is a fault of an object form.
+// formError is an error in an object form.
 type formError struct{ path, message string }
 
 func (e *formError) Error() string {

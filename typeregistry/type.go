@@ -40,8 +40,8 @@ const (
 	KindSecret     Kind = "Secret"
 )
 
-// Type is one type with its parameters. It is made by a Registry and never
-// changes afterwards; Parse(t.String()) gives it back.
+// Type is one type with its parameters. A Registry creates it; it is immutable, and
+// Parse(t.String()) returns an equal type.
 type Type struct {
 	Kind     Kind
 	Custom   string // the custom type it was reached through, "" for a built-in
@@ -120,7 +120,7 @@ type Field struct {
 	Validators  []Validator
 }
 
-// Hints steer how a form shows a field; they win over what the type says.
+// Hints control how a form shows a field; they override the type.
 type Hints struct {
 	Label       string `json:"label,omitempty"`
 	Help        string `json:"help,omitempty"`
@@ -140,8 +140,8 @@ func (t *Type) Name() string {
 	return string(t.Kind)
 }
 
-// Streamable reports whether a value of t, or of what t makes optional, is a file whose
-// beginning means something without its end.
+// Streamable reports whether a value of t, or of its Optional element, is a file that can
+// be read before it is complete.
 func (t *Type) Streamable() bool {
 	switch t.Kind {
 	case KindFile, KindDataset, KindFeatureSet, KindTable:
@@ -154,11 +154,11 @@ func (t *Type) Streamable() bool {
 	return false
 }
 
-// IsBlob reports whether values are references to bytes kept elsewhere
-// (an artifact, a catalogue entry or an uploaded file).
+// IsBlob reports whether values refer to stored files (an artifact, a catalogue entry or an
+// uploaded file).
 func (t *Type) IsBlob() bool { return t.impl.blob() }
 
-// IsComposite reports whether a form asks for a value by more than one control.
+// IsComposite reports whether a value has several form controls.
 func (t *Type) IsComposite() bool { return t.impl.composite(t) }
 
 // Extends reports whether t is the custom type name or was derived from it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// UIField says how a form asks for one value; it is what the page, the API and
-// other clients draw from. Empty keys are left out.
+// UIField describes the form control of one value for the page, the API and other
+// clients. Empty keys are omitted.
 type UIField struct {
 	Name               string         `json:"name"`
 	Label              string         `json:"label"`
@@ -55,7 +55,7 @@ type UIVariant struct {
 	Field UIField `json:"field"`
 }
 
-// UIValidator is a rule a client may apply before it sends.
+// UIValidator is a rule that a client may check before it submits.
 type UIValidator struct {
 	Validator
 	Message string `json:"message"`
@@ -69,8 +69,8 @@ type UISchema struct {
 	SuccessRedirect string    `json:"success_redirect"`
 }
 
-// UISchema returns the description of the form that asks for s, fields in the
-// order of their hints. env.Now gives date pickers their default.
+// UISchema returns the description of the form for s, with fields in the order of their
+// hints. env.Now is the default of date pickers.
 func (s Schema) UISchema(env Env) UISchema {
 	return UISchema{
 		Fields:    uiFields(s.Fields, env),
@@ -103,7 +103,7 @@ func (t *Type) UI(field Field, env Env) UIField {
 	return f
 }
 
-// merge lays the hints of a field over what its type says.
+// merge applies the hints of a field over the defaults of its type.
 func (f *UIField) merge(h Hints) {
 	if h.Help != "" {
 		f.Hint = h.Help
@@ -120,10 +120,10 @@ func (f *UIField) addValidators(t *Type, field Field) {
 		f.Validators = append(f.Validators, UIValidator{Validator: v, Message: v.message(message)})
 	}
 	if field.Required {
-		add(Validator{Rule: "required"}, sentence("A value is needed.", f.Hint))
+		add(Validator{Rule: "required"}, sentence("A value is required.", f.Hint))
 	}
 	if p := t.Params.Pattern; p != "" {
-		add(Validator{Rule: "pattern", Pattern: p}, "Enter a text that matches "+p+".")
+		add(Validator{Rule: "pattern", Pattern: p}, "Enter text that matches "+p+".")
 	}
 	if t.Params.Min != "" || t.Params.Max != "" {
 		add(Validator{Rule: "range", Min: t.Params.Min, Max: t.Params.Max}, f.Hint)
@@ -136,7 +136,7 @@ func (f *UIField) addValidators(t *Type, field Field) {
 	}
 }
 
-// unnamed describes the widget of a part that has no name of its own.
+// unnamed describes the widget of a part without a name.
 func (t *Type) unnamed(label string, env Env) UIField {
 	f := t.UI(Field{Name: "", Type: t, Required: t.Kind != KindOptional}, env)
 	f.Label = label

@@ -9,8 +9,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// TestProblemInAListOfAUnion: a problem is told where the value stands in the JSON,
-// and that path leads to the control in the form.
+// TestProblemInAListOfAUnion: the path of a problem is its path in the JSON, and maps to
+// the control in the form.
 func TestProblemInAListOfAUnion(t *testing.T) {
 	t.Parallel()
 	schema, problems := typeregistry.Builtin().ParseSchema([]any{map[string]any{"name": "layers", "type": "Union<widths: List<Integer> | names: List<String>>"}}, "inputs")

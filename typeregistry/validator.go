@@ -16,7 +16,7 @@ import (
 //	required                           the value must be given
 //	pattern {pattern}                  the text matches as a whole (RE2)
 //	range {min, max}                   the number lies between them
-//	exists, access                     the entry referred to exists and is open to the reader
+//	exists, access                     the entry referred to exists and is accessible to the user
 //	less_than, at_most, greater_than,
 //	at_least, different_from {field}   compared with another field beside this one
 type Validator struct {
@@ -82,7 +82,7 @@ func (v *Validator) prepare(t *Type) error {
 		return nil
 	case "exists", "access":
 		if !t.IsBlob() && t.Kind != KindSecret {
-			return fmt.Errorf("%s is for references such as Dataset; %s is none", v.Rule, t.Name())
+			return fmt.Errorf("%s is for references such as Dataset; %s is not a reference", v.Rule, t.Name())
 		}
 		return nil
 	case "pattern":
@@ -99,7 +99,7 @@ func (v *Validator) prepare(t *Type) error {
 		return nil
 	}
 	names := append([]string{"required", "pattern", "range", "exists", "access"}, slices.Sorted(maps.Keys(comparisons()))...)
-	return fmt.Errorf("%s is not a rule; there are %s", quote(v.Rule), strings.Join(names, ", "))
+	return fmt.Errorf("%s is not a rule; use one of %s", quote(v.Rule), strings.Join(names, ", "))
 }
 
 // check applies the rule to a value that has passed the check of its type.
@@ -107,11 +107,11 @@ func (v Validator) check(c *checker, t *Type, path string, value any) {
 	switch v.Rule {
 	case "required":
 		if blank(value) {
-			c.problem(path, v.message("A value is needed. "+t.impl.hint(t)))
+			c.problem(path, v.message("A value is required. "+t.impl.hint(t)))
 		}
 	case "pattern":
 		if text, ok := value.(string); ok && v.pattern != nil && !v.pattern.MatchString(text) {
-			c.problem(path, v.message(quote(text)+" does not have the right form. Enter a text that matches "+v.Pattern+"."))
+			c.problem(path, v.message(quote(text)+" does not match the pattern "+v.Pattern+"."))
 		}
 	case "range":
 		n, ok := value.(json.Number)
@@ -121,7 +121,7 @@ func (v Validator) check(c *checker, t *Type, path string, value any) {
 	}
 }
 
-// compare applies a rule between two fields; absent values compare with nothing.
+// compare applies a rule between two fields; it ignores absent values.
 func (v Validator) compare(c *checker, path string, value, other any) {
 	rule, ok := comparisons()[v.Rule]
 	if !ok || value == nil || other == nil {
@@ -140,7 +140,7 @@ func (v Validator) message(usual string) string {
 	return usual
 }
 
-// blank reports whether a value counts as not given.
+// blank reports whether a value counts as missing.
 func blank(v any) bool {
 	switch x := v.(type) {
 	case nil:
@@ -172,7 +172,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile("^(?:" + pattern + ")$")
 }
 
-// strictDecode fills target from decoded JSON and refuses unknown keys.
+// strictDecode decodes JSON values into target and rejects unknown keys.
 func strictDecode(raw, target any) error {
 	data, err := encodeJSON(raw)
 	if err != nil {

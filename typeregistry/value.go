@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Plain turns what a YAML or JSON decoder made (int, uint64, float64,
-// map[any]any …) into decoded JSON with json.Number. Other values stay as they
-// are and fail their check.
+// Plain converts the output of a YAML or JSON decoder (int, uint64, float64, map[any]any
+// …) into decoded JSON with json.Number. Other values stay unchanged and fail validation.
 func Plain(v any) any {
 	switch x := v.(type) {
 	case nil, bool, string, json.Number:
@@ -117,7 +116,7 @@ func inputText(v any) string {
 	return compactJSON(v)
 }
 
-// quote shows v inside a message: short, and text in quotation marks.
+// quote formats v for a message: shortened, with text in quotation marks.
 func quote(v any) string {
 	text := inputText(v)
 	if utf8.RuneCountInString(text) > 60 {
