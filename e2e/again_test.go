@@ -22,7 +22,7 @@ func TestRelaunch(t *testing.T) {
 	again := launchNow(t, page)
 	require.NotEqual(t, id, again)
 	require.Equal(t, shared.server.inputsOf(t, id), shared.server.inputsOf(t, again))
-	holds(t, page.Locator("header .meta"), "again from")
+	holds(t, page.Locator("header .meta"), "relaunch of")
 
 	visit(t, page, "/workflows/tour.fanout/launch?"+url.Values{"input.seconds": {"0.25"}}.Encode())
 	hasValue(t, input(page, "seconds"), "0.25")

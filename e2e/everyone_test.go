@@ -116,7 +116,7 @@ func TestSignIn(t *testing.T) {
 	visit(t, page, "/workflows/digits.train")
 	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "Sign in to FlowForge"}))
 	audit(t, page)
-	fill(t, page.GetByLabel("Token of the link"), "wrong")
+	fill(t, page.GetByLabel("Token from the link"), "wrong")
 	click(t, button(page, "Sign in"))
 	visible(t, page.Locator(".error"))
 	audit(t, page)
@@ -126,7 +126,7 @@ func TestSignIn(t *testing.T) {
 	}
 	shared.server.api(t, http.MethodPost, "/login-links", nil, &link)
 	_, token, _ := strings.Cut(link.URL, "token=")
-	fill(t, page.GetByLabel("Token of the link"), token)
+	fill(t, page.GetByLabel("Token from the link"), token)
 	click(t, button(page, "Sign in"))
 	visible(t, page.GetByRole("heading", playwright.PageGetByRoleOptions{Name: "digits.train"}))
 	click(t, button(page, "Your account"))

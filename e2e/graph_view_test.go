@@ -75,7 +75,7 @@ func TestALargeGraphIsExplored(t *testing.T) {
 	fill(t, page.GetByLabel("Find a node in the graph"), "nothing_like_it")
 	holds(t, page.Locator("[data-dag-found]"), "No matches")
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Search the list"}))
-	visible(t, page.GetByText("No node matches"))
+	visible(t, page.GetByText("No nodes match"))
 }
 
 // TestAGraphWithoutAScript: without JavaScript the graph scrolls in its frame, without

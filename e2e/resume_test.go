@@ -74,7 +74,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 		return preview.Locator("li", playwright.LocatorLocatorOptions{Has: page.GetByRole("link", playwright.PageGetByRoleOptions{Name: node, Exact: new(true)})})
 	}
 	holds(t, line("train"), "It failed.")
-	holds(t, line("load"), "keeps its result")
+	holds(t, line("load"), "reused")
 	audit(t, page)
 	noSidewaysScroll(t, page)
 
@@ -84,7 +84,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	fill(t, input(page, "seed"), "1")
 	fill(t, input(page, "rate"), "0.5")
 	holds(t, line("train"), "It reads rate, which changed.")
-	holds(t, line("load"), "keeps its result")
+	holds(t, line("load"), "reused")
 	holds(t, preview, "2 → 0.5")
 
 	click(t, page.Locator("#s-rooms summary"))

@@ -25,7 +25,7 @@ func TestWhyTheSecondLaunchWaits(t *testing.T) {
 	visible(t, why.Locator(`a[href*="`+first+`"]`).First())
 	click(t, why.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Why, in full"}))
 	visible(t, page.Locator("#wait a[href*='"+first+"']").First())
-	holds(t, page.Locator("#wait"), "Who holds")
+	holds(t, page.Locator("#wait"), "Executions using")
 	holds(t, page.Locator("#wait-aside"), "PODS_UNAVAILABLE")
 	visible(t, page.Locator("#nav-waits"))
 

@@ -123,7 +123,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 	for path, wants := range map[string][]string{
 		x:                                   {"each × 120", "120 of 120 ended", "12 failed", "On exit", "edge-failure"},
 		x + "?node=each%5B4%5D":             {"each[4]", "Open the node"},
-		x + "?view=list":                    {"120 of 120 ended", "Not run", "What they became, too"},
+		x + "?view=list":                    {"120 of 120 ended", "Not run", "Include fan-out items and graph nodes"},
 		x + "?view=list&all=1&state=FAILED": {"each[13]", "each[113]"},
 		node("each"):                        {"120 of 120 items ended", "1 to 50 of 120", "12 items", "allowed (null)", "each[49]"},
 		node("each") + "?state=FAILED":      {"each[113]", "12 shown"},

@@ -98,10 +98,10 @@ func optionControl(path string) (id, label string) {
 		return views.RoomID(operator), "Resources of " + name
 	}
 	if operator, ok := strings.CutPrefix(path, "cache.nodes."); ok {
-		return views.CacheID(operator), "Kept results of " + operator
+		return views.CacheID(operator), "Cached results of " + operator
 	}
 	if strings.HasPrefix(path, "cache") {
-		return "execution-cache", "Kept results"
+		return "execution-cache", "Cached results"
 	}
 	return "execution-ttl", "Keep for"
 }

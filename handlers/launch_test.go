@@ -331,7 +331,7 @@ func TestTypeaheadAndPreview(t *testing.T) {
 	text := formtest.Text(b.get(t, "/typeahead/preview?ref=digits@1&type="+typ))
 	require.Contains(t, text, "1,797 rows")
 	require.Contains(t, text, "1 column does not fit")
-	require.Contains(t, formtest.Text(b.get(t, "/typeahead/preview?ref=gone&type="+typ)), "The catalogue has no gone.")
+	require.Contains(t, formtest.Text(b.get(t, "/typeahead/preview?ref=gone&type="+typ)), "The catalogue has no entry gone.")
 	res, _, _ := b.do(t, http.MethodGet, "/typeahead?type=Nope", "", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, res.StatusCode)
 }

@@ -62,7 +62,7 @@ func TestEveryPageOfALiveProject(t *testing.T) {
 	for path, wants := range map[string]string{
 		"/":                                    "Live now",
 		"/workflows":                           "Something of everything",
-		"/workflows?q=nothing":                 "No workflow matches",
+		"/workflows?q=nothing":                 "No workflows match",
 		"/workflows/pages.flow":                "3 operators, 3 levels",
 		"/workflows/pages.flow?tab=versions":   "1.2.0",
 		"/workflows/pages.flow?tab=executions": id[30:],
@@ -92,7 +92,7 @@ func TestEveryPageOfALiveProject(t *testing.T) {
 		"/artifacts/" + table.ID.String():                           "&lt;script&gt;alert(1)",
 		"/types":                                                    "HyperparameterSet",
 		"/types/Integer":                                            "pages.flow",
-		"/types/Union":                                              "Where it is used",
+		"/types/Union":                                              "Used by",
 		"/search":                                                   "What are you looking for?",
 		"/search?q=pages":                                           "pages.flow",
 		"/search?q=" + id:                                           "pages.flow",

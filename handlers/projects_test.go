@@ -65,7 +65,7 @@ func TestALinkIntoAnotherProjectOfMine(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.status)
 	viewtest.Check(t, page.body)
 	require.Contains(t, page.body, `<span class="switcher-name">elsewhere</span>`)
-	require.Contains(t, page.body, "Work in elsewhere")
+	require.Contains(t, page.body, "Switch to elsewhere")
 	require.Contains(t, page.body, "/artifacts/"+there["{artifact}"], "its artifacts are there")
 	require.Contains(t, page.body, "/workflows/"+there["{flow id}"]+"/launch", "links go by ids: the name means nothing in the chosen project")
 	require.NotContains(t, page.body, "/workflows/"+there["{flow}"])

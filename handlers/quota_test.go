@@ -38,9 +38,9 @@ func (r reply) says(t *testing.T, status int, texts ...string) {
 func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.admin.get(t, "/admin/quotas").says(t, http.StatusOK, "This installation", "No limit was changed yet", "A100 in use")
+	b.admin.get(t, "/admin/quotas").says(t, http.StatusOK, "This installation", "No changes yet", "A100 in use")
 	form := b.admin.get(t, "/admin/quotas?edit="+auth.LocalTenant.String())
-	form.says(t, http.StatusOK, `name="limit.gpu:A100"`, `name="version" value="0"`, "Nothing yet: these are the values in force.")
+	form.says(t, http.StatusOK, `name="limit.gpu:A100"`, `name="version" value="0"`, "No changes yet: these are the current values.")
 
 	wrong := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "a few", "weight", "0", "reason", "Because")
 	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need a change", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
@@ -143,7 +143,7 @@ func TestInterruptingHasToBeConfirmed(t *testing.T) {
 	b.until(t, e.ID, func(e execution.Execution) bool { return e.Counts.Running == 1 })
 
 	team := b.member.get(t, "/teams/"+auth.LocalTeam.String())
-	team.says(t, http.StatusOK, "Our queue", "gpu.flow", "A100</b>: new requests wait.")
+	team.says(t, http.StatusOK, "Queue", "gpu.flow", "A100</b>: new requests wait.")
 	require.Equal(t, "/teams/"+auth.LocalTeam.String(), b.member.get(t, "/teams/mine").header.Get("Location"))
 	outsider := b.signIn(t, b.person(t, "nobody", "", uuid.Nil))
 	require.Equal(t, http.StatusNotFound, outsider.get(t, "/teams/"+auth.LocalTeam.String()).status)

@@ -65,7 +65,7 @@ func TestSecretPages(t *testing.T) {
 	lead := b.signIn(t, b.person(t, "lea", auth.TeamAdmin, auth.LocalProject))
 	reader := b.signIn(t, b.person(t, "vic", auth.Viewer, auth.LocalProject))
 
-	require.Contains(t, lead.get(t, "/secrets").body, "No secret yet")
+	require.Contains(t, lead.get(t, "/secrets").body, "No secrets yet")
 	refused := lead.send(t, http.MethodPost, "/secrets", formType, formOf("name", "tracker key", "value", hush, "description", "of the team"))
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
 	require.Contains(t, refused.body, `value="tracker key"`, "the name comes back")
@@ -142,7 +142,7 @@ func TestLaunchFormNamesSecrets(t *testing.T) {
 	b.start(t)
 	b.register(t, secretive)
 	const path = "/workflows/secretive/launch"
-	require.Contains(t, lead.get(t, path).body, "There is no secret in this project yet")
+	require.Contains(t, lead.get(t, path).body, "No secrets in this project yet")
 	require.Contains(t, lead.get(t, path).body, "Enter a new value…")
 	require.NotContains(t, b.member.get(t, path).body, "Enter a new value…")
 

@@ -50,7 +50,7 @@ func TestWaitingOnEveryPage(t *testing.T) {
 		"/waiting":            {"Waits for CPU", "CPU_UNAVAILABLE", "/executions/" + holder.String(), "/executions/" + waiter.String() + "/nodes/train"},
 		"/waiting?place=team": {"Waits for CPU"},
 		"/executions/" + waiter.String() + "/nodes/train": {
-			"Waits for CPU: needs 4 cores", "Place in the queue", "Who holds CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
+			"Waits for CPU: needs 4 cores", "Place in the queue", "Executions using CPU", "/executions/" + holder.String() + "/nodes/train", "Order of admission", "Decisions",
 			"CPU_UNAVAILABLE", "/nodes/train/stream",
 		},
 		"/executions/" + waiter.String():                 {"train waits for CPU: needs 4 cores", "Why, in full", "/executions/" + holder.String()},

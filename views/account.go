@@ -12,10 +12,10 @@ import (
 type Login struct {
 	Page      Page
 	Providers []LoginProvider
-	Token     string // of the link that was opened; "" without one
+	Token     string // from the login link; "" without one
 	Next      string // where to go afterwards
-	Message   string // why an earlier try failed
-	Notice    string // something good to know, such as that one has signed out
+	Message   string // why the previous attempt failed
+	Notice    string // an informational message, such as "You are signed out"
 }
 
 // LoginProvider is the button of a sign-in provider.
@@ -25,17 +25,17 @@ type LoginProvider struct {
 	Unreachable bool
 }
 
-// SignedOut says that a session has ended here, and leads on to the provider.
+// SignedOut is the page after signing out. It links to the provider's sign-out.
 type SignedOut struct {
 	Page     Page
-	Provider string // its name; "" when it keeps no session that we know how to end
+	Provider string // its name; "" without a known sign-out URL
 	URL      string // where the provider ends its session
 }
 
-// AccountURL is the page about the reader.
+// AccountURL is the account page of the signed-in user.
 func AccountURL() string { return "/account" }
 
-// AccountKeysURL lists and makes API keys.
+// AccountKeysURL lists API keys and creates new ones.
 func AccountKeysURL() string { return "/account/keys" }
 
 // AccountKeyRevokeURL revokes a key by POST.
@@ -46,7 +46,7 @@ func AccountKeyRevokeURL(id string) string {
 // SessionEndURL ends one session by POST.
 func SessionEndURL(id string) string { return "/account/sessions/" + url.PathEscape(id) + "/end" }
 
-// SessionsEndURL ends every session of the reader by POST.
+// SessionsEndURL ends every session of the user by POST.
 func SessionsEndURL() string { return "/account/sessions/end" }
 
 // ProviderLoginURL begins the sign-in by a provider.
@@ -54,22 +54,22 @@ func ProviderLoginURL(id, next string) string {
 	return "/login/" + url.PathEscape(id) + "?next=" + url.QueryEscape(next)
 }
 
-// Account is the page about the reader.
+// Account is the account page of the signed-in user.
 type Account struct {
 	Page       Page
 	Facts      []ui.Fact
 	Roles      []AccountRole
 	Projects   []ui.Fact
-	Groups     []string // as the provider told them
+	Groups     []string // as reported by the provider
 	Sessions   []AccountSession
-	Limits     string // when sessions end by themselves
+	Limits     string // when sessions expire
 	NoProjects bool   // no project at all
 }
 
-// AccountRole is a role of the reader.
+// AccountRole is a role of the user.
 type AccountRole struct{ Role, About, Where, From string }
 
-// AccountSession is a browser where the reader is signed in.
+// AccountSession is a browser session of the user.
 type AccountSession struct {
 	Browser string // "Firefox on Linux"
 	Agent   string // in full
@@ -87,8 +87,8 @@ type AccountKeys struct {
 	Page  Page
 	Keys  []AccountKey
 	Form  KeyForm
-	Fresh *FreshKey // the key that was just made
-	Done  string    // what else was just done
+	Fresh *FreshKey // the key that was just created
+	Done  string    // result of another action, such as a revocation
 }
 
 // AccountKey is an API key.
@@ -96,24 +96,24 @@ type AccountKey struct {
 	ID        string
 	Name      string
 	Prefix    string // "ffk_ab12…"
-	Owner     string // "" for the reader
+	Owner     string // "" for the user
 	Scope     string
 	Project   string
 	Created   ui.Moment
 	Expires   ui.Moment
 	Expired   bool
 	Used      ui.Moment
-	Address   string // that it was used from last
+	Address   string // last used from here
 	RevokeURL string
 }
 
-// FreshKey is a key that is shown once.
+// FreshKey is a new key; the page shows it only once.
 type FreshKey struct{ Name, Token, Command string }
 
-// KeyForm is the form for a new key, with what was typed and what was wrong.
+// KeyForm is the form for a new key, with the entered values and their errors.
 type KeyForm struct {
 	Name     string
-	Owners   []ui.Option // empty when the reader can make keys of themselves alone
+	Owners   []ui.Option // empty if the user may only create keys for themselves
 	Scopes   []KeyScope
 	Projects []ui.Option
 	Expiries []ui.Option
@@ -121,13 +121,13 @@ type KeyForm struct {
 	Problems []KeyProblem
 }
 
-// KeyScope is what a key may be good for.
+// KeyScope is an available scope of a key.
 type KeyScope struct {
 	Value, Name, About string
 	Selected           bool
 }
 
-// KeyProblem is what is wrong with a field.
+// KeyProblem is the error of a field.
 type KeyProblem struct{ Field, Message string }
 
 func (f KeyForm) problem(field string) string {
@@ -139,7 +139,7 @@ func (f KeyForm) problem(field string) string {
 	return ""
 }
 
-// keyAria ties a field to its help and its message.
+// keyAria links a field to its help and its error message.
 func keyAria(f KeyForm, field string) templ.Attributes {
 	id := "key-" + field
 	if f.problem(field) == "" {

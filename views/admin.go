@@ -13,7 +13,7 @@ func AdminURL() string { return "/admin" }
 // AdminNodeURL is the page of a node of the tree.
 func AdminNodeURL(id string) string { return "/admin/nodes/" + url.PathEscape(id) }
 
-// AdminNewURL opens the form that makes a node of a kind below parent.
+// AdminNewURL opens the form that creates a node of a kind below parent.
 func AdminNewURL(parent, kind string) string {
 	return AdminURL() + "?" + url.Values{"new": {kind}, "in": {parent}}.Encode() + "#edit"
 }
@@ -21,13 +21,13 @@ func AdminNewURL(parent, kind string) string {
 // AdminEditURL opens the form that changes a node.
 func AdminEditURL(id string) string { return AdminURL() + "?edit=" + url.QueryEscape(id) + "#edit" }
 
-// AdminNodesURL takes new nodes.
+// AdminNodesURL creates nodes by POST.
 func AdminNodesURL() string { return "/admin/nodes" }
 
-// AdminUsersURL lists the people of the installation.
+// AdminUsersURL lists the users of the installation.
 func AdminUsersURL() string { return "/admin/users" }
 
-// AdminUserURL is the page of a person.
+// AdminUserURL is the page of a user.
 func AdminUserURL(id string) string { return AdminUsersURL() + "/" + url.PathEscape(id) }
 
 // AuditURL is the audit log.
@@ -36,13 +36,13 @@ func AuditURL() string { return "/admin/audit" }
 // AuditOfURL is the audit log of one object.
 func AuditOfURL(id string) string { return AuditURL() + "?object=" + url.QueryEscape(id) }
 
-// AdminNotice says what was just done, or why it was not.
+// AdminNotice reports the result of an action.
 type AdminNotice struct {
 	Kind         string // of ui.Notice
 	Strong, Text string
 }
 
-// AdminProblems sums up a form that cannot be saved.
+// AdminProblems is the error summary of a form.
 type AdminProblems struct {
 	Title string
 	Links []ui.Crumb
@@ -52,9 +52,9 @@ type AdminProblems struct {
 type AdminField struct {
 	ID, Name, Label, Help, Value, Error string
 	Optional                            bool
-	Email                               bool        // of an e-mail address
-	Options                             []ui.Option // makes it a select
-	List                                []string    // offered beside free text
+	Email                               bool        // the field is an e-mail address
+	Options                             []ui.Option // if set, the field is a select
+	List                                []string    // suggestions for free text
 }
 
 func (f AdminField) describedBy() string {
@@ -71,20 +71,20 @@ func (f AdminField) describedBy() string {
 	return ids
 }
 
-// AdminButton is a button that sends a form, to another address when URL is set.
+// AdminButton submits a form, to another address if URL is set.
 type AdminButton struct {
 	Text, URL       string
 	Danger, Primary bool
 }
 
-// AdminForm is a form in place.
+// AdminForm is a form inside the page.
 type AdminForm struct {
-	ID, Label string // Label names it for readers of the page
+	ID, Label string // Label is the accessible name
 	Action    string
-	Text      string // what it does, where that is not plain
+	Text      string // explanation, if needed
 	Hidden    []ui.Option
 	Fields    []AdminField
-	Buttons   []AdminButton // those of danger stand apart, so that Enter never presses one that has a harmless one beside it
+	Buttons   []AdminButton // destructive buttons come last, so that Enter never triggers them
 	CancelURL string
 }
 
@@ -94,12 +94,12 @@ type AdminRow struct {
 	Depth                            int
 	Archived, Outside                bool
 	Members, Groups, Projects        string
-	Adds                             []ui.Action // forms that make something below it
+	Adds                             []ui.Action // forms that create a child
 	EditURL                          string
 	Form                             *AdminForm // open below the row
 }
 
-// ElementID is what links lead to.
+// ElementID is the target of links to the row.
 func (r AdminRow) ElementID() string { return "node-" + r.ID }
 
 func (r AdminRow) indent() string { return "tree-" + strconv.Itoa(min(r.Depth, 5)) }
@@ -109,23 +109,23 @@ type AdminTree struct {
 	Page
 	Tabs     []ui.Tab
 	Query    string
-	Root     string // id of the part that is shown; "" for all
+	Root     string // id of the subtree shown; "" for all
 	Archived bool
 	Filtered bool
 	Notice   *AdminNotice
 	Problems *AdminProblems
 	Rows     []AdminRow
-	More     string // what is left out
-	NewURL   string // form of a new tenant; "" for those who may not
+	More     string // says that rows are omitted
+	NewURL   string // form of a new tenant; "" without permission
 }
 
-// AdminMember is a role of somebody at a node.
+// AdminMember is a role of a user at a node.
 type AdminMember struct {
 	Name, Email, URL  string
 	Service, Disabled bool
 	Role              string
-	From, FromURL     string // the node above that gives it; "" when it is given here
-	Group             string // that gives it
+	From, FromURL     string // the ancestor from which it is inherited; "" if assigned here
+	Group             string // that grants it
 	Since             ui.Moment
 	By                string
 	EditURL           string
@@ -149,10 +149,10 @@ type AdminAccount struct {
 	Created          ui.Moment
 	By               string
 	Disabled         bool
-	Action           string // POST that disables or enables it; "" for those who may not
+	Action           string // POST that disables or enables it; "" without permission
 }
 
-// AdminRole says what a role allows.
+// AdminRole describes a role.
 type AdminRole struct{ Name, About string }
 
 // AdminNode is the page of a node.
@@ -177,7 +177,7 @@ type AdminNode struct {
 	Roles                   []AdminRole
 }
 
-// AdminUserRow is a person in the list.
+// AdminUserRow is a user in the list.
 type AdminUserRow struct {
 	Name, URL, Email, Provider string
 	Admin, Disabled            bool
@@ -185,7 +185,7 @@ type AdminUserRow struct {
 	Seen                       ui.Moment
 }
 
-// AdminUsers lists the people of the installation.
+// AdminUsers lists the users of the installation.
 type AdminUsers struct {
 	Page
 	Tabs     []ui.Tab
@@ -196,13 +196,13 @@ type AdminUsers struct {
 	Pager    ui.Pager
 }
 
-// AdminUserRole is a role of a person, and where.
+// AdminUserRole is a role of a user at a node.
 type AdminUserRole struct {
 	Place, URL, Kind, Role, Group string
 	Archived                      bool
 }
 
-// AdminUser is the page of a person.
+// AdminUser is the page of a user.
 type AdminUser struct {
 	Page
 	ID, Name        string
@@ -213,13 +213,13 @@ type AdminUser struct {
 	Forms           []AdminUserAction
 }
 
-// AdminUserAction is a change of a person, with what it does.
+// AdminUserAction is an action on a user, with its explanation.
 type AdminUserAction struct {
 	Action, Text string
 	Button       AdminButton
 }
 
-// AuditDiff is one value that a change changed.
+// AuditDiff is one changed value.
 type AuditDiff struct{ Name, Old, New string }
 
 // AuditRow is an entry of the audit log.
@@ -228,7 +228,7 @@ type AuditRow struct {
 	At                    ui.Moment
 	Actor, ActorURL       string
 	Address               string
-	Action, Deed          string // the code, and what it did in words
+	Action, Deed          string // the code, and the action in words
 	Kind, Object, ObjectU string // ObjectU is its page, "" without one
 	Summary               string
 	Reason                string
@@ -242,8 +242,8 @@ type AuditPage struct {
 	Tabs            []ui.Tab
 	Actor, Object   string
 	Actions         []ui.Option
-	Tenants         []ui.Option // none when the reader has but one
-	From, To        string      // as <input type="date"> has them
+	Tenants         []ui.Option // empty if the user has only one
+	From, To        string      // in the format of <input type="date">
 	Zone            string
 	Filtered        bool
 	Problem         string
@@ -252,7 +252,7 @@ type AuditPage struct {
 	CSVURL, JSONURL string
 }
 
-// open reports whether the form is in use: a value of it was refused.
+// open reports whether the form is open because a value was rejected.
 func (f AdminForm) open() bool {
 	for _, field := range f.Fields {
 		if field.Error != "" {

@@ -75,7 +75,7 @@ func AdminTreePage(m AdminTree) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"page-lead\">Tenants hold departments and teams, teams hold projects. A role at one of them is good for everything below it.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"page-lead\">Tenants contain departments and teams; teams contain projects. A role assigned at one level applies to everything below it.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -155,12 +155,12 @@ func AdminTreePage(m AdminTree) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && m.Filtered {
-				templ_7745c5c3_Err = ui.Empty("Nothing has this name", "Try a part of the name, or look at the whole tree.", []ui.Action{{Name: "Show the whole tree", URL: AdminURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No matches", "Try a part of the name, or show the whole tree.", []ui.Action{{Name: "Show the whole tree", URL: AdminURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("You have no role anywhere yet", "Ask an administrator to give you or one of your groups a role in a team or project.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("You have no role yet", "Ask an administrator to assign a role in a team or project to you or to one of your groups.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -595,7 +595,7 @@ func adminRowActions(r AdminRow) templ.Component {
 	})
 }
 
-// adminMessages is what the last form came to.
+// adminMessages shows the result of the last form.
 func adminMessages(p *AdminProblems, n *AdminNotice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

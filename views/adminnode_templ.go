@@ -155,7 +155,7 @@ func AdminNodePage(m AdminNode) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<section class=\"card\" aria-labelledby=\"h-roles\"><div class=\"card-head\"><h2 id=\"h-roles\">What the roles allow</h2></div><div class=\"card-body\"><dl class=\"stack stack-s small\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<section class=\"card\" aria-labelledby=\"h-roles\"><div class=\"card-head\"><h2 id=\"h-roles\">Permissions of the roles</h2></div><div class=\"card-body\"><dl class=\"stack stack-s small\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -231,12 +231,12 @@ func adminMembers(m AdminNode) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Members) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nobody has a role here yet", "Only administrators of the installation may open it. Give somebody a role below, or invite a group.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No members yet", "Only administrators of the installation have access. Add a member or a group below.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Members, scrollable\"><table class=\"table\"><caption class=\"vh\">Members, their roles and where these come from</caption> <thead><tr><th scope=\"col\">Person</th><th scope=\"col\">Role</th><th scope=\"col\">Comes from</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Members, scrollable\"><table class=\"table\"><caption class=\"vh\">Members with their roles and the origin of each role</caption> <thead><tr><th scope=\"col\">User</th><th scope=\"col\">Role</th><th scope=\"col\">Source</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -270,7 +270,7 @@ func adminMembers(m AdminNode) templ.Component {
 			}
 		}
 		if m.MemberForm != nil {
-			templ_7745c5c3_Err = adminAdd("Give somebody a role", *m.MemberForm).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = adminAdd("Add a member", *m.MemberForm).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -503,7 +503,7 @@ func adminMemberRow(x AdminMember) templ.Component {
 	})
 }
 
-// adminFrom says why somebody has a role: given here, above, by a group.
+// adminFrom shows the source of a role: assigned here, inherited, or granted by a group.
 func adminFrom(from, url, group string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -530,7 +530,7 @@ func adminFrom(from, url, group string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if from == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "given here")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "assigned here")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -581,14 +581,14 @@ func adminFrom(from, url, group string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if group != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<span class=\"tiny\">by the group ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<span class=\"tiny\">through the group ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var22 string
 			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(group)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `adminnode.templ`, Line: 168, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `adminnode.templ`, Line: 168, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -693,17 +693,17 @@ func adminGroups(m AdminNode) templ.Component {
 			templ_7745c5c3_Var25 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card\" id=\"groups\" aria-labelledby=\"h-groups\"><div class=\"card-head\"><h2 id=\"h-groups\">Groups</h2><span class=\"tiny muted\">Whoever is in the group has the role from their next sign-in on.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card\" id=\"groups\" aria-labelledby=\"h-groups\"><div class=\"card-head\"><h2 id=\"h-groups\">Groups</h2><span class=\"tiny muted\">Members of the group get the role at their next sign-in.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Groups) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No group is invited", "Groups of your sign-in provider can have a role here, so that nobody has to be added by hand.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No groups yet", "Assign a role to a group of your sign-in provider instead of adding its members one by one.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Groups, scrollable\"><table class=\"table\"><caption class=\"vh\">Groups with a role here</caption> <thead><tr><th scope=\"col\">Group</th><th scope=\"col\">Role</th><th scope=\"col\">Comes from</th><th scope=\"col\" class=\"num\">People now</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Groups, scrollable\"><table class=\"table\"><caption class=\"vh\">Groups with a role here</caption> <thead><tr><th scope=\"col\">Group</th><th scope=\"col\">Role</th><th scope=\"col\">Source</th><th scope=\"col\" class=\"num\">Members</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -846,7 +846,7 @@ func adminGroups(m AdminNode) templ.Component {
 			}
 		}
 		if m.GroupForm != nil {
-			templ_7745c5c3_Err = adminAdd("Invite a group", *m.GroupForm).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = adminAdd("Add a group", *m.GroupForm).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -880,17 +880,17 @@ func adminAccounts(m AdminNode) templ.Component {
 			templ_7745c5c3_Var33 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "<section class=\"card\" id=\"accounts\" aria-labelledby=\"h-accounts\"><div class=\"card-head\"><h2 id=\"h-accounts\">Service accounts</h2><span class=\"tiny muted\">For pipelines and scripts. They work by API keys.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "<section class=\"card\" id=\"accounts\" aria-labelledby=\"h-accounts\"><div class=\"card-head\"><h2 id=\"h-accounts\">Service accounts</h2><span class=\"tiny muted\">For pipelines and scripts. They authenticate with API keys.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Accounts) == 0 {
-			templ_7745c5c3_Err = ui.Empty("The project has no service account", "A build pipeline that launches workflows signs in as one, with a key of its own.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No service accounts yet", "Use a service account, with its own API key, for a build pipeline that launches workflows.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Service accounts, scrollable\"><table class=\"table\"><caption class=\"vh\">Service accounts of the project</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Role</th><th scope=\"col\" class=\"num\">Keys</th><th scope=\"col\">Last used</th><th scope=\"col\">Made</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Service accounts, scrollable\"><table class=\"table\"><caption class=\"vh\">Service accounts of the project</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Role</th><th scope=\"col\" class=\"num\">Keys</th><th scope=\"col\">Last used</th><th scope=\"col\">Created</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1058,7 +1058,7 @@ func adminAccounts(m AdminNode) templ.Component {
 			}
 		}
 		if m.AccountForm != nil {
-			templ_7745c5c3_Err = adminAdd("Make a service account", *m.AccountForm).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = adminAdd("Create a service account", *m.AccountForm).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1092,7 +1092,7 @@ func adminBelow(m AdminNode) templ.Component {
 			templ_7745c5c3_Var41 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<section class=\"card\" aria-labelledby=\"h-below\"><div class=\"card-head\"><h2 id=\"h-below\">In it</h2><div class=\"row push\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<section class=\"card\" aria-labelledby=\"h-below\"><div class=\"card-head\"><h2 id=\"h-below\">Contents</h2><div class=\"row push\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1150,7 +1150,7 @@ func adminBelow(m AdminNode) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Below) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nothing is in it yet", "What is made in it shows here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Empty", "Departments, teams and projects that you create here are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

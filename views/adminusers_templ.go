@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// AdminUsersPage lists the people of the installation.
+// AdminUsersPage lists the users of the installation.
 func AdminUsersPage(m AdminUsers) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -44,7 +44,7 @@ func AdminUsersPage(m AdminUsers) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>People</h1></div><p class=\"page-lead\">Everybody who has signed in. What they may do is given at a team or project, by hand or by their groups.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>People</h1></div><p class=\"page-lead\">Everyone who has signed in. Roles are assigned at a team or project, directly or through groups.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -78,7 +78,7 @@ func AdminUsersPage(m AdminUsers) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" placeholder=\"Name or e-mail address\"> <label class=\"vh\" for=\"user-status\">Which</label> <select class=\"select input-s\" id=\"user-status\" name=\"status\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" placeholder=\"Name or e-mail address\"> <label class=\"vh\" for=\"user-status\">Status</label> <select class=\"select input-s\" id=\"user-status\" name=\"status\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -91,7 +91,7 @@ func AdminUsersPage(m AdminUsers) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("Nobody matches", "Try a part of the name or of the e-mail address.", []ui.Action{{Name: "Show everybody", URL: AdminUsersURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No users match", "Try a part of the name or of the e-mail address.", []ui.Action{{Name: "Show all users", URL: AdminUsersURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -146,7 +146,7 @@ func adminUserTable(rows []AdminUserRow) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">People</caption> <thead><tr><th scope=\"col\">Person</th><th scope=\"col\">Signs in with</th><th scope=\"col\" class=\"num\">Roles</th><th scope=\"col\" class=\"num\">Open sessions</th><th scope=\"col\">Last seen</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">People</caption> <thead><tr><th scope=\"col\">User</th><th scope=\"col\">Signs in with</th><th scope=\"col\" class=\"num\">Roles</th><th scope=\"col\" class=\"num\">Active sessions</th><th scope=\"col\">Last seen</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -266,7 +266,7 @@ func adminUserTable(rows []AdminUserRow) templ.Component {
 	})
 }
 
-// AdminUserPage is a person with their roles.
+// AdminUserPage shows a user with their roles.
 func AdminUserPage(m AdminUser) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -333,7 +333,7 @@ func AdminUserPage(m AdminUser) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Actions([]ui.Action{{Name: "Their changes", URL: m.auditURL(), Icon: "log"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Actions([]ui.Action{{Name: "Audit log", URL: m.auditURL(), Icon: "log"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -350,12 +350,12 @@ func AdminUserPage(m AdminUser) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Roles) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No role anywhere", "Give one on the page of a team or project, or invite one of their groups there.", []ui.Action{{Name: "Teams and projects", URL: AdminURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No roles", "Assign a role on the page of a team or project, to the user or to one of their groups.", []ui.Action{{Name: "Teams and projects", URL: AdminURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Roles, scrollable\"><table class=\"table\"><caption class=\"vh\">Roles and where they hold</caption> <thead><tr><th scope=\"col\">Where</th><th scope=\"col\">Role</th><th scope=\"col\">Comes from</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Roles, scrollable\"><table class=\"table\"><caption class=\"vh\">Roles and their scope</caption> <thead><tr><th scope=\"col\">Scope</th><th scope=\"col\">Role</th><th scope=\"col\">Source</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -427,7 +427,7 @@ func AdminUserPage(m AdminUser) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if r.Group == "" {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "given by hand")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "assigned directly")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

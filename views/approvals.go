@@ -2,13 +2,13 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// Approvals is the page of what waits for the answer of a person.
+// Approvals lists the nodes that await approval.
 type Approvals struct {
 	Page
 	Questions []Question
 }
 
-// Question is one node that waits for an answer.
+// Question is a node that awaits approval.
 type Question struct {
 	Message, Node, NodeURL  string
 	Execution, ExecutionURL string
@@ -16,5 +16,5 @@ type Question struct {
 	Since                   ui.Moment
 }
 
-// ApprovalsURL lists what waits for the answer of a person.
+// ApprovalsURL lists the nodes that await approval.
 func ApprovalsURL() string { return "/approvals" }

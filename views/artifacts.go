@@ -31,12 +31,12 @@ type Artifact struct {
 	Lineage     []LineageStep
 }
 
-// LineageStep is one station from the workflow to the artifact.
+// LineageStep is one step of the lineage from the workflow to the artifact.
 type LineageStep struct{ What, Name, URL, Note string }
 
-// Preview shows the content by its kind. Content of tasks is never markup of ours:
-// text is escaped, images come from the download address, reports live in a
-// sandboxed frame, Markdown has been sanitised by the artifact service.
+// Preview shows the content by its kind. It never embeds task output as trusted markup:
+// text is escaped, images use the download address, reports run in a sandboxed frame, and
+// the artifact service sanitises Markdown.
 type Preview struct {
 	Kind      string // text, json, table, image, markdown, metrics, confusion_matrix, report, directory, binary
 	Text      string
@@ -49,7 +49,7 @@ type Preview struct {
 	Facts     []ui.Fact // metrics
 	Files     []ui.Fact // of a directory: name, size
 	Truncated string    // "the first 200 of 1,797 rows"
-	Problem   string    // it cannot be shown, and why
+	Problem   string    // why there is no preview
 }
 
 // PreviewTable is the first rows of a table.
@@ -58,7 +58,7 @@ type PreviewTable struct {
 	Rows    [][]string
 }
 
-// PreviewColumn is one column; numbers are set flush right.
+// PreviewColumn is one column; numbers are right-aligned.
 type PreviewColumn struct {
 	Name   string
 	Number bool

@@ -8,10 +8,10 @@ func ClusterURL() string { return "/admin/cluster" }
 // ClusterStreamURL is its stream.
 func ClusterStreamURL() string { return ClusterURL() + "/stream" }
 
-// ClusterID is the element id of the part that moves.
+// ClusterID is the element id of the live part.
 func ClusterID() string { return "cluster" }
 
-// ClusterPage is what the installation runs on, for who administers it.
+// ClusterPage shows administrators the infrastructure of the installation.
 type ClusterPage struct {
 	Page
 	Tabs      []ui.Tab
@@ -19,9 +19,9 @@ type ClusterPage struct {
 	StreamURL string
 }
 
-// Cluster is the part of the page that moves.
+// Cluster is the live part of the page.
 type Cluster struct {
-	Lead           string // what is shown, and as of when
+	Lead           string // what is shown, with its time
 	Notice         *AdminNotice
 	Figures        []QuotaFigure
 	Pods           ui.Bar
@@ -30,28 +30,28 @@ type Cluster struct {
 	Namespaces     []ClusterNamespace
 	NamespacesMore string
 	Leases         []ClusterLease
-	Pooled         bool // there are pods and namespaces; else tasks are processes of one machine
+	Pooled         bool // tasks run as pods; otherwise as processes of one machine
 }
 
 // ClusterMachine is a machine and what is allocated on it.
 type ClusterMachine struct {
 	Name, Message string
 	State         string // "Ready", "Not ready", "Cordoned"
-	Mark          string // state that it is drawn in
+	Mark          string // state that selects its icon and colour
 	CPU, Memory   Meter
 	GPUs          []Meter
 	Pods          string
 }
 
-// Meter is how full something is: a bar with its figures.
+// Meter is a usage bar with its numbers.
 type Meter struct {
-	Name  string // "A100", "" when the column says it
+	Name  string // "A100", "" if the column header names it
 	Text  string // "6 of 8"
-	Label string // the whole bar in words
-	Width string // of the full part: "75.00%"
+	Label string // accessible description
+	Width string // of the used part: "75.00%"
 }
 
-// cellOf is how a cell stands where tables stack: left out when it says nothing.
+// cellOf returns the data-cell value for narrow screens, which hide empty cells.
 func cellOf(empty bool) string {
 	if empty {
 		return "hide"
@@ -66,7 +66,7 @@ type ClusterNamespace struct {
 	Phase, Problem  string
 }
 
-// ClusterLease is something that one server does at a time, and which.
+// ClusterLease is a task that one server performs at a time, with its holder.
 type ClusterLease struct {
 	Name, Does    string
 	Holder        string

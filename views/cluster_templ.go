@@ -44,7 +44,7 @@ func ClusterView(m ClusterPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Cluster</h1></div><p class=\"page-lead\">What tasks run on, what of it is taken, and which server does what.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Cluster</h1></div><p class=\"page-lead\">Machines, their allocated resources, and the roles of the servers.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -144,7 +144,7 @@ func ClusterUpdate(m Cluster) templ.Component {
 	})
 }
 
-// ClusterBlock is the part that moves; page and stream share it.
+// ClusterBlock is the live part; page and stream share it.
 func ClusterBlock(m Cluster) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -339,12 +339,12 @@ func clusterMachines(m Cluster) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Machines) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No machine is known yet", "They show here as soon as the launcher has read them from the cluster.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No machines yet", "Machines are listed here as soon as the launcher has read them from the cluster.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Machines, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Machines with what is allocated of their CPU, memory and GPUs</caption> <thead><tr><th scope=\"col\">Machine</th><th scope=\"col\">State</th><th scope=\"col\">CPU allocated</th><th scope=\"col\">Memory allocated</th><th scope=\"col\">GPUs allocated</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Machines, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Machines with their allocated CPU, memory and GPUs</caption> <thead><tr><th scope=\"col\">Machine</th><th scope=\"col\">State</th><th scope=\"col\">CPU allocated</th><th scope=\"col\">Memory allocated</th><th scope=\"col\">GPUs allocated</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -647,7 +647,7 @@ func clusterNamespaces(m Cluster) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Namespaces) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No project has a namespace yet", "The launcher makes one when a project first runs something.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No namespaces yet", "The launcher creates a namespace when a project runs its first task.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -831,12 +831,12 @@ func clusterLeases(leases []ClusterLease) templ.Component {
 			templ_7745c5c3_Var34 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Leader election</h2><span class=\"tiny muted\">One server at a time holds each lease. Another takes over when the lease ends.</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<section class=\"card card-flush\" aria-labelledby=\"h-leases\"><div class=\"card-head\"><h2 id=\"h-leases\">Leader election</h2><span class=\"tiny muted\">One server at a time holds each lease. Another server takes over when the lease expires.</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(leases) == 0 {
-			templ_7745c5c3_Err = ui.Empty("There is one server", "It does everything, so there is nothing to agree upon.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Single server", "One server has all roles, so no leader election is needed.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

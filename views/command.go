@@ -7,28 +7,28 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// CommandPage asks for, and by POST does, something with an execution or a node.
+// CommandPage confirms a command on an execution or a node and, by POST, runs it.
 type CommandPage struct {
 	Page
 	Heading string
 	Lead    string
 	URL     string
 	Back    string
-	Fields  []forms.Control // of outputs or of an approval
+	Fields  []forms.Control // inputs of the command: outputs or the values of an approval
 	Failed  string
 	Reason  string
 	Answers []ui.Option // the buttons: Value is the command
-	Danger  bool        // the last button does harm
+	Danger  bool        // the last button is destructive
 }
 
-// PauseURL and UnpauseURL pause an execution and let it go on.
+// PauseURL pauses an execution.
 func PauseURL(id string) string { return ExecutionURL(id) + "/pause" }
 
-// UnpauseURL lets a paused execution go on.
+// UnpauseURL resumes a paused execution.
 func UnpauseURL(id string) string { return ExecutionURL(id) + "/unpause" }
 
-// NodeCommandURL is the page of a command about a node: hold, release, skip, succeed,
-// retry or answer.
+// NodeCommandURL is the page of a command on a node: hold, release, skip, succeed, retry or
+// answer.
 func NodeCommandURL(id, node, command string) string {
 	return ExecutionURL(id) + "/commands/" + url.PathEscape(command) + "?" + url.Values{"node": {node}}.Encode()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// CommandView is the page of a command; it works without a script.
+// CommandView is the page of a command; it works without JavaScript.
 func CommandView(m CommandPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -230,7 +230,7 @@ func CommandView(m CommandPage) templ.Component {
 	})
 }
 
-// commandLinks are what can be done with a node.
+// commandLinks are the commands available for a node.
 func commandLinks(links []ui.Action) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -292,8 +292,8 @@ func commandLinks(links []ui.Action) templ.Component {
 	})
 }
 
-// pauseButton pauses an execution or lets it go on, without a question: both can be
-// taken back.
+// pauseButton pauses or resumes an execution without confirmation, because both can be
+// undone.
 func pauseButton(url, icon, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

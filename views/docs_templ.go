@@ -8,8 +8,8 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// DocsPage is the reference of the JSON API, drawn in the browser from the
-// OpenAPI description at openAPIURL; without a script it links to the description.
+// DocsPage is the reference of the JSON API. The browser renders it from the OpenAPI
+// description at openAPIURL; without JavaScript the page links to the description.
 func DocsPage(page Page, openAPIURL string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -69,7 +69,7 @@ func DocsPage(page Page, openAPIURL string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\"><header class=\"page-head\"><div class=\"page-title\"><h1>API</h1></div><p class=\"page-lead\">Everything that the pages do, for scripts. Send the token from <code>admin.token</code> in the data directory as <code>Authorization: Bearer</code>. The <a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\"><header class=\"page-head\"><div class=\"page-title\"><h1>API</h1></div><p class=\"page-lead\">The API offers everything that the pages do. Send the token from <code>admin.token</code> in the data directory as <code>Authorization: Bearer</code>. The <a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -82,7 +82,7 @@ func DocsPage(page Page, openAPIURL string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">OpenAPI 3.1 description</a> is for tools.</p></header><div class=\"api-reference\" id=\"api-reference\" data-openapi=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\">OpenAPI 3.1 description</a> is machine-readable.</p></header><div class=\"api-reference\" id=\"api-reference\" data-openapi=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -159,7 +159,7 @@ func EventsOwnPage(m EventsPage) templ.Component {
 	})
 }
 
-// EventsBlock tells what happened, newest first.
+// EventsBlock lists the events, newest first.
 func EventsBlock(e Events) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

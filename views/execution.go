@@ -8,13 +8,13 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Execution is the page of one execution. Its parts are live pieces: each has one
-// component with an id, which page and stream share.
+// Execution is the page of one execution. It consists of live parts: each is a component
+// with an id that page and stream share.
 type Execution struct {
 	Page
 	Head      ExecutionHead
 	Views     []ui.Choice // graph or list
-	List      bool        // the list view is shown instead of the graph
+	List      bool        // shows the list instead of the graph
 	Graph     dagview.Picture
 	Nodes     NodeTable
 	Panel     NodePanel
@@ -32,13 +32,13 @@ type Execution struct {
 type ExecutionHead struct {
 	ID, Title, Short         string
 	State                    string
-	CancelURL                string // "" when it has ended
-	PauseURL, UnpauseURL     string // one of them while it lives
-	CancelText               string // the consequence in numbers
+	CancelURL                string // "" after the end
+	PauseURL, UnpauseURL     string // one of them before the end
+	CancelText               string // the consequences in numbers
 	RelaunchURL              string
-	ResumeURL                string // "" as long as it has not ended
-	ResumeOf, ResumeLink     string // the execution that it goes on from, "" for none
-	ResumeFrom               string // and from which node, "" for the first failures
+	ResumeURL                string // "" before the end
+	ResumeOf, ResumeLink     string // the resumed execution, or ""
+	ResumeFrom               string // the start node, "" for the failed nodes
 	Workflow, WorkflowURL    string // "digits.train 1.0.0"
 	By                       string
 	Started                  ui.Moment
@@ -51,25 +51,25 @@ type ExecutionHead struct {
 	GPUHours                 string // "12.5 GPU-hours", "" without any
 	Failure                  *FailureNotice
 	Keeping                  Keeping
-	Wait                     WaitPanel // why nothing moves, when everything waits
+	Wait                     WaitPanel // why the execution waits
 }
 
-// FailureNotice says why an execution failed and where to look.
+// FailureNotice is the cause of a failure, with links.
 type FailureNotice struct{ Node, Message, NodeURL, LogURL string }
 
-// NodeTable is the list view of the nodes, and what groups of the graph link to.
+// NodeTable is the list view of the nodes, and the target of links from groups of the graph.
 type NodeTable struct {
 	ExecutionID string
 	Query       string
 	States      []ui.Option
-	Hidden      [][2]string // further filters that the form keeps
+	Hidden      [][2]string // other filters, kept by the form
 	Title       string      // of a group: "tile, levels 3 to 3"
 	ClearURL    string
 	Rows        []NodeRow
 	Pager       ui.Pager
 	Filtered    bool
-	All         bool // what nodes became stands in it, too
-	HasMore     bool // there is such
+	All         bool // includes nodes created by fan-outs and graphs
+	HasMore     bool // there are such nodes
 }
 
 // NodeRow is one node of the list view.
@@ -86,24 +86,24 @@ type NodeRow struct {
 
 // NodePanel is the selected node beside the graph.
 type NodePanel struct {
-	Name       string // "" shows what the panel is for
+	Name       string // "" without a selected node
 	State      string
 	URL        string
 	CloseURL   string
 	LogURL     string
 	Progress   *ui.Bar
 	ProgressTo string    // "epoch 12 of 30 · val_loss 0.491"
-	Wait       WaitPanel // why it waits, while it does
+	Wait       WaitPanel // why it is waiting
 	Facts      []ui.Fact
 	Attempts   []AttemptLine
 	Inputs     []Value
 	Outputs    []Value
 }
 
-// AttemptLine tells one attempt in a sentence.
+// AttemptLine describes one attempt.
 type AttemptLine struct {
 	Number, State, Sentence, LogURL string
-	Class                           string // what kind of end: "Out of memory"
+	Class                           string // failure class: "Out of memory"
 	Started                         ui.Moment
 	Took, Since                     string
 	Facts                           []ui.Fact
@@ -113,28 +113,28 @@ type AttemptLine struct {
 type ExecutionTimeline struct {
 	Chart chart.Timeline
 	Note  string // "60 of 400 nodes, the longest first"
-	Empty string // why there is nothing yet
+	Empty string // text while there are no rows
 }
 
 // Metrics is the metric charts of an execution or node.
 type Metrics struct {
 	Charts   []MetricChart
 	Note     string      // "train"
-	Live     bool        // values are still being added
+	Live     bool        // new values are still arriving
 	Axes     []ui.Choice // step or time
 	Scales   []ui.Choice // linear or log
 	Smooth   int         // 0 to 99
-	Action   string      // of the smoothing form
-	Hidden   [][2]string // what that form keeps
-	Problem  string      // metrics cannot be read right now
-	Explains string      // shown while there are none
+	Action   string      // URL of the smoothing form
+	Hidden   [][2]string // other values of that form
+	Problem  string      // why metrics are unavailable
+	Explains string      // text while there are none
 }
 
-// Usage is what the attempts of a node use of their machines.
+// Usage is the resource usage of the attempts of a node.
 type Usage struct {
 	Charts   []MetricChart
-	Problem  string // it cannot be read right now
-	Explains string // shown while there is nothing
+	Problem  string // why usage is unavailable
+	Explains string // text while there is none
 }
 
 // MetricChart is one metric with a curve per node and attempt.
@@ -144,8 +144,8 @@ type MetricChart struct {
 	Lines       chart.Lines
 	Keys        []ChartKey
 	Data        string // JSON for the script: names, x, ys, time, log
-	Single      bool   // every curve is one value, which is shown as a number
-	ExportURL   string // the values as CSV, "" without
+	Single      bool   // every curve is a single value, shown as a number
+	ExportURL   string // CSV export, or ""
 	Table       []ChartKey
 }
 
@@ -160,7 +160,7 @@ type Outputs struct{ Values []Value }
 
 // ExecutionArtifacts is the table of artifacts.
 type ExecutionArtifacts struct {
-	Ended   bool // nothing more comes
+	Ended   bool // no more artifacts will follow
 	Rows    []ArtifactRow
 	Total   string
 	MoreURL string
@@ -178,20 +178,20 @@ type EventsPage struct {
 	State  string
 	Back   string
 	Action string
-	Node   string // whose events are shown, "" for those of all
+	Node   string // filter by node, "" for all
 	Kinds  []ui.Option
 	Rows   []EventRow
 	Pager  ui.Pager
-	Clear  string // the page without filters, "" when there are none
+	Clear  string // the page without filters, "" if none is set
 }
 
-// EventRow is one event in words.
+// EventRow is one event as text.
 type EventRow struct {
 	Icon, Text, URL string
 	At              ui.Moment
 }
 
-// Element ids of the live pieces of the execution page.
+// Element ids of the live parts of the execution page.
 const (
 	headID      = "execution-head"
 	graphID     = "dag"
@@ -211,7 +211,7 @@ func GraphID() string { return graphID }
 // NodeRowID is the element id of a node in the list view.
 func NodeRowID(index int) string { return "node-" + strconv.Itoa(index) }
 
-// ExecutionUpdate is what changed on the execution page; nil pieces did not.
+// ExecutionUpdate contains the changed parts of the execution page; nil parts are unchanged.
 type ExecutionUpdate struct {
 	Head      *ExecutionHead
 	Shapes    []dagview.Shape
@@ -223,11 +223,11 @@ type ExecutionUpdate struct {
 	Artifacts *ExecutionArtifacts
 	Events    *Events
 	Lines     []LogLine
-	Title     string // of the document, "" keeps it
+	Title     string // document title, "" if unchanged
 }
 
-// CancelExecution asks before an execution is cancelled, on a page of its own for
-// readers without a script.
+// CancelExecution is the confirmation page of a cancellation, for browsers without
+// JavaScript.
 type CancelExecution struct {
 	Page
 	Head ExecutionHead

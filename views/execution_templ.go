@@ -135,7 +135,7 @@ func ExecutionPage(m Execution) templ.Component {
 					}
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h2 id=\"h-graph\">Graph</h2><span class=\"tiny muted hide-small needs-script\">Arrow keys move, Enter opens</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h2 id=\"h-graph\">Graph</h2><span class=\"tiny muted hide-small needs-script\">Arrow keys to move, Enter to open</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -635,7 +635,7 @@ func ExecutionHeadBlock(h ExecutionHead) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "· took")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "· duration")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -791,7 +791,7 @@ func ExecutionHeadBlock(h ExecutionHead) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "again from <a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "relaunch of <a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -950,7 +950,7 @@ func ExecutionHeadBlock(h ExecutionHead) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "\">Open its log</a> <a href=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "\">Open the log</a> <a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -987,7 +987,7 @@ func ExecutionHeadBlock(h ExecutionHead) templ.Component {
 	})
 }
 
-// cancelForm asks for the one thing that cannot be undone here.
+// cancelForm confirms a cancellation, which cannot be undone.
 func cancelForm(h ExecutionHead, back string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1138,7 +1138,7 @@ func cancelForm(h ExecutionHead, back string) templ.Component {
 	})
 }
 
-// CancelPage is the dialog for readers without a script.
+// CancelPage is the dialog for browsers without JavaScript.
 func CancelPage(m CancelExecution) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1194,8 +1194,8 @@ func CancelPage(m CancelExecution) templ.Component {
 	})
 }
 
-// NodePanelBlock shows the selected node. Without one it is hidden, and the graph
-// takes its room.
+// NodePanelBlock shows the selected node. Without one it is hidden, and the graph uses the
+// full width.
 func NodePanelBlock(p NodePanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1622,7 +1622,7 @@ func TimelineBlock(t ExecutionTimeline) templ.Component {
 	})
 }
 
-// OutputsBlock shows the outputs, or what each still waits for.
+// OutputsBlock shows the outputs, or the nodes that will produce them.
 func OutputsBlock(o Outputs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1725,7 +1725,7 @@ func ArtifactsBlock(a ExecutionArtifacts) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(a.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No artifacts yet", "Files that a node produces are listed here as soon as the node succeeds.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No artifacts yet", "Files that nodes produce are listed here when their node succeeds.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,33 +2,33 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// Executions is the list of executions; all of its filters are in the URL.
+// Executions is the list of executions; the URL holds all filters.
 type Executions struct {
 	Page
 	Query    string
 	States   []ui.Option
 	Flows    []ui.Option
 	Periods  []ui.Option
-	Chips    []Chip // filters that are set
+	Chips    []Chip // active filters
 	Mine     []ui.Choice
 	User     string // kept by the form: "me" or a name
 	Rows     []ExecutionRow
 	Pager    ui.Pager
-	Stream   string // "" on older pages, which do not move
+	Stream   string // "" on older pages, which have no live updates
 	ClearURL string
 }
 
-// ChooseExecution offers the executions whose ids end in a text.
+// ChooseExecution lists the executions whose ids end with Text.
 type ChooseExecution struct {
 	Page
 	Text string // "#8c68"
 	Rows []ExecutionRow
 }
 
-// Chip is a filter that is set, with the list without it.
+// Chip is an active filter, with the URL that removes it.
 type Chip struct{ Name, Value, RemoveURL string }
 
-// ExecutionsNews says how many executions began since the page was drawn.
+// ExecutionsNews is the number of executions started since the page was rendered.
 type ExecutionsNews struct {
 	Count int
 	URL   string

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// ExecutionsPage lists executions, newest first; its rows move by themselves.
+// ExecutionsPage lists executions, newest first, with live rows.
 func ExecutionsPage(m Executions) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -223,9 +223,9 @@ func ExecutionsPage(m Executions) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var11 string
-					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs("Remove the filter " + c.Name)
+					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs("Remove filter " + c.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `executions.templ`, Line: 51, Col: 103}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `executions.templ`, Line: 51, Col: 99}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -281,7 +281,7 @@ func ExecutionsPage(m Executions) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = executionTable(m.Rows, "Executions, newest first. Rows update by themselves.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = executionTable(m.Rows, "Executions, newest first. Rows update automatically.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -327,7 +327,7 @@ func ExecutionsPage(m Executions) templ.Component {
 	})
 }
 
-// ChooseExecutionPage lists executions whose ids end alike.
+// ChooseExecutionPage lists executions whose ids end with the same text.
 func ChooseExecutionPage(m ChooseExecution) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -387,7 +387,7 @@ func ChooseExecutionPage(m ChooseExecution) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</h1></div><p class=\"page-lead\">Choose one, or use its full id.</p></header><section class=\"card\" aria-label=\"Executions\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</h1></div><p class=\"page-lead\">Choose an execution, or use its full id.</p></header><section class=\"card\" aria-label=\"Executions\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -409,8 +409,8 @@ func ChooseExecutionPage(m ChooseExecution) templ.Component {
 	})
 }
 
-// ExecutionsNewsBar offers the executions that began since the page was drawn: rows
-// never move under the reader.
+// ExecutionsNewsBar links to the executions started since the page was rendered. New rows
+// never shift the list.
 func ExecutionsNewsBar(n ExecutionsNews) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -476,7 +476,7 @@ func ExecutionsNewsBar(n ExecutionsNews) templ.Component {
 	})
 }
 
-// ExecutionsUpdate is what the stream of the list sends: changed rows, and how many are new.
+// ExecutionsUpdate is one message of the list's stream: changed rows and the number of new ones.
 func ExecutionsUpdate(rows []ExecutionRow, news ExecutionsNews) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// DeadLettersURL lists what failed for good; class and before may be "".
+// DeadLettersURL lists the dead letters; class and before may be "".
 func DeadLettersURL(class, before string) string {
 	q := url.Values{}
 	if class != "" {
@@ -21,17 +21,17 @@ func DeadLettersURL(class, before string) string {
 	return "/dead-letters?" + q.Encode()
 }
 
-// DeadLetterRequeueURL lets the node of a dead letter run again, by POST.
+// DeadLetterRequeueURL retries the node of a dead letter by POST.
 func DeadLetterRequeueURL(id string) string {
 	return "/dead-letters/" + url.PathEscape(id) + "/requeue"
 }
 
-// DeadLetterDismissURL settles a dead letter, by POST.
+// DeadLetterDismissURL dismisses a dead letter by POST.
 func DeadLetterDismissURL(id string) string {
 	return "/dead-letters/" + url.PathEscape(id) + "/put-away"
 }
 
-// DeliveryRequeueURL tries a delivery again, by POST.
+// DeliveryRequeueURL retries a delivery by POST.
 func DeliveryRequeueURL(id string) string {
 	return "/dead-deliveries/" + url.PathEscape(id) + "/requeue"
 }
@@ -39,10 +39,10 @@ func DeliveryRequeueURL(id string) string {
 // BreakersURL lists the circuit breakers of the project.
 func BreakersURL() string { return "/breakers" }
 
-// BreakerResetURL closes a breaker, by POST.
+// BreakerResetURL closes a breaker by POST.
 func BreakerResetURL(id string) string { return BreakersURL() + "/" + url.PathEscape(id) + "/reset" }
 
-// RetryBudgetsURL shows the retry budgets; by POST it takes that of the tenant.
+// RetryBudgetsURL shows the retry budgets; a POST sets the budget of the tenant.
 func RetryBudgetsURL() string { return "/retry-budgets" }
 
 // failureTabs are the three pages of failures.
@@ -54,7 +54,7 @@ func failureTabs(current string, letters string) []ui.Tab {
 	}
 }
 
-// DeadLetters is the page of what failed for good.
+// DeadLetters is the page of permanently failed tasks and deliveries.
 type DeadLetters struct {
 	Page
 	Lead        string
@@ -66,7 +66,7 @@ type DeadLetters struct {
 	Notice      *AdminNotice
 }
 
-// DeadLetterLine is a node that failed for good.
+// DeadLetterLine is a node that failed permanently.
 type DeadLetterLine struct {
 	ID        string
 	Node, URL string
@@ -76,12 +76,12 @@ type DeadLetterLine struct {
 	Attempts  string
 	Message   string
 	When      ui.Moment
-	RequeueTo string // by POST, "" for who may not
-	Requeue   string // what that does
-	DismissTo string // by POST, "" for who may not
+	RequeueTo string // POST; "" without permission
+	Requeue   string // label of the retry
+	DismissTo string // POST; "" without permission
 }
 
-// DeliveryLine is news that could not be told.
+// DeliveryLine is an undelivered event.
 type DeliveryLine struct {
 	What, URL string
 	Sub       string
@@ -108,17 +108,17 @@ type BreakerLine struct {
 	StateText string
 	Rule      string
 	Failures  string
-	Waiting   string // what it keeps back, "" for nothing
+	Waiting   string // nodes that it blocks, or ""
 	Last      string // the last failure
 	LastURL   string
 	When      ui.Moment
-	ResetTo   string // by POST, "" for who may not
+	ResetTo   string // POST; "" without permission
 }
 
 // RetryBudgets is the page of the retry budgets.
 type RetryBudgets struct {
 	Page
-	Tenant    []ui.Fact // nothing when its retries are not limited
+	Tenant    []ui.Fact // empty without a limit
 	Form      *RetryBudgetForm
 	Workflows []WorkflowBudgetLine
 	Notice    *AdminNotice
@@ -138,5 +138,5 @@ type RetryBudgetForm struct {
 	Version  string
 	Fields   []AdminField
 	Problems *AdminProblems
-	Set      bool // there is one that can be taken away
+	Set      bool // there is a budget that can be removed
 }

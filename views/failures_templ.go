@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// DeadLettersPage lists nodes and deliveries that were given up.
+// DeadLettersPage lists permanently failed nodes and deliveries.
 func DeadLettersPage(m DeadLetters) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -75,7 +75,7 @@ func DeadLettersPage(m DeadLetters) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.DeadLetters) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No task was given up", "A task that fails when no retry is left shows here, until somebody lets it run again or puts it away.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No failed tasks", "Tasks that failed after their last retry are listed here until you retry or dismiss them.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -580,12 +580,12 @@ func BreakersPage(m Breakers) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No circuit breaker is tracking failures", "An operator with breaker: {failures, window, open_for} stops being started when its attempts fail time and again. What it keeps back waits, and nothing is lost.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No circuit breaker is tracking failures", "An operator with breaker: {failures, window, open_for} stops starting after repeated failures. Its nodes wait until the breaker closes.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Circuit breakers, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Circuit breakers, those that keep something back first</caption> <thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">State</th><th scope=\"col\">Opens after</th><th scope=\"col\">Last failure</th><th scope=\"col\"><span class=\"vh\">Reset</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Circuit breakers, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Circuit breakers, those that block nodes first</caption> <thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">State</th><th scope=\"col\">Opens after</th><th scope=\"col\">Last failure</th><th scope=\"col\"><span class=\"vh\">Reset</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -867,7 +867,7 @@ func RetryBudgetsPage(m RetryBudgets) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = failuresHead("budgets", "", "A retry beyond a budget is delayed, never dropped: its node shows RETRY_BUDGET and when it expects its turn.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = failuresHead("budgets", "", "Retries beyond the budget are delayed, never dropped. Their nodes show RETRY_BUDGET and the expected start.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -879,12 +879,12 @@ func RetryBudgetsPage(m RetryBudgets) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<section class=\"card\" aria-labelledby=\"h-tenant-budget\"><div class=\"card-head\"><h2 id=\"h-tenant-budget\">The tenant</h2></div><div class=\"card-body stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<section class=\"card\" aria-labelledby=\"h-tenant-budget\"><div class=\"card-head\"><h2 id=\"h-tenant-budget\">Tenant</h2></div><div class=\"card-body stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Tenant) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"small muted\">The retries of the tenant are not limited.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"small muted\">The tenant has no retry limit.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -899,7 +899,7 @@ func RetryBudgetsPage(m RetryBudgets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Form != nil {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"card\" id=\"edit\" aria-labelledby=\"h-edit-budget\"><div class=\"card-head\"><h2 id=\"h-edit-budget\">Change the budget of the tenant</h2></div><div class=\"card-body\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"card\" id=\"edit\" aria-labelledby=\"h-edit-budget\"><div class=\"card-head\"><h2 id=\"h-edit-budget\">Change the tenant’s budget</h2></div><div class=\"card-body\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -917,7 +917,7 @@ func RetryBudgetsPage(m RetryBudgets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Workflows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No workflow has used its retry budget yet", "A definition with retry_budget: {retries: 20, window: 1h} bounds the retries of all its executions together.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No workflow has used its retry budget yet", "A workflow with retry_budget: {retries: 20, window: 1h} limits the retries of all its executions together.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

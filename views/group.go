@@ -5,8 +5,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Group is the page of a node that becomes others: the items of a fan-out, or the
-// nodes of a graph. Its parts are live pieces, as those of the page of an execution.
+// Group is the page of a node that expands into items of a fan-out or nodes of a graph.
+// Like the execution page, it consists of live parts.
 type Group struct {
 	Page
 	Head            GroupHead
@@ -15,10 +15,10 @@ type Group struct {
 	GraphText       string           // "row: 4 nodes"
 	Children        Children
 	Facts           []ui.Fact
-	Fan             []ui.Fact // over what, how many at once, what failures mean
+	Fan             []ui.Fact // source, parallelism and failure policy
 	Resources       []ui.Fact // of each item
 	Policy          []ui.Fact
-	Command         string // that each item runs, "" for a graph
+	Command         string // command of each item, "" for a graph
 	CommandKind     string
 	Inputs, Outputs []Value
 	Place           NodePath
@@ -29,41 +29,41 @@ type Group struct {
 type GroupHead struct {
 	NodeHead
 
-	Bar      *ui.Bar // nil: it has not become anything yet
+	Bar      *ui.Bar // nil before the expansion
 	Progress string  // "812 of 1,000 items ended"
 	Percent  string  // "81 %"
 }
 
-// Failures are the failures of what a node became by what they have in common.
+// Failures are the failed children of a node, grouped by cause.
 type Failures struct {
 	Rows []FailureRow
-	More bool // there are further kinds
+	More bool // there are more groups
 }
 
-// FailureRow is one kind of failure.
+// FailureRow is one group of failures.
 type FailureRow struct {
 	Message, Code       string
 	Count               string // "12 items"
-	URL                 string // the table of these alone
+	URL                 string // the table filtered to this group
 	FirstName, FirstURL string
 	LogURL              string
 }
 
-// Children is the paged table of what a node became.
+// Children is the paged table of the children of a node.
 type Children struct {
 	Noun     string // "items" or "nodes"
 	Action   string
 	Query    string
 	States   []ui.Option
 	Hidden   [][2]string
-	Chip     string   // names a further filter: "Failures like: exit code 1"
-	ClearURL string   // without any filter; "" when there is none
-	Items    bool     // they are items, with values
+	Chip     string   // another filter: "Failures like: exit code 1"
+	ClearURL string   // URL without filters; "" if none is active
+	Items    bool     // the children are items with values
 	Outputs  []string // names of the outputs with a column
-	Attempts bool     // they run something themselves
+	Attempts bool     // the children have attempts
 	Rows     []ChildRow
 	Pager    ui.Pager
-	Empty    string // why there is no row
+	Empty    string // text if there are no rows
 }
 
 // ChildRow is one row of it.
@@ -73,34 +73,34 @@ type ChildRow struct {
 	Label, Name, URL string
 	State            string
 	Item             string // its value, in a line
-	Sub              string // why it failed, waits or was left out
+	Sub              string // why it failed, is waiting or was skipped
 	Attempt          string
 	Took, Since      string
 	LogURL           string
 }
 
-// NodePath is where a node stands: in which others, and between which.
+// NodePath is the position of a node: its parents and its neighbours.
 type NodePath struct {
 	Parent         *Tag
 	Item           string // "item 4 of 1,000"
 	Value          string // of the item, as JSON
 	Previous, Next *Tag
-	Exit           bool // it runs at the exit
+	Exit           bool // it runs on exit
 	Before, After  []Tag
 	Condition      string
 	Rule           string
 }
 
-// GroupUpdate is one message of the stream of the page; nil pieces are as before.
+// GroupUpdate is one message of the stream of the page; nil parts are unchanged.
 type GroupUpdate struct {
 	Head     *GroupHead
 	Failures *Failures
 	Shapes   []dagview.Shape
-	Children *Children // the whole table, when what it holds was not there before
+	Children *Children // the whole table, when its first rows appear
 	Rows     []ChildRow
 	Facts    []ui.Fact
 	Outputs  []Value
-	Still    bool // Facts and Outputs changed
+	Still    bool // Facts or Outputs changed
 	Layout   Children
 }
 

@@ -2,21 +2,21 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// Home is the first page: what runs, what waits and why, what was yours, what to launch.
+// Home is the home page: running executions, waiting nodes, recent executions and workflows.
 type Home struct {
 	Page
 	Greeting  string
-	Again     ui.Action // launch the latest once more; Name "" shows none
+	Again     ui.Action // relaunch the latest execution; Name "" hides it
 	Live      HomeLive
 	Mine      []HomeRecent
 	Workflows []WorkflowTile
 	Total     int    // workflows in all
 	StreamURL string // "" without live updates
-	First     bool   // nothing was launched yet
+	First     bool   // before the first launch
 	Example   WorkflowTile
 }
 
-// HomeLive is the part of the home page that moves.
+// HomeLive is the live part of the home page.
 type HomeLive struct {
 	Asks    HomeAsks
 	Running []ExecutionRow
@@ -25,16 +25,16 @@ type HomeLive struct {
 	Figures []ui.Fact // today: succeeded, failed, in use
 }
 
-// HomeAsks are the questions that wait for the answer of a person.
+// HomeAsks are the open approvals.
 type HomeAsks struct {
 	Questions []Question // the first ones
 	Total     int
 }
 
-// HomeLiveID is the element id of the moving part.
+// HomeLiveID is the element id of the live part.
 func HomeLiveID() string { return "home-live" }
 
-// WaitingRow is a node that waits, with the reason.
+// WaitingRow is a waiting node with the reason.
 type WaitingRow struct {
 	Node, NodeURL           string
 	Execution, ExecutionURL string
@@ -42,7 +42,7 @@ type WaitingRow struct {
 	Since                   ui.Moment
 }
 
-// HomeRecent is one of the reader's own executions.
+// HomeRecent is one of the user's own executions.
 type HomeRecent struct {
 	State, Title, Short, URL, Note string
 	Ended                          ui.Moment

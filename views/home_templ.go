@@ -173,7 +173,7 @@ func HomePage(m Home) templ.Component {
 	})
 }
 
-// HomeLiveBlock lists what runs now; page and stream share it.
+// HomeLiveBlock lists the running executions; page and stream share it.
 func HomeLiveBlock(m HomeLive) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -250,7 +250,7 @@ func HomeLiveBlock(m HomeLive) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Running) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nothing runs", "What you launch shows here, with its progress, until it ends.", []ui.Action{{Name: "Launch a workflow", URL: WorkflowsURL(), Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Nothing is running", "Executions are listed here, with their progress, until they end.", []ui.Action{{Name: "Launch a workflow", URL: WorkflowsURL(), Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -388,12 +388,12 @@ func homeRecent(mine []HomeRecent) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "\">All of yours</a></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "\">All your executions</a></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(mine) == 0 {
-			templ_7745c5c3_Err = ui.Empty("None of yours has ended yet", "Executions that you launched show here when they end.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No ended executions yet", "Executions that you launched are listed here when they end.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -637,7 +637,7 @@ func homeWorkflows(m Home) templ.Component {
 	})
 }
 
-// homeWaiting says what waits and why.
+// homeWaiting lists the waiting nodes with reasons.
 func homeWaiting(m HomeLive) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -664,7 +664,7 @@ func homeWaiting(m HomeLive) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Waiting) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<p class=\"card-body small muted\">Nothing waits: every node that could start has started.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<p class=\"card-body small muted\">Nothing is waiting: every node that could start has started.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1024,7 +1024,7 @@ func homeAsks(a HomeAsks) templ.Component {
 	})
 }
 
-// HomeUpdate is what the stream of the home page sends.
+// HomeUpdate is one message of the stream of the home page.
 func HomeUpdate(m HomeLive) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1105,7 +1105,7 @@ func HomeUpdate(m HomeLive) templ.Component {
 	})
 }
 
-// firstLaunch greets a reader before anything was launched.
+// firstLaunch is the home page before the first launch.
 func firstLaunch(m Home) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1192,17 +1192,17 @@ func firstLaunch(m Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\">Look at it first</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\">View the workflow</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<p class=\"muted\">No workflow is registered yet. Describe one in a file and apply it.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 104, "<p class=\"muted\">No workflows yet. Define one in a file and apply it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "</section><div class=\"grid-2\"><section class=\"card\" aria-labelledby=\"h-own\"><div class=\"card-head\"><h2 id=\"h-own\">Then bring your own</h2></div><div class=\"card-body\"><ol class=\"steps\"><li data-done><b class=\"strong\">Sign in</b><span class=\"small muted\">Done.</span></li><li><b class=\"strong\">Describe a workflow</b><span class=\"small muted\">Name the types of its inputs: the launch form draws itself from them.</span></li><li><b class=\"strong\">Apply it</b><pre class=\"code\" tabindex=\"0\">flowforge apply -f workflow.yaml</pre></li><li><b class=\"strong\">Launch and watch</b><span class=\"small muted\">Logs, metrics and artifacts come to the page while it runs.</span></li></ol></div></section><section class=\"card\" aria-labelledby=\"h-whole\"><div class=\"card-head\"><h2 id=\"h-whole\">A whole workflow</h2><span class=\"push\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "</section><div class=\"grid-2\"><section class=\"card\" aria-labelledby=\"h-own\"><div class=\"card-head\"><h2 id=\"h-own\">Add your own workflow</h2></div><div class=\"card-body\"><ol class=\"steps\"><li data-done><b class=\"strong\">Sign in</b><span class=\"small muted\">Done.</span></li><li><b class=\"strong\">Define a workflow</b><span class=\"small muted\">Declare the types of its inputs. FlowForge generates the launch form from them.</span></li><li><b class=\"strong\">Apply it</b><pre class=\"code\" tabindex=\"0\">flowforge apply -f workflow.yaml</pre></li><li><b class=\"strong\">Launch and watch</b><span class=\"small muted\">Follow logs, metrics and artifacts on its page while it runs.</span></li></ol></div></section><section class=\"card\" aria-labelledby=\"h-whole\"><div class=\"card-head\"><h2 id=\"h-whole\">A complete workflow</h2><span class=\"push\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// TypeaheadURL completes references of the launch form, and below it previews them.
+// TypeaheadURL completes references of the launch form; a path below it previews them.
 func TypeaheadURL() string { return "/typeahead" }
 
-// UploadsURL takes files in the background by POST.
+// UploadsURL accepts background uploads by POST.
 func UploadsURL() string { return "/uploads" }
 
 // The views of the launch form.
@@ -26,19 +26,19 @@ type LaunchPage struct {
 	Page
 	Workflow LaunchWorkflow
 	View     string // LaunchForm, LaunchJSON or LaunchCommand
-	Key      string // of this rendered form: the same one twice launches once
+	Key      string // idempotency key of this form: submitting it twice launches once
 	Form     *forms.Form
-	JSON     string     // in LaunchJSON, what is in the text area
+	JSON     string     // in LaunchJSON, the text of the text area
 	Command  string     // in LaunchCommand, the same launch from a shell
 	Carried  url.Values // in LaunchCommand, the values of the form
 
-	From       string // id of the execution that the values came from, "" for none
+	From       string // id of the execution from which values were copied, or ""
 	Name       string // of the execution, optional
 	Priorities []ui.Option
 	Options    LaunchOptions
 
-	Came     *Provenance     // where the values came from, nil for the defaults
-	Failed   string          // heading of the error summary, "" when nothing failed
+	Came     *Provenance     // origin of the values, nil for defaults
+	Failed   string          // heading of the error summary, "" without errors
 	Troubles []forms.Trouble // lines of the error summary
 	Check    LaunchCheck
 	Recent   []RecentInputs
@@ -46,32 +46,32 @@ type LaunchPage struct {
 
 // LaunchWorkflow is the head of the page.
 type LaunchWorkflow struct {
-	ID       string // where the form is sent, whatever project another page goes to meanwhile
-	Ref      string // what links name it by
+	ID       string // explicit target project, because another page may switch the current project
+	Ref      string // name used in links
 	Name     string
 	Lead     string // "Trains a network. 9 nodes."
 	Version  string
 	Versions []ui.Option
 }
 
-// Provenance says where the values of the form came from.
+// Provenance is the origin of the values of the form.
 type Provenance struct {
 	Kind    string // of the notice: "" or "warn"
 	From    string // "From execution 0192…", "From a link"
-	URL     string // of that execution, "" when there is none
+	URL     string // of that execution, or ""
 	Text    string
-	Differs []forms.Trouble // fields that are not at their defaults
+	Differs []forms.Trouble // fields with non-default values
 	Reset   string          // URL of the form with the defaults
 }
 
-// LaunchCheck is what the panel beside the form says.
+// LaunchCheck is the content of the panel beside the form.
 type LaunchCheck struct {
 	Verdicts []Verdict
-	Choices  []Verdict // other ways to run what would wait
-	Facts    []ui.Fact // when it starts and ends, what it uses
+	Choices  []Verdict // alternatives that would start sooner
+	Facts    []ui.Fact // estimated start, end and usage
 	Ready    bool
-	Waits    bool   // it is ready, and would wait for room
-	Never    bool   // it can never start
+	Waits    bool   // valid, but would wait for capacity
+	Never    bool   // it cannot run on this cluster
 	Summary  string // one line for the bar: "Fits now", "Would wait about 12 min"
 	Link     string // URL of the form with these values
 }
@@ -82,7 +82,7 @@ type Verdict struct {
 	Links              []forms.Trouble
 }
 
-// RecentInputs is an earlier execution whose inputs can be taken over.
+// RecentInputs is an earlier execution whose inputs can be reused.
 type RecentInputs struct {
 	URL   string
 	Label string
@@ -105,7 +105,7 @@ func verdictIcon(tone string) string {
 // sections are the cards of the form.
 func (p LaunchPage) sections() []forms.Section { return p.Form.Sections() }
 
-// carried lists the names of the values that travel along unseen, in a fixed order.
+// carried lists the names of the hidden values in a fixed order.
 func carried(values url.Values) []string {
 	names := make([]string, 0, len(values))
 	for name := range values {
@@ -117,10 +117,10 @@ func carried(values url.Values) []string {
 
 func (p LaunchPage) tab(view string) bool { return p.View == view }
 
-// isEmpty reports whether the workflow asks for nothing.
+// isEmpty reports whether the workflow has no inputs.
 func (p LaunchPage) isEmpty() bool { return len(p.Form.Controls()) == 0 }
 
-// state is the state symbol of the verdict in the bar.
+// state is the state symbol in the launch bar.
 func (c LaunchCheck) state() string {
 	switch {
 	case c.Never:

@@ -6,30 +6,30 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// LaunchOptions are what a launch asks for beside its inputs.
+// LaunchOptions are the options of a launch besides its inputs.
 type LaunchOptions struct {
-	Cache     []ui.Option     // nil: no operator keeps results
+	Cache     []ui.Option     // nil if no operator caches results
 	CacheOf   []OperatorCache // for single operators
-	CacheMore int             // operators that are not offered here
+	CacheMore int             // operators omitted here
 
-	KeepHelp                                      string // what holds without a word
+	KeepHelp                                      string // the retention that applies by default
 	Keep, KeepSuccess, KeepFailure                string
 	KeepError, KeepSuccessError, KeepFailureError string
 
-	More bool // what is seldom wanted is shown at once
+	More bool // the advanced options start expanded
 }
 
-// OperatorCache is what to do with the results that one operator keeps.
+// OperatorCache is the cache option of one operator.
 type OperatorCache struct {
 	Operator string
 	Choices  []ui.Option
 	Error    string
 }
 
-// CacheID is the id of an operator's control for results that are kept.
+// CacheID is the id of the cache control of an operator.
 func CacheID(operator string) string { return "cache-" + operator }
 
-// described names what describes a control: its help, and what is wrong.
+// described is the aria-describedby of a control: its help and its error.
 func described(id, help, problem string) string {
 	ids := ""
 	if help != "" {

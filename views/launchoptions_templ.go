@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// optionFields are the controls of a launch beside its name and priority.
+// optionFields are the controls of a launch besides its name and priority.
 func optionFields(o LaunchOptions) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -36,7 +36,7 @@ func optionFields(o LaunchOptions) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(o.Cache) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"field\"><label class=\"label\" for=\"execution-cache\">Kept results</label><p class=\"help\" id=\"execution-cache-help\">Of equal work that was done before.</p><select class=\"select\" id=\"execution-cache\" name=\"cache\" aria-describedby=\"execution-cache-help\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"field\"><label class=\"label\" for=\"execution-cache\">Cached results</label><p class=\"help\" id=\"execution-cache-help\">Results of earlier tasks with the same code and inputs.</p><select class=\"select\" id=\"execution-cache\" name=\"cache\" aria-describedby=\"execution-cache-help\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -68,7 +68,7 @@ func optionFields(o LaunchOptions) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(o.CacheOf) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "Different retention for success and failure, and results by operator")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "Different retention for success and failure, and cache per operator")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -82,11 +82,11 @@ func optionFields(o LaunchOptions) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = keepField("execution-ttl-success", "ttl_success", "Keep after a success for", "", o.KeepSuccess, o.KeepSuccessError).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keepField("execution-ttl-success", "ttl_success", "Keep after success for", "", o.KeepSuccess, o.KeepSuccessError).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = keepField("execution-ttl-failure", "ttl_failure", "Keep after a failure for", "", o.KeepFailure, o.KeepFailureError).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = keepField("execution-ttl-failure", "ttl_failure", "Keep after failure for", "", o.KeepFailure, o.KeepFailureError).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -122,14 +122,14 @@ func optionFields(o LaunchOptions) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Kept results of ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Cached results of ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(c.Operator)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `launchoptions.templ`, Line: 33, Col: 82}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `launchoptions.templ`, Line: 33, Col: 84}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -190,9 +190,9 @@ func optionFields(o LaunchOptions) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%d more operators keep results; the command line and the API name any of them.", o.CacheMore))
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%d more operators cache results. Set them with the command line or the API.", o.CacheMore))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `launchoptions.templ`, Line: 43, Col: 133}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `launchoptions.templ`, Line: 43, Col: 130}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -211,7 +211,7 @@ func optionFields(o LaunchOptions) templ.Component {
 	})
 }
 
-// keepField is a time span for which an execution is kept.
+// keepField is the retention of an execution.
 func keepField(id, name, label, help, value, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -395,7 +395,7 @@ func keepField(id, name, label, help, value, problem string) templ.Component {
 	})
 }
 
-// fieldError says what is wrong with a value.
+// fieldError is the error of a value.
 func fieldError(id, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

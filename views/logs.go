@@ -2,7 +2,7 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// Logs is the log viewer of an execution, on its page and on a page of its own.
+// Logs is the log viewer of an execution, on its page and on the log page.
 type Logs struct {
 	ExecutionID string
 	Action      string // of the filter form
@@ -12,18 +12,18 @@ type Logs struct {
 	Levels      []ui.Option
 	Hits        string // "2 hits" of a search
 	Lines       []LogLine
-	Follow      bool // new lines are coming
+	Follow      bool // new lines may arrive
 	OlderURL    string
 	DownloadURL string
-	PageURL     string // the page of its own
-	Problem     string // logs cannot be read right now
-	Note        string // only a part of the lines can be read right now
-	Empty       string // why there is nothing
-	Tall        bool   // on the page of its own
-	Cursor      string // where the last line ends, for the stream
+	PageURL     string // the log page
+	Problem     string // why logs are unavailable
+	Note        string // why only a part of the lines is available
+	Empty       string // text without lines
+	Tall        bool   // on the log page
+	Cursor      string // position after the last line, for the stream
 }
 
-// LogsPage is the log viewer on a page of its own.
+// LogsPage is the log page.
 type LogsPage struct {
 	Page
 	Title     string
@@ -33,8 +33,8 @@ type LogsPage struct {
 	StreamURL string
 }
 
-// LogLine is one line. Parts carry colours and hits as classes, never as markup of
-// the task.
+// LogLine is one line. Parts carry colours and search hits as classes, never as markup
+// from the task.
 type LogLine struct {
 	ID      string // "L120", the permalink
 	Time    string
@@ -44,11 +44,11 @@ type LogLine struct {
 	NodeURL string
 	Parts   []LogPart
 	Cut     string // shown before the line: "attempt 2 of train"
-	Rank    string // in a gang: which of its pods wrote it
+	Rank    string // in a gang: the rank of the pod that wrote it
 	Stderr  bool
 }
 
-// LogPart is a run of a line with one look.
+// LogPart is a part of a line with one style.
 type LogPart struct {
 	Text  string
 	Class string // "ansi-31 ansi-bold"
@@ -58,7 +58,7 @@ type LogPart struct {
 
 const logLinesID = "log-lines"
 
-// logMode tells the script whether new lines come.
+// logMode tells the script whether new lines may arrive.
 func logMode(l Logs) string {
 	if l.Follow {
 		return "follow"

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// LogParts turns one line of a task into runs with a look: ANSI colours become
-// classes, http and https addresses links, and what matches hit (a plain text,
-// whatever its case) is marked. Every other control sequence is dropped.
+// LogParts splits one line of a task into styled parts: ANSI colours become classes, http
+// and https URLs become links, and matches of hit (plain text, ignoring case) are marked.
+// It drops every other control sequence.
 func LogParts(text, hit string) []LogPart {
 	if i := strings.LastIndexByte(strings.TrimRight(text, "\r"), '\r'); i >= 0 {
-		text = text[i+1:] // a progress bar that rewrote its line: its last state
+		text = text[i+1:] // a progress bar that rewrote its line: keep its last state
 	}
 	var parts []LogPart
 	var look style
@@ -27,8 +27,8 @@ func LogParts(text, hit string) []LogPart {
 	return parts
 }
 
-// nextEscape cuts text at its first control sequence. Params are those of an SGR
-// sequence (ECMA-48), empty for any other.
+// nextEscape splits text at its first control sequence. Params are the parameters of an
+// SGR sequence (ECMA-48), empty for any other.
 func nextEscape(text string) (run, params, rest string) {
 	run, rest, _ = strings.Cut(text, "\x1b")
 	run = printable(run)
@@ -46,7 +46,7 @@ func nextEscape(text string) (run, params, rest string) {
 			}
 		}
 		return run, "", ""
-	case ']', 'P', '_', '^': // a string up to BEL or ESC \
+	case ']', 'P', '_', '^': // a string that ends with BEL or ESC \
 		end := strings.IndexAny(rest, "\x07\x1b")
 		if end < 0 {
 			return run, "", ""
@@ -61,17 +61,17 @@ func nextEscape(text string) (run, params, rest string) {
 	}
 }
 
-// printable shows tabs as they are and other control characters as nothing.
+// printable keeps tabs and removes other control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if (r < 0x20 && r != '\t') || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
-			return -1 // the last two ranges could turn the line around
+			return -1 // the last two ranges could reverse the direction of the line
 		}
 		return r
 	}, s)
 }
 
-// style is the look that SGR parameters have built up.
+// style is the accumulated style of SGR parameters.
 type style struct {
 	fore, back                    int // 1 to 8 for the eight colours, 0 for none
 	bold, dim, italic, underlined bool
@@ -100,7 +100,7 @@ func (s style) class() string {
 	return strings.Join(classes, " ")
 }
 
-// apply returns the look after SGR parameters; "" leaves it as it is.
+// apply returns the style after SGR parameters; "" leaves it unchanged.
 func (s style) apply(params string) style {
 	if params == "" {
 		return s
@@ -161,8 +161,8 @@ func (s style) paint(n int) style {
 	return s
 }
 
-// extended reads the colour after 38 or 48: the first sixteen of the palette are
-// the eight colours and their bright twins, others have no name and are left out.
+// extended parses the colour after 38 or 48: the first sixteen of the palette are the
+// eight colours and their bright variants; it ignores all others.
 func extended(list []string) (colour, used int) {
 	if len(list) == 0 {
 		return 0, 0
@@ -182,7 +182,7 @@ func extended(list []string) (colour, used int) {
 	return 0, 1
 }
 
-// split cuts a run at hits and addresses.
+// split splits a part at hits and URLs.
 func split(run, hit string) []LogPart {
 	var parts []LogPart
 	for run != "" {

@@ -235,7 +235,7 @@ func MetricsBlock(m Metrics) templ.Component {
 	})
 }
 
-// usageSection is the charts of what a node uses of its machine.
+// usageSection shows the charts of the resource usage of a node.
 func usageSection(u Usage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -273,7 +273,7 @@ func usageSection(u Usage) templ.Component {
 	})
 }
 
-// UsageBlock is its charts; page and stream share it.
+// UsageBlock is the charts; page and stream share it.
 func UsageBlock(u Usage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -395,7 +395,7 @@ func metricFigure(c MetricChart) templ.Component {
 	})
 }
 
-// metricNumber is a metric of which every curve is a single value.
+// metricNumber is a metric whose curves are single values.
 func metricNumber(c MetricChart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -664,7 +664,7 @@ func metricPlot(c MetricChart) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"chart-plot\" data-plot hx-morph-skip aria-hidden=\"true\"></div></div><details class=\"tiny\"><summary class=\"muted\">Show as table</summary><table class=\"table\"><thead><tr><th scope=\"col\">Curve</th><th scope=\"col\" class=\"num\">Last</th><th scope=\"col\" class=\"num\">Lowest to highest</th><th scope=\"col\" class=\"num\">Values</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"chart-plot\" data-plot hx-morph-skip aria-hidden=\"true\"></div></div><details class=\"tiny\"><summary class=\"muted\">Show as table</summary><table class=\"table\"><thead><tr><th scope=\"col\">Curve</th><th scope=\"col\" class=\"num\">Last</th><th scope=\"col\" class=\"num\">Range</th><th scope=\"col\" class=\"num\">Values</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -10,7 +10,7 @@ const (
 	nodeOutputsID = "node-outputs"
 )
 
-// NodeStill is what of a node changes with its state alone.
+// NodeStill is the part of a node that changes only with its state.
 type NodeStill struct {
 	Facts           []ui.Fact
 	Inputs, Outputs []Value
@@ -20,12 +20,12 @@ type NodeStill struct {
 type Node struct {
 	Page
 	Head            NodeHead
-	Runs            bool      // attempts of it run somewhere
-	Wait            WaitPanel // why it waits, while it does
+	Runs            bool      // the node has attempts
+	Wait            WaitPanel // why it is waiting
 	Facts           []ui.Fact
 	Attempts        []AttemptLine
 	Pods            AttemptPods
-	Command         string // as it is run, or the script
+	Command         string // the command or the script
 	CommandKind     string // "command", "script", "request"
 	Environment     []ui.Fact
 	Resources       []ui.Fact

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// NodePage is everything about one node.
+// NodePage is the page of one node.
 func NodePage(m Node) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -189,7 +189,7 @@ func NodePage(m Node) templ.Component {
 	})
 }
 
-// NodeFactsBlock is the figures of a node; page and stream share it.
+// NodeFactsBlock is the facts of a node; page and stream share it.
 func NodeFactsBlock(facts []ui.Fact) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -240,7 +240,7 @@ func NodeFactsBlock(facts []ui.Fact) templ.Component {
 	})
 }
 
-// nodeValuesBlock is its inputs or its outputs; page and stream share it.
+// nodeValuesBlock is the inputs or outputs of a node; page and stream share it.
 func nodeValuesBlock(id string, values []Value, none string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -605,7 +605,7 @@ func neighbours(label string, list []Tag, none string) templ.Component {
 	})
 }
 
-// nodeRuns is what a node has whose attempts run somewhere.
+// nodeRuns shows the parts of a node with attempts.
 func nodeRuns(m Node) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

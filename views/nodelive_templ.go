@@ -170,7 +170,7 @@ func NodeHeadBlock(h NodeHead) templ.Component {
 	})
 }
 
-// nodeOrigin says where the result of a node came from, and what the cache had of it.
+// nodeOrigin shows the origin of the result of a node and the outcome of its cache lookup.
 func nodeOrigin(h NodeHead) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,6 +1,6 @@
-// Package views holds the page templates, their models, the layout and the URL
-// functions. A model is one struct per page that embeds Page and holds
-// display-ready strings and built URLs: templates call nothing that can fail or fetch.
+// Package views contains the page templates, their models, the layout and the URL
+// functions. A model is one struct per page that embeds Page and holds formatted strings
+// and URLs: templates call nothing that can fail or fetch.
 package views
 
 import (
@@ -36,28 +36,28 @@ const (
 // Crumb is one entry of the breadcrumbs; the last has no URL.
 type Crumb = ui.Crumb
 
-// Page is what every page needs for its frame. Every page model embeds it.
+// Page is the data of the layout. Every page model embeds it.
 type Page struct {
-	Title   string  // of the document; the state comes first where one is shown
-	Section Section // which entry of the sidebar is current
+	Title   string  // document title; begins with the state if the page has one
+	Section Section // current entry of the sidebar
 	Crumbs  []Crumb
-	User    string // who is signed in
-	Theme   string // "light", "dark" or "" for that of the system
-	Path    string // path and query of this page, to come back to after a POST
-	Live    int    // executions under way, shown in the sidebar when there are any
-	Asks    int    // nodes that wait for the answer of a person, likewise
-	Waits   int    // nodes and executions that wait for room, likewise
-	KeysOff bool   // single-key shortcuts are switched off (WCAG 2.1.4)
+	User    string // signed-in user
+	Theme   string // "light", "dark" or "" for the system theme
+	Path    string // path and query of this page, to return to after a POST
+	Live    int    // number of live executions, shown in the sidebar
+	Asks    int    // number of open approvals, likewise
+	Waits   int    // number of nodes and executions waiting for capacity, likewise
+	KeysOff bool   // single-key shortcuts are turned off (WCAG 2.1.4)
 	Nav     Nav
 
 	Projects Projects // the switcher
 }
 
-// Nav is what the sidebar offers beyond everybody's work: pages that are there and
-// that the reader may see.
+// Nav selects the additional entries of the sidebar: pages that exist and that the user
+// may see.
 type Nav struct {
 	Team    bool // limits and queue of the team of the current project
-	Waiting bool // what waits and why
+	Waiting bool // waiting nodes with reasons
 	Quotas  bool
 	Tenancy bool // tenants, departments, teams, projects and their members
 	Audit   bool
@@ -88,7 +88,7 @@ type navGroup struct {
 	entries []navEntry
 }
 
-// navGroups are the groups that the reader has, the first of which everybody has.
+// navGroups are the groups visible to the user. Every user sees the first one.
 func (p Page) navGroups() []navGroup {
 	groups := []navGroup{{"Work", navEntries()}}
 	add := func(title string, shown []bool, entries ...navEntry) {
@@ -111,7 +111,7 @@ func (p Page) navGroups() []navGroup {
 	return groups
 }
 
-// otherTheme is what the theme button switches to when no script runs.
+// otherTheme is the theme that the button selects without JavaScript.
 func (p Page) otherTheme() string {
 	if p.Theme == "dark" {
 		return "light"
@@ -138,8 +138,8 @@ func asset(name string) string { return static.URL(name) }
 
 func sprite() templ.Component { return templ.Raw(static.Sprite()) }
 
-// htmxConfig keeps htmx inside the content security policy and quiet: no injected
-// styles, no focus or scroll of its own.
+// htmxConfig makes htmx comply with the content security policy and keeps it from
+// injecting styles, moving the focus or scrolling.
 func htmxConfig() string {
 	return `{"includeIndicatorCSS":false,"transitions":false,"history":false,"defaultFocusScroll":false}`
 }

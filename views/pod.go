@@ -2,8 +2,8 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// AttemptPods is where the attempts of a node ran, the latest first; page and stream
-// share it. It is hidden while nothing ran as a pod.
+// AttemptPods are the pods of the attempts of a node, the latest first; page and stream
+// share it. It is hidden if no attempt ran as a pod.
 type AttemptPods struct {
 	Pods []AttemptPod
 	More string // "3 earlier ones"
@@ -18,21 +18,21 @@ type AttemptPod struct {
 	State   string // of the attempt
 	Class   *PodClass
 	Facts   []ui.Fact
-	Waiting string // the cluster's words while it has not begun
+	Waiting string // the cluster's message while the pod has not started
 	Events  []PodEvent
-	More    string // of events that are not shown
-	NoEvent string // said in place of events
+	More    string // number of omitted events
+	NoEvent string // text if there are no events
 }
 
-// Waits reports whether the latest pod tells why it has not begun.
+// Waits reports whether the latest pod has a message about why it has not started.
 func (m AttemptPods) Waits() bool { return len(m.Pods) > 0 && m.Pods[0].Waiting != "" }
 
-// PodClass is what kind of end an attempt came to.
+// PodClass is the failure class of an attempt.
 type PodClass struct {
-	Code    string // as the API says it: "out_of_memory"
+	Code    string // API value: "out_of_memory"
 	Word    string // "Out of memory"
-	Hint    string // what it means and what can be done; what was seen stands in the list of attempts
-	Outside bool   // not the task's doing: it is tried again without costing a retry
+	Hint    string // cause and remedy; the list of attempts has the observed error
+	Outside bool   // not caused by the task: retried without using up a retry
 }
 
 func (c PodClass) notice() string {
@@ -42,7 +42,7 @@ func (c PodClass) notice() string {
 	return "error"
 }
 
-// PodEvent is an event of a pod as the cluster told it.
+// PodEvent is a Kubernetes event of a pod.
 type PodEvent struct {
 	Warning         bool
 	Reason, Message string

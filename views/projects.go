@@ -2,29 +2,29 @@ package views
 
 import "strings"
 
-// maxProjectChoices is how many projects the switcher offers at once; the others
-// are found by their names.
+// maxProjectChoices is the number of projects in the switcher; users find the others by
+// name.
 const maxProjectChoices = 8
 
-// Project is a project as its members choose it.
+// Project is an entry of the project switcher.
 type Project struct {
 	ID      string
 	Name    string
-	Path    string // "Research › Vision": what it is below, without the tenant
-	Tenant  string // where the reader has projects of several
+	Path    string // "Research › Vision": its parents, without the tenant
+	Tenant  string // if the user has projects of several tenants
 	Current bool
 }
 
-// Projects is the project that a page is of, and those that the reader may go to.
+// Projects is the project of a page and the projects that the user may switch to.
 type Projects struct {
-	Current  Project   // zero for somebody without any
-	Visiting bool      // the page is of a project that is not the chosen one
+	Current  Project   // zero for a user without a project
+	Visiting bool      // the page belongs to another project than the selected one
 	Choices  []Project // the current one, and the first of the others
-	All      int       // how many there are
+	All      int       // total number
 }
 
-// ChooseProjects returns the switcher of a reader who has all, and looks at a page
-// of the one that is Current.
+// ChooseProjects returns the switcher of a user with the projects all, on a page of the
+// project marked Current.
 func ChooseProjects(all []Project, visiting bool) Projects {
 	p := Projects{Visiting: visiting, All: len(all)}
 	for _, one := range all {
@@ -40,7 +40,7 @@ func ChooseProjects(all []Project, visiting bool) Projects {
 	return p
 }
 
-// FindProjects returns the projects whose name, path or tenant holds text.
+// FindProjects returns the projects whose name, path or tenant contains text.
 func FindProjects(all []Project, text string) []Project {
 	text = strings.ToLower(strings.TrimSpace(text))
 	var found []Project
@@ -66,7 +66,7 @@ func (p Project) monogram() string {
 	return string(letters[:min(len(letters), 2)])
 }
 
-// ProjectsList is the page of the reader's projects.
+// ProjectsList is the page of the user's projects.
 type ProjectsList struct {
 	Page
 
@@ -74,8 +74,8 @@ type ProjectsList struct {
 	Found []Project
 }
 
-// ProjectURL makes a project the current one by POST.
+// ProjectURL selects a project by POST.
 func ProjectURL() string { return "/preferences/project" }
 
-// ProjectsURL lists and finds the reader's projects.
+// ProjectsURL lists and searches the user's projects.
 func ProjectsURL() string { return "/projects" }

@@ -10,9 +10,9 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// quotaEditForm edits the limits of one node below its row. Without a script
-// "Preview" draws the page again with the consequences; with one they follow the
-// typing.
+// quotaEditForm edits the limits of one node below its row. Without JavaScript, "Preview"
+// reloads the page with the consequences; with JavaScript they update while the user
+// types.
 func quotaEditForm(e QuotaEdit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -693,7 +693,7 @@ func quotaConflict(name string, c QuotaConflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, ", while this form was open.</b> Nothing of yours was saved. Save again to put your values over theirs, or cancel to keep theirs.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Both values, scrollable\"><table class=\"table\"><caption class=\"vh\">What they saved and what you typed</caption> <thead><tr><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">It was</th><th scope=\"col\" class=\"num\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, ", while this form was open.</b> Your values were not saved. Save again to overwrite the other changes, or cancel to keep them.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Both values, scrollable\"><table class=\"table\"><caption class=\"vh\">Their values and yours</caption> <thead><tr><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">Before</th><th scope=\"col\" class=\"num\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -706,7 +706,7 @@ func quotaConflict(name string, c QuotaConflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, " saved</th><th scope=\"col\" class=\"num\">You typed</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, " saved</th><th scope=\"col\" class=\"num\">Your value</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -776,7 +776,7 @@ func quotaConflict(name string, c QuotaConflict) templ.Component {
 	})
 }
 
-// QuotaPreviewBlock says what the edit would change; form and answer share it.
+// QuotaPreviewBlock shows the consequences of the edit; form and response share it.
 func QuotaPreviewBlock(p QuotaPreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -811,7 +811,7 @@ func QuotaPreviewBlock(p QuotaPreview) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "\" aria-live=\"polite\"><div class=\"stack stack-s\"><h3>What this changes</h3>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "\" aria-live=\"polite\"><div class=\"stack stack-s\"><h3>Effect of the change</h3>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -834,7 +834,7 @@ func QuotaPreviewBlock(p QuotaPreview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Unchanged {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<p class=\"small muted\">Nothing yet: these are the values in force.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<p class=\"small muted\">No changes yet: these are the current values.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -984,8 +984,8 @@ func QuotaPreviewBlock(p QuotaPreview) templ.Component {
 	})
 }
 
-// quotaConfirm asks to confirm that somebody is interrupted. It is part of the
-// consequences, so that other values ask anew.
+// quotaConfirm asks for confirmation when nodes are interrupted. It is part of the
+// consequences, so that other values need a new confirmation.
 func quotaConfirm(p QuotaPreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1162,7 +1162,7 @@ func quotaHistory(m QuotaHistory) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "<label class=\"vh\" for=\"h-node\">Of whom</label> <select class=\"select input-s w-short\" id=\"h-node\" name=\"of\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "<label class=\"vh\" for=\"h-node\">Team or project</label> <select class=\"select input-s w-short\" id=\"h-node\" name=\"of\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1228,7 +1228,7 @@ func quotaHistory(m QuotaHistory) templ.Component {
 				}
 			}
 			if m.Chart.AnyWaiting {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-wait\" x1=\"0\" x2=\"14\" y1=\"6\" y2=\"6\"></line></svg> with what waits</span> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-wait\" x1=\"0\" x2=\"14\" y1=\"6\" y2=\"6\"></line></svg> including waiting</span> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1239,7 +1239,7 @@ func quotaHistory(m QuotaHistory) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "</div><details><summary class=\"small\">Show as table</summary><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Use over time, scrollable\"><table class=\"table\"><caption class=\"vh\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "</div><details><summary class=\"small\">Show as table</summary><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Usage over time, scrollable\"><table class=\"table\"><caption class=\"vh\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -11,28 +11,28 @@ import (
 // QuotasURL is the quota page with the selection of q: show, only, toggle, edit …
 func QuotasURL(q url.Values) string { return withQuery("/admin/quotas", q) }
 
-// QuotaEditURL takes the edit form of a node by POST.
+// QuotaEditURL saves the edit form of a node by POST.
 func QuotaEditURL(id string) string { return "/admin/quotas/" + id }
 
-// QuotaPreviewURL draws what an edit would change, for a form under way.
+// QuotaPreviewURL renders the consequences of unsaved edits.
 func QuotaPreviewURL(id string) string { return QuotaEditURL(id) + "/preview" }
 
 // QuotaStreamURL is the stream of the quota page with the selection of q.
 func QuotaStreamURL(q url.Values) string { return withQuery("/admin/quotas/stream", q) }
 
-// QuotaCSVURL is the tree with its use as CSV.
+// QuotaCSVURL is the tree with its usage as CSV.
 func QuotaCSVURL() string { return "/admin/quotas.csv" }
 
-// TeamURL is the page of a team: its limits, use and queue.
+// TeamURL is the page of a team: its limits, usage and queue.
 func TeamURL(id string) string { return "/teams/" + id }
 
 // TeamStreamURL is the stream of the page of a team.
 func TeamStreamURL(id string) string { return TeamURL(id) + "/stream" }
 
-// MyTeamURL leads to the team of the reader's project.
+// MyTeamURL is the page of the team of the user's project.
 func MyTeamURL() string { return "/teams/mine" }
 
-// QuotasPage is the quota page: who may hold what, who holds it, what sits idle.
+// QuotasPage is the quota page: limits, usage and idle guarantees.
 type QuotasPage struct {
 	Page
 	Live      QuotaLive
@@ -48,20 +48,20 @@ type QuotasPage struct {
 	StreamURL string
 }
 
-// QuotaFilter is the link that shows only starved and idle nodes, or all again.
+// QuotaFilter is the link that switches between starved or idle nodes and all nodes.
 type QuotaFilter struct {
 	URL   string
 	On    bool
 	Count string
 }
 
-// QuotaLive is what stands above the table and moves: figures and advice.
+// QuotaLive is the live part above the table: figures and advice.
 type QuotaLive struct {
 	Figures []QuotaFigure
 	Advice  []QuotaAdvice
 }
 
-// QuotaFiguresID is the element id of the moving figures.
+// QuotaFiguresID is the element id of the live figures.
 func QuotaFiguresID() string { return "quota-figures" }
 
 // QuotaAdviceID is the element id of the advice.
@@ -70,9 +70,8 @@ func QuotaAdviceID() string { return "quota-advice" }
 // QuotaFigure is one key figure.
 type QuotaFigure struct{ Name, Value, Note, URL string }
 
-// QuotaAdvice is something that an admin may want to change: somebody starves
-// while another leaves a guarantee unused. URL prepares the change, when the
-// reader may make it.
+// QuotaAdvice suggests a change to an administrator: one team is starved while another
+// leaves its guarantee unused. URL opens the prepared change if the user has permission.
 type QuotaAdvice struct {
 	Strong, Text string
 	LinkText     string // the node that would start
@@ -85,8 +84,8 @@ type QuotaTree struct {
 	Columns []QuotaColumn
 	Rows    []QuotaRow
 	Empty   string // instead of rows
-	More    string // which part of the tree this is, in words; "" for all of it
-	Before  string // URL of the rows before
+	More    string // describes the shown part of the tree; "" for the whole tree
+	Before  string // URL of the previous rows
 	After   string
 }
 
@@ -107,15 +106,15 @@ type QuotaRow struct {
 	Weight   string
 	Waiting  QuotaWaiting
 	Notes    []QuotaNote
-	EditURL  string // "" where the reader may not edit
+	EditURL  string // "" without permission to edit
 	Editing  bool
-	Context  bool // shown only to lead to a row below
+	Context  bool // shown only as the parent of a matching row
 }
 
 // ElementID is the id of the row.
 func (r QuotaRow) ElementID() string { return "q-" + r.ID }
 
-// NotesID is the element id of what is said below the name.
+// NotesID is the element id of the notes below the name.
 func (r QuotaRow) NotesID() string { return "qn-" + r.ID }
 
 func (r QuotaRow) indent() string { return "tree-" + strconv.Itoa(min(r.Level, 5)) }
@@ -126,10 +125,10 @@ type QuotaBarCell struct {
 	Bar ui.QuotaBar
 }
 
-// QuotaWaiting is how many nodes wait at or below a tenancy node.
+// QuotaWaiting is the number of waiting nodes at or below a tenancy node.
 type QuotaWaiting struct{ ID, Text, URL string }
 
-// QuotaNote is a short sentence below a name. State "READY" marks who starves.
+// QuotaNote is a short sentence below a name. State "READY" marks a starved team.
 type QuotaNote struct{ State, Text string }
 
 // QuotaEdit is the form for the limits of one node.
@@ -140,10 +139,10 @@ type QuotaEdit struct {
 	PreviewURL     string
 	CancelURL      string
 	Version        string
-	Back           string // the selection of the page, to come back to
+	Back           string // the selection of the page to return to
 	Base           []Hidden
 	Sets           []QuotaSet
-	Weight         *QuotaField // nil at the installation, which has no siblings
+	Weight         *QuotaField // nil for the installation, which has no siblings
 	Reason         QuotaField
 	Conflict       *QuotaConflict
 	Preview        QuotaPreview
@@ -158,11 +157,11 @@ type QuotaSet struct {
 	Fields   []QuotaField
 }
 
-// QuotaField is one value of the form as it was typed.
+// QuotaField is one value of the form as entered.
 type QuotaField struct {
 	ID, Name, Label, Help string
 	Value, Unit           string
-	Was                   string // what it is now, when the typed value differs
+	Was                   string // the current value, if the entered one differs
 	Error                 string
 	Placeholder           string
 	Decimal               bool
@@ -184,16 +183,16 @@ func (f QuotaField) mode() string {
 	return "numeric"
 }
 
-// QuotaConflict says what somebody else saved while the form was open.
+// QuotaConflict shows the values that another user saved while the form was open.
 type QuotaConflict struct {
 	Who, When string
 	Rows      []QuotaConflictRow
 }
 
-// QuotaConflictRow is one value that both changed, or that only they did.
+// QuotaConflictRow is one value that the other user changed.
 type QuotaConflictRow struct{ Name, Before, Theirs, Yours string }
 
-// QuotaProblems lists what keeps a form from being saved.
+// QuotaProblems lists the errors of a form.
 type QuotaProblems struct {
 	Title string
 	Links []ui.Action
@@ -202,12 +201,12 @@ type QuotaProblems struct {
 // QuotaPreviewID is the element id of the preview.
 func QuotaPreviewID() string { return "quota-preview" }
 
-// QuotaPreview is what an edit would change, found out by the server.
+// QuotaPreview is the effect of an edit, computed by the server.
 type QuotaPreview struct {
-	Unchanged    bool   // the form holds what is saved
-	Invalid      string // why nothing can be foreseen
+	Unchanged    bool   // the form equals the saved values
+	Invalid      string // why no preview is possible
 	Lines        []QuotaEffect
-	Confirm      string // what has to be confirmed when somebody is interrupted
+	Confirm      string // confirmation needed when nodes are interrupted
 	ConfirmError string
 	Bars         []QuotaCompare
 }
@@ -224,10 +223,10 @@ type QuotaCompare struct {
 	Bar        ui.QuotaBar
 }
 
-// QuotaSaved says that an edit is in force.
+// QuotaSaved confirms a saved edit.
 type QuotaSaved struct{ Strong, Text, UndoURL string }
 
-// QuotaHistory is the chart of use over time.
+// QuotaHistory is the chart of usage over time.
 type QuotaHistory struct {
 	Title     string
 	Label     string
@@ -248,7 +247,7 @@ type QuotaHistoryRow struct {
 	Used, Limit, Waiting string
 }
 
-// Hidden is a value that a form carries on.
+// Hidden is a hidden field of a form.
 type Hidden struct{ Name, Value string }
 
 // QuotaChange is an entry of the audit log about limits.
@@ -260,11 +259,11 @@ type QuotaChange struct {
 	UndoURL   string
 }
 
-// QuotaUpdate is one message of the stream: what moved.
+// QuotaUpdate is one message of the stream: the changed parts.
 type QuotaUpdate struct {
-	Figures []QuotaFigure // nil: as before
+	Figures []QuotaFigure // nil: unchanged
 	Advice  *[]QuotaAdvice
 	Cells   []QuotaBarCell
 	Waiting []QuotaWaiting
-	Rows    []QuotaRow // whose notes changed
+	Rows    []QuotaRow // rows with changed notes
 }

@@ -77,7 +77,7 @@ func QuotasView(m QuotasPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "CSV</a></div></div><p class=\"page-lead\">Who may hold what, who holds it now, and what sits idle. Changes apply to the next admission, within a second.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "CSV</a></div></div><p class=\"page-lead\">Limits, current usage and idle guarantees. Changes take effect at the next admission, within a second.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -543,7 +543,7 @@ func QuotaFiguresBlock(figures []QuotaFigure) templ.Component {
 	})
 }
 
-// QuotaAdviceBlock names who starves beside whom; page and stream share it.
+// QuotaAdviceBlock names starved teams and idle guarantees; page and stream share it.
 func QuotaAdviceBlock(advice []QuotaAdvice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -677,7 +677,7 @@ func QuotaAdviceBlock(advice []QuotaAdvice) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "\">Prepare this change</a>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "\">Review this change</a>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -721,7 +721,7 @@ func quotaTree(m QuotasPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Tree.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nothing to show", m.Tree.Empty, []ui.Action{{Name: "Show the whole tree", URL: m.Only.URL}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No rows", m.Tree.Empty, []ui.Action{{Name: "Show the whole tree", URL: m.Only.URL}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -849,7 +849,7 @@ func quotaTree(m QuotasPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "\" rel=\"prev\">Before</a> ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "\" rel=\"prev\">Previous</a> ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -886,7 +886,7 @@ func quotaTree(m QuotasPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "\" rel=\"next\">More</a>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "\" rel=\"next\">Next</a>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1189,7 +1189,7 @@ func quotaRow(r QuotaRow) templ.Component {
 	})
 }
 
-// QuotaNotesBlock is what is said below a name; page and stream share it.
+// QuotaNotesBlock is the notes below a name; page and stream share it.
 func QuotaNotesBlock(r QuotaRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1357,7 +1357,7 @@ func QuotaCellBlock(c QuotaBarCell) templ.Component {
 	})
 }
 
-// QuotaWaitingBlock is how many wait; page and stream share it.
+// QuotaWaitingBlock is the number of waiting nodes; page and stream share it.
 func QuotaWaitingBlock(w QuotaWaiting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1628,12 +1628,12 @@ func quotaChanges(changes []QuotaChange) templ.Component {
 			templ_7745c5c3_Var71 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<section class=\"card\" aria-labelledby=\"h-changes\"><div class=\"card-head\"><h2 id=\"h-changes\">Last changes</h2></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<section class=\"card\" aria-labelledby=\"h-changes\"><div class=\"card-head\"><h2 id=\"h-changes\">Recent changes</h2></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(changes) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No limit was changed yet", "Who changed which limit, from what to what, and why, is kept here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No changes yet", "Changes of limits are listed here with their author, old and new value, and reason.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1746,7 +1746,7 @@ func quotaChanges(changes []QuotaChange) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var79 string
-					templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs("Undo the change of " + c.Node)
+					templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs("Undo the change to " + c.Node)
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `quotas.templ`, Line: 329, Col: 88}
 					}

@@ -1,18 +1,18 @@
 package views
 
-// Register is the page that takes definitions.
+// Register is the page that registers definitions.
 type Register struct {
 	Page
-	Document string // as it was sent
+	Document string // as submitted
 	Problems []RegisterProblem
-	Failed   string // what is wrong as a whole, "" when nothing is
+	Failed   string // heading of the error summary, or ""
 }
 
-// RegisterProblem is one thing that is wrong with a document.
+// RegisterProblem is one error in a document.
 type RegisterProblem struct {
 	Path    string
 	Message string
 }
 
-// RegisterURL is where definitions are pasted or uploaded.
+// RegisterURL is the page to paste or upload definitions.
 func RegisterURL() string { return "/register" }

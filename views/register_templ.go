@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// RegisterPage takes definitions, native ones and Argo's, as text or as a file.
+// RegisterPage registers native and Argo definitions, as text or as a file.
 func RegisterPage(m Register) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -124,7 +124,7 @@ func RegisterPage(m Register) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" enctype=\"multipart/form-data\" autocomplete=\"off\"><div class=\"field\"><label class=\"label\" for=\"register-file\">File</label><p class=\"help\" id=\"register-file-help\">Documents of one file are separated by lines of three dashes; all are registered, in their order.</p><input class=\"input\" type=\"file\" id=\"register-file\" name=\"file\" accept=\".yaml,.yml,.json\" aria-describedby=\"register-file-help\"></div><div class=\"field\"><label class=\"label\" for=\"register-document\">Or text</label> <textarea class=\"textarea textarea-code\" id=\"register-document\" name=\"document\" rows=\"18\" spellcheck=\"false\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" enctype=\"multipart/form-data\" autocomplete=\"off\"><div class=\"field\"><label class=\"label\" for=\"register-file\">File</label><p class=\"help\" id=\"register-file-help\">A file may contain several documents separated by lines of three dashes. All are registered, in order.</p><input class=\"input\" type=\"file\" id=\"register-file\" name=\"file\" accept=\".yaml,.yml,.json\" aria-describedby=\"register-file-help\"></div><div class=\"field\"><label class=\"label\" for=\"register-document\">Text</label> <textarea class=\"textarea textarea-code\" id=\"register-document\" name=\"document\" rows=\"18\" spellcheck=\"false\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -201,7 +201,7 @@ func workflowsTitle(m Workflows) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\">Register one</a>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "\">Register a workflow</a>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

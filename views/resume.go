@@ -7,8 +7,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// ResumeURL is the page that resumes an execution, from a node or, with "", from its
-// first failures.
+// ResumeURL is the page that resumes an execution from a node, or from its failed nodes if
+// node is "".
 func ResumeURL(execution, from string) string {
 	target := ExecutionURL(execution) + "/resume"
 	if from != "" {
@@ -20,29 +20,29 @@ func ResumeURL(execution, from string) string {
 // ResumePage is the page that resumes an execution that has ended.
 type ResumePage struct {
 	Page
-	Action   string // where the form is sent
+	Action   string // target of the form
 	Title    string // of the execution
 	Short    string // its id
 	State    string
-	Key      string // of this rendered form: the same one twice resumes once
-	Shown    string // version that the form was drawn for
+	Key      string // idempotency key of this form: submitting it twice resumes once
+	Shown    string // version for which the form was rendered
 	Form     *forms.Form
-	Failed   string          // heading of the error summary, "" when nothing failed
+	Failed   string          // heading of the error summary, "" without errors
 	Troubles []forms.Trouble // lines of the error summary
 	From     string
-	Nodes    []string // that may be chosen
+	Nodes    []string // nodes to choose from
 	Versions []ui.Option
 	Name     string
 	Preview  ResumePreview
 
 	Priorities []ui.Option
 	Options    LaunchOptions
-	Rooms      []Room // resources of operators, the first row for all; none when nothing runs tasks
-	MoreRooms  int    // operators that are not offered here
+	Rooms      []Room // resources per operator, the first row for all; none without tasks
+	MoreRooms  int    // operators omitted here
 	RoomsOpen  bool
 }
 
-// Room is what attempts of an operator get, as it was typed, and what the definition says.
+// Room is the resource override of an operator as entered, with the values of the definition.
 type Room struct {
 	Operator, Label                        string
 	CPU, Memory, GPUs                      string
@@ -50,40 +50,40 @@ type Room struct {
 	Error                                  string
 }
 
-// Typed reports whether anything was said.
+// Typed reports whether the user entered a value.
 func (r Room) Typed() bool { return r.CPU != "" || r.Memory != "" || r.GPUs != "" }
 
-// RoomPrefix begins the names of the controls for resources.
+// RoomPrefix is the prefix of the names of the resource controls.
 const RoomPrefix = "room."
 
-// RoomID is the id of the first control of an operator's resources.
+// RoomID is the id of the first resource control of an operator.
 func RoomID(operator string) string { return "room-" + operator + "-cpu" }
 
-// ResumePreview says what a resume would do.
+// ResumePreview shows the effect of a resume.
 type ResumePreview struct {
-	Refusal string          // why it cannot be done, "" when it can
+	Refusal string          // why the execution cannot be resumed, or ""
 	Summary string          // "2 of 5 nodes run"
-	Faults  []forms.Trouble // what is wrong beside the inputs
+	Faults  []forms.Trouble // errors outside the inputs
 	Changes []ResumeChange
 	Nodes   []ResumeNode
 }
 
-// ResumeChange is an input with another value than before.
+// ResumeChange is an input with a changed value.
 type ResumeChange struct {
 	Name, Target, Before, After string
 }
 
-// ResumeNode is what becomes of one node.
+// ResumeNode is the effect on one node.
 type ResumeNode struct {
 	Name   string
-	URL    string // of the node in the earlier execution; "" when it had none
-	State  string // that it had
+	URL    string // of the node in the earlier execution; "" if it had none
+	State  string // in the earlier execution
 	Runs   bool
 	Why    string
 	Inside string // "38 of the 40 in it keep their results"
 }
 
-// launchPage is the part of the page that the launch form draws.
+// launchPage is the part of the page shared with the launch form.
 func (p ResumePage) launchPage() LaunchPage { return LaunchPage{Form: p.Form, View: LaunchForm} }
 
 // state is the state symbol of the preview.
@@ -94,17 +94,17 @@ func (p ResumePreview) state() string {
 	return "SUCCEEDED"
 }
 
-// NodeOrigin says which node of an earlier execution another goes on from.
+// NodeOrigin is the node of an earlier execution whose result was reused.
 type NodeOrigin struct {
 	Text string // "Its result is that of"
 	URL  string
 	Name string // of the node and its execution
 }
 
-// NodeCache says what the cache had of a node.
+// NodeCache is the outcome of the cache lookup of a node.
 type NodeCache struct {
 	Found string // "Taken from the cache."
 	Why   string
-	URL   string // of the result that was taken or compared with, "" for none
+	URL   string // of the reused or compared result, or ""
 	Name  string
 }

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// ResumeView is the page that resumes an execution: one form, with what it would do
-// beside it.
+// ResumeView is the page that resumes an execution: one form with a preview of its
+// effect.
 func ResumeView(page ResumePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -59,7 +59,7 @@ func ResumeView(page ResumePage) templ.Component {
 	})
 }
 
-// ResumeBody is the form itself, which a script puts in the place of the former one.
+// ResumeBody is the form itself, which JavaScript replaces.
 func ResumeBody(page ResumePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -175,7 +175,7 @@ func ResumeBody(page ResumePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div><p class=\"page-lead\">A new execution takes over what succeeded and runs the rest. Nothing is copied.</p></header><div class=\"split\"><div class=\"stack\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div><p class=\"page-lead\">A new execution reuses the results of succeeded nodes and runs the others. No data is copied.</p></header><div class=\"split\"><div class=\"stack\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -227,7 +227,7 @@ func ResumeBody(page ResumePage) templ.Component {
 	})
 }
 
-// resumeWhere says from where, with which version, and under which name.
+// resumeWhere has the start node and the version.
 func resumeWhere(page ResumePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -249,7 +249,7 @@ func resumeWhere(page ResumePage) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">What runs again</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label><p class=\"help\" id=\"resume-from-help\">This node, everything downstream and all failed nodes run again. Nested nodes have names such as each[3] and go/work.</p><input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"card\" aria-labelledby=\"where-title\"><div class=\"card-head\"><h2 id=\"where-title\">Nodes to rerun</h2></div><div class=\"card-body form-grid form-grid-2\"><div class=\"field\"><label class=\"label\" for=\"resume-from\">From node<span class=\"optional\">optional</span></label><p class=\"help\" id=\"resume-from-help\">This node, everything downstream and all failed nodes run again. Nested nodes have names such as each[3] and go/work.</p><input class=\"input\" id=\"resume-from\" name=\"from\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -262,7 +262,7 @@ func resumeWhere(page ResumePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "\" list=\"resume-nodes\" autocomplete=\"off\" placeholder=\"the first failures\" aria-describedby=\"resume-from-help\"> <datalist id=\"resume-nodes\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "\" list=\"resume-nodes\" autocomplete=\"off\" placeholder=\"All failed nodes\" aria-describedby=\"resume-from-help\"> <datalist id=\"resume-nodes\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -301,7 +301,7 @@ func resumeWhere(page ResumePage) templ.Component {
 	})
 }
 
-// resumeOptions is what a launch asks for, too.
+// resumeOptions are the options shared with a launch.
 func resumeOptions(page ResumePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -360,7 +360,7 @@ func resumeOptions(page ResumePage) templ.Component {
 	})
 }
 
-// resumeRooms changes what attempts get, of all that run or of single operators.
+// resumeRooms overrides the resources of all operators or of single ones.
 func resumeRooms(page ResumePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -393,7 +393,7 @@ func resumeRooms(page ResumePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "><summary>What each attempt gets in place of what the definition says</summary><p class=\"help\" id=\"rooms-help\">A value for one operator goes before that for all. Memory is in GiB, or with its unit: 512 MiB.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Resources, scrollable\"><table class=\"table rooms\" aria-describedby=\"rooms-help\"><thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">CPU cores</th><th scope=\"col\">Memory</th><th scope=\"col\">GPUs</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "><summary>Override the resources of the definition</summary><p class=\"help\" id=\"rooms-help\">A value for one operator takes precedence over the value for all. Memory is in GiB, or with its unit: 512 MiB.</p><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Resources, scrollable\"><table class=\"table rooms\" aria-describedby=\"rooms-help\"><thead><tr><th scope=\"col\">Operator</th><th scope=\"col\">CPU cores</th><th scope=\"col\">Memory</th><th scope=\"col\">GPUs</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -468,7 +468,7 @@ func resumeRooms(page ResumePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, " tasks; the command line and the API name any of them.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, " tasks. Set their resources with the command line or the API.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -659,7 +659,7 @@ func ResumeStatus(p ResumePreview) templ.Component {
 	})
 }
 
-// ResumePanel says which nodes run, and why.
+// ResumePanel lists the nodes that run, with reasons.
 func ResumePanel(p ResumePreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -681,7 +681,7 @@ func ResumePanel(p ResumePreview) templ.Component {
 			templ_7745c5c3_Var28 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section class=\"card\" id=\"launch-check\" data-part aria-labelledby=\"launch-check-title\"><div class=\"card-head\"><h2 id=\"launch-check-title\">What would happen</h2></div><div class=\"card-body stack\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<section class=\"card\" id=\"launch-check\" data-part aria-labelledby=\"launch-check-title\"><div class=\"card-head\"><h2 id=\"launch-check-title\">Preview</h2></div><div class=\"card-body stack\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -894,7 +894,7 @@ func ResumePanel(p ResumePreview) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<span class=\"muted\">keeps its result</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<span class=\"muted\">reused</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -938,7 +938,7 @@ func ResumePanel(p ResumePreview) templ.Component {
 	})
 }
 
-// ResumeParts is what a script refreshes while values change.
+// ResumeParts are the parts that JavaScript refreshes while values change.
 func ResumeParts(p ResumePreview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,43 +2,43 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// KeepURL lets an execution stay.
+// KeepURL exempts an execution from cleanup.
 func KeepURL(id string) string { return ExecutionURL(id) + "/keep" }
 
-// ReleaseURL lets the time of an execution count again.
+// ReleaseURL applies the retention of an execution again.
 func ReleaseURL(id string) string { return ExecutionURL(id) + "/release" }
 
-// SweepsURL shows what sweeps removed, and by POST begins one.
+// SweepsURL lists the cleanups; a POST starts one.
 func SweepsURL() string { return "/admin/storage" }
 
-// Keeping says until when an execution stays, and changes it.
+// Keeping shows and changes the expiry of an execution.
 type Keeping struct {
-	Expires          *ui.Moment // nil: for ever, or it has not ended
-	Passed           bool       // the next sweep removes it
-	By               string     // who keeps it; "" for nobody
-	KeepURL, FreeURL string     // one of them; "" for those who may not
+	Expires          *ui.Moment // nil: never, or the execution has not ended
+	Passed           bool       // the next cleanup removes it
+	By               string     // user who keeps it, or ""
+	KeepURL, FreeURL string     // one of them; "" without permission
 }
 
-// SweepsPage is what was removed, and what would be.
+// SweepsPage is the page of past and previewed cleanups.
 type SweepsPage struct {
 	Page
 	Tabs    []ui.Tab
-	Rule    string // of the installation, in words
+	Rule    string // retention rule of the installation, as text
 	Notice  *AdminNotice
 	Last    *Sweep
-	Foresee *Sweep // the latest dry run; nil when a sweep came after it
+	Foresee *Sweep // the latest preview; nil if a cleanup followed
 	Rows    []Sweep
 }
 
-// Sweep is one sweep.
+// Sweep is one cleanup.
 type Sweep struct {
 	Began      ui.Moment
 	Took       string // "" while it runs
 	Kind       string // "Sweep" or "Look ahead"
 	Executions string
-	Removes    string // the same in a sentence
+	Removes    string // the same as a phrase
 	Artifacts  string
-	Released   string // what projects kept and named no more
-	Freed      string // of the store
+	Released   string // storage released by projects
+	Freed      string // of the object store
 	Error      string
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// keeping says in the head of an execution until when it stays.
+// keeping shows the expiry in the head of an execution.
 func keeping(k Keeping) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -75,7 +75,7 @@ func keeping(k Keeping) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, ", goes with the next sweep</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, ", removed by the next cleanup</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,7 +105,7 @@ func keeping(k Keeping) templ.Component {
 	})
 }
 
-// keepButton keeps an execution or gives it free.
+// keepButton keeps an execution or applies its retention again.
 func keepButton(k Keeping) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -134,7 +134,7 @@ func keepButton(k Keeping) templ.Component {
 			}
 		}
 		if k.FreeURL != "" {
-			templ_7745c5c3_Err = pauseButton(k.FreeURL, "clock", "Keep no longer").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pauseButton(k.FreeURL, "clock", "Stop keeping").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -143,7 +143,7 @@ func keepButton(k Keeping) templ.Component {
 	})
 }
 
-// SweepsView is the page of what was removed.
+// SweepsView is the page of cleanups.
 func SweepsView(m SweepsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -211,7 +211,7 @@ func SweepsView(m SweepsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " Bytes go that no execution, artifact, catalogue entry or workflow names.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, " Files that no execution, artifact, catalogue entry or workflow references are deleted.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -232,28 +232,28 @@ func SweepsView(m SweepsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Foresee != nil {
-				templ_7745c5c3_Err = ui.Notice("info", "A sweep would free "+m.Foresee.Freed+".", "It would remove "+m.Foresee.Removes+", and take "+m.Foresee.Released+" from projects.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("info", "A cleanup would free "+m.Foresee.Freed+".", "It would remove "+m.Foresee.Removes+" and release "+m.Foresee.Released+" in projects.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if m.Last != nil && m.Last.Error != "" {
-				templ_7745c5c3_Err = ui.Notice("warn", "The last sweep could not do everything.", m.Last.Error).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warn", "The last cleanup is incomplete.", m.Last.Error).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<section class=\"card card-flush\" aria-labelledby=\"h-sweeps\"><div class=\"card-head\"><h2 id=\"h-sweeps\">Sweeps</h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<section class=\"card card-flush\" aria-labelledby=\"h-sweeps\"><div class=\"card-head\"><h2 id=\"h-sweeps\">Cleanups</h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("Nothing was swept yet", "The first sweep comes within the hour.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No cleanups yet", "The first cleanup starts within the hour.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Sweeps, scrollable\"><table class=\"table\"><caption class=\"vh\">What each sweep removed</caption> <thead><tr><th scope=\"col\">When</th><th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Executions</th><th scope=\"col\" class=\"num\">Artifacts</th><th scope=\"col\" class=\"num\">Taken from projects</th><th scope=\"col\" class=\"num\">Freed</th><th scope=\"col\" class=\"num\">Took</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Cleanups, scrollable\"><table class=\"table\"><caption class=\"vh\">Cleanups, newest first</caption> <thead><tr><th scope=\"col\">Started</th><th scope=\"col\">Kind</th><th scope=\"col\" class=\"num\">Executions</th><th scope=\"col\" class=\"num\">Artifacts</th><th scope=\"col\" class=\"num\">Released</th><th scope=\"col\" class=\"num\">Freed</th><th scope=\"col\" class=\"num\">Duration</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -297,7 +297,7 @@ func SweepsView(m SweepsPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "\">not all</span>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "\">incomplete</span>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -1,17 +1,17 @@
 package views
 
-// Search is the answer of the palette and of the search page.
+// Search is the result of the palette and the search page.
 type Search struct {
 	Page
 	Query  string
 	Groups []SearchGroup
 }
 
-// SearchGroup is the findings of one kind.
+// SearchGroup is the results of one kind.
 type SearchGroup struct {
 	Name string
 	Hits []SearchHit
 }
 
-// SearchHit is one finding.
+// SearchHit is one result.
 type SearchHit struct{ Icon, Name, Short, URL, Note, State string }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// SearchPage is the palette for readers without a script.
+// SearchPage is the palette for browsers without JavaScript.
 func SearchPage(m Search) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -70,7 +70,7 @@ func SearchPage(m Search) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" placeholder=\"A workflow, an execution or an artifact\"> <button class=\"btn btn-s btn-primary\" type=\"submit\">Search</button></form><section class=\"card\" aria-label=\"Found\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" placeholder=\"A workflow, an execution or an artifact\"> <button class=\"btn btn-s btn-primary\" type=\"submit\">Search</button></form><section class=\"card\" aria-label=\"Results\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -80,7 +80,7 @@ func SearchPage(m Search) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Groups) == 0 {
-				templ_7745c5c3_Err = ui.Empty("Nothing found", "No workflow, execution or artifact has \""+m.Query+"\" in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No results", "No workflow, execution or artifact has \""+m.Query+"\" in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -112,7 +112,7 @@ func SearchPage(m Search) templ.Component {
 	})
 }
 
-// SearchHits is the list that palette and page share.
+// SearchHits is the list of results; palette and page share it.
 func SearchHits(m Search) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -233,7 +233,7 @@ func SearchHits(m Search) templ.Component {
 			}
 		}
 		if len(m.Groups) == 0 && m.Query != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"small muted menu-head\">Nothing found</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"small muted menu-head\">No results</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,58 +6,58 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// SecretsURL lists the secrets of the project; by POST it takes a new one.
+// SecretsURL lists the secrets of the project; a POST adds one.
 func SecretsURL() string { return "/secrets" }
 
-// SecretURL is the page of a secret; by POST it takes another value.
+// SecretURL is the page of a secret; a POST replaces its value.
 func SecretURL(name string) string { return SecretsURL() + "/" + url.PathEscape(name) }
 
 // SecretDeleteURL deletes a secret by POST.
 func SecretDeleteURL(name string) string { return SecretURL(name) + "/delete" }
 
-// Secrets is the list of a project's secrets, and the form for another one.
+// Secrets is the list of a project's secrets, with the form for a new one.
 type Secrets struct {
 	Page
 	Rows   []SecretRow
-	Form   *SecretForm // nil for who may not add any
-	Notice string      // what was just done
+	Form   *SecretForm // nil without permission to add
+	Notice string      // result of the last action
 }
 
 // Secret is the page of one secret.
 type Secret struct {
 	Page
 	Row  SecretRow
-	Form *SecretForm // nil when its value is not kept here, or for who may not change it
+	Form *SecretForm // nil if the value is not stored here, or without permission
 }
 
-// SecretRow is what is shown of a secret: everything but its value.
+// SecretRow is a secret without its value.
 type SecretRow struct {
 	Name        string
 	URL         string
 	Description string
-	Source      string // where it comes from when it is not kept here
-	Added       string // "by Jonas, 3 May", "" when it is not kept here
-	Changed     string // "by Mei, 2 h ago", "" when it is as it was added
+	Source      string // its source, if it is not stored here
+	Added       string // "by Jonas, 3 May", "" if it is not stored here
+	Changed     string // "by Mei, 2 h ago", "" if never changed
 	Uses        []SecretUse
-	DeleteURL   string // "" for who may not delete it
+	DeleteURL   string // "" without permission
 }
 
-// SecretUse is a workflow that was given the secret.
+// SecretUse is a workflow that uses the secret.
 type SecretUse struct {
 	Workflow, URL           string
 	Execution, ExecutionURL string
 	When                    ui.Moment
 }
 
-// SecretForm is the form for a new secret, or for another value of one. A value
-// that was typed never comes back.
+// SecretForm is the form for a new secret or a new value. The server never sends an
+// entered value back.
 type SecretForm struct {
 	Action      string
 	Name        string
 	NameFixed   bool
 	Description string
 	Errors      map[string]string // by field
-	Failed      string            // what is wrong, "" when nothing is
+	Failed      string            // heading of the error summary, or ""
 }
 
 func (f SecretForm) described(field string) string {
@@ -68,7 +68,7 @@ func (f SecretForm) described(field string) string {
 	return id
 }
 
-// added says who added the secret, or where else it comes from.
+// added is the user who added the secret, or its source.
 func (r SecretRow) added() string {
 	if r.Source != "" {
 		return "from " + r.Source
@@ -76,7 +76,7 @@ func (r SecretRow) added() string {
 	return r.Added
 }
 
-// more says that further workflows use the secret.
+// more is the number of further workflows that use the secret.
 func (r SecretRow) more() string {
 	if n := len(r.Uses) - 1; n > 0 {
 		return "and " + ui.Plural(n, "other workflow", "other workflows")

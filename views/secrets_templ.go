@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// SecretsPage lists the secrets of the project and takes new ones.
+// SecretsPage lists the secrets of the project and adds new ones.
 func SecretsPage(m Secrets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -44,7 +44,7 @@ func SecretsPage(m Secrets) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Secrets</h1></div><p class=\"muted\">Keys and passwords for the workflows of this project. A value goes to the tasks that name it, and is never shown again.</p></header><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-head\"><div class=\"page-title\"><h1>Secrets</h1></div><p class=\"muted\">Keys and passwords for the workflows of this project. Tasks that reference a secret receive its value. The value is never shown again.</p></header><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -59,7 +59,7 @@ func SecretsPage(m Secrets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No secret yet", "Inputs of the type Secret name a secret; their tasks find its value among their inputs.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No secrets yet", "Inputs of type Secret reference a secret by name. Tasks receive its value with their inputs.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -222,7 +222,7 @@ func secretList(rows []SecretRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(s.Uses) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"faint\">nothing yet</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<span class=\"faint\">not used yet</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -288,8 +288,8 @@ func secretList(rows []SecretRow) templ.Component {
 	})
 }
 
-// SecretPage shows one secret: who added it, who uses it, and the forms to replace
-// its value and to delete it.
+// SecretPage shows one secret: its author, its uses, and the forms to replace its value
+// and to delete it.
 func SecretPage(m Secret) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -367,7 +367,7 @@ func SecretPage(m Secret) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</header><div class=\"stack\"><section class=\"card\" aria-labelledby=\"secret-facts\"><div class=\"card-head\"><h2 id=\"secret-facts\">About</h2></div><div class=\"card-body\"><dl class=\"kv\"><dt>Value</dt><dd>Kept out of sight</dd><dt>Added</dt><dd>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</header><div class=\"stack\"><section class=\"card\" aria-labelledby=\"secret-facts\"><div class=\"card-head\"><h2 id=\"secret-facts\">About</h2></div><div class=\"card-body\"><dl class=\"kv\"><dt>Value</dt><dd>Hidden</dd><dt>Added</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -408,7 +408,7 @@ func SecretPage(m Secret) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Row.Uses) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"card-body\"><p class=\"muted small\">No task was given it yet.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"card-body\"><p class=\"muted small\">No task has used it yet.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -488,7 +488,7 @@ func SecretPage(m Secret) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "</div></section><section class=\"card\" aria-labelledby=\"secret-delete\"><div class=\"card-head\"><h2 id=\"secret-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Workflows that name it cannot be launched any more. Tasks that have it keep it until they end.</p><form method=\"post\" action=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "</div></section><section class=\"card\" aria-labelledby=\"secret-delete\"><div class=\"card-head\"><h2 id=\"secret-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Workflows that reference it can no longer be launched. Running tasks keep the value until they end.</p><form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -580,7 +580,7 @@ func secretForm(f SecretForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Failed != "" {
-			templ_7745c5c3_Err = ui.Notice("error", f.Failed, "Enter the value again: it is not sent back.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("error", f.Failed, "Enter the value again. For security, the form does not keep it.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -744,7 +744,7 @@ func secretForm(f SecretForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = secretField(f, "description", "Description", "What it is for and where it comes from. Everybody in the project reads this.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = secretField(f, "description", "Description", "Its purpose and origin. Visible to all members of the project.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

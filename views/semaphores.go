@@ -6,8 +6,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// SemaphoresURL lists the semaphores of the project after a name, "" for all; by POST it
-// takes the permits of one.
+// SemaphoresURL lists the semaphores of the project after a name, "" for all; a POST sets
+// the permits of one.
 func SemaphoresURL(after string) string {
 	if after == "" {
 		return "/semaphores"
@@ -15,10 +15,10 @@ func SemaphoresURL(after string) string {
 	return "/semaphores?after=" + url.QueryEscape(after)
 }
 
-// SemaphoreSetURL is the list after the permits of one were set.
+// SemaphoreSetURL is the list with a confirmation that permits were set.
 func SemaphoreSetURL(name string) string { return "/semaphores?set=" + url.QueryEscape(name) }
 
-// waitingTabs are the two pages about what waits.
+// waitingTabs are the tabs Queue and Semaphores.
 func waitingTabs(semaphores bool) []ui.Tab {
 	return []ui.Tab{
 		{Name: "Queue", URL: WaitingURL("", ""), Current: !semaphores},
@@ -34,16 +34,16 @@ type Semaphores struct {
 	MaySet bool
 	Notice *AdminNotice
 
-	Name, Permits string // as they were typed, after a mistake
+	Name, Permits string // as entered, after an error
 	Problem       string
 }
 
-// SemaphoreRow is a lock with who holds it and who waits.
+// SemaphoreRow is a lock with its holders and waiters.
 type SemaphoreRow struct {
 	Name, URL                string
-	Permits                  string // "" when it is not known
+	Permits                  string // "" if unknown
 	Value                    string // the same for the form
-	Source                   string // who says the permits
+	Source                   string // source of the number of permits
 	SetAt                    *ui.Moment
 	Settable                 bool
 	Held                     string
@@ -52,7 +52,7 @@ type SemaphoreRow struct {
 	MoreHolders, MoreWaiters string
 }
 
-// LockLine is who holds a lock or waits for it.
+// LockLine is a holder of a lock or a waiter.
 type LockLine struct {
 	Name, Sub, URL string
 	Since          ui.Moment

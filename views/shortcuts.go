@@ -8,7 +8,7 @@ type shortcut struct {
 func shortcuts() []shortcut {
 	return []shortcut{
 		{[]string{"Ctrl", "K"}, "Search or jump to"},
-		{[]string{"/"}, "Go to the filter of the page"},
+		{[]string{"/"}, "Focus the filter"},
 		{[]string{"g", "h"}, "Home"},
 		{[]string{"g", "e"}, "Executions"},
 		{[]string{"g", "w"}, "Workflows"},
@@ -16,7 +16,7 @@ func shortcuts() []shortcut {
 		{[]string{"g", "t"}, "Types"},
 		{[]string{"l"}, "Launch this workflow"},
 		{[]string{"j"}, "Next row"},
-		{[]string{"k"}, "Row before"},
-		{[]string{"?"}, "These shortcuts"},
+		{[]string{"k"}, "Previous row"},
+		{[]string{"?"}, "Show shortcuts"},
 	}
 }

@@ -1,43 +1,43 @@
 package views
 
-// Failure is what an error page shows.
+// Failure is the content of an error page.
 type Failure struct {
 	Status    int
 	Title     string // "Not found"
 	Message   string // a sentence for people
-	RequestID string // to find the log line by
+	RequestID string // identifies the log line
 }
 
-// heading says what happened in words that fit the status.
+// heading is the headline for the status.
 func (f Failure) heading() string {
 	switch f.Status {
 	case 401:
-		return "Sign in first"
+		return "Sign in to continue"
 	case 403:
-		return "This is not yours to open"
+		return "You do not have access to this page"
 	case 404:
-		return "We cannot find this page"
+		return "Page not found"
 	case 409:
-		return "This clashes with what is there"
+		return "Conflict with the current state"
 	case 422:
 		return "A value needs a change"
 	case 429:
-		return "A limit is reached"
+		return "Limit reached"
 	case 503:
-		return "A part of FlowForge is not answering"
+		return "A part of FlowForge is not responding"
 	}
-	return "Something broke on our side"
+	return "Something went wrong on our side"
 }
 
-// advice says what the reader can do or need not fear.
+// advice tells the user what to do, or that no action is needed.
 func (f Failure) advice() string {
 	switch f.Status {
 	case 404:
-		return "The address may be mistyped, or what it named was removed."
+		return "Check the address. The page may have been removed."
 	case 503:
-		return "It is tried again by itself. Executions go on, and what they report is kept."
+		return "FlowForge retries automatically. Executions continue, and their results are kept."
 	case 500:
-		return "Executions go on. We have logged it under the number below."
+		return "Executions continue. The error was logged under the request id below."
 	}
 	return ""
 }

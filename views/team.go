@@ -2,8 +2,7 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// TeamPage is a team for everybody in it: what it may hold, what it holds, its
-// queue, and who used its GPUs.
+// TeamPage is the page of a team for its members: limits, usage, queue and GPU-hours.
 type TeamPage struct {
 	Page
 	Name, Kind string
@@ -13,7 +12,7 @@ type TeamPage struct {
 	StreamURL  string
 }
 
-// TeamLive is the part of the page that moves.
+// TeamLive is the live part of the page.
 type TeamLive struct {
 	Now    TeamNow
 	Limits []TeamLimit
@@ -21,8 +20,8 @@ type TeamLive struct {
 	Share  TeamShare
 }
 
-// TeamNow is what can start without waiting ("2 H100 and 8 L4"), and what cannot
-// ("A100"); "" where there is nothing to say.
+// TeamNow lists the resources available without waiting ("2 H100 and 8 L4") and those
+// that are not ("A100"); "" if empty.
 type TeamNow struct{ Can, Full string }
 
 // TeamLimitsID is the element id of the limits.
@@ -34,7 +33,7 @@ func TeamQueueID() string { return "team-queue" }
 // TeamShareID is the element id of the fair-share score.
 func TeamShareID() string { return "team-share" }
 
-// TeamLeadID is the element id of the sentence about what can start now.
+// TeamLeadID is the element id of the sentence about available resources.
 func TeamLeadID() string { return "team-lead" }
 
 // TeamLimit is one resource of the team.
@@ -42,35 +41,35 @@ type TeamLimit struct {
 	Name string
 	Bar  ui.QuotaBar
 	Most string
-	Note string // whose limit stands above, when that is what counts
+	Note string // the parent whose limit applies
 }
 
-// TeamQueue is what waits, in the order of admission.
+// TeamQueue is the waiting nodes in the order of admission.
 type TeamQueue struct {
 	Count string
 	Rows  []TeamWaiting
-	More  string // how many more wait; "" when all are shown
+	More  string // number of omitted nodes; "" if all are shown
 	URL   string // the waiting page
 }
 
-// TeamWaiting is one node that waits.
+// TeamWaiting is one waiting node.
 type TeamWaiting struct {
 	Position   string
 	Node, URL  string
 	Sub        string // "#7k2f00 street-scenes"
 	Asks       string
 	Waits      string
-	Since      string // RFC 3339: Waits counts on from there
+	Since      string // RFC 3339: Waits is the time since then
 	Starts     string // "≈ 14:38", "14:38 to 14:55", "unknown"
 	StartsNote string
 	Why        string
 	Holders    []TeamHolder
 }
 
-// TeamHolder is who holds what a node waits for.
+// TeamHolder uses a resource for which a node waits.
 type TeamHolder struct{ Name, URL, Note string }
 
-// TeamShare is the fair-share score in words, with what it is made of.
+// TeamShare is the fair-share score with its components.
 type TeamShare struct {
 	Strong, Text string
 	Inputs       []ui.Fact
@@ -84,7 +83,7 @@ type TeamRank struct {
 	Own         bool
 }
 
-// TeamHours is what was used this week: hours of GPUs, or of CPUs where there are none.
+// TeamHours is the usage of this week in GPU-hours, or in CPU-hours without GPUs.
 type TeamHours struct {
 	Title     string // "GPU-hours"
 	Period    string // "since Monday 16 November"
@@ -105,13 +104,13 @@ type TeamDay struct {
 	Title      string
 }
 
-// TeamUse is what one person or workflow used.
+// TeamUse is the usage of one user or workflow.
 type TeamUse struct {
 	Name, URL, Hours string
 	Width            string // of the bar
 }
 
-// TeamUpdate is one message of the stream; nil is as before.
+// TeamUpdate is one message of the stream; nil parts are unchanged.
 type TeamUpdate struct {
 	Lead   *TeamLive
 	Limits []TeamLimit

@@ -166,7 +166,7 @@ func TeamView(m TeamPage) templ.Component {
 	})
 }
 
-// TeamLeadBlock says what can start now; page and stream share it.
+// TeamLeadBlock lists the available resources; page and stream share it.
 func TeamLeadBlock(m TeamLive) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -201,7 +201,7 @@ func TeamLeadBlock(m TeamLive) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\">What your team may hold, what waits, and what it has used. ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\">Limits, queue and usage of your team. ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -251,7 +251,7 @@ func TeamLeadBlock(m TeamLive) templ.Component {
 	})
 }
 
-// TeamLimitsBlock shows limits and use; page and stream share it.
+// TeamLimitsBlock shows limits and usage; page and stream share it.
 func TeamLimitsBlock(limits []TeamLimit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -286,7 +286,7 @@ func TeamLimitsBlock(limits []TeamLimit) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" aria-labelledby=\"h-limits\"><div class=\"card-head\"><h2 id=\"h-limits\">Limits now</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Limits, scrollable\"><table class=\"table limits\"><caption class=\"vh\">What the team holds of every resource, and the most it may hold</caption> <thead><tr><th scope=\"col\">Resource</th><th scope=\"col\">Use</th><th scope=\"col\" class=\"num\">At most</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" aria-labelledby=\"h-limits\"><div class=\"card-head\"><h2 id=\"h-limits\">Limits now</h2></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Limits, scrollable\"><table class=\"table limits\"><caption class=\"vh\">Usage and limit of every resource</caption> <thead><tr><th scope=\"col\">Resource</th><th scope=\"col\">Usage</th><th scope=\"col\" class=\"num\">Limit</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -369,7 +369,7 @@ func TeamLimitsBlock(limits []TeamLimit) templ.Component {
 	})
 }
 
-// TeamQueueBlock lists what waits, next first; page and stream share it.
+// TeamQueueBlock lists the waiting nodes, next first; page and stream share it.
 func TeamQueueBlock(q TeamQueue) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -404,7 +404,7 @@ func TeamQueueBlock(q TeamQueue) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "\" aria-labelledby=\"h-queue\"><div class=\"card-head\"><h2 id=\"h-queue\">Our queue</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "\" aria-labelledby=\"h-queue\"><div class=\"card-head\"><h2 id=\"h-queue\">Queue</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -441,7 +441,7 @@ func TeamQueueBlock(q TeamQueue) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "\">Everything that waits</a>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "\">All waiting nodes</a>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -451,12 +451,12 @@ func TeamQueueBlock(q TeamQueue) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(q.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nothing waits", "Nodes that are ready but do not fit show here in the order in which they start, with the reason and an estimate.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Nothing is waiting", "Nodes that wait for capacity or for a limit are listed here in the order in which they start, with the reason and an estimate.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Queue, scrollable\"><table class=\"table\"><caption class=\"vh\">What waits, next first</caption> <thead><tr><th scope=\"col\" class=\"num\">Position</th><th scope=\"col\">Node</th><th scope=\"col\">Asks for</th><th scope=\"col\" class=\"num\">Waits</th><th scope=\"col\">Starts</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Queue, scrollable\"><table class=\"table\"><caption class=\"vh\">Waiting nodes, next first</caption> <thead><tr><th scope=\"col\" class=\"num\">Position</th><th scope=\"col\">Node</th><th scope=\"col\">Requests</th><th scope=\"col\" class=\"num\">Waiting for</th><th scope=\"col\">Starts</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -966,7 +966,7 @@ func teamHours(m TeamHours) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "</svg></div><h3 class=\"vh\">By person</h3><ul class=\"list small\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "</svg></div><h3 class=\"vh\">By user</h3><ul class=\"list small\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1143,7 +1143,7 @@ func teamUse(u TeamUse) templ.Component {
 	})
 }
 
-// TeamShareBlock says where the team stands among its siblings; page and stream share it.
+// TeamShareBlock shows the rank of the team among its siblings; page and stream share it.
 func TeamShareBlock(m TeamShare) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1300,7 +1300,7 @@ func TeamShareBlock(m TeamShare) templ.Component {
 	})
 }
 
-// TeamUpdateBlock is one message of the stream: every moving part that changed.
+// TeamUpdateBlock is one message of the stream: every changed part.
 func TeamUpdateBlock(u TeamUpdate) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

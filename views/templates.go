@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Templates is the page of the templates of operators.
+// Templates is the page of operator templates.
 type Templates struct {
 	Page
 	Templates []TemplateLine
@@ -24,7 +24,7 @@ type Template struct {
 	Page
 	TemplateLine
 	Document string
-	Use      string // how a definition names it
+	Use      string // how a definition references it
 	Versions []TemplateLine
 }
 

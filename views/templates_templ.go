@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// TemplatesPage lists the templates of operators.
+// TemplatesPage lists the operator templates.
 func TemplatesPage(m Templates) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -62,12 +62,12 @@ func TemplatesPage(m Templates) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Templates) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No templates yet", "Register one with flowforge apply -f template.yaml: an operator with a name and a version, without the sources of its inputs.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No templates yet", "Register one with flowforge apply -f template.yaml. A template is an operator with a name and a version, without the sources of its inputs.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"table-wrap\"><table class=\"table\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Latest</th><th scope=\"col\">Seen by</th><th scope=\"col\" class=\"hide-small\">What it does</th><th scope=\"col\" class=\"hide-small\">Registered</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"table-wrap\"><table class=\"table\"><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Latest</th><th scope=\"col\">Visible to</th><th scope=\"col\" class=\"hide-small\">Description</th><th scope=\"col\" class=\"hide-small\">Registered</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -278,7 +278,7 @@ func TemplatePage(m Template) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</header><div class=\"split\"><div class=\"stack stack-l\"><section class=\"card card-flush\" aria-labelledby=\"h-use\"><div class=\"card-head\"><h2 id=\"h-use\">In a definition</h2><span class=\"push\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</header><div class=\"split\"><div class=\"stack stack-l\"><section class=\"card card-flush\" aria-labelledby=\"h-use\"><div class=\"card-head\"><h2 id=\"h-use\">Use in a definition</h2><span class=\"push\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -299,7 +299,7 @@ func TemplatePage(m Template) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</pre></section><section class=\"card card-flush\" aria-labelledby=\"h-document\"><div class=\"card-head\"><h2 id=\"h-document\">The template</h2><span class=\"push\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</pre></section><section class=\"card card-flush\" aria-labelledby=\"h-document\"><div class=\"card-head\"><h2 id=\"h-document\">Template</h2><span class=\"push\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Types is the registry: every type with a live widget.
+// Types is the page of all types with live widgets.
 type Types struct {
 	Page
 	Groups []TypeGroup
@@ -23,7 +23,7 @@ type TypeGroup struct {
 type TypeCard struct {
 	Name, URL, Icon, Summary, Example string
 	Custom                            bool
-	Widget                            templ.Component // nil when it has none
+	Widget                            templ.Component // nil without a widget
 	Anchor                            string
 }
 
@@ -32,11 +32,11 @@ type Type struct {
 	Page
 	Name, Icon, Summary string
 	Custom              bool
-	Expression          string // the example that the widget is made from
+	Expression          string // the example that the widget shows
 	Widget              templ.Component
 	Parameters          []TypeParameter
 	Checks              []string
-	Examples            []ui.Fact // value → how it is shown
+	Examples            []ui.Fact // value → displayed text
 	UISchema            string
 	JSONSchema          string
 	UsedIn              []TypeUse

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// HomeURL is the first page.
+// HomeURL is the home page.
 func HomeURL() string { return "/" }
 
 // WorkflowsURL lists workflows.
@@ -68,8 +68,8 @@ func NodesURL(id, state string) string {
 	return u + "#graph"
 }
 
-// GroupURL is the node table of the nodes that one group of the graph stands for:
-// those of levels from to to whose names begin with stem.
+// GroupURL is the node table of the nodes in one group of the graph: the levels from to
+// to, and names that begin with stem.
 func GroupURL(id string, from, to int, stem string) string {
 	q := url.Values{"view": {"list"}, "from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}}
 	if stem != "" {
@@ -78,18 +78,18 @@ func GroupURL(id string, from, to int, stem string) string {
 	return ExecutionURL(id) + "?" + q.Encode() + "#graph"
 }
 
-// StreamURL is the stream of an execution page. Q says what the page shows, so that
-// the stream draws the same selection, and where its log ends.
+// StreamURL is the stream of an execution page. The query selects what the page shows, so
+// that the stream renders the same, and the position in the log.
 func StreamURL(id string, q url.Values) string { return withQuery(ExecutionURL(id)+"/stream", q) }
 
-// CancelURL asks for, and by POST does, the cancelling of an execution.
+// CancelURL is the confirmation page of a cancellation; a POST cancels the execution.
 func CancelURL(id string) string { return ExecutionURL(id) + "/cancel" }
 
 // NodeURL is the page of a node.
 func NodeURL(id, node string) string { return ExecutionURL(id) + "/nodes/" + url.PathEscape(node) }
 
-// ChildrenURL is the page of a node that became others, with those in a state alone
-// whose names hold text; "" is any.
+// ChildrenURL is the page of an expanded node with its children filtered by state and
+// text; "" is any.
 func ChildrenURL(id, node, state, text string) string {
 	q := url.Values{}
 	if state != "" {
@@ -101,7 +101,7 @@ func ChildrenURL(id, node, state, text string) string {
 	return withQuery(NodeURL(id, node), q) + "#children"
 }
 
-// AllNodesURL is the node table of an execution with what nodes became.
+// AllNodesURL is the node table of an execution, including fan-out items and graph nodes.
 func AllNodesURL(id, state string) string {
 	return ExecutionURL(id) + "?" + url.Values{"view": {"list"}, "all": {"1"}, "state": {state}}.Encode() + "#graph"
 }
@@ -109,7 +109,7 @@ func AllNodesURL(id, state string) string {
 // EventsURL is all events of an execution.
 func EventsURL(id string) string { return ExecutionURL(id) + "/events" }
 
-// MetricCSVURL is the values of a metric as CSV; node "" is those of all nodes.
+// MetricCSVURL is the values of a metric as CSV; node "" includes all nodes.
 func MetricCSVURL(id, node, name string) string {
 	q := url.Values{"name": {name}}
 	if node != "" {
@@ -169,16 +169,16 @@ func SearchURL() string { return "/search" }
 // ThemeURL switches between light and dark by POST.
 func ThemeURL() string { return "/preferences/theme" }
 
-// KeysURL switches the single-key shortcuts on or off by POST.
+// KeysURL turns the single-key shortcuts on or off by POST.
 func KeysURL() string { return "/preferences/keys" }
 
 // DocsURL is the documentation of the API.
 func DocsURL() string { return "/docs" }
 
-// LoginURL is where a reader signs in.
+// LoginURL is the sign-in page.
 func LoginURL() string { return "/login" }
 
-// LogoutURL signs the reader out by POST.
+// LogoutURL signs the user out by POST.
 func LogoutURL() string { return "/logout" }
 
 // GalleryURL shows every component in every state.

@@ -2,17 +2,17 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// Value is an input or output ready to be shown by its type.
+// Value is a formatted input or output.
 type Value struct {
 	Name, Type string
-	Text       string // one line for people
-	URL        string // of the artifact or catalogue entry that it names
+	Text       string // one line
+	URL        string // of the referenced artifact or catalogue entry
 	Code       string // several lines: JSON, text
 	Missing    string // why there is no value yet: "after evaluate"
-	Exact      string // what Text rounds, for the tooltip
+	Exact      string // the exact value, for the tooltip
 	Note       string // "default", "4 KiB"
-	Artifact   string // id of the artifact that it refers to
-	Via        string // how it comes to its node: "from train.model, LOCAL_DISK: same machine, 1.2 GiB, no copy"
+	Artifact   string // id of the referenced artifact
+	Via        string // how it reached its node: "from train.model, copied from local disk, 1.2 GiB"
 }
 
 // ExecutionRow is an execution in a list.
@@ -21,14 +21,14 @@ type ExecutionRow struct {
 	State          string
 	Title          string // the workflow, or the execution's own name
 	Version        string
-	Flow           string    // "digits.train 1.0.0", without the name where Title is that
-	Sub            string    // what matters most: the failure, what runs, why it waits
-	Inputs         []ui.Fact // those in which it differs from others of its workflow
+	Flow           string    // "digits.train 1.0.0", without the name if Title contains it
+	Sub            string    // the most important fact: the failure, the running node, the reason for waiting
+	Inputs         []ui.Fact // inputs that differ from other executions of the workflow
 	Results        []ui.Fact // the first outputs
 	By             string
 	Started        ui.Moment
-	Took           string // duration so far or in all
-	Since          string // RFC 3339 start while it runs: the figure counts on by itself
+	Took           string // elapsed or total duration
+	Since          string // RFC 3339 start of a running execution: the page updates the duration
 	Bar            ui.Bar
 	RelaunchURL    string
 	WorkflowURL    string

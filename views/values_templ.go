@@ -444,7 +444,7 @@ func ExecutionTableRow(r ExecutionRow) templ.Component {
 	})
 }
 
-// rowFigures are names and values in a cell.
+// rowFigures shows names and values in a cell.
 func rowFigures(facts []ui.Fact, what string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -525,7 +525,7 @@ func rowFigures(facts []ui.Fact, what string) templ.Component {
 	})
 }
 
-// took is a duration; that of something running counts on.
+// took is a duration; the page updates it while the execution runs.
 func took(text, since string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

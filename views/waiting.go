@@ -6,8 +6,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// WaitingURL lists what waits in a place of the tenancy tree; "" is the project of
-// the reader. Page is the mark of the page before.
+// WaitingURL lists the waiting nodes of a node of the tenancy tree; "" is the current
+// project. Page is the cursor of the previous page.
 func WaitingURL(place, page string) string {
 	q := url.Values{}
 	if place != "" {
@@ -36,29 +36,28 @@ func NodeStreamURL(id, node string, q url.Values) string {
 	return withQuery(NodeURL(id, node)+"/stream", q)
 }
 
-// WaitPanel explains why a node, or a whole execution, waits. The zero panel shows
-// nothing.
+// WaitPanel explains why a node or an execution is waiting. The zero panel shows nothing.
 type WaitPanel struct {
-	Line      string // the reason in plain words
+	Line      string // the reason as a sentence
 	Stats     []WaitStat
-	Advice    string // what one can do
+	Advice    string // what the user can do
 	Actions   []ui.Action
-	Resource  string // "GPU A100": what is short, "" when it is not one resource
+	Resource  string // the scarce resource, "GPU A100"; "" if it is not one resource
 	Holders   []WaitHolder
-	HeldBy    []WaitHolder   // the same in a few words, where there is no room for a table
+	HeldBy    []WaitHolder   // the same in short, where a table does not fit
 	Order     []WaitPosition // places in the queue around this one
 	OrderNote string
-	Score     []ui.Fact // what the place in the queue is made of
+	Score     []ui.Fact // components of the rank in the queue
 	Decisions []EventRow
 	Basis     string // "Estimated from 61 earlier attempts."
-	Code      string // for programs
+	Code      string // machine-readable reason
 	QueueURL  string
 }
 
-// Shown reports whether there is anything to explain.
+// Shown reports whether the panel has content.
 func (p WaitPanel) Shown() bool { return p.Line != "" }
 
-// Short is the panel where the tables beside it have no room.
+// Short is the panel without tables.
 func (p WaitPanel) Short() WaitPanel {
 	p.HeldBy, p.Holders, p.Order, p.Decisions, p.Score = p.Holders, nil, nil, nil, nil
 	return p
@@ -67,14 +66,14 @@ func (p WaitPanel) Short() WaitPanel {
 // WaitStat is one figure of a panel: "Asked: 8 A100".
 type WaitStat struct {
 	Name, Value, Note string
-	Since             string // RFC 3339: Value counts on from there
+	Since             string // RFC 3339: Value is the time since then
 }
 
-// WaitHolder is an execution that holds what is missing. URL is "" when the reader
-// may not see it: then Title is "another team".
+// WaitHolder is an execution that uses the missing resource. URL is "" if the user may
+// not see it; Title is then "another team".
 type WaitHolder struct {
 	Title, Sub, URL string
-	Owner           string // whose share it counts for
+	Owner           string // team or project whose share it counts against
 	Amount          string
 	How             string // "borrowed" or "guaranteed"
 	Ends            string
@@ -102,17 +101,17 @@ func NodeAttemptsID() string { return "node-attempts" }
 
 // NodeHead is the head of a node's page; page and stream share it.
 type NodeHead struct {
-	Origin      *NodeOrigin // nil: it goes on from no other node
-	Cache       *NodeCache  // nil: the cache was not asked
+	Origin      *NodeOrigin // nil: nothing was reused
+	Cache       *NodeCache  // nil: no cache lookup
 	Name, State string
 	GraphURL    string
 	Summary     string
 	Since       string // "waits for 3 min": RFC 3339 of the moment it began to wait
 	Waits       string
-	Commands    []ui.Action // what can be done with it now
+	Commands    []ui.Action // available commands
 }
 
-// NodeUpdate is one message of the stream of a node's page; nil pieces are as before.
+// NodeUpdate is one message of the stream of a node's page; nil parts are unchanged.
 type NodeUpdate struct {
 	Head     *NodeHead
 	Wait     *WaitPanel
@@ -121,7 +120,7 @@ type NodeUpdate struct {
 	Pods     *AttemptPods
 	Metrics  *Metrics
 	Usage    *Usage
-	Still    *NodeStill // facts and values, when one of them changed
+	Still    *NodeStill // facts and values, if one changed
 	Lines    []LogLine
 }
 
@@ -130,38 +129,38 @@ func (u NodeUpdate) Empty() bool {
 	return u.Head == nil && u.Wait == nil && !u.Moved && u.Pods == nil && u.Metrics == nil && u.Usage == nil && u.Still == nil && len(u.Lines) == 0
 }
 
-// WaitingPage lists what waits, in the order of admission.
+// WaitingPage lists the waiting nodes in the order of admission.
 type WaitingPage struct {
 	Page
 	Scopes    []ui.Choice // this project, the team, everything
 	List      WaitingList
-	TeamURL   string // limits of the team, "" without the right
+	TeamURL   string // limits of the team, "" without permission
 	StreamURL string
 }
 
 // WaitingListID is the element id of the list.
 func WaitingListID() string { return "waiting-list" }
 
-// WaitingList is the part of the page that moves.
+// WaitingList is the live part of the page.
 type WaitingList struct {
 	Lead    string // "5 wait, the longest for 12 min."
 	Rows    []WaitingLine
 	Pager   ui.Pager
 	Cluster ClusterWaits
-	Others  ClusterWaits // what waits for anything but room: locks, breakers, results
+	Others  ClusterWaits // nodes that wait for locks, breakers or results
 }
 
-// ClusterWaits is what has been handed to the cluster and has not begun there. The
-// zero value shows nothing.
+// ClusterWaits lists the nodes submitted to the cluster that have not started. The zero
+// value shows nothing.
 type ClusterWaits struct {
 	Rows []ClusterWaitLine
 	More string // "12 more wait in the cluster.", "" when all are shown
 }
 
-// Shown reports whether anything waits in the cluster.
+// Shown reports whether nodes wait in the cluster.
 func (c ClusterWaits) Shown() bool { return len(c.Rows) > 0 }
 
-// ClusterWaitLine is a node whose pods the cluster has not begun.
+// ClusterWaitLine is a node whose pods have not started.
 type ClusterWaitLine struct {
 	Title, URL   string
 	Sub          string // workflow, execution and project
@@ -170,7 +169,7 @@ type ClusterWaitLine struct {
 	Why, Code    string
 }
 
-// WaitingLine is a node, or an execution that may not begin yet.
+// WaitingLine is a waiting node or execution.
 type WaitingLine struct {
 	Position     string
 	Title, URL   string

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// WaitingView is the page of everything that waits.
+// WaitingView is the page of waiting nodes and executions.
 func WaitingView(m WaitingPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -191,7 +191,7 @@ func WaitingListBlock(m WaitingList) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Queue, scrollable\"><table class=\"table queue\"><caption class=\"vh\">What waits, next first</caption> <thead><tr><th scope=\"col\" class=\"num\">Position</th><th scope=\"col\">Node</th><th scope=\"col\">Asks for</th><th scope=\"col\" class=\"num\">Waits</th><th scope=\"col\">Starts</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Queue, scrollable\"><table class=\"table queue\"><caption class=\"vh\">Waiting nodes, next first</caption> <thead><tr><th scope=\"col\" class=\"num\">Position</th><th scope=\"col\">Node</th><th scope=\"col\">Requests</th><th scope=\"col\" class=\"num\">Waiting for</th><th scope=\"col\">Starts</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -218,7 +218,7 @@ func WaitingListBlock(m WaitingList) templ.Component {
 			}
 		}
 		if m.Others.Shown() {
-			templ_7745c5c3_Err = waitTable(m.Others, "h-others", "Locks and other conditions", "nodes that wait for something other than room").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = waitTable(m.Others, "h-others", "Locks and other conditions", "nodes that wait for something other than capacity").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -237,7 +237,7 @@ func WaitingListBlock(m WaitingList) templ.Component {
 	})
 }
 
-// waitTable is what waits outside the queue.
+// waitTable lists the waiting nodes outside the queue.
 func waitTable(m ClusterWaits, id, title, note string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -350,7 +350,7 @@ func waitTable(m ClusterWaits, id, title, note string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</caption> <thead><tr><th scope=\"col\">Node</th><th scope=\"col\">Requests</th><th scope=\"col\" class=\"num\">Waits</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</caption> <thead><tr><th scope=\"col\">Node</th><th scope=\"col\">Requests</th><th scope=\"col\" class=\"num\">Waiting for</th><th scope=\"col\">Why</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -850,7 +850,7 @@ func holderName(h WaitHolder) templ.Component {
 	})
 }
 
-// WaitPanelBlock explains why it waits; page and stream share it.
+// WaitPanelBlock explains the reason for waiting; page and stream share it.
 func WaitPanelBlock(p WaitPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -934,7 +934,7 @@ func waitBox(p WaitPanel) templ.Component {
 			templ_7745c5c3_Var47 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<section class=\"wait\" aria-label=\"Why it waits\"><p class=\"wait-line\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<section class=\"wait\" aria-label=\"Reason for waiting\"><p class=\"wait-line\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1180,26 +1180,26 @@ func waitHolders(p WaitPanel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Resource != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "Who holds ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "Executions using ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var58 string
 			templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs(p.Resource)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `waiting.templ`, Line: 241, Col: 27}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `waiting.templ`, Line: 241, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var58))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 99, "Who is before it")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 99, "Ahead in the queue")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "</h2><span class=\"tiny muted\">those that hold most</span></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Holders, scrollable\"><table class=\"table\"><caption class=\"vh\">Executions that hold what is missing</caption> <thead><tr><th scope=\"col\">Execution</th><th scope=\"col\">Counts for</th><th scope=\"col\" class=\"num\">Holds</th><th scope=\"col\">How</th><th scope=\"col\">Ends</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "</h2><span class=\"tiny muted\">largest first</span></div><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Holders, scrollable\"><table class=\"table\"><caption class=\"vh\">Executions that use the missing resource</caption> <thead><tr><th scope=\"col\">Execution</th><th scope=\"col\">Counts against</th><th scope=\"col\" class=\"num\">Uses</th><th scope=\"col\">How</th><th scope=\"col\">Ends</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1497,7 +1497,7 @@ func WaitAsideBlock(p WaitPanel) templ.Component {
 			}
 		}
 		if p.Shown() && len(p.Score) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 131, "<details class=\"card\"><summary class=\"card-head\"><h2>Why this place</h2></summary><div class=\"card-body\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 131, "<details class=\"card\"><summary class=\"card-head\"><h2>Rank in the queue</h2></summary><div class=\"card-body\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -13,7 +13,7 @@ type Workflows struct {
 	Team        string
 	Teams       []ui.Option
 	Archived    bool
-	Filtered    bool // some filter is set
+	Filtered    bool // a filter is active
 	MayRegister bool
 	Rows        []WorkflowRow
 	Pager       ui.Pager
@@ -32,14 +32,14 @@ type WorkflowRow struct {
 	TrendLabel           string
 }
 
-// Tag is a label that links to what carries it.
+// Tag is a label with a link.
 type Tag struct{ Name, URL string }
 
 // Workflow is the page of a workflow, or of one of its versions.
 type Workflow struct {
 	Page
 	Name, Description string
-	Notices           []string // what to know about it although nothing is wrong
+	Notices           []string // informational notices
 	Version           string
 	Latest            bool // Version is the latest
 	Archived          bool
@@ -65,7 +65,7 @@ type Workflow struct {
 	History    []ui.Fact
 	Source     string
 	Format     string // of Source: YAML
-	ArchiveURL string // POST; "" for readers who may not
+	ArchiveURL string // POST; "" without permission
 }
 
 // SchemaRow is an input or output of a version.
@@ -77,11 +77,11 @@ type SchemaRow struct {
 // OperatorRow is an operator of a version.
 type OperatorRow struct {
 	Name, Kind, After, Resources, Retry, Timeout string
-	Place                                        string // its image, gang and pod fields; "" for the default
-	Control                                      string // when, how often and as what it runs; "" for the usual
+	Place                                        string // image, gang and pod fields; "" for the default
+	Control                                      string // conditions, loops and other control; "" for none
 }
 
-// PlanGraph is a graph that operators run.
+// PlanGraph is a graph used by operators.
 type PlanGraph struct {
 	Name, Description, Text string
 	Takes, Gives            string // its inputs and outputs

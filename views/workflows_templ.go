@@ -125,7 +125,7 @@ func WorkflowsPage(m Workflows) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" aria-label=\"Remove the filter Tag\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" aria-label=\"Remove filter Tag\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -167,12 +167,12 @@ func WorkflowsPage(m Workflows) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 && m.Filtered {
-				templ_7745c5c3_Err = ui.Empty("No workflow matches", "Try another word, or look at all of them.", []ui.Action{{Name: "Clear the filters", URL: WorkflowsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No workflows match", "Try another word, or clear the filters.", []ui.Action{{Name: "Clear the filters", URL: WorkflowsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No workflow is registered yet", "Describe one in a file, then run flowforge apply -f workflow.yaml. It shows here with a launch form made from its types.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No workflows yet", "Define a workflow in a file, then run flowforge apply -f workflow.yaml. FlowForge generates its launch form from its types.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -537,7 +537,7 @@ func WorkflowPage(m Workflow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, text := range m.Notices {
-				templ_7745c5c3_Err = ui.Notice("warn", "Good to know.", text).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warn", "Note:", text).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -660,12 +660,12 @@ func workflowOverview(m Workflow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</div><div class=\"aside\"><section class=\"card\" aria-labelledby=\"h-last\"><div class=\"card-head\"><h2 id=\"h-last\">Last executions</h2></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</div><div class=\"aside\"><section class=\"card\" aria-labelledby=\"h-last\"><div class=\"card-head\"><h2 id=\"h-last\">Recent executions</h2></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Trend) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Never launched", "How long executions take and how they end shows here.", []ui.Action{{Name: "Launch", URL: m.LaunchURL, Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Never launched", "Durations and results of executions are shown here.", []ui.Action{{Name: "Launch", URL: m.LaunchURL, Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -760,7 +760,7 @@ func schemaTable(title string, rows []SchemaRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(rows) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<p class=\"card-body small muted\">This version has none.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<p class=\"card-body small muted\">None</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -793,7 +793,7 @@ func schemaTable(title string, rows []SchemaRow) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<th scope=\"col\">What it is</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<th scope=\"col\">Description</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -952,7 +952,7 @@ func workflowExecutions(m Workflow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Executions) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Never launched", "Its executions show here.", []ui.Action{{Name: "Launch", URL: m.LaunchURL, Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Never launched", "Its executions are listed here.", []ui.Action{{Name: "Launch", URL: m.LaunchURL, Icon: "play"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -974,7 +974,7 @@ func workflowExecutions(m Workflow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 84, "\">All, with filters</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 84, "\">All executions</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -31,7 +31,7 @@ func workflowTable(rows []WorkflowRow) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">Workflows, last changed first</caption> <thead><tr><th scope=\"col\">Workflow</th><th scope=\"col\">Version</th><th scope=\"col\">Team</th><th scope=\"col\">Tags</th><th scope=\"col\">Last executions</th><th scope=\"col\">Changed</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"table-wrap\"><table class=\"table table-stack table-page\"><caption class=\"vh\">Workflows, last changed first</caption> <thead><tr><th scope=\"col\">Workflow</th><th scope=\"col\">Version</th><th scope=\"col\">Team</th><th scope=\"col\">Tags</th><th scope=\"col\">Recent executions</th><th scope=\"col\">Changed</th><th scope=\"col\"><span class=\"vh\">Actions</span></th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

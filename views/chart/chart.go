@@ -1,5 +1,5 @@
-// Package chart lays out charts as plain geometry: metric curves, sparks, trends
-// and timelines. It knows numbers and pixels; templates turn the result into SVG.
+// Package chart computes the geometry of charts: metric curves, sparklines, trends and
+// timelines. Templates turn the result into SVG.
 package chart
 
 import (

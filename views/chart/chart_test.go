@@ -23,7 +23,7 @@ func TestLines(t *testing.T) {
 		t.Errorf("value axis %+v", c.GridY)
 	}
 	if c.Curves[0].LabelY == c.Curves[1].LabelY {
-		t.Error("labels of equal ends cover each other")
+		t.Error("labels of equal ends overlap")
 	}
 }
 
@@ -39,7 +39,7 @@ func TestLinesWithOddValues(t *testing.T) {
 		}
 	}
 	if c := NewLines(nil, LineOptions{Format: plain}); !c.Empty {
-		t.Error("a chart of nothing is not empty")
+		t.Error("a chart without values is not empty")
 	}
 	same := NewLines([]Series{{Points: []Point{{1, 5}}}}, LineOptions{Format: plain})
 	if len(same.Curves) != 1 || same.Curves[0].EndX == "" {
@@ -88,7 +88,7 @@ func TestTimeline(t *testing.T) {
 		{Name: "report", Note: "pending"},
 	}, TimelineOptions{From: at(0), To: at(100), Now: at(60), Zone: time.UTC})
 	if !tl.Rows[0].Bars[0].Wait || tl.Rows[0].Bars[1].W != "2" {
-		t.Errorf("a moment is drawn as %+v", tl.Rows[0].Bars)
+		t.Errorf("a span without a duration is drawn as %+v", tl.Rows[0].Bars)
 	}
 	if !tl.Rows[1].Bars[0].Cut {
 		t.Error("a failure has no cut")
@@ -114,7 +114,7 @@ func TestMatrix(t *testing.T) {
 	if len(m.Cells) != 4 || m.Cells[2].Text != "" || !m.Cells[0].Dark {
 		t.Errorf("%+v", m.Cells)
 	}
-	if !strings.Contains(m.Label, "19 of 20 are right") || !strings.Contains(m.Label, "cat read as dog") {
+	if !strings.Contains(m.Label, "19 of 20 correct") || !strings.Contains(m.Label, "cat predicted as dog") {
 		t.Error(m.Label)
 	}
 }

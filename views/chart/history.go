@@ -13,8 +13,8 @@ type Sample struct {
 	Used, Limit, Waiting float64
 }
 
-// HistoryOptions say how use over time is drawn. Samples further apart than Gap
-// are not joined: nobody looked in between.
+// HistoryOptions configure a History. Samples further apart than Gap are not
+// connected, because usage in between is unknown.
 type HistoryOptions struct {
 	From, To time.Time
 	Gap      time.Duration
@@ -22,8 +22,8 @@ type HistoryOptions struct {
 	Format   func(float64) string
 }
 
-// History is use against a limit over time, in a box of 720 × 220: what is within
-// the guarantee, what is borrowed above it, and what waits on top.
+// History is usage and limit over time, in a box of 720 × 220: guaranteed usage, borrowed
+// usage above it, and waiting requests on top.
 type History struct {
 	Empty       bool
 	GridY       []Tick
@@ -31,7 +31,7 @@ type History struct {
 	Own         []string // SVG paths of areas, one per stretch without a gap
 	Borrowed    []string
 	Used        []string // points of lines
-	Waiting     []string // points of lines: use and what waits
+	Waiting     []string // points of lines: usage plus waiting requests
 	Limit       []string
 	AnyBorrowed bool
 	AnyWaiting  bool
@@ -74,7 +74,7 @@ func NewHistory(samples []Sample, o HistoryOptions) History {
 
 type plot struct{ x, y func(float64) float64 }
 
-// stretches cuts samples where nobody looked for longer than gap.
+// stretches splits samples at pauses longer than gap.
 func stretches(samples []Sample, gap time.Duration) [][]Sample {
 	var parts [][]Sample
 	begin := 0
@@ -115,7 +115,7 @@ func (h *History) add(part []Sample, p plot) {
 	}
 }
 
-// corners are the points of a line in steps: a value holds until the next sample.
+// corners are the points of a step line: a value lasts until the next sample.
 func (p plot) corners(part []Sample, value func(Sample) float64) []string {
 	var out []string
 	last := math.NaN()
@@ -129,7 +129,7 @@ func (p plot) corners(part []Sample, value func(Sample) float64) []string {
 		}
 		last = y
 	}
-	if len(part) == 1 { // one sample is as wide as can be seen
+	if len(part) == 1 { // one sample gets a visible width
 		out = append(out, point(p.x(float64(part[0].At.UnixMilli()))+2, last))
 	}
 	return out

@@ -15,18 +15,18 @@ type Series struct {
 	Points []Point // sorted by X
 }
 
-// LineOptions say how curves are drawn.
+// LineOptions configure the curves of Lines.
 type LineOptions struct {
 	Log    bool           // logarithmic value axis; values ≤ 0 are left out
 	Time   bool           // X is seconds since the epoch
 	Zone   *time.Location // of the time axis
 	XUnit  string         // "step"
 	Zero   bool           // the value axis begins at 0: amounts, not scores
-	Smooth float64        // weight of the past, 0 to 0.99; the raw curve stays faint behind
+	Smooth float64        // weight of the past, 0 to 0.99; the raw curve stays visible behind
 	Format func(float64) string
 }
 
-// Lines is a chart ready for a template, in a box of 400 × 180.
+// Lines is a line chart, in a box of 400 × 180.
 type Lines struct {
 	Empty  bool
 	GridY  []Tick
@@ -57,7 +57,7 @@ const (
 	plotTop, plotBottom = 8.0, 154.0
 )
 
-// singleSpan are the seconds that are drawn on each side of a single moment.
+// singleSpan is the number of seconds drawn on each side of a single point in time.
 const singleSpan = 10
 
 // NewLines lays out at most six curves.
@@ -133,7 +133,7 @@ func extent(series []Series, logarithmic bool) (low, high, left, right float64) 
 	return low, high, left, right
 }
 
-// valueTicks are 4 or 5 round values around low and high, or the decades.
+// valueTicks returns 4 or 5 round values that span low to high, or the powers of ten.
 func valueTicks(low, high float64, logarithmic bool) []float64 {
 	if logarithmic {
 		from, to := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
@@ -206,8 +206,8 @@ func horizontal(left, right float64, x func(float64) float64, o LineOptions) []T
 
 func unix(s float64) time.Time { return time.UnixMilli(int64(s * 1000)) }
 
-// maxVertices bounds the size of a curve: beyond it neighbouring points are
-// reduced to their lowest and highest.
+// maxVertices bounds the size of a curve: a longer one keeps only the minimum and maximum
+// of neighbouring points.
 const maxVertices = 240
 
 func path(points []Point, x, y func(float64) float64) string {
@@ -249,7 +249,7 @@ func thin(points []Point) []Point {
 	return out
 }
 
-// smoothed is an exponential moving average without the bias of its first value.
+// smoothed is an exponential moving average, corrected for the bias of its first value.
 func smoothed(points []Point, weight float64) []Point {
 	out := make([]Point, len(points))
 	last, debias := 0.0, 0.0

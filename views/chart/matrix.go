@@ -13,7 +13,7 @@ type Matrix struct {
 	Labels                        []MatrixLabel
 }
 
-// MatrixCell is one field; Dark fields carry light figures.
+// MatrixCell is one cell; Dark cells have light text.
 type MatrixCell struct {
 	X, Y, TextX, TextY, Opacity, Text, Title string
 	Dark                                     bool
@@ -22,8 +22,8 @@ type MatrixCell struct {
 // MatrixLabel names a row or column.
 type MatrixLabel struct{ X, Y, Text string }
 
-// NewMatrix lays out counts, rows of truth by columns of prediction. Shade is the
-// share of the row, so that rare classes are seen too.
+// NewMatrix lays out counts: rows are actual classes, columns predicted classes. The shade
+// is the share within the row, so that rare classes stay visible.
 func NewMatrix(labels []string, counts [][]float64) Matrix {
 	const field, gap, head = 19.0, 1.0, 34.0
 	n := len(counts)
@@ -53,7 +53,7 @@ func NewMatrix(labels []string, counts [][]float64) Matrix {
 			if r == c {
 				right += v
 			} else if v > worst {
-				worst, worstAt = v, fmt.Sprintf("%s read as %s", name(r), name(c))
+				worst, worstAt = v, fmt.Sprintf("%s predicted as %s", name(r), name(c))
 			}
 			cell := MatrixCell{
 				X: Fixed(x, 1), Y: Fixed(y, 1), TextX: Fixed(x+field/2, 1), TextY: Fixed(y+13, 1),
@@ -70,7 +70,7 @@ func NewMatrix(labels []string, counts [][]float64) Matrix {
 		m.Labels = append(m.Labels, MatrixLabel{X: Fixed(head+float64(c)*(field+gap)+field/2, 1), Y: Fixed(float64(n)*(field+gap)+12, 1), Text: shorten(name(c))})
 	}
 	if total > 0 {
-		m.Caption = fmt.Sprintf("%s of %s are right.", Fixed(right, 1), Fixed(total, 1))
+		m.Caption = fmt.Sprintf("%s of %s correct.", Fixed(right, 1), Fixed(total, 1))
 	}
 	m.Label = "Confusion matrix. " + m.Caption
 	if worstAt != "" {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Spark is the points of a small line, 112 × 24, without axes.
+// Spark returns the points of a sparkline, 112 × 24.
 func Spark(values []float64) string {
 	if len(values) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pushApart moves the labels at the ends of curves so that none covers another.
+// pushApart moves the labels at the ends of curves so that none overlap.
 func pushApart(curves []Curve) {
 	const line = 13.0
 	order := make([]int, len(curves))
@@ -26,7 +26,7 @@ func pushApart(curves []Curve) {
 	}
 }
 
-// timeTick is a round moment of an axis.
+// timeTick is a round point in time on an axis.
 type timeTick struct {
 	At   time.Time
 	Text string

@@ -15,7 +15,7 @@ type Span struct {
 type Row struct {
 	Name, URL string
 	Spans     []Span
-	Note      string // said instead of bars: "pending"
+	Note      string // text instead of bars: "pending"
 }
 
 // TimelineOptions frame a timeline.
@@ -26,7 +26,7 @@ type TimelineOptions struct {
 	Label    string
 }
 
-// Timeline is ready for a template, 960 wide.
+// Timeline is the geometry of a timeline, 960 wide.
 type Timeline struct {
 	Label, ViewBox string
 	Bottom         string
@@ -60,7 +60,7 @@ const (
 	rowHeight             = 25.0
 	timelineHead          = 26.0
 	minBar                = 2.0
-	minWait               = 4.0 // shorter waits would only be noise
+	minWait               = 4.0 // shorter waits are not drawn
 	labelRunes            = 26
 	cutRoom       float64 = 14
 )

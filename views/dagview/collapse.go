@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Limits of what is drawn. Beyond them nodes fold into group boxes, so that a plan
-// of 10,000 nodes is a small picture whose groups link to the paged node table.
+// Limits of a drawing. Beyond them nodes are collapsed into group boxes, so that a plan of
+// 10,000 nodes stays a small drawing whose groups link to the paged node table.
 const (
 	maxBoxes = 240  // boxes of a drawing
-	maxSpan  = 3000 // layers that all lines cross together
-	maxBands = 36   // boxes when whole runs of levels fold
-	maxGroup = 60   // groups; more than these are folded into bands
+	maxSpan  = 3000 // total layers that all lines span
+	maxBands = 36   // boxes when runs of levels are collapsed
+	maxGroup = 60   // groups; more than this are collapsed into bands
 )
 
-// collapse folds items into boxes: first similar nodes of crowded levels, with an
-// ever lower bar for what is crowded, then whole runs of levels.
+// collapse groups items into boxes: first similar nodes of crowded levels, with a
+// decreasing threshold for crowded, then whole runs of levels.
 func collapse(items []Item) ([]Box, []Line) {
 	levels := byLevel(items)
 	for _, crowded := range []int{40, 16, 6, 1} {
@@ -42,8 +42,8 @@ func byLevel(items []Item) [][]int {
 	return levels
 }
 
-// foldLevels folds each level of more than crowded nodes: by the stem of their
-// names where at least a fifth of the level shares it, and what is left as one.
+// foldLevels collapses each level with more than crowded nodes: nodes whose stem at least
+// a fifth of the level shares form a group, and the rest form one group.
 func foldLevels(items []Item, levels [][]int, crowded int) []Box {
 	var boxes []Box
 	for level, members := range levels {
@@ -84,7 +84,7 @@ func foldLevels(items []Item, levels [][]int, crowded int) []Box {
 	return boxes
 }
 
-// foldBands makes one box of every run of levels.
+// foldBands collapses every run of levels into one box.
 func foldBands(levels [][]int) []Box {
 	size := max((len(levels)+maxBands-1)/maxBands, 1)
 	var boxes []Box
@@ -106,7 +106,7 @@ func single(items []Item, i int) Box {
 	return b
 }
 
-// group0 is a box of many nodes; stem is "" when their names have nothing in common.
+// group0 returns a box of many nodes; stem is "" when their names share no prefix.
 func group0(stem string, members []int, from, to int) Box {
 	title := stem
 	switch {
@@ -133,7 +133,7 @@ func stem(name string) string {
 	return s
 }
 
-// linesOf joins boxes by the dependencies of their members, each pair once.
+// linesOf connects boxes by the dependencies of their members, each pair once.
 func linesOf(items []Item, boxes []Box) []Line {
 	owner := make([]int, len(items))
 	for b, box := range boxes {

@@ -111,7 +111,7 @@ func TestManyNodesStayASmallPicture(t *testing.T) {
 			members += len(b.Members)
 		}
 		if members != len(items) {
-			t.Errorf("%s: boxes stand for %d of %d nodes", name, members, len(items))
+			t.Errorf("%s: boxes represent %d of %d nodes", name, members, len(items))
 		}
 	}
 	if d := Layout(fan, Down); len(d.Boxes) != 2 || d.Boxes[1].Stem != "tile" {

@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/views/chart"
 )
 
-// draw turns centres along the layers into boxes and lines of d.
+// draw turns the centres along the layers into the boxes and lines of d.
 func (g *layers) draw(d *Drawing, xs []float64, direction Direction) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for c, x := range xs {
@@ -75,10 +75,10 @@ func (g *layers) draw(d *Drawing, xs []float64, direction Direction) {
 	}
 }
 
-// exitGap is the room for the line before what runs at the exit.
+// exitGap is the space for the line before the exit nodes.
 const exitGap = 30
 
-// final reports whether a row holds what runs at the exit, and nothing else.
+// final reports whether a row contains exit nodes only.
 func (g *layers) final(row []int, boxes []Box) bool {
 	found := false
 	for _, c := range row {
@@ -100,7 +100,7 @@ func divide(along, across int, direction Direction) *Divide {
 	return &Divide{X1: 0, Y1: along, X2: across + 10, Y2: along, LabelX: margin, LabelY: along - 6}
 }
 
-// layerGap leaves more room where many lines change place between layers.
+// layerGap leaves more space where many lines cross between layers.
 func (g *layers) layerGap(direction Direction) float64 {
 	if direction == Right {
 		return layerGap + 12

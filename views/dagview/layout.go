@@ -1,6 +1,6 @@
 // Package dagview draws a plan: a layered layout computed on the server (longest
 // path layering, barycentre ordering, Brandes–Köpf placement) and its SVG. A
-// drawing depends on the plan alone and may be kept; Paint adds states to it.
+// drawing depends only on the plan and may be cached; Painter adds states to it.
 package dagview
 
 import (
@@ -13,15 +13,15 @@ type Item struct {
 	Level        int
 	Dependencies []int
 	Links        []Link
-	Expands      bool // it becomes other nodes: its box has room for how those stand
-	Final        bool // it runs at the exit; its level is behind all that do not
+	Expands      bool // it expands into other nodes: its box has space for their states
+	Final        bool // it runs on exit; its level comes after all other levels
 }
 
-// Link says of a dependency that it is not the usual one, on success.
+// Link marks a dependency whose condition is not success.
 type Link struct {
 	On      int
-	Text    string // what is asked of it, for a tooltip
-	Failure bool   // the item takes up its failure
+	Text    string // the condition, for a tooltip
+	Failure bool   // the item handles its failure
 }
 
 // Box is one box of a drawing: a node, or a group of similar nodes.
@@ -35,7 +35,7 @@ type Box struct {
 	X, Y, W, H         int // top left corner and size
 }
 
-// Group reports whether the box stands for several nodes.
+// Group reports whether the box represents several nodes.
 func (b Box) Group() bool { return len(b.Members) > 1 }
 
 // Line joins two boxes. Path and Arrow are SVG path data.
@@ -46,10 +46,10 @@ type Line struct {
 	Path, Arrow string
 }
 
-// Divide is the line before what runs at the exit, with the place of its label.
+// Divide is the line before the exit nodes, with the position of its label.
 type Divide struct{ X1, Y1, X2, Y2, LabelX, LabelY int }
 
-// Direction is where dependents are drawn.
+// Direction is the direction in which dependents are drawn.
 type Direction int
 
 // Down suits a panel beside the graph, Right a wide card.
@@ -63,8 +63,8 @@ type Drawing struct {
 	Width, Height int
 	Boxes         []Box
 	Lines         []Line
-	Exit          *Divide // nil: nothing runs at the exit
-	Nodes         int     // items that the drawing stands for
+	Exit          *Divide // nil without exit nodes
+	Nodes         int     // number of items
 	Owner         []int   // box of each item
 	Incoming      [][]int
 	Outgoing      [][]int
@@ -78,8 +78,8 @@ const (
 	margin                  = 16
 )
 
-// Layout places items. Items must be acyclic and their levels consistent, as a
-// compiled plan is.
+// Layout computes the positions of items. Items must be acyclic and their levels
+// consistent, as in a compiled plan.
 func Layout(items []Item, direction Direction) *Drawing {
 	boxes, lines := collapse(items)
 	widen(boxes)
@@ -101,7 +101,7 @@ func Layout(items []Item, direction Direction) *Drawing {
 	return d
 }
 
-// widen gives single boxes one common width that fits their names.
+// widen gives all single boxes the width of the longest name.
 func widen(boxes []Box) {
 	w := 152.0
 	for _, b := range boxes {
@@ -123,7 +123,7 @@ type cell struct {
 	layer  int
 	across float64 // size along the layer
 	depth  float64 // size across the layers
-	up     []int   // cells of the layer before that it is joined to
+	up     []int   // connected cells of the previous layer
 	down   []int
 }
 
@@ -131,7 +131,7 @@ type cell struct {
 type layers struct {
 	cells  []cell
 	rows   [][]int
-	chains [][]int // the cells that each line passes, ends included
+	chains [][]int // the cells of each line, ends included
 }
 
 func newLayers(boxes []Box, lines []Line, direction Direction) *layers {
@@ -167,7 +167,7 @@ func newLayers(boxes []Box, lines []Line, direction Direction) *layers {
 	return g
 }
 
-// ranks numbers the levels that boxes begin at without gaps.
+// ranks numbers the first levels of boxes without gaps.
 func ranks(boxes []Box) []int {
 	var starts []int
 	for _, b := range boxes {

@@ -9,42 +9,42 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// NodeState is what is known of one item while it is painted.
+// NodeState is the state of one item.
 type NodeState struct {
 	State    string // "" paints a plan without states
 	Sub      string // the most useful fact: duration, progress, reason
 	Progress int    // 1 to 100 shows a thin bar, 0 none
-	Since    string // RFC 3339: Sub is a duration that counts on from there
+	Since    string // RFC 3339: Sub is the time elapsed since then
 
-	// Of an item that becomes others:
-	Times    string // behind its name: "× 1,000"
+	// For an item that expands:
+	Times    string // after its name: "× 1,000"
 	Note     string // a second line
 	Children []ui.Count
 }
 
-// Links builds the address behind a box.
+// Links builds the URL of a box.
 type Links struct {
 	Node  func(index int) string
 	Group func(box Box) string
 }
 
-// Picture is a drawing with states, ready for the template.
+// Picture is a drawing with states.
 type Picture struct {
 	ID            string // prefix of element ids, unique on the page
 	Width, Height int
 	Label         string
 	Boxes         []Shape
 	Exit          *Divide
-	Fit           bool // may shrink to its frame when it is little wider
+	Fit           bool // may shrink to its frame if it is slightly wider
 }
 
-// Frame is what stands around a picture.
+// Frame describes the viewer around a picture.
 type Frame struct {
-	Name    string // what the picture shows, for readers: "Graph"
-	ListURL string // where nodes are searched that a group stands for, "" for nowhere
+	Name    string // accessible name: "Graph"
+	ListURL string // list in which to search the nodes of a group, or ""
 }
 
-// size is the class that lets the picture shrink to its frame and stay legible.
+// size is the class that lets the picture shrink to its frame while staying legible.
 func (p Picture) size() string {
 	switch {
 	case !p.Fit || p.Width < fitFrom || p.Width > 2400:
@@ -58,7 +58,7 @@ func (p Picture) size() string {
 // fitFrom is the width from which a picture may shrink: a smaller one would grow.
 const fitFrom = 736
 
-// inset is where the texts of a box begin: behind its icon.
+// inset is the x offset of the texts of a box, after its icon.
 func (s Shape) inset() int {
 	if s.State == "" {
 		return 12
@@ -74,11 +74,11 @@ func (s Shape) noteAt() int {
 	return 72
 }
 
-// Shape is one painted box with the lines that lead into it. A change of state
-// redraws the box, and the boxes that depend on it for their lines.
+// Shape is one painted box with its incoming lines. A change of state redraws the box, and
+// its dependents because of their lines.
 type Shape struct {
 	ID, State, Title, FullTitle, Sub, FullSub, Note, URL string
-	Since                                                string // Sub counts on from there
+	Since                                                string // Sub is the time elapsed since then
 	X, Y, W, H                                           int
 	Group, Current                                       bool
 	Bars                                                 []Rect
@@ -88,7 +88,7 @@ type Shape struct {
 // Rect is a part of a bar inside a box.
 type Rect struct{ State, X, Width string }
 
-// Stroke is a line with the class that tells its state.
+// Stroke is a line with the class of its state.
 type Stroke struct{ Class, Path, Arrow, Title string }
 
 // Painter paints one drawing with one set of states.
@@ -97,7 +97,7 @@ type Painter struct {
 	Drawing  *Drawing
 	States   []NodeState // by item
 	Names    []string    // by item
-	Selected int         // item whose panel is open, -1 for none
+	Selected int         // item shown in the panel, -1 for none
 	Links    Links
 	Fit      bool // see Picture
 }
@@ -111,8 +111,8 @@ func (p Painter) Picture(label string) Picture {
 	return pic
 }
 
-// Touched returns the boxes to redraw when the items changed: theirs and, for
-// their lines, those that depend on them.
+// Touched returns the boxes to redraw when items change: their own and those of their
+// dependents, whose lines change.
 func (p Painter) Touched(items []int) []int {
 	var boxes []int
 	for _, i := range items {
@@ -182,7 +182,7 @@ func bars(box Box, counts []ui.Count) []Rect {
 	return rects
 }
 
-// CountTexts says how many are in each state, in words short enough for a box.
+// CountTexts lists the number of nodes per state, short enough for a box.
 func CountTexts(counts []ui.Count) []string {
 	var texts []string
 	for _, c := range counts {
@@ -214,7 +214,7 @@ func (p Painter) paintGroup(s *Shape, box Box) {
 	}
 }
 
-// groupWord is shorter than the word of a state: it must fit a box.
+// groupWord is a word for a state that fits a box.
 func groupWord(state string) string {
 	switch state {
 	case "SUCCEEDED":
@@ -238,7 +238,7 @@ func (p Painter) counts(box Box) []ui.Count {
 	return counts
 }
 
-// stateOf is the state of a box: for a group what matters most among its members.
+// stateOf is the state of a box; for a group, the most important state of its members.
 func (p Painter) stateOf(b int) string {
 	box := p.Drawing.Boxes[b]
 	if !box.Group() {
@@ -297,7 +297,7 @@ func stateName(state string) string {
 	return state
 }
 
-// name is what a screen reader says for a link without a state: the texts of its box.
+// name is the accessible name of a link without a state: the texts of its box.
 func (s Shape) name() string {
 	texts := []string{s.Title, s.Sub}
 	if s.Group {

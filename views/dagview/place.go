@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// place gives every cell its centre along the layer: Brandes and Köpf, "Fast and
-// Simple Horizontal Coordinate Assignment" (2001). Four alignments, each leaning
-// to one corner, are averaged; lines through bends come out straight.
+// place computes the centre of every cell along its layer: Brandes and Köpf, "Fast and
+// Simple Horizontal Coordinate Assignment" (2001). It averages four alignments,
+// one per corner; lines through bends become straight.
 func (g *layers) place() []float64 {
 	conflicts := g.conflicts()
 	var all [4][]float64
@@ -133,9 +133,8 @@ type blockEdge struct {
 	gap float64
 }
 
-// compact packs the blocks as far left as their neighbours allow, then pulls each
-// right as far as it may, so that blocks without a reason to be left are close to
-// what follows them.
+// compact packs the blocks as far left as their neighbours allow, then moves each as far
+// right as possible, so that blocks without incoming lines are close to their dependents.
 func (g *layers) compact(rows [][]int, root []int) []float64 {
 	out, in := map[int][]blockEdge{}, map[int]int{}
 	for _, row := range rows {
@@ -180,7 +179,7 @@ func (g *layers) compact(rows [][]int, root []int) []float64 {
 	return xs
 }
 
-// gap is the free space between neighbours: bends may run closer than boxes.
+// gap is the minimum space between neighbours; bends may be closer than boxes.
 func (g *layers) gap(a, b int) float64 {
 	if g.cells[a].box < 0 && g.cells[b].box < 0 {
 		return 10
@@ -191,8 +190,8 @@ func (g *layers) gap(a, b int) float64 {
 	return nodeGap
 }
 
-// match shifts the alignments onto the narrowest: those that lean left by their
-// left edge, those that lean right by their right edge.
+// match aligns all layouts with the narrowest one: left-aligned layouts at the left edge,
+// right-aligned layouts at the right edge.
 func (g *layers) match(all [4][]float64) {
 	edges := func(xs []float64) (lo, hi float64) {
 		lo, hi = math.Inf(1), math.Inf(-1)

@@ -2,15 +2,15 @@ package dagview
 
 import "strings"
 
-// Sizes of the labels and where they begin, in CSS pixels.
+// Sizes and positions of the labels, in CSS pixels.
 const (
 	nameSize  = 12.5
 	subSize   = 11.0
 	nameInset = 31
 )
 
-// textWidth estimates the width of s in Inter semibold at size: the drawing is made
-// on the server, which must know where to cut a label.
+// textWidth estimates the width of s in Inter semibold at size, because the server must
+// know where to truncate a label.
 func textWidth(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -32,7 +32,7 @@ func textWidth(s string, size float64) float64 {
 	return w * size
 }
 
-// fit cuts s with an ellipsis so that it is at most width wide.
+// fit truncates s with an ellipsis to at most width.
 func fit(s string, width, size float64) string {
 	if textWidth(s, size) <= width {
 		return s

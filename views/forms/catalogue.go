@@ -10,15 +10,15 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Preview is what the catalogue knows of the entry that a control refers to.
+// Preview describes the catalogue entry that a control refers to.
 type Preview struct {
 	Ref     string
 	URL     string   // of its page, "" when it has none
 	Facts   []string // "60,000 rows", "3 columns", "47 MiB"
-	Missing bool     // there is no such entry
+	Missing bool     // the entry does not exist
 	Columns []PreviewColumn
-	Fits    string // "schema ok", "1 column is missing"; "" when nothing was declared
-	Bad     bool   // Fits is bad news
+	Fits    string // "schema ok", "1 column is missing"; "" without declared columns
+	Bad     bool   // Fits reports a mismatch
 }
 
 // PreviewColumn is a column of a dataset, or a feature of a set.
@@ -26,19 +26,19 @@ type PreviewColumn struct {
 	Name, Type, Sample string
 	Need               string // "matches", "missing", "not used", "is String, needs Integer"
 	State              string // SUCCEEDED, FAILED or "" for neither
-	Chosen             bool   // a feature that was picked
+	Chosen             bool   // a selected feature
 }
 
 // Choices are the suggestions for the type of the control.
 func (c Control) Choices() []Choice { return c.form.cfg.Offers.Choices[c.Type.String()] }
 
-// Preview returns what is known of the current reference.
+// Preview returns the preview of the current reference.
 func (c Control) Preview() (Preview, bool) {
 	p, ok := c.form.cfg.Offers.Previews[PreviewKey(c.Type, c.Value())]
 	return p, ok && c.Value() != ""
 }
 
-// TypeaheadURL completes references of the control's type; "" when nothing can.
+// TypeaheadURL completes references of the control's type; "" without completion.
 func (c Control) TypeaheadURL() string {
 	if c.form.cfg.Typeahead == "" {
 		return ""
@@ -54,7 +54,7 @@ func (c Control) PreviewURL() string {
 	return c.form.cfg.Typeahead + "/preview?" + url.Values{"type": {c.Type.String()}, "name": {c.Name}}.Encode()
 }
 
-// UploadURL takes a file of the control's type in the background.
+// UploadURL accepts a file of the control's type in the background.
 func (c Control) UploadURL() string {
 	if c.form.cfg.Upload == "" {
 		return ""
@@ -62,13 +62,13 @@ func (c Control) UploadURL() string {
 	return c.form.cfg.Upload + "?" + url.Values{"type": {c.Type.String()}, "name": {c.Name}}.Encode()
 }
 
-// Uploaded is a file that was stored before the form was sent.
+// Uploaded is a file stored before the form was submitted.
 type Uploaded struct {
 	SHA       string `json:"$file"`
 	Name      string `json:"name"`
 	Size      int64  `json:"size"`
 	MediaType string `json:"media_type"`
-	JSON      string `json:"-"` // the reference as it travels along
+	JSON      string `json:"-"` // the reference that the form carries
 }
 
 // Upload returns the stored file of the control.
@@ -99,7 +99,7 @@ func (u Uploaded) Facts() string {
 	return strings.Join(parts, " · ")
 }
 
-// Noun says what the control takes: "a CSV file", "a folder".
+// Noun names the accepted value: "a CSV file", "a folder".
 func (c Control) Noun() string {
 	switch c.Type.Kind {
 	case typeregistry.KindImage:
@@ -117,10 +117,10 @@ func (c Control) Noun() string {
 	return "a file"
 }
 
-// Folder reports whether a whole folder is taken.
+// Folder reports whether the control accepts a whole folder.
 func (c Control) Folder() bool { return c.Type.Kind == typeregistry.KindDirectory }
 
-// features are the picked features of a set.
+// features are the selected features of a set.
 func (c Control) features() []string {
 	var out []string
 	for _, text := range c.form.cfg.Values[c.Name+".features"] {
@@ -133,8 +133,8 @@ func (c Control) features() []string {
 	return out
 }
 
-// Features lists what can be picked: what the chosen set has, else what the type
-// declares; marked where picked.
+// Features lists the features of the selected set, or those that the type declares, and
+// marks the selected ones.
 func (c Control) Features() []PreviewColumn {
 	var out []PreviewColumn
 	if p, ok := c.Preview(); ok && len(p.Columns) > 0 {
@@ -151,7 +151,7 @@ func (c Control) Features() []PreviewColumn {
 	return out
 }
 
-// OtherFeatures are picked features that the list does not offer.
+// OtherFeatures are selected features that are not in the list.
 func (c Control) OtherFeatures() string {
 	offered := c.Features()
 	var out []string
@@ -170,13 +170,13 @@ func needIcon(state string) string {
 	return "warn"
 }
 
-// part is a piece of a text, hit when it is what was searched for.
+// part is a piece of a text; hit marks a match of the search.
 type part struct {
 	text string
 	hit  bool
 }
 
-// split finds query in text, whatever the case.
+// split finds query in text, ignoring case.
 func split(text, query string) []part {
 	at := strings.Index(strings.ToLower(text), strings.ToLower(query))
 	if query == "" || at < 0 || len(strings.ToLower(text)) != len(text) || at+len(query) > len(text) {

@@ -8,12 +8,12 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// nestedDetails is the depth from which structs are folded away.
+// nestedDetails is the depth from which structs are collapsed.
 const nestedDetails = 2
 
 // Row is one entry of a list or of a map.
 type Row struct {
-	Number int     // from 1, as people count
+	Number int     // starts at 1
 	Name   string  // of the row
 	Key    Control // of a map entry
 	Value  Control
@@ -21,8 +21,8 @@ type Row struct {
 	Last   bool
 }
 
-// Rows returns the entries of a list that were typed, or of its default, or as many
-// empty ones as the type asks for at least.
+// Rows returns the submitted entries of a list, or those of its default, or the minimum
+// number of empty entries.
 func (c Control) Rows() []Row {
 	numbers := c.form.rows[c.Name]
 	if !c.form.has(c.Name) && c.Type.Params.MinItems != nil && !c.Optional {
@@ -38,7 +38,7 @@ func (c Control) Rows() []Row {
 	return rows
 }
 
-// Next is the number of rows that ever were: the number of the next one.
+// Next is the number of the next row: row numbers are never reused.
 func (c Control) Next() int {
 	numbers := c.form.rows[c.Name]
 	if len(numbers) == 0 {
@@ -47,7 +47,7 @@ func (c Control) Next() int {
 	return numbers[len(numbers)-1] + 1
 }
 
-// Blank is the row that a script copies when it adds one.
+// Blank is the template row that JavaScript copies to add a row.
 func (c Control) Blank() Row {
 	c.form = c.form.template()
 	token := c.Token()
@@ -55,7 +55,7 @@ func (c Control) Blank() Row {
 	return c.row(token, 0)
 }
 
-// Token stands for the row's number in the names of Blank, also inside addresses.
+// Token is the placeholder of the row number in the names and URLs of Blank.
 func (c Control) Token() string { return "--row" + strconv.Itoa(c.template) + "--" }
 
 func (c Control) row(segment string, position int) Row {
@@ -76,7 +76,7 @@ func (c Control) row(segment string, position int) Row {
 func (c Control) mapRow(row Row, name string) Row {
 	key := c.form.cfg.Values.Get(name + ".$key")
 	path := c.Path + "." + key
-	if c.repeated(key, row.Number) { // the message belongs to the later entry
+	if c.repeated(key, row.Number) { // the message belongs to the second entry
 		c.form = c.form.quiet()
 	}
 	row.Key = c.of(builtin(typeregistry.KindString), name+".$key", path+".$key", nil)
@@ -100,16 +100,16 @@ func (c Control) repeated(key string, after int) bool {
 	return false
 }
 
-// builtin returns a built-in type without parameters: of a map's keys, of a metric.
+// builtin returns a built-in type without parameters, such as the type of map keys.
 func builtin(kind typeregistry.Kind) *typeregistry.Type {
 	t, err := typeregistry.Builtin().Parse(string(kind))
 	if err != nil {
-		panic("forms: " + err.Error()) // the expression is the bare name of a built-in
+		panic("forms: " + err.Error()) // the expression is the name of a built-in type
 	}
 	return t
 }
 
-// valueType is the type of the values of a Map, and of Metrics, which are numbers.
+// valueType is the type of the values of a Map, and Float for Metrics.
 func valueType(t *typeregistry.Type) *typeregistry.Type {
 	if t.Elem == nil {
 		return builtin(typeregistry.KindFloat)
@@ -117,7 +117,7 @@ func valueType(t *typeregistry.Type) *typeregistry.Type {
 	return t.Elem
 }
 
-// Full reports whether the list may not grow.
+// Full reports whether the list has its maximum length.
 func (c Control) Full() bool {
 	return c.Type.Params.MaxItems != nil && len(c.form.rows[c.Name]) >= *c.Type.Params.MaxItems
 }
@@ -134,11 +134,11 @@ func (c Control) Members() []Control {
 	return out
 }
 
-// Folded reports whether the members hide behind a summary.
+// Folded reports whether the members are collapsed.
 func (c Control) Folded() bool { return c.Depth >= nestedDetails }
 
-// Unfolded reports whether there is something in the folded members to see.
-func (c Control) Unfolded() bool { return c.troubled() || len(c.Carried()) > 0 }
+// Unfolded reports whether the collapsed members start expanded.
+func (c Control) Unfolded() bool { return c.hasErrors() || len(c.Carried()) > 0 }
 
 // Alternative is one variant of a union.
 type Alternative struct {
@@ -147,10 +147,10 @@ type Alternative struct {
 	Chosen bool
 	ID     string // of the radio button
 	Value  Control
-	Empty  bool // a struct without members: to choose it is all there is
+	Empty  bool // a struct without members: selecting it is enough
 }
 
-// Alternatives returns the variants; each keeps what was typed in it, chosen or not.
+// Alternatives returns the variants; each keeps its submitted values, selected or not.
 func (c Control) Alternatives() []Alternative {
 	chosen := c.at("$type")
 	out := make([]Alternative, len(c.Type.Variants))
@@ -173,11 +173,11 @@ func (c Control) Alternatives() []Alternative {
 	return out
 }
 
-// Switched reports whether an optional value with several controls needs a box to
-// say that it is given.
+// Switched reports whether an optional value with several controls needs a checkbox that
+// enables it.
 func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
 
-// Given reports whether that box is ticked: it was, or there is a value to show.
+// Given reports whether that checkbox is checked: it was submitted so, or there is a value.
 func (c Control) Given() bool {
 	if said := c.form.has(c.Name + ".$set"); said || c.Declared.Kind == typeregistry.KindOptional {
 		return c.at("$set") == "1"
@@ -185,8 +185,8 @@ func (c Control) Given() bool {
 	return c.form.has(c.Name)
 }
 
-// InitialOf is the value that a new value of type t starts from: the defaults of its
-// members, nil where there are none.
+// InitialOf is the initial value of type t: the defaults of its members, nil for members
+// without a default.
 func InitialOf(t *typeregistry.Type) any {
 	if t.Kind != typeregistry.KindStruct && t.Kind != typeregistry.KindHyperparam {
 		return nil
@@ -210,7 +210,7 @@ func InitialOf(t *typeregistry.Type) any {
 // manyVariants is the number of variants from which a select replaces the radio buttons.
 const manyVariants = 5
 
-// ManyVariants reports whether the variants are chosen from a select.
+// ManyVariants reports whether a select lists the variants.
 func (c Control) ManyVariants() bool {
 	letters := 0
 	for _, v := range c.Type.Variants {
@@ -219,12 +219,12 @@ func (c Control) ManyVariants() bool {
 	return len(c.Type.Variants) >= manyVariants || letters > 2*segmentedLetters
 }
 
-// Tokens reports whether a list is shown as tokens: its entries are choices.
+// Tokens reports whether a list is shown as tokens, because its entries are enum options.
 func (c Control) Tokens() bool {
 	return c.Type.Elem.Kind == typeregistry.KindEnum && c.Widget != "rows"
 }
 
-// OptionLabel is the label of the chosen option.
+// OptionLabel is the label of the selected option.
 func (c Control) OptionLabel() string {
 	for _, o := range c.Options() {
 		if o.Selected {
@@ -234,19 +234,19 @@ func (c Control) OptionLabel() string {
 	return c.Value()
 }
 
-// element is the control of an entry that does not exist: what entries may be.
+// element is a control for entries in general, used for their type and options.
 func (c Control) element() Control { return c.Blank().Value }
 
-// focusedName reports whether the control of name takes the focus.
+// focusedName reports whether the control of name gets the focus.
 func (c Control) focusedName(name string) bool { return c.form.cfg.Focus == name && name != "" }
 
-// bare returns the control without a label of its own.
+// bare returns the control without a visible label.
 func (c Control) bare() Control {
 	c.Bare = true
 	return c
 }
 
-// KindWords says what a hyperparameter is: "float, log", "one of 3".
+// KindWords describes the type of a hyperparameter: "float, log", "one of 3".
 func (c Control) KindWords() string {
 	p := c.Type.Params
 	words := strings.ToLower(c.Tag())
@@ -282,9 +282,9 @@ func (c Control) HyperSummary() string {
 	total := fmt.Sprintf("%d parameters", len(c.Type.Fields))
 	switch changed {
 	case 0:
-		return total + ", all at their defaults"
+		return total + ", all default"
 	case 1:
-		return total + ", 1 differs from its default"
+		return total + ", 1 changed"
 	}
-	return fmt.Sprintf("%s, %d differ from their defaults", total, changed)
+	return fmt.Sprintf("%s, %d changed", total, changed)
 }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// listWidget: List. Rows are added, removed and moved by submit buttons; a script does
-// the same in place.
+// listWidget: List. Submit buttons add, remove and move rows; JavaScript does the same in
+// place.
 func listWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -504,8 +504,8 @@ func addButton(c Control, words string) templ.Component {
 	})
 }
 
-// tokensWidget: List of Enum. Each value is a token; a select adds one more, in order
-// and as often as wanted.
+// tokensWidget: List of Enum. Each value is a token; a select appends one, and values may
+// repeat.
 func tokensWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -602,7 +602,7 @@ func tokensWidget(c Control) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<span class=\"faint small none\">None chosen yet</span></div><div class=\"row\"><select class=\"select input-s\" name=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<span class=\"faint small none\">None selected</span></div><div class=\"row\"><select class=\"select input-s\" name=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -899,7 +899,7 @@ func tokenRow(c Control, row Row) templ.Component {
 	})
 }
 
-// mapWidget: Map, Metrics. A row is a key and the widget of the value, whatever it is.
+// mapWidget: Map, Metrics. A row is a key and the widget of the value type.
 func mapWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1163,7 +1163,7 @@ func mapRow(c Control, row Row) templ.Component {
 	})
 }
 
-// structWidget: Struct. Beyond two levels the members fold into a summary.
+// structWidget: Struct. Beyond two levels the members are collapsed.
 func structWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1291,8 +1291,8 @@ func members(c Control) templ.Component {
 	})
 }
 
-// unionWidget: Union. The chosen variant is shown by CSS; what was typed in the others
-// stays and is not used.
+// unionWidget: Union. CSS shows the selected variant; the others keep their values but are
+// ignored.
 func unionWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,10 +10,10 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Control is one value's place in a form: what it is called, what its type is, and
-// through its methods what was typed and what is wrong with it.
+// Control is one value of a form: its name, its type and, through its methods, its
+// submitted text and its errors.
 type Control struct {
-	Type        *typeregistry.Type // without the Optional around it
+	Type        *typeregistry.Type // without Optional
 	Declared    *typeregistry.Type // as written in the schema
 	Name        string             // of the HTML control: "inputs.layers.0.width"
 	Path        string             // of the value: "layers.0.width"
@@ -21,15 +21,15 @@ type Control struct {
 	Field       string // the declared name, "" for entries and variants
 	Help        string
 	Placeholder string
-	Widget      string // asked for by the hints, "" for the kind's own
+	Widget      string // widget from the hints, "" for the kind's default
 	Optional    bool   // may be left out
-	Bare        bool   // the label is for screen readers alone: the place says what it is
+	Bare        bool   // the label is visible to screen readers only
 	Compact     bool   // a member of a struct: no slider, and the type in its tooltip
-	Depth       int    // how many structs are around it
+	Depth       int    // number of enclosing structs
 
 	form     *Form
-	template int // how many row templates are around it
-	initial  any // the value where nothing was typed yet
+	template int // number of enclosing row templates
+	initial  any // the value before any input
 }
 
 // child returns the control of field with its own name and value path.
@@ -51,8 +51,8 @@ func (c Control) child(field typeregistry.Field, name, path string) Control {
 	return out
 }
 
-// of returns the control of a value of type t inside c. A value that was never on a
-// form shows initial.
+// of returns the control of a value of type t inside c. A value that was not on the form
+// shows initial.
 func (c Control) of(t *typeregistry.Type, name, path string, initial any) Control {
 	out := Control{Type: t, Declared: t, Name: name, Path: path, Depth: c.Depth, form: c.form, template: c.template, initial: initial}
 	for out.Type.Kind == typeregistry.KindOptional {
@@ -82,20 +82,20 @@ func (c Control) HelpID() string { return c.ID() + "-help" }
 // ErrorID is the id of the messages above the control.
 func (c Control) ErrorID() string { return c.ID() + "-error" }
 
-// Value is what the control holds: what was typed, else the default.
+// Value is the submitted text, or the default.
 func (c Control) Value() string { return c.form.cfg.Values.Get(c.Name) }
 
-// at is what the control of a sub-name holds ("$zone", "from").
+// at is the text of the control with a sub-name ("$zone", "from").
 func (c Control) at(sub string) string { return c.form.cfg.Values.Get(c.Name + "." + sub) }
 
-// Errors are the messages about exactly this value.
+// Errors are the messages for this value, not for its parts.
 func (c Control) Errors() []string { return c.form.problems[c.Path] }
 
-// Invalid reports whether something is wrong with this very value.
+// Invalid reports whether this value has an error.
 func (c Control) Invalid() bool { return len(c.Errors()) > 0 }
 
-// troubled reports whether something is wrong with the value or with a part of it.
-func (c Control) troubled() bool {
+// hasErrors reports whether the value or a part of it has an error.
+func (c Control) hasErrors() bool {
 	for path := range c.form.problems {
 		if path == c.Path || strings.HasPrefix(path, c.Path+".") {
 			return true
@@ -104,15 +104,15 @@ func (c Control) troubled() bool {
 	return false
 }
 
-// focused reports whether the control, or the one of a sub-name, takes the focus.
+// focused reports whether the control, or the one of a sub-name, gets the focus.
 func (c Control) focused(sub ...string) bool {
 	return c.form.cfg.Focus != "" && c.form.cfg.Focus == strings.Join(append([]string{c.Name}, sub...), ".")
 }
 
-// Tag is the type as people read it, without its limits.
+// Tag is the type without its limits.
 func (c Control) Tag() string { return ShortType(c.Type) }
 
-// attrs ties an HTML control to its label, help and errors.
+// attrs links an HTML control to its label, help and errors.
 func (c Control) attrs() templ.Attributes {
 	a := templ.Attributes{}
 	if d := c.describedby(); d != "" {
@@ -130,7 +130,7 @@ func (c Control) attrs() templ.Attributes {
 	return a
 }
 
-// input is attrs for a control that also has a text of its own.
+// input is attrs for a control with a text value.
 func (c Control) input() templ.Attributes {
 	a := c.attrs()
 	a["id"] = c.ID()
@@ -155,8 +155,7 @@ func (c Control) describedby() string {
 	return strings.Join(ids, " ")
 }
 
-// Carried returns what was typed at and below the control, for travelling along
-// without being drawn.
+// Carried returns the submitted values at and below the control, for hidden fields.
 func (c Control) Carried() url.Values {
 	out := url.Values{}
 	for key, v := range c.form.cfg.Values {
@@ -167,7 +166,7 @@ func (c Control) Carried() url.Values {
 	return out
 }
 
-// idOf turns a control's name into an id without blanks, one to one.
+// idOf turns a control's name into a unique id without spaces.
 func idOf(name string) string {
 	var b strings.Builder
 	b.WriteString("f-")
@@ -217,8 +216,8 @@ func (c Control) inputNamed(name string) templ.Attributes {
 	return a
 }
 
-// uploadID is the id of the file control: the plain one where a file is all that is
-// asked for.
+// uploadID is the id of the file control: the plain id if the widget has only a file
+// control.
 func (c Control) uploadID() string {
 	if c.reference() {
 		return c.ID() + "-upload"
@@ -226,23 +225,22 @@ func (c Control) uploadID() string {
 	return c.ID()
 }
 
-// reference reports whether the control asks for a reference first, and for a file of
-// one's own only beside it.
+// reference reports whether the main control is a reference, with an upload beside it.
 func (c Control) reference() bool {
 	return c.Type.Kind == typeregistry.KindDataset || c.Type.Kind == typeregistry.KindModel
 }
 
-// fileAttrs ties a file control to its label, which only the main control has.
+// fileAttrs labels a file control, because only the main control has a label element.
 func (c Control) fileAttrs() templ.Attributes {
 	a := c.attrs()
 	if c.reference() {
-		a["aria-label"] = c.Label + ", own file"
+		a["aria-label"] = c.Label + ", upload"
 		delete(a, "autofocus")
 	}
 	return a
 }
 
-// featureID is the id of the box of the i-th feature.
+// featureID is the id of the checkbox of the i-th feature.
 func (c Control) featureID(i int) string { return fmt.Sprintf("%s-feature-%d", c.ID(), i) }
 
 // rangeAttrs is attrs for one end of a date range.
@@ -256,8 +254,8 @@ func (c Control) rangeAttrs(end string) templ.Attributes {
 	return a
 }
 
-// Detached is a control outside of a form, for a part of it that is drawn alone: one of
-// type t called name that holds ref.
+// Detached is a control outside of a form, to render a part of it: a control of type t
+// called name with the value ref.
 func Detached(t *typeregistry.Type, name, ref string, preview Preview) Control {
 	f := New(Config{Values: url.Values{name: {ref}}, Offers: Offers{Previews: map[string]Preview{PreviewKey(t, ref): preview}}})
 	c := Control{form: f}.of(t, name, "", nil)

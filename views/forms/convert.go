@@ -3,7 +3,6 @@ package forms
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -13,11 +12,11 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// LinkPrefix begins the parameters of a link that fills in a form: "input.epochs=5".
+// LinkPrefix is the prefix of link parameters that fill in a form: "input.epochs=5".
 const LinkPrefix = "input."
 
-// WriteJSON writes inputs as people edit them: indented, the fields in the order of the
-// schema, then whatever else is there.
+// WriteJSON formats inputs for editing: indented, the fields in the order of the schema,
+// then unknown names.
 func WriteJSON(schema typeregistry.Schema, inputs map[string]any) string {
 	names := inOrder(schema, inputs)
 	if len(names) == 0 {
@@ -36,8 +35,8 @@ func WriteJSON(schema typeregistry.Schema, inputs map[string]any) string {
 	return b.String()
 }
 
-// inOrder lists the names of inputs that have a value: fields first, as declared. A
-// blank text in a field that may be left out is no value.
+// inOrder lists the names of inputs that have a value: declared fields first. An empty
+// text in an optional field is not a value.
 func inOrder(schema typeregistry.Schema, inputs map[string]any) []string {
 	var names []string
 	for _, f := range schema.Fields {
@@ -57,7 +56,7 @@ func indented(v any) string { return encode(v, "  ") }
 
 func compact(v any) string { return encode(v, "") }
 
-// encode writes decoded JSON without the escapes that only HTML pages need.
+// encode writes decoded JSON without HTML escapes.
 func encode(v any, indent string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -69,34 +68,25 @@ func encode(v any, indent string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// ReadJSON reads what WriteJSON wrote and people changed. A text that is no JSON object
-// is one problem, which says in which line.
+// ReadJSON parses inputs edited as JSON. If the text is not a JSON object, it returns one
+// problem with the line.
 func ReadJSON(text string) (map[string]any, []Problem) {
 	if strings.TrimSpace(text) == "" {
 		return map[string]any{}, nil
 	}
 	v, err := typeregistry.DecodeJSON([]byte(text))
 	if err != nil {
-		return nil, []Problem{{Message: notJSON(text, err)}}
+		return nil, []Problem{{Message: typeregistry.JSONProblem(text, err)}}
 	}
 	inputs, ok := v.(map[string]any)
 	if !ok {
-		return nil, []Problem{{Message: "The inputs are one JSON object: names and values between { and }."}}
+		return nil, []Problem{{Message: "Enter one JSON object: names and values between { and }."}}
 	}
 	return inputs, nil
 }
 
-func notJSON(text string, err error) string {
-	offset := int64(len(text))
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = min(e.Offset, offset)
-	}
-	line := 1 + strings.Count(text[:offset], "\n")
-	return fmt.Sprintf("Line %d is not JSON: %s.", line, strings.TrimPrefix(err.Error(), "json: "))
-}
-
-// ToForm turns inputs into the values of the form's controls. Problems are values that
-// the form cannot show as they are: unknown names, and shapes that no control has.
+// ToForm converts inputs to the values of the form's controls. Problems are values that
+// the form cannot represent: unknown names and shapes without a control.
 func ToForm(schema typeregistry.Schema, inputs map[string]any) (url.Values, []Problem) {
 	values := schema.EncodeForm(inputs, Prefix)
 	back, _ := schema.DecodeForm(typeregistry.Form{Values: values}, Prefix)
@@ -104,7 +94,7 @@ func ToForm(schema typeregistry.Schema, inputs map[string]any) (url.Values, []Pr
 	for _, name := range inOrder(schema, inputs) {
 		field, declared := schema.Field(name)
 		if !declared {
-			problems = append(problems, Problem{Path: name, Message: fmt.Sprintf("There is no field %q. Take it out, or correct its name.", name)})
+			problems = append(problems, Problem{Path: name, Message: fmt.Sprintf("There is no field %q. Remove it, or correct its name.", name)})
 			continue
 		}
 		if !same(field.Type, inputs[name], back[name]) {
@@ -114,7 +104,7 @@ func ToForm(schema typeregistry.Schema, inputs map[string]any) (url.Values, []Pr
 	return values, problems
 }
 
-// same reports whether two values mean the same to t, or are the same wrong text.
+// same reports whether two values are equal for t, or are the same invalid text.
 func same(t *typeregistry.Type, a, b any) bool {
 	x, wrongA := t.Normalize(a)
 	y, wrongB := t.Normalize(b)
@@ -130,11 +120,11 @@ func shapeProblem(field typeregistry.Field, v any) Problem {
 		p.Path = strings.TrimSuffix(field.Name+"."+p.Path, ".")
 		return p
 	}
-	return Problem{Path: field.Name, Message: "The form has no control for this value. It can be launched from here."}
+	return Problem{Path: field.Name, Message: "The form has no control for this value. Launch it from the JSON view."}
 }
 
-// Link returns the parameters of a link that fills in the form with inputs; values that
-// are those of the defaults are left out.
+// Link returns the parameters of a link that fills in the form with inputs, without
+// default values.
 func Link(schema typeregistry.Schema, inputs, defaults map[string]any) url.Values {
 	out := url.Values{}
 	for _, name := range inOrder(schema, inputs) {
@@ -147,8 +137,8 @@ func Link(schema typeregistry.Schema, inputs, defaults map[string]any) url.Value
 	return out
 }
 
-// FromLink reads the parameters of a link. Values that make no sense are kept as they
-// are, for the form to show; names that the schema does not have are reported.
+// FromLink reads the parameters of a link. It keeps invalid values for the form to show,
+// and reports names that are not in the schema.
 func FromLink(schema typeregistry.Schema, query url.Values) (inputs map[string]any, unknown []string) {
 	inputs = map[string]any{}
 	for key := range query {
@@ -167,8 +157,8 @@ func FromLink(schema typeregistry.Schema, query url.Values) (inputs map[string]a
 	return inputs, unknown
 }
 
-// fromText reads a value from a link or a command line: composite values as JSON, the
-// others as they are typed in a form.
+// fromText reads a value from a link or a command line: composite values as JSON, others
+// as in a form.
 func fromText(t *typeregistry.Type, s string) any {
 	t = peel(t)
 	if t.IsComposite() || t.IsBlob() && strings.HasPrefix(s, "{") {
@@ -187,7 +177,7 @@ func text(v any) string {
 	return compact(v)
 }
 
-// Command writes the launch of inputs for a shell. Defaults are left out.
+// Command returns the shell command that launches inputs, without default values.
 func Command(workflow, version string, schema typeregistry.Schema, inputs, defaults map[string]any) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "flowforge launch %s", quoted(workflow+"@"+version))
@@ -203,7 +193,7 @@ func Command(workflow, version string, schema typeregistry.Schema, inputs, defau
 // Flag is one more line of Command: a flag with its value.
 func Flag(name, value string) string { return " \\\n  " + name + " " + quoted(value) }
 
-// quoted quotes s for a POSIX shell where it needs to be.
+// quoted quotes s for a POSIX shell if necessary.
 func quoted(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./-_", r)
@@ -225,14 +215,14 @@ func Defaults(schema typeregistry.Schema, env typeregistry.Env) map[string]any {
 	return out
 }
 
-// Reference is a value of a form that leads to an entry of the catalogue.
+// Reference is a value of a form that refers to a catalogue entry.
 type Reference struct {
 	Type *typeregistry.Type
 	Ref  string
 }
 
-// References lists what the form refers to, so that previews can be fetched, and the
-// types for which it offers choices (with an empty Ref).
+// References lists the references of the form, so that the caller can fetch previews, and
+// the types with choices (with an empty Ref).
 func (f *Form) References() []Reference {
 	var out []Reference
 	for _, c := range f.Controls() {
@@ -265,10 +255,10 @@ func (c Control) references(out *[]Reference) {
 	}
 }
 
-// particularShown is how many differences Particular names.
+// particularShown is the number of differences that Particular names.
 const particularShown = 3
 
-// Particular says in one line how inputs differ from the defaults.
+// Particular describes in one line how inputs differ from the defaults.
 func Particular(schema typeregistry.Schema, inputs, defaults map[string]any) string {
 	var parts []string
 	more := 0
@@ -284,7 +274,7 @@ func Particular(schema typeregistry.Schema, inputs, defaults map[string]any) str
 		parts = append(parts, typeregistry.Humanize(f.Name)+" "+clip(f.Type.Render(v)))
 	}
 	if len(parts) == 0 {
-		return "All at the defaults"
+		return "All defaults"
 	}
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
@@ -292,7 +282,7 @@ func Particular(schema typeregistry.Schema, inputs, defaults map[string]any) str
 	return strings.Join(parts, " · ")
 }
 
-// clip shortens a value for a line that names several.
+// clip truncates a value for a line with several values.
 func clip(s string) string {
 	const most = 40
 	if letters := []rune(s); len(letters) > most {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
-// TestJSONAndBack: every example survives the switch from the form to JSON and back.
+// TestJSONAndBack: every example survives the conversion from the form to JSON and back.
 func TestJSONAndBack(t *testing.T) {
 	t.Parallel()
 	for _, e := range forms.Examples() {
@@ -98,6 +98,6 @@ func TestParticular(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, map[string]any{"name": "epochs", "type": "Integer", "default": 20}, map[string]any{"name": "rate", "type": "Float", "default": 0.1})
 	defaults := forms.Defaults(schema, typeregistry.Env{})
-	require.Equal(t, "All at the defaults", forms.Particular(schema, defaults, defaults))
+	require.Equal(t, "All defaults", forms.Particular(schema, defaults, defaults))
 	require.Equal(t, "Epochs 5", forms.Particular(schema, map[string]any{"epochs": decodeJSON(t, "5"), "rate": decodeJSON(t, "0.1")}, defaults))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Buttons that change a form instead of sending it. The value of each is the name of
-// the list, row or control that it is about.
+// Buttons that change a form instead of submitting it. The value of each is the name of
+// the list, row or control that it changes.
 const (
 	ButtonAdd    = "$add"
 	ButtonRemove = "$remove"
@@ -21,9 +21,8 @@ const (
 	ButtonClear  = "$clear"
 )
 
-// Edit applies the button that was pressed in values, if one was. It returns the
-// changed values and the name of the control that takes the focus; values itself is
-// not touched.
+// Edit applies the pressed button in values, if there is one. It returns the changed
+// values and the name of the control that gets the focus; it does not modify values.
 func Edit(schema typeregistry.Schema, values url.Values) (changed url.Values, focus string, pressed bool) {
 	for _, button := range Buttons() {
 		name := values.Get(button)
@@ -63,7 +62,7 @@ func (e *editor) numbers(list string) []int {
 	return rows[list]
 }
 
-// add appends a row to list; one of a choice takes the option picked beside it.
+// add appends a row to list; in a token list, the row has the option of the select.
 func (e *editor) add(list string) string {
 	numbers := e.numbers(list)
 	next := 0
@@ -95,7 +94,7 @@ func (e *editor) add(list string) string {
 	return row + ".$key"
 }
 
-// remove takes a row away; the focus goes to its neighbour, or to the button that adds.
+// remove deletes a row; the focus moves to its neighbour or to the add button.
 func (e *editor) remove(row string) string {
 	list, number, ok := cutRow(row)
 	if !ok {
@@ -133,7 +132,7 @@ func (e *editor) move(row string, by int) string {
 	mine, its := e.take(row), e.take(other)
 	e.put(other, mine)
 	e.put(row, its)
-	if end := at + by; end == 0 { // the button that was pressed is off at the end of the list
+	if end := at + by; end == 0 { // the pressed button is disabled at the end of the list
 		button = ButtonDown
 	} else if end == len(numbers)-1 {
 		button = ButtonUp
@@ -141,7 +140,7 @@ func (e *editor) move(row string, by int) string {
 	return other + "." + button
 }
 
-// take removes the values at and below name and returns them by the rest of their names.
+// take removes the values at and below name and returns them by the remainder of their names.
 func (e *editor) take(name string) map[string][]string {
 	out := map[string][]string{}
 	for key, v := range e.values {
@@ -161,7 +160,7 @@ func (e *editor) put(name string, values map[string][]string) {
 
 func (e *editor) drop(name string) { e.take(name) }
 
-// below reports whether key is name or lies below it, and returns what follows.
+// below reports whether key is name or below it, and returns the remainder.
 func below(key, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(key, name)
 	return rest, ok && (rest == "" || rest[0] == '.')
@@ -177,8 +176,8 @@ func cutRow(row string) (list string, number int, ok bool) {
 	return row[:at], number, ok
 }
 
-// typeAt finds the type of the value that a control's name leads to, nil when it leads
-// nowhere.
+// typeAt returns the type of the value of a control by its name, or nil for an unknown
+// name.
 func (e *editor) typeAt(name string) *typeregistry.Type {
 	parts := strings.Split(name, ".")
 	if len(parts) < 2 || parts[0] != Prefix {
@@ -247,8 +246,8 @@ func Buttons() []string {
 	return []string{ButtonAdd, ButtonRemove, ButtonUp, ButtonDown, ButtonReset, ButtonClear}
 }
 
-// TypeAt returns the type of the value that a control's name leads to, nil when it leads
-// nowhere.
+// TypeAt returns the type of the value of a control by its name, or nil for an unknown
+// name.
 func TypeAt(schema typeregistry.Schema, name string) *typeregistry.Type {
 	return (&editor{schema: schema}).typeAt(name)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
-// press submits doc with one of its buttons and returns the form that comes back.
+// press submits doc with one of its buttons and returns the resulting form.
 func press(t *testing.T, schema typeregistry.Schema, doc *html.Node, button, value string) (*html.Node, string) {
 	t.Helper()
 	found := formtest.Find(doc, func(n *html.Node) bool {
@@ -34,11 +34,11 @@ func decode(t *testing.T, schema typeregistry.Schema, doc *html.Node) string {
 	return encodeJSON(t, got)
 }
 
-// focused is the name or button value of the one control that takes the focus.
+// focused is the name or button value of the control with the focus.
 func focused(t *testing.T, doc *html.Node) *html.Node {
 	t.Helper()
 	found := formtest.Find(doc, func(n *html.Node) bool { return formtest.Has(n, "autofocus") })
-	require.Len(t, found, 1, "controls that take the focus")
+	require.Len(t, found, 1, "controls with autofocus")
 	return found[0]
 }
 
@@ -52,7 +52,7 @@ func TestRowsWithoutScript(t *testing.T) {
 	require.Len(t, formtest.ByName(doc, "inputs.tags.3"), 1)
 
 	doc, _ = press(t, schema, doc, "$remove", "inputs.tags.1")
-	require.Equal(t, "inputs.tags.2", formtest.Attr(focused(t, doc), "value"), "the focus goes to the neighbour")
+	require.Equal(t, "inputs.tags.2", formtest.Attr(focused(t, doc), "value"), "the focus moves to the neighbour")
 
 	doc, _ = press(t, schema, doc, "$up", "inputs.tags.2")
 	require.Equal(t, "$down", formtest.Attr(focused(t, doc), "name"))
@@ -117,7 +117,7 @@ func TestMapRowsAndReset(t *testing.T) {
 	require.True(t, formtest.Has(formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "type") == "checkbox" })[0], "checked"))
 }
 
-// TestButtonsOutsideTheFormAreHarmless: names that lead nowhere change nothing that counts.
+// TestButtonsOutsideTheFormAreHarmless: unknown names change no value.
 func TestButtonsOutsideTheFormAreHarmless(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("a", "Integer"))
@@ -142,8 +142,8 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// TestTemplatesCarryTheirToken: a script makes a row by putting a number in the place of
-// the token, in names, ids, references and addresses.
+// TestTemplatesCarryTheirToken: JavaScript creates a row by replacing the token with a
+// number in names, ids, references and URLs.
 func TestTemplatesCarryTheirToken(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("sets", "List<Struct{data: Dataset, files: List<File>}>"))

@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Field draws a control with its label, type, help and messages. What is asked for
-// by more than one HTML control is a fieldset.
+// Field renders a control with its label, type, help and messages. A value with several
+// HTML controls is a fieldset.
 func Field(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -184,8 +184,8 @@ func Field(c Control) templ.Component {
 	})
 }
 
-// bareField draws a control whose place says what it is: an entry of a list, a value
-// of a map, a variant.
+// bareField renders a control without a visible label: an entry of a list, a value of a
+// map, a variant.
 func bareField(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -316,7 +316,7 @@ func bareField(c Control) templ.Component {
 	})
 }
 
-// mark shows the type, and whether the value may be left out.
+// mark shows the type and whether the value is optional.
 func mark(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -367,7 +367,7 @@ func mark(c Control) templ.Component {
 	})
 }
 
-// above is what stands between a label and its control.
+// above is the help and messages between a label and its control.
 func above(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -519,7 +519,7 @@ func messages(c Control) templ.Component {
 	})
 }
 
-// optionally asks first whether a value with several controls is given at all.
+// optionally adds a checkbox that enables an optional value with several controls.
 func optionally(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -736,7 +736,7 @@ func widget(c Control) templ.Component {
 	})
 }
 
-// Fields draws every control of a form, one below the other.
+// Fields renders every control of a form in one column.
 func Fields(f *Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,8 +1,7 @@
-// Package forms draws the launch form from the types of a schema: one widget per
-// kind, and every widget works without a script. What a form shows depends on the
-// raw values of its controls alone, so a value that makes no sense comes back as it
-// was typed. The package is pure: whatever a widget offers (datasets, previews) is
-// handed in.
+// Package forms renders the launch form from the types of a schema: one widget per
+// kind, each of which works without JavaScript. A form depends only on the raw values of
+// its controls, so it shows an invalid value as the user entered it. The package is pure:
+// the caller provides what widgets offer, such as datasets and previews.
 package forms
 
 import (
@@ -17,45 +16,45 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Prefix begins the name of every control of a form.
+// Prefix is the prefix of the name of every control of a form.
 const Prefix = "inputs"
 
-// Problem is one value at fault. Path is the dotted path of the value, beginning
-// with the field's name; "" is the form as a whole.
+// Problem is one invalid value. Path is the dotted path of the value, beginning with the
+// field's name; "" is the form as a whole.
 type Problem = typeregistry.Problem
 
-// Choice is one thing that a combobox offers.
+// Choice is one suggestion of a combobox.
 type Choice struct {
-	Value  string // what is submitted: "name@version" or an artifact's id
+	Value  string // the submitted value: "name@version" or an artifact's id
 	Title  string
 	Note   string // the second line: rows, age, accuracy
 	Source string // "catalogue" or "artifact"
 }
 
-// Offers is what the services can tell about the values of a form.
+// Offers is the data from services that widgets show.
 type Offers struct {
 	Choices  map[string][]Choice // by type expression
 	Previews map[string]Preview  // by PreviewKey
-	Secrets  []ui.Option         // the secrets that the reader may use; nil when nobody can tell
-	Keeping  bool                // the reader may add secrets
+	Secrets  []ui.Option         // the secrets that the user may use; nil if unknown
+	Keeping  bool                // the user may add secrets
 }
 
 // PreviewKey names the preview of reference ref for a field of type t.
 func PreviewKey(t *typeregistry.Type, ref string) string { return t.String() + "\n" + ref }
 
-// Config is what a form is drawn from.
+// Config is the input of New.
 type Config struct {
 	Schema    typeregistry.Schema
-	Values    url.Values // raw values of the controls; a name that is missing shows its default
+	Values    url.Values // raw values of the controls; a missing name shows its default
 	Problems  []Problem
 	Offers    Offers
 	Today     time.Time // for date buttons and limits
-	Focus     string    // name of the control that takes the focus
+	Focus     string    // name of the control that gets the focus
 	Typeahead string    // URL that completes references; "" leaves comboboxes plain
-	Upload    string    // URL that takes files in the background; "" leaves it to the form
+	Upload    string    // URL for background uploads; "" submits files with the form
 }
 
-// Form is a form that can be drawn. It is immutable.
+// Form is a form ready for rendering. It is immutable.
 type Form struct {
 	cfg      Config
 	names    map[string]bool // every name and every prefix of one that ends at a dot
@@ -73,7 +72,7 @@ func New(cfg Config) *Form {
 	return f
 }
 
-// with returns a form of other values and else the same.
+// with returns a copy of the form with other values.
 func (f *Form) with(values url.Values) *Form {
 	next := *f
 	next.cfg.Values = values
@@ -81,23 +80,22 @@ func (f *Form) with(values url.Values) *Form {
 	return &next
 }
 
-// quiet returns the form without its messages.
+// quiet returns a copy of the form without messages.
 func (f *Form) quiet() *Form {
 	next := *f
 	next.problems = nil
 	return &next
 }
 
-// template returns a form in which nothing was typed yet.
+// template returns a copy of the form without submitted values.
 func (f *Form) template() *Form {
 	return f.with(nil).quiet()
 }
 
-// has reports whether a control of name, or one below it, was on the form that the
-// values came from.
+// has reports whether the submitted values contain a control with this name or below it.
 func (f *Form) has(name string) bool { return f.names[name] }
 
-// index finds the names that values speak of and the row numbers below each.
+// index finds the names in values and the row numbers below each.
 func index(values url.Values) (names map[string]bool, rows map[string][]int) {
 	names, rows = map[string]bool{}, map[string][]int{}
 	for key := range values {
@@ -120,7 +118,7 @@ func index(values url.Values) (names map[string]bool, rows map[string][]int) {
 	return names, rows
 }
 
-// rowNumber reads a segment that numbers a row.
+// rowNumber parses a segment that is a row number.
 func rowNumber(segment string) (int, bool) {
 	n, err := strconv.Atoi(segment)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == segment
@@ -131,12 +129,12 @@ type Section struct {
 	ID       string
 	Title    string
 	Fields   []Control
-	Advanced []Control // folded away until asked for
-	Hidden   []Control // never drawn; their values travel along
+	Advanced []Control // collapsed at first
+	Hidden   []Control // not shown; submitted as hidden fields
 }
 
-// Sections returns the cards in order: sections as their first field comes, fields
-// by the order of their hints and else as declared.
+// Sections returns the cards in order: sections by their first field, fields by the order
+// in their hints and then as declared.
 func (f *Form) Sections() []Section {
 	var out []Section
 	at := map[string]int{}
@@ -164,15 +162,15 @@ func (f *Form) Sections() []Section {
 	return out
 }
 
-// Open reports whether the section is worth drawing as a card.
+// Open reports whether the section has visible fields.
 func (s Section) Open() bool { return len(s.Fields)+len(s.Advanced) > 0 }
 
-// AdvancedOpen reports whether a folded field needs the reader's eye.
+// AdvancedOpen reports whether the advanced fields start expanded, because one has an error or a changed value.
 func (s Section) AdvancedOpen() bool {
-	return slices.ContainsFunc(s.Advanced, Control.troubled)
+	return slices.ContainsFunc(s.Advanced, Control.hasErrors)
 }
 
-// Controls returns the top-level controls in the order they are drawn.
+// Controls returns the top-level controls in display order.
 func (f *Form) Controls() []Control {
 	fields := ordered(f.cfg.Schema.Fields)
 	out := make([]Control, len(fields))
@@ -202,7 +200,7 @@ func orderOf(f typeregistry.Field) int {
 	return f.Hints.Order
 }
 
-// slug makes a title fit for an id.
+// slug turns a title into an id.
 func slug(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -215,8 +213,8 @@ func slug(s string) string {
 	}, s)
 }
 
-// initial is the value that a field starts from: its default, "today" as a date, else
-// the defaults of its members.
+// initial is the initial value of a field: its default, with "today" as a date, or the
+// defaults of its members.
 func (f *Form) initial(field typeregistry.Field) any {
 	v := defaultOf(field.Default)
 	if v == "today" && field.Type.Kind == typeregistry.KindDate && !f.cfg.Today.IsZero() {
@@ -235,7 +233,7 @@ func defaultOf(raw json.RawMessage) any {
 	}
 	v, err := typeregistry.DecodeJSON(raw)
 	if err != nil {
-		return nil // a registry only keeps defaults that it could read
+		return nil // the registry accepts only valid defaults
 	}
 	return v
 }

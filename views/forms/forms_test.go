@@ -31,8 +31,8 @@ func encodeJSON(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestEveryKindTravelsThroughTheForm: value → controls → what a browser submits → value,
-// and the form drawn from what was submitted submits the same again.
+// TestEveryKindTravelsThroughTheForm: value → controls → submitted form → value, and the
+// form rendered from the submitted values submits the same again.
 func TestEveryKindTravelsThroughTheForm(t *testing.T) {
 	t.Parallel()
 	kinds := map[typeregistry.Kind]bool{}
@@ -94,8 +94,8 @@ func TestDefaultsAreDrawn(t *testing.T) {
 	}
 }
 
-// TestFormIsAccessible: ids are unique, every label and description leads somewhere, and
-// every control that is shown has a name that readers hear.
+// TestFormIsAccessible: ids are unique, every label and description refers to an existing
+// element, and every visible control has an accessible name.
 func TestFormIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, s := range forms.Examples() {
@@ -118,14 +118,14 @@ func checkReferences(t *testing.T, doc *html.Node) {
 	ids := map[string]bool{}
 	formtest.Each(doc, func(n *html.Node) {
 		if id := formtest.Attr(n, "id"); id != "" {
-			require.False(t, ids[id], "the id %s is there twice", id)
+			require.False(t, ids[id], "duplicate id %s", id)
 			ids[id] = true
 		}
 	})
 	formtest.Each(doc, func(n *html.Node) {
 		for _, name := range []string{"for", "aria-describedby", "aria-labelledby", "list"} {
 			for id := range strings.FieldsSeq(formtest.Attr(n, name)) {
-				require.True(t, ids[id], "%s of %s leads to %s, which is not there", name, formtest.Attr(n, "name"), id)
+				require.True(t, ids[id], "%s of %s refers to %s, which does not exist", name, formtest.Attr(n, "name"), id)
 			}
 		}
 	})

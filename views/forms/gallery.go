@@ -8,11 +8,10 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Example is a type with a value that its widget can hold, for the gallery, the types
-// page and the tests.
+// Example is a type with a valid value, for the gallery, the types page and the tests.
 type Example struct{ Name, Expression, Value string }
 
-// Examples has every kind at least once, and the nestings that go wrong most easily.
+// Examples contains every kind at least once, and nestings that are prone to errors.
 func Examples() []Example {
 	return append(PlainExamples(), NestedExamples()...)
 }
@@ -26,7 +25,7 @@ func exampleFile(name, mediaType string, size int) string {
 	return fmt.Sprintf(`{"$file": %q, "name": %q, "size": %d, "media_type": %q}`, exampleDigest, name, size, mediaType)
 }
 
-// PlainExamples are the kinds that hold one value.
+// PlainExamples are the kinds with a single value.
 func PlainExamples() []Example {
 	return []Example{
 		{"string", `String(min_length=2, max_length=40)`, `"hello <b> & \"you\""`},
@@ -61,7 +60,7 @@ func PlainExamples() []Example {
 	}
 }
 
-// NestedExamples are the kinds that hold other values.
+// NestedExamples are the kinds that contain other values.
 func NestedExamples() []Example {
 	return []Example{
 		{"list", `List<String>(min_items=1, max_items=5)`, `["a", "b", "a"]`},
@@ -93,7 +92,7 @@ func NestedExamples() []Example {
 	}
 }
 
-// Gallery makes the form of every example: filled in, some with a message.
+// Gallery returns the form of every example, filled in, some with a message.
 func Gallery(today time.Time, examples []Example) ([]*Form, error) {
 	var out []*Form
 	for i, e := range examples {
@@ -103,17 +102,17 @@ func Gallery(today time.Time, examples []Example) ([]*Form, error) {
 		}
 		config := Config{Schema: schema, Values: values, Today: today}
 		if i%5 == 3 {
-			config.Problems = []Problem{{Path: schema.Fields[0].Name, Message: "This value is too far from what the type allows. Enter another one."}}
+			config.Problems = []Problem{{Path: schema.Fields[0].Name, Message: "This value is not allowed by the type. Enter another value."}}
 		}
 		out = append(out, New(config))
 	}
 	return out, nil
 }
 
-// Form is the schema of one field that holds the example, and the controls of its value.
+// Form returns the schema of one field with the example, and the controls of its value.
 func (e Example) form() (typeregistry.Schema, map[string][]string, error) {
 	name := strings.ReplaceAll(e.Name, " ", "_")
-	raw := []any{map[string]any{"name": name, "type": e.Expression, "description": "What it is for, in a sentence."}}
+	raw := []any{map[string]any{"name": name, "type": e.Expression, "description": "One sentence about its purpose."}}
 	schema, problems := typeregistry.Builtin().ParseSchema(raw, "gallery")
 	if len(problems) > 0 {
 		return schema, nil, fmt.Errorf("example %s: %s: %s", e.Name, problems[0].Path, problems[0].Message)

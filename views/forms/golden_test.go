@@ -14,10 +14,10 @@ import (
 	"github.com/flowforge/flowforge/views/forms"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestRichForm compares a form of many kinds, with a message and a preview, with the
-// page that was looked at.
+// TestRichForm compares a form of many kinds, with a message and a preview, with its
+// golden file.
 func TestRichForm(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t,
@@ -59,7 +59,7 @@ func compareGolden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// indentHTML writes one element a line, so that a difference is read easily.
+// indentHTML writes one element per line for readable diffs.
 func indentHTML(doc *html.Node) string {
 	var b bytes.Buffer
 	var walk func(n *html.Node, depth int)
@@ -87,7 +87,7 @@ func indentHTML(doc *html.Node) string {
 	return b.String()
 }
 
-// TestDocumentedHints: the help says what the type allows.
+// TestDocumentedHints: the help describes the limits of the type.
 func TestDocumentedHints(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// hint says in words what the type allows, for the help above the control.
+// hint describes the limits of the type, for the help above the control.
 func (c Control) hint() string {
 	p := c.Type.Params
 	switch c.Type.Kind {
@@ -24,11 +24,11 @@ func (c Control) hint() string {
 		return between(low, count(p.MaxItems), " entries")
 	case typeregistry.KindDuration:
 		limits := between(c.humanDuration(p.Earliest), c.humanDuration(p.Latest), "")
-		return strings.TrimSpace(limits + " Write 90 min, 2 h 30 min or PT2H30M.")
+		return strings.TrimSpace(limits + " For example 90 min, 2 h 30 min or PT2H30M.")
 	case typeregistry.KindDate, typeregistry.KindDateRange:
 		return between(p.Earliest, p.Latest, "")
 	case typeregistry.KindSecret:
-		return "Only the name is stored with the execution. The value never reaches a log."
+		return "Only the name is stored with the execution. The value never appears in logs."
 	case typeregistry.KindDataset, typeregistry.KindTable:
 		return needs(p.Columns)
 	case typeregistry.KindModel:
@@ -37,7 +37,7 @@ func (c Control) hint() string {
 	return ""
 }
 
-// humanDuration writes a bound, which is kept in ISO 8601, as people do.
+// humanDuration formats a bound, which is stored in ISO 8601.
 func (c Control) humanDuration(iso string) string {
 	if iso == "" {
 		return ""
@@ -45,7 +45,7 @@ func (c Control) humanDuration(iso string) string {
 	return c.Type.Render(iso)
 }
 
-// Hint is the limits of the type, "" when it has none or when the help says them too.
+// Hint describes the limits of the type; "" without limits or if the help already contains them.
 func (c Control) Hint() string {
 	hint := c.hint()
 	if c.Bare || strings.Contains(c.Help, hint) {
@@ -61,7 +61,7 @@ func count(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// least is a lower bound; that there is nothing below 0 goes without saying.
+// least formats a lower bound; a bound of 0 is omitted for counts.
 func least(n *int) string {
 	if n == nil || *n == 0 {
 		return ""
@@ -111,7 +111,7 @@ func framework(p typeregistry.Params) string {
 	return ""
 }
 
-// FileHint says which files are taken.
+// FileHint describes the accepted files.
 func (c Control) FileHint() string {
 	p := c.Type.Params
 	var parts []string
@@ -127,7 +127,7 @@ func (c Control) FileHint() string {
 	return strings.Join(parts, " ")
 }
 
-// Accept is the list of file types for the browser's chooser.
+// Accept is the list of file types for the browser's file dialog.
 func (c Control) Accept() string {
 	p := c.Type.Params
 	accept := append([]string(nil), p.MediaTypes...)

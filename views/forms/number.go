@@ -17,11 +17,11 @@ type Slider struct {
 	Ticks    []string
 }
 
-// SliderSteps is how many positions a slider has.
+// SliderSteps is the number of positions of a slider.
 const SliderSteps = 1000
 
-// Slider returns the slider of a number that is bounded on both sides: for floats,
-// for logarithmic scales, and where the hints ask for one.
+// Slider returns the slider of a number with both bounds: for floats, for logarithmic
+// scales, and if the hints request one.
 func (c Control) Slider() (Slider, bool) {
 	p := c.Type.Params
 	low, lowErr := strconv.ParseFloat(p.Min.String(), 64)
@@ -45,7 +45,7 @@ func (c Control) Slider() (Slider, bool) {
 	return s, true
 }
 
-// position is where v stands on a scale from low to high.
+// position is the position of v on a scale from low to high.
 func position(v, low, high float64, log bool) int {
 	if log && v > 0 {
 		v, low, high = math.Log(v), math.Log(low), math.Log(high)
@@ -54,8 +54,8 @@ func position(v, low, high float64, log bool) int {
 	return int(math.Max(0, math.Min(SliderSteps, at)))
 }
 
-// decades labels a logarithmic scale at equal distances: on powers of ten when the bounds
-// are such powers, every second one where there are many.
+// decades labels a logarithmic scale at equal distances: at powers of ten if the bounds
+// are powers of ten, at every second one if there are many.
 func decades(low, high float64) []string {
 	from, to := math.Log10(low), math.Log10(high)
 	n := int(math.Round(to - from))
@@ -74,7 +74,7 @@ func decades(low, high float64) []string {
 	return out
 }
 
-// stepOf is the distance of the values that a number may have, 0 for any.
+// stepOf is the step between allowed values, 0 for any value.
 func stepOf(c Control) float64 {
 	step, err := strconv.ParseFloat(c.Type.Params.Step.String(), 64)
 	switch {
@@ -86,8 +86,8 @@ func stepOf(c Control) float64 {
 	return 0
 }
 
-// even labels a linear scale in equal parts: on its steps when it has some, else in
-// four or five parts, whichever needs fewer digits.
+// even labels a linear scale in equal parts: at its steps if it has any, otherwise in four
+// or five parts, whichever needs fewer digits.
 func even(low, high, step float64) []string {
 	best := 4
 	if len(brief(low+(high-low)/5)) < len(brief(low+(high-low)/4)) {
@@ -109,7 +109,7 @@ func even(low, high, step float64) []string {
 
 func whole(f float64) bool { return math.Abs(f-math.Round(f)) < 1e-9 }
 
-// brief writes a figure in at most three digits: 1e-5, 0.01, 250.
+// brief formats a number with at most three digits: 1e-5, 0.01, 250.
 func brief(f float64) string {
 	if f != 0 && (math.Abs(f) < 1e-2 || math.Abs(f) >= 1e5) {
 		return shortExponent(strconv.FormatFloat(f, 'e', -1, 64), strconv.FormatFloat(f, 'e', 1, 64))
@@ -132,12 +132,12 @@ func shortExponent(exact, rounded string) string {
 	return s
 }
 
-// InputMode is the keyboard that a phone should show.
+// InputMode selects the keyboard of a phone.
 func (c Control) InputMode() string {
 	negative := c.Type.Params.Min == "" || c.Type.Params.Min[0] == '-'
 	switch {
 	case negative:
-		return "text" // the numeric keyboards of some phones have no minus sign
+		return "text" // numeric keyboards of some phones have no minus sign
 	case c.Type.Kind == typeregistry.KindInteger:
 		return "numeric"
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
-// TestNonsenseIsKept: what was typed comes back as it was typed, with a message at the
-// control and a line in the summary that leads to it.
+// TestNonsenseIsKept: the form keeps invalid values as entered, with a message at the
+// control and a line in the summary that links to it.
 func TestNonsenseIsKept(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t,
@@ -53,15 +53,15 @@ func TestNonsenseIsKept(t *testing.T) {
 	require.Empty(t, formtest.Attr(formtest.ByName(doc, "inputs.layers.0.width")[0], "aria-invalid"))
 }
 
-// TestOtherVariantsAreKept: the variants that are not chosen keep what was typed in them.
+// TestOtherVariantsAreKept: variants that are not selected keep their values.
 func TestOtherVariantsAreKept(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t, field("opt", "Union<Adam: Struct{beta: Float = 0.9} | SGD: Struct{momentum: Float = 0.5}>"))
 	doc := draw(t, forms.Config{Schema: schema, Values: url.Values{"inputs.opt.$type": {"SGD"}, "inputs.opt.Adam.beta": {"0.1"}, "inputs.opt.SGD.momentum": {""}}})
 	sent := formtest.Submit(doc)
 	require.Equal(t, "0.1", sent.Get("inputs.opt.Adam.beta"))
-	require.Empty(t, sent.Get("inputs.opt.SGD.momentum"), "a default does not come back over a cleared control")
-	require.Equal(t, "0.9", formtest.Submit(draw(t, forms.Config{Schema: schema})).Get("inputs.opt.Adam.beta"), "a variant never drawn shows its defaults")
+	require.Empty(t, sent.Get("inputs.opt.SGD.momentum"), "a default does not replace a cleared control")
+	require.Equal(t, "0.9", formtest.Submit(draw(t, forms.Config{Schema: schema})).Get("inputs.opt.Adam.beta"), "a variant not shown before shows its defaults")
 }
 
 func TestHintsArrangeTheForm(t *testing.T) {
@@ -80,12 +80,12 @@ func TestHintsArrangeTheForm(t *testing.T) {
 	require.Equal(t, "Alpha", sections[0].Fields[1].Label)
 	require.Equal(t, "Say it.", sections[0].Fields[1].Help)
 	require.Len(t, sections[1].Advanced, 1)
-	require.True(t, sections[1].AdvancedOpen(), "a message in there unfolds it")
+	require.True(t, sections[1].AdvancedOpen(), "a message inside expands it")
 	require.False(t, sections[2].Open())
 	require.Equal(t, "4", sections[2].Hidden[0].Carried().Get("inputs.d"))
 }
 
-// TestLeftOutComposites: a field that may be left out asks first whether it is given.
+// TestLeftOutComposites: an optional composite field has a checkbox that enables it.
 func TestLeftOutComposites(t *testing.T) {
 	t.Parallel()
 	schema := schemaOf(t,
@@ -108,6 +108,6 @@ func TestLeftOutComposites(t *testing.T) {
 	require.Empty(t, problems)
 	require.Empty(t, got)
 	again := formtest.Submit(draw(t, forms.Config{Schema: schema, Values: sent}))
-	require.Equal(t, "1", again.Get("inputs.a.x"), "what was typed is kept behind the box")
+	require.Equal(t, "1", again.Get("inputs.a.x"), "disabled values are kept")
 	require.Equal(t, []string{"0"}, again["inputs.a.$set"])
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Limits of a choice by radio buttons and by a select; more options need a search.
+// Limits for radio buttons and selects; more options need a search.
 const (
 	segmentedOptions = 4
 	selectOptions    = 11
@@ -21,7 +21,7 @@ const (
 	compactLetters   = 18 // in a member of a struct
 )
 
-// grouped reports whether the value is asked for by more than one HTML control.
+// grouped reports whether the value has several HTML controls.
 func (c Control) grouped() bool {
 	switch c.Type.Kind {
 	case typeregistry.KindList, typeregistry.KindMap, typeregistry.KindMetrics, typeregistry.KindUnion, typeregistry.KindStruct,
@@ -33,7 +33,7 @@ func (c Control) grouped() bool {
 	return false
 }
 
-// wide reports whether the control needs the whole width of a card.
+// wide reports whether the control needs the full width of a card.
 func (c Control) wide() bool {
 	switch c.Type.Kind {
 	case typeregistry.KindUnion, typeregistry.KindStruct, typeregistry.KindHyperparam, typeregistry.KindFeatureSet, typeregistry.KindDataset:
@@ -46,7 +46,7 @@ func (c Control) wide() bool {
 	return false
 }
 
-// group ties a fieldset to its help and messages.
+// group links a fieldset to its help and messages.
 func (c Control) group() templ.Attributes {
 	a := templ.Attributes{}
 	if d := c.describedby(); d != "" {
@@ -61,8 +61,8 @@ func (c Control) LongText() bool {
 		c.Widget == "textarea" || strings.Contains(c.Value(), "\n")
 }
 
-// TextType is the input type that gives phones the right keyboard. The server checks
-// the format itself, so only types that keep every typed value are used.
+// TextType is the input type that selects the right keyboard on phones. The server checks
+// the format, so only input types that keep every entered value are used.
 func (c Control) TextType() string {
 	switch c.Type.Params.Format {
 	case "uri", "url":
@@ -81,8 +81,8 @@ type Option struct {
 	Selected bool
 }
 
-// Options are the choices of an Enum. A value that is none of them (a typing error in
-// a link, an option of an older version) is offered too, so that it is not lost.
+// Options are the options of an Enum. A value that is not among them (a typing error in a
+// link, an option of an older version) is listed too, so that it is not lost.
 func (c Control) Options() []Option {
 	value, known := c.Value(), c.Value() == ""
 	out := make([]Option, 0, len(c.Type.Params.Options)+1)
@@ -96,7 +96,7 @@ func (c Control) Options() []Option {
 		out = append(out, Option{Value: text, Label: label, ID: fmt.Sprintf("%s-%d", c.ID(), i+1), Selected: text == value})
 	}
 	if !known {
-		out = append(out, Option{Value: value, Label: value + " (not offered)", ID: c.ID() + "-other", Selected: true})
+		out = append(out, Option{Value: value, Label: value + " (not an option)", ID: c.ID() + "-other", Selected: true})
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func optionText(v any) string {
 	return string(b)
 }
 
-// Segmented reports whether the choice is a row of radio buttons.
+// Segmented reports whether the options are a row of radio buttons.
 func (c Control) Segmented() bool {
 	letters := 0
 	options := c.Options()
@@ -129,10 +129,10 @@ func (c Control) Segmented() bool {
 	return c.Widget == "radio" || len(options) <= segmentedOptions && letters <= segmentedLetters
 }
 
-// Searched reports whether there are so many options that one must search.
+// Searched reports whether there are so many options that the select needs a search.
 func (c Control) Searched() bool { return len(c.Type.Params.Options) > selectOptions }
 
-// ID of the first radio button, which an error link and the focus lead to.
+// radio returns the attributes of the radio button of o.
 func (c Control) radio(o Option) templ.Attributes {
 	a := templ.Attributes{"id": o.ID, "name": c.Name, "value": o.Value}
 	if c.focused() && (o.Selected || c.Value() == "" && strings.HasSuffix(o.ID, "-1")) {
@@ -141,7 +141,7 @@ func (c Control) radio(o Option) templ.Attributes {
 	return a
 }
 
-// Checked reports whether a Boolean is ticked.
+// Checked reports whether a Boolean is checked.
 func (c Control) Checked() bool {
 	switch strings.ToLower(c.Value()) {
 	case "true", "on", "1", "yes":
@@ -150,11 +150,11 @@ func (c Control) Checked() bool {
 	return false
 }
 
-// ThreeWay reports whether a Boolean may also be left out, which a box cannot say.
+// ThreeWay reports whether a Boolean is optional, which a checkbox cannot express.
 func (c Control) ThreeWay() bool { return c.Optional && c.initial == nil }
 
-// Typed reports whether the value fits the browser's own control of layout; a control
-// that would drop it is a text input instead.
+// Typed reports whether the browser's native control can show the value. Otherwise the
+// control is a text input, because a native control would drop the value.
 func typed(value string, layouts ...string) bool {
 	if value == "" {
 		return true
@@ -224,7 +224,7 @@ func (c Control) Zone() string {
 	return "UTC"
 }
 
-// zones are offered without a script; a script adds all that the browser knows.
+// zones are the suggestions without JavaScript, which adds all zones of the browser.
 func zones() []string {
 	return []string{
 		"UTC", "America/Los_Angeles", "America/Denver", "America/Chicago", "America/New_York", "America/Sao_Paulo", "Europe/London",
@@ -233,7 +233,7 @@ func zones() []string {
 	}
 }
 
-// Echo is a duration in seconds, "" while it cannot be read.
+// Echo is a duration in seconds, or "" if it is invalid.
 func (c Control) Echo() string {
 	d, err := typeregistry.ParseDuration(c.Value())
 	if c.Value() == "" || err != nil {
@@ -250,7 +250,7 @@ func (c Control) Echo() string {
 	return "= " + whole + " s"
 }
 
-// Clock is a date with time without seconds that are zero, as the browser shows it.
+// Clock is a date with time, without zero seconds, as the browser shows it.
 func (c Control) Clock() string {
 	if at, err := time.Parse("2006-01-02T15:04:05", c.Value()); err == nil && at.Second() == 0 {
 		return at.Format("2006-01-02T15:04")

@@ -105,7 +105,7 @@ func stringWidget(c Control) templ.Component {
 	})
 }
 
-// numberWidget: Integer, Float. The exact input alone is submitted; a slider only moves it.
+// numberWidget: Integer, Float. Only the number input is submitted; a slider sets its value.
 func numberWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -410,7 +410,7 @@ func exactNumber(c Control) templ.Component {
 	})
 }
 
-// booleanWidget: Boolean. The hidden control says that the box was there to tick.
+// booleanWidget: Boolean. The hidden control marks that the checkbox was on the form.
 func booleanWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -451,7 +451,7 @@ func booleanWidget(c Control) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, ">Not said</option> <option value=\"true\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, ">Not set</option> <option value=\"true\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -538,7 +538,7 @@ func booleanWidget(c Control) templ.Component {
 	})
 }
 
-// enumWidget: Enum, as radio buttons, as a select, or with a search, by the number of options.
+// enumWidget: Enum. Radio buttons, a select, or a select with search, depending on the number of options.
 func enumWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -858,7 +858,7 @@ func dateWidget(c Control) templ.Component {
 	})
 }
 
-// dateTimeWidget: DateTime, as local time in a zone that is written out.
+// dateTimeWidget: DateTime, as local time and a time zone.
 func dateTimeWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1036,7 +1036,7 @@ func dateTimeWidget(c Control) templ.Component {
 	})
 }
 
-// durationWidget: Duration, as people write it, echoed in seconds.
+// durationWidget: Duration as text, with the value in seconds.
 func durationWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1198,7 +1198,7 @@ func dateRangeWidget(c Control) templ.Component {
 	})
 }
 
-// jsonWidget: JSON, and any kind that has no controls of its own.
+// jsonWidget: JSON, and any kind without its own widget.
 func jsonWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1249,8 +1249,8 @@ func jsonWidget(c Control) templ.Component {
 	})
 }
 
-// secretWidget: Secret, by name alone. A value that is typed is kept under a name
-// by the server before the launch, and never comes back.
+// secretWidget: Secret, by name. The server stores a new value under a name before the
+// launch and never returns it.
 func secretWidget(c Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1402,7 +1402,7 @@ func secretWidget(c Control) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 127, "\" maxlength=\"100\" autocapitalize=\"none\" spellcheck=\"false\" autocomplete=\"off\"></label> <label class=\"field\"><span class=\"label\">Its value</span> <input class=\"input\" type=\"password\" name=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 127, "\" maxlength=\"100\" autocapitalize=\"none\" spellcheck=\"false\" autocomplete=\"off\"></label> <label class=\"field\"><span class=\"label\">Value</span> <input class=\"input\" type=\"password\" name=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1415,7 +1415,7 @@ func secretWidget(c Control) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 128, "\" autocomplete=\"new-password\"></label></div><p class=\"help\">It is kept for the whole project, encrypted, and never shown again.</p></details>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 128, "\" autocomplete=\"new-password\"></label></div><p class=\"help\">The secret is stored encrypted for the whole project, and its value is not shown again.</p></details>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -8,25 +8,24 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// Names of the controls of a secret that is typed into a form, below that of the
-// control that names secrets.
+// Names of the controls of a new secret, below the name of the Secret control.
 const (
 	SecretName  = "$secret_name"
 	SecretValue = "$secret_value"
 )
 
-// NewSecret is a secret that was typed into a form.
+// NewSecret is a secret entered in a form.
 type NewSecret struct {
-	Control string // the name of the control that is to name it
+	Control string // the Secret control that will refer to it
 	Name    string
 	Value   string
 }
 
-// Path is the path of the value that the control stands for.
+// Path is the path of the value of the control.
 func (n NewSecret) Path() string { return strings.TrimPrefix(n.Control, Prefix+".") }
 
-// TakeSecrets returns what was typed as new secrets, and takes the values out of
-// the form, so that none comes back with it.
+// TakeSecrets returns the new secrets and removes their values from the form, so that the
+// server never sends them back.
 func TakeSecrets(values url.Values) []NewSecret {
 	var found []NewSecret
 	for name := range values {
@@ -44,13 +43,13 @@ func TakeSecrets(values url.Values) []NewSecret {
 	return found
 }
 
-// Kept makes the control name the secret, which is kept now.
+// Kept sets the control to the secret after it was stored.
 func (n NewSecret) Kept(values url.Values) {
 	values.Set(n.Control, n.Name)
 	values.Del(n.Control + "." + SecretName)
 }
 
-// secrets are the choices of the control: those on offer, and what it names now.
+// secrets are the options of the control: the available secrets and the current value.
 func (c Control) secrets() []ui.Option {
 	options := slices.Clone(c.form.cfg.Offers.Secrets)
 	known := false
@@ -64,13 +63,13 @@ func (c Control) secrets() []ui.Option {
 	return options
 }
 
-// noSecret is the choice of none.
+// noSecret is the label of the empty option.
 func (c Control) noSecret() string {
 	switch {
 	case c.Optional:
 		return "None"
 	case len(c.form.cfg.Offers.Secrets) == 0:
-		return "There is no secret in this project yet"
+		return "No secrets in this project yet"
 	}
 	return "Choose…"
 }

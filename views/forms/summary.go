@@ -7,16 +7,16 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Trouble is one line of the error summary: the words of the message at the field, and
-// the control that it leads to.
+// Trouble is one line of the error summary: the message at the field and a link to its
+// control.
 type Trouble struct {
-	Target string // id of the control, "" when the problem has none
+	Target string // id of the control, "" without one
 	Label  string // "Augmentations, entry 2, probability"
 	Text   string
 }
 
-// Troubles lists what is wrong, in the order of the problems, each tied to the control
-// it belongs to or to the nearest one around it.
+// Troubles lists the problems in order, each with its control or the nearest enclosing
+// one.
 func (f *Form) Troubles() []Trouble {
 	places := map[string]Trouble{}
 	for _, c := range f.Controls() {
@@ -41,8 +41,8 @@ func nearest(places map[string]Trouble, path string) Trouble {
 	return Trouble{}
 }
 
-// collect notes the place of the control and of everything inside it. The first control
-// of a path wins, but an entry with a key that is there twice is the later one.
+// collect records the control and its descendants by path. The first control of a path
+// wins, except for duplicate keys, where the second entry wins.
 func (c Control) collect(places map[string]Trouble, label string) {
 	if _, taken := places[c.Path]; !taken || strings.HasSuffix(c.Name, ".$value") {
 		places[c.Path] = Trouble{Target: c.target(), Label: label}
@@ -69,8 +69,8 @@ func (c Control) collect(places map[string]Trouble, label string) {
 	}
 }
 
-// target is the id of what a link to the control leads to: the first radio button of a
-// choice, else the control or its fieldset.
+// target is the id of the link target: the first radio button of a choice, or the control
+// or its fieldset.
 func (c Control) target() string {
 	if c.Type.Kind == typeregistry.KindEnum && c.Segmented() {
 		if options := c.Options(); len(options) > 0 {
@@ -80,10 +80,10 @@ func (c Control) target() string {
 	return c.ID()
 }
 
-// Invalid reports how many values need a change.
+// Invalid returns the number of invalid values.
 func (f *Form) Invalid() int { return len(f.cfg.Problems) }
 
-// Changed lists the labels and ids of the fields whose values are not their defaults, for the notice that says where values came from.
+// Changed lists the fields whose values differ from the defaults, for the notice about the origin of the values.
 func (f *Form) Changed() []Trouble {
 	var out []Trouble
 	for _, c := range f.Controls() {
@@ -94,7 +94,7 @@ func (f *Form) Changed() []Trouble {
 	return out
 }
 
-// differs reports whether the value is not that of the default, however it is written.
+// differs reports whether the value differs from the default, ignoring its spelling.
 func (c Control) differs() bool {
 	v, present, _ := c.Declared.DecodeForm(typeregistry.Form{Values: c.Carried()}, c.Name)
 	if !present || v == nil || v == "" {

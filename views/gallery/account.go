@@ -28,15 +28,15 @@ func accountEntries() []Entry {
 		{"signed-out", "Signed out, on to the provider", func(f views.Page) templ.Component {
 			return views.SignedOutPage(views.SignedOut{Page: alone(f, "Signed out"), Provider: "Meridian SSO", URL: "#"})
 		}},
-		{"no-project", "Signed in, member of nothing", func(f views.Page) templ.Component {
+		{"no-project", "Signed in, without a project", func(f views.Page) templ.Component {
 			f.Title, f.User = "Welcome", "Grace Hopper"
 			return views.NoProjectPage(f)
 		}},
 		{"account", "Your account", func(f views.Page) templ.Component { return views.AccountPage(account(f)) }},
 		{"account-keys", "API keys", func(f views.Page) templ.Component { return views.AccountKeysPage(accountKeys(f)) }},
-		{"account-keys-made", "API keys: one was made", func(f views.Page) templ.Component {
+		{"account-keys-made", "API keys: a new key", func(f views.Page) templ.Component {
 			m := accountKeys(f)
-			m.Fresh = &views.FreshKey{Name: "nightly CI", Token: "ffk_k3jx7q2mzt9a_NQ7W2LHBVXK5DSTFA3R6YMOUEIJCP4GZNQ7W2LHBVXK5DSTFA3R6", Command: "flowforge login --server https://forge.example.com --token"} //nolint:gosec // a key of nobody
+			m.Fresh = &views.FreshKey{Name: "nightly CI", Token: "ffk_k3jx7q2mzt9a_NQ7W2LHBVXK5DSTFA3R6YMOUEIJCP4GZNQ7W2LHBVXK5DSTFA3R6", Command: "flowforge login --server https://forge.example.com --token"} //nolint:gosec // a fictitious key
 			return views.AccountKeysPage(m)
 		}},
 		{"account-keys-failed", "API keys: a value needs a change", func(f views.Page) templ.Component {
@@ -57,14 +57,14 @@ func account(f views.Page) views.Account {
 		Facts:  []ui.Fact{{Name: "Name", Value: "Amara Okafor"}, {Name: "E-mail", Value: "amara@meridian.example"}, {Name: "Signed in with", Value: "https://login.meridian.example"}, {Name: "Project", Value: "Meridian › Research › Vision › digits"}, {Name: "User id", Value: someID, Mono: true}},
 		Groups: []string{"data-science", "ml-platform"},
 		Roles: []views.AccountRole{
-			{Role: "TeamAdmin", Where: "Meridian › Research › Vision", About: "Runs a team: cancels for others, adds projects and members, shares the team's limits out.", From: "the group ml-platform of Meridian SSO"},
-			{Role: "Viewer", Where: "Meridian", About: "Reads everything, changes nothing."},
+			{Role: "TeamAdmin", Where: "Meridian › Research › Vision", About: "Manages a team: cancels executions of others, adds projects and members, distributes the team's limits.", From: "the group ml-platform of Meridian SSO"},
+			{Role: "Viewer", Where: "Meridian", About: "Read-only access."},
 		},
 		Sessions: []views.AccountSession{
 			{Browser: "Firefox on Linux", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", Address: "198.51.100.7", By: "Meridian SSO", Begun: moment(3 * time.Hour), Seen: moment(20 * time.Second), Ends: moment(-29 * 24 * time.Hour), Current: true, EndURL: "#"},
 			{Browser: "Safari on iPhone", Agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_1 like Mac OS X)", Address: "203.0.113.80", By: "Meridian SSO", Begun: moment(50 * time.Hour), Seen: moment(9 * time.Hour), Ends: moment(-27 * 24 * time.Hour), EndURL: "#"},
 		},
-		Limits: "A session ends by itself after 12 hours without a request, and 30 days after sign-in at the latest.",
+		Limits: "Sessions expire after 12 hours of inactivity, and at the latest 30 days after sign-in.",
 	}
 }
 
@@ -84,10 +84,10 @@ func accountKeys(f views.Page) views.AccountKeys {
 			Projects: []ui.Option{{Name: "Every project", Selected: true}, {Value: "digits", Name: "Meridian › Research › Vision › digits"}},
 			Expiries: []ui.Option{{Value: "30", Name: "In 30 days"}, {Value: "90", Name: "In 90 days", Selected: true}, {Value: "0", Name: "Never"}},
 			Scopes: []views.KeyScope{
-				{Value: "read", Name: "Read", About: "Reads what its owner may read."},
-				{Value: "launch", Name: "Launch", About: "Also launches, cancels and uploads files for executions.", Selected: true},
-				{Value: "write", Name: "Write", About: "Also registers workflows, types and catalogue entries."},
-				{Value: "admin", Name: "Admin", About: "Everything that its owner may do, with members, limits and secrets."},
+				{Value: "read", Name: "Read", About: "Read access to everything that its owner can read."},
+				{Value: "launch", Name: "Launch", About: "Also launch and cancel executions, and upload their files.", Selected: true},
+				{Value: "write", Name: "Write", About: "Also register workflows, types and catalogue entries."},
+				{Value: "admin", Name: "Admin", About: "Everything that its owner may do, including members, limits and secrets."},
 			},
 		},
 	}

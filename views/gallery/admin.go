@@ -63,19 +63,19 @@ func adminTree(f views.Page) views.AdminTree {
 			adminRow(1, "tenant", "Northwind", "1", "–", "1"),
 		},
 	}
-	m.Rows[5].Description = "Cameras of the plants: finding defects, counting parts."
+	m.Rows[5].Description = "Plant cameras: defect detection and part counting."
 	m.Rows[7].Archived, m.Rows[7].EditURL = true, ""
 	return m
 }
 
 func adminTaken(f views.Page) views.AdminTree {
 	m := adminTree(f)
-	m.Problems = &views.AdminProblems{Title: "Something beside it is called segmentation already.", Links: []ui.Crumb{{Name: "This name is taken beside it. Choose another one.", URL: "#new-name"}}}
+	m.Problems = &views.AdminProblems{Title: "The name segmentation is already in use here.", Links: []ui.Crumb{{Name: "This name is already in use here. Choose another name.", URL: "#new-name"}}}
 	m.Rows[5].Form = &views.AdminForm{
 		ID: "edit", Label: "New project in Vision", Action: views.AdminNodesURL(), CancelURL: "#", Hidden: []ui.Option{{Name: "kind", Value: "project"}},
 		Fields: []views.AdminField{
-			{ID: "new-name", Name: "name", Label: "Name of the project", Help: "It gets a Kubernetes namespace of its own.", Value: "segmentation", Error: "This name is taken beside it. Choose another one."},
-			{ID: "new-description", Name: "description", Label: "Description", Help: "What it is for, in a sentence.", Optional: true},
+			{ID: "new-name", Name: "name", Label: "Name of the project", Help: "The project gets its own Kubernetes namespace.", Value: "segmentation", Error: "This name is already in use here. Choose another name."},
+			{ID: "new-description", Name: "description", Label: "Description", Help: "One sentence about its purpose.", Optional: true},
 		},
 		Buttons: []views.AdminButton{{Text: "Create the project", Primary: true}},
 	}
@@ -87,7 +87,7 @@ func adminArchive(f views.Page) views.AdminTree {
 	m.Notice = &views.AdminNotice{Kind: "ok", Strong: "Saved.", Text: ""}
 	m.Rows[6].Form = &views.AdminForm{
 		ID: "edit", Label: "Archive defect-detection", Action: "#", CancelURL: "#",
-		Text:    "Archive the project defect-detection? What it holds stays legible, nothing new happens in it, and it can be restored.",
+		Text:    "Archive the project defect-detection? Its data stays readable, nothing new can be launched, and you can restore it.",
 		Fields:  []views.AdminField{{ID: "archive-reason", Name: "reason", Label: "Reason", Help: "For the audit log.", Optional: true}},
 		Buttons: []views.AdminButton{{Text: "Archive the project", Danger: true}},
 	}
@@ -100,9 +100,9 @@ func adminNone(f views.Page) views.AdminTree {
 
 func adminRoles() []views.AdminRole {
 	return []views.AdminRole{
-		{Name: "Viewer", About: "Reads everything, changes nothing."}, {Name: "ProjectDev", About: "Registers and launches workflows, and cancels their own executions."},
-		{Name: "TeamAdmin", About: "Runs a team: cancels for others, adds projects and members, shares the team's limits out."},
-		{Name: "TenantAdmin", About: "Runs a tenant: everything in it, with types and the audit log."},
+		{Name: "Viewer", About: "Read-only access."}, {Name: "ProjectDev", About: "Registers and launches workflows, and cancels own executions."},
+		{Name: "TeamAdmin", About: "Manages a team: cancels executions of others, adds projects and members, distributes the team's limits."},
+		{Name: "TenantAdmin", About: "Manages a tenant: everything in it, including types and the audit log."},
 	}
 }
 
@@ -113,13 +113,13 @@ func adminRoleOptions() []ui.Option {
 func adminTeam(f views.Page) views.AdminNode {
 	day := 24 * time.Hour
 	made, since := clock().Moment(ago(300*day)), clock().Moment(ago(40*day))
-	role := views.AdminField{Name: "role", Label: "Role", Help: "Good here and for everything in it.", Options: adminRoleOptions()}
+	role := views.AdminField{Name: "role", Label: "Role", Help: "Applies here and to everything below.", Options: adminRoleOptions()}
 	memberRole, groupRole := role, role
 	memberRole.ID, groupRole.ID = "member-role", "group-role"
 	return views.AdminNode{
 		Page: adminFrame(f, "Vision", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}, views.Crumb{Name: "Meridian", URL: "#"}, views.Crumb{Name: "Research", URL: "#"}),
-		Name: "Vision", Kind: "team", Description: "Cameras of the plants: finding defects, counting parts.",
-		Facts:   []ui.Fact{{Name: "Made", Moment: &made}, {Name: "Id", Value: "01936f2e-77aa-7000-8000-3f1f7a5c2b11", Mono: true}},
+		Name: "Vision", Kind: "team", Description: "Plant cameras: defect detection and part counting.",
+		Facts:   []ui.Fact{{Name: "Created", Moment: &made}, {Name: "Id", Value: "01936f2e-77aa-7000-8000-3f1f7a5c2b11", Mono: true}},
 		Actions: []ui.Action{{Name: "Limits", URL: "#", Icon: "quota"}, {Name: "Changes", URL: "#", Icon: "log"}, {Name: "Edit", URL: "#", Icon: "edit"}},
 		Members: []views.AdminMember{
 			{Name: "Amara Okafor", Email: "amara@meridian.example", URL: "#", Role: "TenantAdmin", From: "Meridian", FromURL: "#", Since: made, By: "admin"},
@@ -129,18 +129,18 @@ func adminTeam(f views.Page) views.AdminNode {
 			{Name: "Sam Oduya", Email: "sam@meridian.example", URL: "#", Role: "ProjectDev", Since: since, By: "Jonas Weber", EditURL: "#", Disabled: true},
 		},
 		MemberForm: &views.AdminForm{
-			ID: "member", Label: "Give somebody a role", Action: "#", Buttons: []views.AdminButton{{Text: "Give the role", Primary: true}},
-			Fields: []views.AdminField{{ID: "member-email", Name: "email", Label: "E-mail address", Help: "Of somebody who has signed in once.", Email: true}, memberRole},
+			ID: "member", Label: "Add a member", Action: "#", Buttons: []views.AdminButton{{Text: "Add member", Primary: true}},
+			Fields: []views.AdminField{{ID: "member-email", Name: "email", Label: "E-mail address", Help: "The user must have signed in once.", Email: true}, memberRole},
 		},
 		Groups: []views.AdminGroup{
 			{Provider: "sso", Group: "ml-vision", Role: "ProjectDev", Members: "9", Since: since, By: "Jonas Weber", RemoveURL: "#"},
 			{Provider: "sso", Group: "ml-research", Role: "Viewer", Members: "31", From: "Research", FromURL: "#", Since: made, By: "Amara Okafor"},
 		},
 		GroupForm: &views.AdminForm{
-			ID: "group", Label: "Invite a group", Action: "#", Buttons: []views.AdminButton{{Text: "Invite the group", Primary: true}},
+			ID: "group", Label: "Add a group", Action: "#", Buttons: []views.AdminButton{{Text: "Add group", Primary: true}},
 			Fields: []views.AdminField{
 				{ID: "group-provider", Name: "provider", Label: "Sign-in provider", Help: "Its id in the configuration.", Value: "sso", List: []string{"sso", "partners"}},
-				{ID: "group-group", Name: "group", Label: "Group", Help: "Its name as the provider tells it, letter by letter."}, groupRole,
+				{ID: "group-group", Name: "group", Label: "Group", Help: "Its exact name at the provider."}, groupRole,
 			},
 		},
 		HasBelow: true, Below: []views.AdminRow{adminRow(1, "project", "defect-detection", "2", "–", ""), adminRow(1, "project", "segmentation", "–", "–", "")},
@@ -153,10 +153,10 @@ func adminProject(f views.Page) views.AdminNode {
 	m.Page = adminFrame(f, "defect-detection", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}, views.Crumb{Name: "Vision", URL: "#"})
 	m.Name, m.Kind, m.HasBelow, m.HasAccounts = "defect-detection", "project", false, true
 	m.Facts = append(m.Facts, ui.Fact{Name: "Namespace", Value: "ff-meridian-defect-detection-3f1f7a5c2b11", Mono: true})
-	m.Notice = &views.AdminNotice{Kind: "ok", Strong: "Given.", Text: "The role holds from now on."}
+	m.Notice = &views.AdminNotice{Kind: "ok", Strong: "Role assigned.", Text: "It applies immediately."}
 	m.Members[1].Form = &views.AdminForm{
 		ID: "change", Label: "Change the role of Jonas Weber", Action: "#", CancelURL: "#",
-		Fields:  []views.AdminField{{ID: "change-role", Name: "role", Label: "Role of Jonas Weber", Help: "The new role holds from the next request on.", Options: adminRoleOptions()}},
+		Fields:  []views.AdminField{{ID: "change-role", Name: "role", Label: "Role of Jonas Weber", Help: "The new role applies from the next request.", Options: adminRoleOptions()}},
 		Buttons: []views.AdminButton{{Text: "Save", Primary: true}, {Text: "Remove Jonas Weber", URL: "#", Danger: true}},
 	}
 	made := clock().Moment(ago(20 * 24 * time.Hour))
@@ -165,10 +165,10 @@ func adminProject(f views.Page) views.AdminNode {
 		{Name: "old-ci", Role: "ProjectDev", Keys: "–", Created: made, By: "Jonas Weber", Disabled: true, Action: "#"},
 	}
 	m.AccountForm = &views.AdminForm{
-		ID: "new-account", Label: "Make a service account", Action: "#", Buttons: []views.AdminButton{{Text: "Make the service account", Primary: true}},
+		ID: "new-account", Label: "Create a service account", Action: "#", Buttons: []views.AdminButton{{Text: "Create service account", Primary: true}},
 		Fields: []views.AdminField{
 			{ID: "account-name", Name: "name", Label: "Name", Help: "Such as ci or nightly-evaluation."},
-			{ID: "account-role", Name: "role", Label: "Role", Help: "What its keys may do in this project.", Options: adminRoleOptions()},
+			{ID: "account-role", Name: "role", Label: "Role", Help: "The permissions of its keys in this project.", Options: adminRoleOptions()},
 		},
 	}
 	return m
@@ -177,7 +177,7 @@ func adminProject(f views.Page) views.AdminNode {
 func adminProjectNew(f views.Page) views.AdminNode {
 	m := adminProject(f)
 	m.Members, m.Groups, m.Accounts, m.Notice = nil, nil, nil, nil
-	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "Nobody with this address has signed in yet. Ask them to sign in once, or give the role to one of their groups."
+	m.MemberForm.Fields[0].Value, m.MemberForm.Fields[0].Error = "kim@nowhere", "No user with this address has signed in yet. Ask the user to sign in once, or assign the role to one of their groups."
 	m.Problems = &views.AdminProblems{Title: "The member cannot be added.", Links: []ui.Crumb{{Name: m.MemberForm.Fields[0].Error, URL: "#member-email"}}}
 	return m
 }
@@ -188,7 +188,7 @@ func adminUsers(f views.Page) views.AdminUsers {
 	}
 	m := views.AdminUsers{
 		Page: adminFrame(f, "People", views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: "#"}), Tabs: adminTabs(1),
-		Statuses: []ui.Option{{Name: "Everybody", Selected: true}, {Value: "active", Name: "Active"}, {Value: "disabled", Name: "Disabled"}, {Value: "admin", Name: "Administrators"}},
+		Statuses: []ui.Option{{Name: "All users", Selected: true}, {Value: "active", Name: "Active"}, {Value: "disabled", Name: "Disabled"}, {Value: "admin", Name: "Administrators"}},
 		Rows: []views.AdminUserRow{
 			row("admin", "", "–", "1", time.Minute), row("Amara Okafor", "amara@meridian.example", "1", "2", 3*time.Minute), row("Jonas Weber", "jonas@meridian.example", "2", "1", 2*time.Hour),
 			row("Mei Tanaka", "mei@meridian.example", "1", "–", 30*time.Hour), row("Sam Oduya", "sam@meridian.example", "1", "–", 900*time.Hour),
@@ -210,8 +210,8 @@ func adminUser(f views.Page) views.AdminUser {
 		},
 		Roles: []views.AdminUserRole{{Place: "Vision", URL: "#", Kind: "team", Role: "TeamAdmin"}, {Place: "Research", URL: "#", Kind: "department", Role: "Viewer", Group: "ml-research"}},
 		Forms: []views.AdminUserAction{
-			{Action: "#", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make an administrator"}},
-			{Action: "#", Text: "Disabling ends every session at once and refuses sign-in and keys. What they made stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
+			{Action: "#", Text: "Administrators of the installation may do everything, in every tenant.", Button: views.AdminButton{Text: "Make administrator"}},
+			{Action: "#", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created stays.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
 		},
 	}
 }
@@ -221,7 +221,7 @@ func auditLog(f views.Page) views.AuditPage {
 		exact := clock().Exactly(at)
 		return []ui.Fact{{Name: "When", Moment: &exact}, {Name: "As", Value: "user", Note: "session:01936f2e"}, {Name: "From", Value: "192.0.2.17", Mono: true}, {Name: "Request", Value: "k3jx7q2mzt9a", Mono: true}}
 	}
-	deeds := map[string]string{"quota.update": "changed the limits of", "member.add": "gave a role in", "group.remove": "took a role from a group in", "tenant.create": "created"}
+	deeds := map[string]string{"quota.update": "changed the limits of", "member.add": "added a member to", "group.remove": "removed a group from", "tenant.create": "created"}
 	row := func(id, who, action, kind, object, summary, reason string, before time.Duration, diff ...views.AuditDiff) views.AuditRow {
 		return views.AuditRow{
 			ID: id, At: clock().Moment(ago(before)), Actor: who, ActorURL: "#", Action: action, Deed: deeds[action], Kind: kind, Object: object, ObjectU: "#", Summary: summary,
@@ -248,6 +248,6 @@ func auditLog(f views.Page) views.AuditPage {
 func auditEmpty(f views.Page) views.AuditPage {
 	m := auditLog(f)
 	m.Rows, m.Filtered, m.Actor, m.From = nil, true, "nobody", "2026-11-01"
-	m.Problem = "Days are written as 2026-11-21, and a tenant is chosen from the list."
+	m.Problem = "Enter days as 2026-11-21, and choose a tenant from the list."
 	return m
 }

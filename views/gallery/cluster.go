@@ -13,11 +13,11 @@ import (
 func clusterEntries() []Entry {
 	return []Entry{
 		{"cluster", "Cluster", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, cluster())) }},
-		{"cluster-away", "Cluster: its API server does not answer", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterAway())) }},
+		{"cluster-away", "Cluster: the API server is unreachable", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterAway())) }},
 		{"cluster-local", "Cluster: one machine", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterLocal())) }},
-		{"cluster-new", "Cluster: nothing is known yet", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterNew())) }},
+		{"cluster-new", "Cluster: not read yet", func(f views.Page) templ.Component { return views.ClusterView(clusterPage(f, clusterNew())) }},
 		{"node-pod", "Node: pods, out of memory before", func(f views.Page) templ.Component { return views.NodePage(nodePod(f)) }},
-		{"node-pod-waiting", "Node: its pod finds no machine", func(f views.Page) templ.Component { return views.NodePage(nodePodWaiting(f)) }},
+		{"node-pod-waiting", "Node: its pod cannot be scheduled", func(f views.Page) templ.Component { return views.NodePage(nodePodWaiting(f)) }},
 		{"node-gang", "Node: a gang whose machine was lost", func(f views.Page) templ.Component { return views.NodePage(nodeGang(f)) }},
 	}
 }
@@ -26,7 +26,7 @@ func clusterPage(f views.Page, live views.Cluster) views.ClusterPage {
 	return views.ClusterPage{Page: adminFrame(f, "Cluster", views.SectionCluster), Tabs: adminTabs(2), Live: live}
 }
 
-// fullness is a meter.
+// fullness returns a meter.
 func fullness(name string, used, of int, unit string) views.Meter {
 	text := fmt.Sprintf("%d of %d", used, of)
 	if unit != "" {
@@ -42,13 +42,13 @@ func cluster() views.Cluster {
 	return views.Cluster{
 		Lead: "Frankfurt, Kubernetes v1.36.3", Pooled: true,
 		Figures: []views.QuotaFigure{
-			{Name: "Machines that take work", Value: "4", Note: "of 6"}, {Name: "GPUs A100 allocated", Value: "14", Note: "of 16"}, {Name: "GPUs H100 allocated", Value: "3", Note: "of 8"},
+			{Name: "Schedulable machines", Value: "4", Note: "of 6"}, {Name: "GPUs A100 allocated", Value: "14", Note: "of 16"}, {Name: "GPUs H100 allocated", Value: "3", Note: "of 8"},
 			{Name: "CPU allocated", Value: "148", Note: "of 256 cores"}, {Name: "Memory allocated", Value: "1.2", Note: "of 2.0 TiB"},
 		},
 		Pods: ui.NewBar("pods", []ui.Count{{State: "RUNNING", N: 41}, {State: "READY", N: 3}, {State: "SUCCEEDED", N: 12}}),
 		Machines: []views.ClusterMachine{
 			machine("gpu-a100-3", "Not ready", "FAILED", "Kubelet stopped posting node status.", 0, 0, 0, fullness("A100", 0, 8, "")),
-			machine("gpu-a100-2", "Cordoned", "PAUSED", "Nothing new is placed on it.", 12, 96, 4, fullness("A100", 6, 8, "")),
+			machine("gpu-a100-2", "Cordoned", "PAUSED", "No new pods are scheduled on it.", 12, 96, 4, fullness("A100", 6, 8, "")),
 			machine("gpu-a100-1", "Ready", "SUCCEEDED", "", 60, 448, 9, fullness("A100", 8, 8, "")),
 			machine("gpu-h100-1", "Ready", "SUCCEEDED", "", 24, 200, 6, fullness("H100", 3, 8, "")),
 			machine("cpu-1.eu-central-1.compute.internal", "Ready", "SUCCEEDED", "", 52, 300, 22),
@@ -56,25 +56,25 @@ func cluster() views.Cluster {
 		Namespaces: []views.ClusterNamespace{
 			{Project: "defect-detection", URL: "#", Namespace: "ff-defect-detection-7f3a91c2", Pods: "31", Phase: "Active"},
 			{Project: "segmentation", URL: "#", Namespace: "ff-segmentation-0b7714de", Pods: "10", Phase: "Active"},
-			{Project: "of a project that is gone", Namespace: "ff-old-1c22aa90", Pods: "0", Phase: "Terminating", Problem: "waits for finalizers of its content"},
+			{Project: "deleted project", Namespace: "ff-old-1c22aa90", Pods: "0", Phase: "Terminating", Problem: "waits for finalizers of its content"},
 		},
 		Leases: []views.ClusterLease{
-			{Name: "Scheduler", Does: "drives executions, shares out what there is", Holder: "forge-scheduler-6d5f7c9b8-x2lqp", Term: "12", Address: "10.2.4.17:8080", Renewed: "held"},
-			{Name: "Launcher", Does: "watches pods, keeps namespaces and quotas", Holder: "forge-launcher-7c9d8f6b5-9kvmz", Term: "9", Address: "10.2.7.3:8080", Renewed: "ran out 3 s ago", Expired: true},
+			{Name: "Scheduler", Does: "drives executions and allocates resources", Holder: "forge-scheduler-6d5f7c9b8-x2lqp", Term: "12", Address: "10.2.4.17:8080", Renewed: "held"},
+			{Name: "Launcher", Does: "watches pods and manages namespaces and quotas", Holder: "forge-launcher-7c9d8f6b5-9kvmz", Term: "9", Address: "10.2.7.3:8080", Renewed: "expired 3 s ago", Expired: true},
 		},
 	}
 }
 
 func clusterAway() views.Cluster {
 	m := cluster()
-	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back. The last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
+	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not responded since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }
 
 func clusterLocal() views.Cluster {
 	return views.Cluster{
-		Notice:  &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster."},
-		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "Tasks at a time", Value: "6", Note: "of 32"}, {Name: "GPUs A100", Value: "2"}},
+		Notice:  &views.AdminNotice{Strong: "Tasks run as processes on the server's machine.", Text: "To run them as pods of a cluster, set FLOWFORGE_LAUNCHER=kube."},
+		Figures: []views.QuotaFigure{{Name: "CPU for tasks", Value: "16", Note: "cores"}, {Name: "Memory for tasks", Value: "60", Note: "GiB"}, {Name: "Concurrent tasks", Value: "6", Note: "of 32"}, {Name: "GPUs A100", Value: "2"}},
 		Machines: []views.ClusterMachine{
 			{Name: "workstation", State: "Ready", Mark: "SUCCEEDED", CPU: fullness("", 6, 16, "cores"), Memory: fullness("", 12, 60, "GiB"), GPUs: []views.Meter{fullness("A100", 1, 2, "")}},
 		},
@@ -83,8 +83,8 @@ func clusterLocal() views.Cluster {
 
 func clusterNew() views.Cluster {
 	return views.Cluster{
-		Lead: "Nothing was read yet", Pooled: true,
-		Notice: &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher does, within seconds of its start."},
+		Lead: "Not read yet", Pooled: true,
+		Notice: &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher reads it within seconds of its start."},
 	}
 }
 
@@ -110,8 +110,8 @@ func nodePod(f views.Page) views.Node {
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{
 		{Attempt: "2", State: "RUNNING", Facts: podFacts("gpu-a100-1", "64 GiB"), Events: podEvents()},
 		{
-			Attempt: "1", State: "FAILED", Facts: podFacts("gpu-a100-2", "32 GiB"), NoEvent: "The cluster said nothing of this pod.",
-			Class: &views.PodClass{Code: "out_of_memory", Word: "Out of memory", Hint: "Ask for more memory. With retry.memory the next attempt gets more by itself."},
+			Attempt: "1", State: "FAILED", Facts: podFacts("gpu-a100-2", "32 GiB"), NoEvent: "The cluster reported no events of this pod.",
+			Class: &views.PodClass{Code: "out_of_memory", Word: "Out of memory", Hint: "Request more memory, or set retry.memory to give the next attempt more memory automatically."},
 		},
 	}}
 	return m
@@ -119,32 +119,32 @@ func nodePod(f views.Page) views.Node {
 
 func nodePodWaiting(f views.Page) views.Node {
 	m := node(f)
-	m.Usage.Explains = "What it uses of its machine is measured every 10 s while it runs."
+	m.Usage.Explains = "Resource usage is measured every 10 s while the node runs."
 	m.Head.State, m.Head.Summary = "QUEUED", ""
 	m.Attempts = m.Attempts[:1]
 	m.Pods = views.AttemptPods{Pods: []views.AttemptPod{{
 		Attempt: "1", State: "QUEUED", Facts: podFacts("none yet", "64 GiB"), Events: podEvents()[:1],
-		Waiting: "No machine of the cluster has room for it: 0/6 nodes are available: 4 Insufficient nvidia.com/gpu.",
+		Waiting: "No machine of the cluster has enough free capacity: 0/6 nodes are available: 4 Insufficient nvidia.com/gpu.",
 	}}}
 	return m
 }
 
 func nodeGang(f views.Page) views.Node {
 	m := node(f)
-	m.Usage.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
+	m.Usage.Problem = "The metric store is not answering. No data is lost: values are kept on disk and appear when it is back."
 	for i := range m.Logs.Lines {
 		m.Logs.Lines[i].Rank = fmt.Sprint(i % 4)
 	}
 	facts := podFacts("gpu-a100-3", "256 GiB")
 	facts[0] = ui.Fact{Name: "Pods", Value: "4", Note: "ff-01975a2e-5-2-0 to ff-01975a2e-5-2-3"}
-	m.Pods = views.AttemptPods{More: "2 earlier ones are not shown", Pods: []views.AttemptPod{{
-		Attempt: "3", State: "FAILED", Facts: facts, NoEvent: "The cluster said nothing of these pods.",
-		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Hint: "It is tried again on another machine, and costs no retry.", Outside: true},
+	m.Pods = views.AttemptPods{More: "2 earlier pods are not shown", Pods: []views.AttemptPod{{
+		Attempt: "3", State: "FAILED", Facts: facts, NoEvent: "The cluster reported no events of these pods.",
+		Class: &views.PodClass{Code: "node_lost", Word: "Machine lost", Hint: "The attempt is retried on another machine and does not count as a retry.", Outside: true},
 	}}}
 	return m
 }
 
-// usage is what a node with four GPUs uses.
+// usage is the resource usage of a node with four GPUs.
 func usage() views.Usage {
 	m := metrics()
 	u := views.Usage{Charts: m.Charts[:min(len(m.Charts), 2)]}

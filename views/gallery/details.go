@@ -24,7 +24,7 @@ func logs() views.Logs {
 		Levels: []ui.Option{{Name: "All levels", Selected: true}, {Value: "WARN", Name: "Warn 1"}, {Value: "ERROR", Name: "Error 1"}},
 		Lines: []views.LogLine{
 			line(0, "INFO", "load", "1,797 images of 8 × 8, 10 classes"),
-			line(1, "INFO", "split", "1,437 to learn from, 360 to test"),
+			line(1, "INFO", "split", "1,437 for training, 360 for testing"),
 			line(2, "WARN", "train", "learning_rate 0.05 is above the usual 0.01"),
 			line(3, "ERROR", "train", "MemoryError: unable to allocate 512 MiB"),
 			line(4, "INFO", "train", ""), line(5, "DEBUG", "train", "    indented  text   keeps its spaces"), line(6, "INFO", "train", ""),
@@ -76,17 +76,17 @@ func workflow(f views.Page, tab string) views.Workflow {
 	tabs[2].Count = "3"
 	return views.Workflow{
 		Page: frame(f, "digits.train", views.SectionWorkflows, views.Crumb{Name: "Workflows", URL: "/workflows"}),
-		Name: "digits.train", Description: "Learns to read handwritten digits: softmax regression or a small network in plain Python, with a confusion matrix and a report.",
+		Name: "digits.train", Description: "Trains a classifier for handwritten digits: softmax regression or a small network in plain Python, with a confusion matrix and a report.",
 		Version: "1.0.0", Latest: true, Team: "vision", Tags: []views.Tag{{Name: "example", URL: "#"}, {Name: "training", URL: "#"}}, Author: "Amara Okafor", Created: clock().Moment(ago(30 * time.Hour)),
 		LaunchURL: "#", Tabs: tabs, Tab: tab, Plan: paint(items, dagview.Right, plain, -1), PlanText: "8 operators, 6 levels",
 		Inputs: []views.SchemaRow{
 			{Name: "data", Type: "Dataset", TypeURL: "#", Required: true, Description: "Labelled images"},
-			{Name: "epochs", Type: "Integer(min=1, max=200)", TypeURL: "#", Default: "20", Description: "Rounds over the data"},
-			{Name: "hyperparameters", Type: "HyperparameterSet", TypeURL: "#", Default: "3 values", Description: "How it learns"},
-			{Name: "as_of", Type: "Date", TypeURL: "#", Default: "today", Description: "Rows after this day are left out"},
+			{Name: "epochs", Type: "Integer(min=1, max=200)", TypeURL: "#", Default: "20", Description: "Passes over the data"},
+			{Name: "hyperparameters", Type: "HyperparameterSet", TypeURL: "#", Default: "3 values", Description: "Training settings"},
+			{Name: "as_of", Type: "Date", TypeURL: "#", Default: "today", Description: "Rows after this day are excluded"},
 		},
 		Outputs:    []views.SchemaRow{{Name: "model", Type: "Model", TypeURL: "#", From: "train.model", Description: "Weights"}, {Name: "report", Type: "Report", TypeURL: "#", From: "report.html"}},
-		Operators:  []views.OperatorRow{{Name: "load", Kind: "python", Resources: "0.5 CPU · 256 MiB", Retry: "none", Timeout: "10 min"}, {Name: "train", Kind: "python", After: "split, warm_start", Resources: "8 CPU · 64 GiB · 4 GPU A100", Place: "registry.example.com/ml/torch:2.9 · 2 pods that begin together · sets nodeSelector, tolerations", Retry: "2 times", Timeout: "10 min"}},
+		Operators:  []views.OperatorRow{{Name: "load", Kind: "python", Resources: "0.5 CPU · 256 MiB", Retry: "none", Timeout: "10 min"}, {Name: "train", Kind: "python", After: "split, warm_start", Resources: "8 CPU · 64 GiB · 4 GPU A100", Place: "registry.example.com/ml/torch:2.9 · 2 pods, gang-scheduled · sets nodeSelector, tolerations", Retry: "2 times", Timeout: "10 min"}},
 		Versions:   []views.VersionRow{{Version: "1.0.0", URL: "#", LaunchURL: "#", Latest: true, By: "Amara Okafor", Created: clock().Moment(ago(30 * time.Hour)), Nodes: "8"}, {Version: "0.9.0", URL: "#", LaunchURL: "#", By: "Amara Okafor", Created: clock().Moment(ago(300 * time.Hour)), Nodes: "7"}},
 		Executions: executionRows(), Trend: trend(), TrendLabel: "Last 24 executions: 21 succeeded, 2 failed, 1 running",
 		History: []ui.Fact{{Name: "Usually takes", Value: "41 s", Note: "(38 s to 46 s)"}, {Name: "Succeeds", Value: "91 %"}, {Name: "Executions", Value: "24 shown"}},
@@ -119,7 +119,7 @@ func artifact(f views.Page, i int, preview views.Preview) views.Artifact {
 	r := artifactRows()[i]
 	return views.Artifact{
 		Page: frame(f, r.Name, views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: "/artifacts"}), Row: r,
-		Facts:    []ui.Fact{{Name: "Made by", Value: r.Node, URL: "#", Note: "attempt 2"}, {Name: "Execution", Value: "digits.train #7k2f00", URL: "#"}, {Name: "Created", Value: "14:10"}, {Name: "Size", Value: r.Size}, {Name: "Media type", Value: "text/csv", Mono: true}},
+		Facts:    []ui.Fact{{Name: "Produced by", Value: r.Node, URL: "#", Note: "attempt 2"}, {Name: "Execution", Value: "digits.train #7k2f00", URL: "#"}, {Name: "Created", Value: "14:10"}, {Name: "Size", Value: r.Size}, {Name: "Media type", Value: "text/csv", Mono: true}},
 		Metadata: []ui.Fact{{Name: "framework", Value: "numpy"}, {Name: "accuracy", Value: "0.9712"}}, Preview: preview, Siblings: artifactRows()[2:5],
 		Lineage: []views.LineageStep{{What: "Workflow", Name: "digits.train 1.0.0", URL: "#"}, {What: "Execution", Name: "#7k2f00", URL: "#", Note: "today 14:08"}, {What: "Node", Name: r.Node, URL: "#", Note: "attempt 2"}, {What: "Artifact", Name: r.Name}},
 	}
@@ -165,7 +165,7 @@ func types(f views.Page) views.Types {
 func typePage(f views.Page) views.Type {
 	return views.Type{
 		Page: frame(f, "Integer", views.SectionTypes, views.Crumb{Name: "Types", URL: "/types"}), Name: "Integer", Icon: "type", Summary: "Whole number with limits, a step and a unit.",
-		Expression: "Integer(min=1, max=16)", Problem: "The widget shows here.", Parameters: []views.TypeParameter{{Name: "min", Kind: "Integer", Does: "the lowest value"}, {Name: "max", Kind: "Integer", Does: "the highest value"}},
+		Expression: "Integer(min=1, max=16)", Problem: "The widget is shown here.", Parameters: []views.TypeParameter{{Name: "min", Kind: "Integer", Does: "the lowest value"}, {Name: "max", Kind: "Integer", Does: "the highest value"}},
 		Checks: []string{"is a whole number", "is at least min", "is at most max"}, Examples: []ui.Fact{{Name: "10009", Value: "10,009"}},
 		UISchema: "{\n  \"component\": \"NumberInput\"\n}", JSONSchema: "{\n  \"type\": \"integer\"\n}", UsedIn: []views.TypeUse{{Workflow: "digits.train", URL: "#", Fields: "epochs"}}, Others: types(f).Groups,
 	}

@@ -18,7 +18,7 @@ func executionRunning(f views.Page) views.Execution {
 		Page: frame(f, "Running: digits.train #7k2f00", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}),
 		Head: views.ExecutionHead{
 			ID: someID, Title: "digits.train", Short: "#7k2f00", State: "RUNNING", GPUHours: "3.5 GPU-hours", CancelURL: views.CancelURL(someID),
-			CancelText:  "1 running node is stopped, 4 are not started. What has succeeded is kept.",
+			CancelText:  "1 running node is stopped and 4 do not start. Results of succeeded nodes are kept.",
 			RelaunchURL: views.RelaunchURL("digits.train", someID), Workflow: "digits.train 1.0.0", WorkflowURL: "#", By: "Amara Okafor",
 			Started: clock().Moment(ago(4 * time.Minute)), Took: "4 min 12 s", Priority: "high", RelaunchOf: "#6b0d77", RelaunchLink: "#",
 			Bar:    ui.NewBar("nodes", []ui.Count{{State: "SUCCEEDED", N: 3, URL: "#"}, {State: "RUNNING", N: 1, URL: "#"}, {State: "READY", N: 1, URL: "#"}, {State: "PENDING", N: 2, URL: "#"}, {State: "SKIPPED", N: 1, URL: "#"}}),
@@ -62,9 +62,9 @@ func executionWaiting(f views.Page) views.Execution {
 	for i := range states {
 		states[i] = dagview.NodeState{State: "PENDING", Sub: "after 1 node"}
 	}
-	states[0] = dagview.NodeState{State: "READY", Sub: "4 CPU asked"}
+	states[0] = dagview.NodeState{State: "READY", Sub: "4 CPU requested"}
 	m.Graph = paint(digits(), dagview.Down, states, -1)
-	m.Panel, m.Timeline = views.NodePanel{}, views.ExecutionTimeline{Empty: "Nothing has started yet."}
+	m.Panel, m.Timeline = views.NodePanel{}, views.ExecutionTimeline{Empty: "No node has started yet."}
 	m.Metrics.Charts, m.Metrics.Explains = nil, "Values that tasks report with client.metric(…) are drawn here."
 	m.Logs.Lines, m.Logs.Empty = nil, "No log output."
 	m.Artifacts = views.ExecutionArtifacts{}
@@ -96,8 +96,8 @@ func executionLarge(f views.Page) views.Execution {
 
 func executionDegraded(f views.Page) views.Execution {
 	m := executionRunning(f)
-	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not answering. Nothing is lost: lines are kept on disk and show up when it is back."
-	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not answering. Nothing is lost: values are kept on disk."
+	m.Logs.Lines, m.Logs.Problem = nil, "The log store is not answering. No data is lost: lines are kept on disk and appear when it is back."
+	m.Metrics.Charts, m.Metrics.Problem = nil, "The metric store is not answering. No data is lost: values are kept on disk."
 	return m
 }
 
@@ -107,8 +107,8 @@ func cancel(f views.Page) views.CancelExecution {
 
 func attempts() []views.AttemptLine {
 	return []views.AttemptLine{
-		{Number: "1", State: "FAILED", Class: "Out of memory", Sentence: "Exit code 137: killed, it used more than 512 MiB.", LogURL: "#", Started: clock().Exactly(ago(9 * time.Minute)), Took: "2 min 10 s", Facts: []ui.Fact{{Name: "Process", Value: "41 223"}, {Name: "Exit", Value: "137"}}},
-		{Number: "2", State: "RUNNING", Sentence: "Started again from checkpoint epoch-7.", LogURL: "#", Started: clock().Exactly(ago(4 * time.Minute)), Took: "4 min 02 s"},
+		{Number: "1", State: "FAILED", Class: "Out of memory", Sentence: "Exit code 137: out of memory, limit 512 MiB.", LogURL: "#", Started: clock().Exactly(ago(9 * time.Minute)), Took: "2 min 10 s", Facts: []ui.Fact{{Name: "Process", Value: "41 223"}, {Name: "Exit", Value: "137"}}},
+		{Number: "2", State: "RUNNING", Sentence: "Restarted from checkpoint epoch-7.", LogURL: "#", Started: clock().Exactly(ago(4 * time.Minute)), Took: "4 min 02 s"},
 	}
 }
 
@@ -116,7 +116,7 @@ func panel() views.NodePanel {
 	bar := ui.ProgressBar("RUNNING", 40, "40 %: epoch 12 of 30")
 	return views.NodePanel{
 		Name: "train", State: "RUNNING", URL: "#", CloseURL: "#", LogURL: "#", Progress: &bar, ProgressTo: "epoch 12 of 30 · loss 0.214",
-		Facts:    []ui.Fact{{Name: "Attempt", Value: "2 of 3"}, {Name: "Running for", Value: "4 min 02 s", Note: "(waited 3 s)"}, {Name: "Asks for", Value: "1 CPU · 512 MiB"}, {Name: "Checkpoint", Value: "epoch-11", Note: "34 s ago"}},
+		Facts:    []ui.Fact{{Name: "Attempt", Value: "2 of 3"}, {Name: "Running for", Value: "4 min 02 s", Note: "(waited 3 s)"}, {Name: "Requests", Value: "1 CPU · 512 MiB"}, {Name: "Checkpoint", Value: "epoch-11", Note: "34 s ago"}},
 		Attempts: attempts(), Inputs: inputs()[:3],
 		Outputs: []views.Value{{Name: "model", Type: "Model", Missing: "when it succeeds"}},
 	}
@@ -189,7 +189,7 @@ func metrics() views.Metrics {
 func events() views.Events {
 	return views.Events{Rows: []views.EventRow{
 		{Icon: "RUNNING", Text: "train started, attempt 2", At: clock().Exactly(ago(4 * time.Minute)), URL: "#"},
-		{Icon: "RETRYING", Text: "train is retrying in 10 s", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
+		{Icon: "RETRYING", Text: "train retries in 10 s", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "FAILED", Text: "train attempt 1 ended with exit code 137", At: clock().Exactly(ago(6 * time.Minute)), URL: "#"},
 		{Icon: "SUCCEEDED", Text: "split succeeded after 18 s", At: clock().Exactly(ago(9 * time.Minute)), URL: "#"},
 	}, MoreURL: "#"}

@@ -9,20 +9,19 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// failureEntries are the pages of what failed for good and of what keeps failures from
-// spreading.
+// failureEntries are the pages of dead letters, circuit breakers and retry budgets.
 func failureEntries() []Entry {
 	return []Entry{
 		{"dead-letters", "Failures: dead letters", func(f views.Page) templ.Component { return views.DeadLettersPage(deadLetters(f)) }},
-		{"dead-letters-empty", "Failures: nothing was given up", func(f views.Page) templ.Component {
-			return views.DeadLettersPage(views.DeadLetters{Page: frame(f, "Failures", views.SectionFailures), Lead: "Nothing was given up in this project."})
+		{"dead-letters-empty", "Failures: no dead letters", func(f views.Page) templ.Component {
+			return views.DeadLettersPage(views.DeadLetters{Page: frame(f, "Failures", views.SectionFailures), Lead: "This project has no dead letters."})
 		}},
 		{"breakers", "Failures: circuit breakers", func(f views.Page) templ.Component { return views.BreakersPage(breakers(f)) }},
 		{"breakers-empty", "Failures: no circuit breaker", func(f views.Page) templ.Component {
-			return views.BreakersPage(views.Breakers{Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "No operator of this project is kept from starting."})
+			return views.BreakersPage(views.Breakers{Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "No circuit breaker of this project is open."})
 		}},
 		{"retry-budgets", "Failures: retry budgets", func(f views.Page) templ.Component { return views.RetryBudgetsPage(retryBudgets(f, false)) }},
-		{"retry-budgets-refused", "Failures: a budget that does not fit", func(f views.Page) templ.Component { return views.RetryBudgetsPage(retryBudgets(f, true)) }},
+		{"retry-budgets-refused", "Failures: an invalid budget", func(f views.Page) templ.Component { return views.RetryBudgetsPage(retryBudgets(f, true)) }},
 	}
 }
 
@@ -34,7 +33,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 			Class: class, Attempts: attempts, Message: message, When: clock().Moment(ago(since)), DismissTo: views.DeadLetterDismissURL("1"),
 		}
 	}
-	live := letter("fetch", "network", "4 attempts", "Attempt 4: The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused. Before it, attempts 1 to 3 ended the same way.", 4*time.Minute)
+	live := letter("fetch", "network", "4 attempts", "ConnectionRefusedError: [Errno 111] Connection refused (exit code 1, all 4 attempts)", 4*time.Minute)
 	live.RequeueTo, live.Requeue = views.DeadLetterRequeueURL("1"), "Run again"
 	ended := letter("train[17]", "out of memory", "3 attempts", "Attempt 3: The command was killed because memory ran out; its limit is 65536 MiB. Before it, attempt 1: The command was killed because memory ran out; its limit is 16384 MiB. Attempt 2: The command was killed because memory ran out; its limit is 32768 MiB.", 3*time.Hour)
 	ended.RequeueTo, ended.Requeue = views.DeadLetterRequeueURL("2"), "Resume from here"
@@ -49,10 +48,10 @@ func deadLetters(f views.Page) views.DeadLetters {
 		},
 		DeadLetters: []views.DeadLetterLine{live, ended},
 		Deliveries: []views.DeliveryLine{{
-			What: "The end of churn.train 2.1.0", URL: views.ExecutionURL(run), Sub: "8a1f2b11 · 25 tries", Message: "write facts: dial tcp 10.2.0.7:9000: connect: connection refused",
+			What: "Completion of churn.train 2.1.0", URL: views.ExecutionURL(run), Sub: "8a1f2b11 · 25 attempts", Message: "write facts: dial tcp 10.2.0.7:9000: connect: connection refused",
 			When: clock().Moment(ago(26 * time.Hour)), RequeueTo: views.DeliveryRequeueURL("41"),
 		}},
-		Notice: &views.AdminNotice{Kind: "ok", Strong: "Dismissed.", Text: "It stays in the audit log and on the page of its execution."},
+		Notice: &views.AdminNotice{Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
 	}
 }
 
@@ -67,10 +66,10 @@ func breakers(f views.Page) views.Breakers {
 	closed := row("publish", "SUCCEEDED", "closed", "", "0 failures since the last success", "The command ended with exit code 1.", 50*time.Hour)
 	closed.ResetTo = ""
 	return views.Breakers{
-		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 operators are kept from starting, after one failure upon another. 14 nodes wait.",
+		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 circuit breakers are open. 14 nodes wait.",
 		Rows: []views.BreakerLine{
-			row("fetch", "FAILED", "open; tries one at 14:15:02", "12 nodes wait", "5 failures since the last success", "The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
-			row("tune/score", "RETRYING", "half open; one is let through", "2 nodes wait", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
+			row("fetch", "FAILED", "open; next trial at 14:15:02", "12 nodes wait", "5 failures since the last success", "The command ended with exit code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
+			row("tune/score", "RETRYING", "half open; one trial is running", "2 nodes wait", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
 			closed,
 		},
 	}
@@ -83,8 +82,8 @@ func retryBudgets(f views.Page, refused bool) views.RetryBudgets {
 	reason := field("reason", "Reason", "For the audit log.", "")
 	reason.Optional = true
 	form := &views.RetryBudgetForm{Version: "3", Set: true, Fields: []views.AdminField{
-		field("retries", "Retries", "How many the executions of all projects together get.", "600"), field("per", "In each", "Such as 1m, 1h or 24h.", "1h"),
-		field("burst", "At once", "How many unused ones pile up.", "100"), reason,
+		field("retries", "Retries", "Limit for the executions of all projects together.", "600"), field("per", "In each", "Such as 1m, 1h or 24h.", "1h"),
+		field("burst", "At once", "Maximum number of unused retries that accumulate.", "100"), reason,
 	}}
 	m := views.RetryBudgets{
 		Page: frame(f, "Retry budgets", views.SectionFailures),
@@ -99,8 +98,8 @@ func retryBudgets(f views.Page, refused bool) views.RetryBudgets {
 		},
 	}
 	if refused {
-		form.Fields[1].Value, form.Fields[1].Error = "an hour", "Give a time from 1s to 720h."
-		form.Problems = &views.AdminProblems{Title: "The budget is not saved yet", Links: []views.Crumb{{Name: form.Fields[1].Error, URL: "#budget-per"}}}
+		form.Fields[1].Value, form.Fields[1].Error = "an hour", "Enter a duration from 1s to 720h."
+		form.Problems = &views.AdminProblems{Title: "The budget was not saved", Links: []views.Crumb{{Name: form.Fields[1].Error, URL: "#budget-per"}}}
 	}
 	return m
 }

@@ -20,11 +20,11 @@ type Entry struct {
 	Component func(frame views.Page) templ.Component
 }
 
-// Entries lists the gallery. A frame gives theme, user and path of the reader.
+// Entries lists the gallery. A frame has the theme, user and path.
 func Entries() []Entry {
 	return slices.Concat(launchEntries(), quotaEntries(), waitingEntries(), secretEntries(), accountEntries(), adminEntries(), clusterEntries(), projectEntries(), failureEntries(), resumeEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
-		{"home-first", "Home before anything was launched", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
+		{"home-first", "Home before the first launch", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},
 		{"workflows-empty", "Workflows: nothing matches", func(f views.Page) templ.Component { return views.WorkflowsPage(workflowsEmpty(f)) }},
 		{"workflow", "Workflow: overview", func(f views.Page) templ.Component { return views.WorkflowPage(workflow(f, "")) }},
@@ -35,17 +35,17 @@ func Entries() []Entry {
 		{"executions-empty", "Executions: nothing matches", func(f views.Page) templ.Component { return views.ExecutionsPage(executionsEmpty(f)) }},
 		{"execution", "Execution: running", func(f views.Page) templ.Component { return views.ExecutionPage(executionRunning(f)) }},
 		{"execution-failed", "Execution: failed", func(f views.Page) templ.Component { return views.ExecutionPage(executionFailed(f)) }},
-		{"execution-waiting", "Execution: everything waits", func(f views.Page) templ.Component { return views.ExecutionPage(executionWaiting(f)) }},
+		{"execution-waiting", "Execution: waiting", func(f views.Page) templ.Component { return views.ExecutionPage(executionWaiting(f)) }},
 		{"execution-list", "Execution: list view", func(f views.Page) templ.Component { return views.ExecutionPage(executionList(f)) }},
 		{"execution-large", "Execution: 10,000 nodes", func(f views.Page) templ.Component { return views.ExecutionPage(executionLarge(f)) }},
-		{"execution-degraded", "Execution: logs and metrics away", func(f views.Page) templ.Component { return views.ExecutionPage(executionDegraded(f)) }},
-		{"cancel", "Cancel without a script", func(f views.Page) templ.Component { return views.CancelPage(cancel(f)) }},
+		{"execution-degraded", "Execution: logs and metrics unavailable", func(f views.Page) templ.Component { return views.ExecutionPage(executionDegraded(f)) }},
+		{"cancel", "Cancel without JavaScript", func(f views.Page) templ.Component { return views.CancelPage(cancel(f)) }},
 		{"node", "Node", func(f views.Page) templ.Component { return views.NodePage(node(f)) }},
-		{"group-items", "Node that became 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
-		{"group-graph", "Node that became a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
-		{"group-items", "Node that became 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
-		{"group-graph", "Node that became a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
-		{"logs", "Logs on their own page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
+		{"group-items", "Node with 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
+		{"group-graph", "Node with a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
+		{"group-items", "Node with 1,000 items", func(f views.Page) templ.Component { return views.GroupPage(groupItems(f)) }},
+		{"group-graph", "Node with a graph", func(f views.Page) templ.Component { return views.GroupPage(groupGraph(f)) }},
+		{"logs", "Log page", func(f views.Page) templ.Component { return views.LogsOwnPage(logsPage(f)) }},
 		{"artifacts", "Artifacts", func(f views.Page) templ.Component { return views.ArtifactsPage(artifacts(f)) }},
 		{"artifact-table", "Artifact: table", func(f views.Page) templ.Component { return views.ArtifactPage(artifactTable(f)) }},
 		{"artifact-matrix", "Artifact: confusion matrix", func(f views.Page) templ.Component { return views.ArtifactPage(artifactMatrix(f)) }},
@@ -73,14 +73,14 @@ func Find(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// now is when the fixtures are.
+// now is the time of the fixtures.
 func now() time.Time { return time.Date(2026, 11, 20, 14, 12, 30, 0, time.UTC) }
 
 func clock() ui.Clock { return ui.Clock{Now: now(), Zone: time.UTC} }
 
 func ago(d time.Duration) time.Time { return now().Add(-d) }
 
-// frame completes the reader's frame as a handler does.
+// frame completes the layout data like a handler.
 func frame(f views.Page, title string, section views.Section, crumbs ...views.Crumb) views.Page {
 	f.Title, f.Section, f.Live = title, section, 3
 	f.Nav = views.Nav{Team: true, Waiting: true, Quotas: true, Tenancy: true, Audit: true}

@@ -199,15 +199,15 @@ func componentsPage(page views.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Notice("ok", "Launched.", "It runs now.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("ok", "Launched.", "The execution is running.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Notice("warn", "Logs cannot be read right now.", "They are kept and come back by themselves.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("warn", "Logs are unavailable.", "No data is lost. Logs reappear automatically.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Notice("error", "train failed.", "Exit code 1 after 41 s.", ui.Action{Name: "Read its log", URL: "#"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("error", "train failed.", "Exit code 1 after 41 s.", ui.Action{Name: "Open the log", URL: "#"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -215,7 +215,7 @@ func componentsPage(page views.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Empty("No execution matches", "Widen the time, or leave the state open.", []ui.Action{{Name: "Clear the filters", URL: "#"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No execution matches", "Choose a longer period or any state.", []ui.Action{{Name: "Clear the filters", URL: "#"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -223,7 +223,7 @@ func componentsPage(page views.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Facts([]ui.Fact{{Name: "Attempt", Value: "2 of 3"}, {Name: "Made by", Value: "train", URL: "#"}, {Name: "SHA-256", Value: "9f3ac1", Mono: true, Note: "checked"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Facts([]ui.Fact{{Name: "Attempt", Value: "2 of 3"}, {Name: "Produced by", Value: "train", URL: "#"}, {Name: "SHA-256", Value: "9f3ac1", Mono: true, Note: "checked"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/flowforge/flowforge/views/viewtest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// pageBudget is the most bytes that a page may have.
+// pageBudget is the maximum size of a page in bytes.
 const pageBudget = 150_000
 
 func render(t *testing.T, c templ.Component) string {
@@ -62,7 +62,7 @@ func TestTextOfTasksIsNeverMarkup(t *testing.T) {
 	}
 }
 
-// TestGolden pins the HTML of the live pieces: page, answers and stream share it.
+// TestGolden pins the HTML of the live parts, which pages, responses and streams share.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	frame := views.Page{User: "Amara Okafor"}
@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s differs from its golden file; run the test with -update and read the difference", name)
+			t.Errorf("%s differs from its golden file; run the test with -update and review the difference", name)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// groupItems is a fan-out of 1,000 items under way, some of which have failed.
+// groupItems is a running fan-out of 1,000 items with some failures.
 func groupItems(f views.Page) views.Group {
 	bar := ui.NewBar("items", []ui.Count{{State: "SUCCEEDED", N: 802, URL: "#"}, {State: "RUNNING", N: 8, URL: "#"}, {State: "FAILED", N: 10, URL: "#"}, {State: "PENDING", N: 180, URL: "#"}})
 	m := views.Group{
@@ -18,17 +18,17 @@ func groupItems(f views.Page) views.Group {
 			NodeHead: views.NodeHead{Name: "tile", State: "RUNNING", GraphURL: "#"}, Bar: &bar, Progress: "812 of 1,000 items ended", Percent: bar.Percent,
 		},
 		Failures: views.Failures{Rows: []views.FailureRow{
-			{Message: "The command ended with exit code 3: tile 7 has no band B08", Code: "exit", Count: "8 items", URL: "#", FirstName: "tile[7]", FirstURL: "#", LogURL: "#"},
-			{Message: "The command ended with exit code 137.", Code: "out_of_memory", Count: "2 items", URL: "#", FirstName: "tile[13]", FirstURL: "#", LogURL: "#"},
+			{Message: "tile 7 has no band B08 (exit code 3)", Code: "exit", Count: "8 items", URL: "#", FirstName: "tile[7]", FirstURL: "#", LogURL: "#"},
+			{Message: "Out of memory (exit code 137)", Code: "out_of_memory", Count: "2 items", URL: "#", FirstName: "tile[13]", FirstURL: "#", LogURL: "#"},
 		}},
 		Children: views.Children{
 			Noun: "items", Action: "#", States: []ui.Option{{Name: "Any state", Selected: true}, {Value: "FAILED", Name: "Failed"}}, Items: true, Attempts: true,
 			Pager: ui.Pager{Text: "1 to 10 of 1,000", Older: "#", InOrder: true},
 		},
-		Facts:     []ui.Fact{{Name: "Became", Value: "1,000 items"}, {Name: "Running for", Value: "2 min 4 s"}},
-		Fan:       []ui.Fact{{Name: "For each of", Value: "list.tiles", Mono: true}, {Name: "At once", Value: "8 items"}, {Name: "Failed items", Value: "leave gaps, unless all fail"}, {Name: "Items, at most", Value: "10,000"}},
+		Facts:     []ui.Fact{{Name: "Fan-out", Value: "1,000 items"}, {Name: "Running for", Value: "2 min 4 s"}},
+		Fan:       []ui.Fact{{Name: "For each of", Value: "list.tiles", Mono: true}, {Name: "Parallelism", Value: "8 items"}, {Name: "Failed items", Value: "allowed (null)"}, {Name: "Limit", Value: "10,000"}},
 		Resources: []ui.Fact{{Name: "CPU", Value: "1"}, {Name: "Memory", Value: "512 MiB"}}, Command: "python3 tile.py", CommandKind: "file of the package",
-		Inputs: []views.Value{{Name: "tile", Type: "Struct", Missing: "the item of each"}}, Outputs: []views.Value{{Name: "mask", Type: "List", Missing: "when it succeeds"}},
+		Inputs: []views.Value{{Name: "tile", Type: "Struct", Missing: "the value of each item"}}, Outputs: []views.Value{{Name: "mask", Type: "List", Missing: "when it succeeds"}},
 		Place: views.NodePath{Before: []views.Tag{{Name: "list", URL: "#"}}, After: []views.Tag{{Name: "merge", URL: "#"}}, Condition: "inputs.full", Rule: "list.Succeeded || cache.Succeeded"},
 	}
 	for i, state := range []string{"SUCCEEDED", "SUCCEEDED", "RUNNING", "RETRYING", "SUCCEEDED", "SKIPPED", "READY", "FAILED", "OMITTED", "PENDING"} {
@@ -38,11 +38,11 @@ func groupItems(f views.Page) views.Group {
 		}
 		switch state {
 		case "FAILED":
-			row.Sub = "The command ended with exit code 3: tile 7 has no band B08"
+			row.Sub = "tile 7 has no band B08 (exit code 3)"
 		case "PENDING":
-			row.Sub, row.Took, row.Attempt = "tile runs 8 items at once.", "", ""
+			row.Sub, row.Took, row.Attempt = "tile runs 8 items in parallel.", "", ""
 		case "SKIPPED":
-			row.Sub, row.Took, row.Attempt = "Its condition is false: item.zoom > 12", "", ""
+			row.Sub, row.Took, row.Attempt = "Condition not met: item.zoom > 12", "", ""
 		case "RUNNING":
 			row.Since = ago(4 * time.Second).Format(time.RFC3339)
 		}
@@ -51,7 +51,7 @@ func groupItems(f views.Page) views.Group {
 	return m
 }
 
-// groupGraph is a graph inside a fan-out, with an exit and a way for failures.
+// groupGraph is a graph inside a fan-out, with an exit node and a failure branch.
 func groupGraph(f views.Page) views.Group {
 	items := []dagview.Item{
 		{Name: "prepare"}, {Name: "cell", Level: 1, Dependencies: []int{0}, Expands: true}, {Name: "close", Level: 2, Dependencies: []int{1}},

@@ -23,8 +23,8 @@ func launchEntries() []Entry {
 		{"widgets-rows", "Widgets: lists and maps", func(f views.Page) templ.Component {
 			return widgets(f, "Widgets: lists and maps", rowExamples(true))
 		}},
-		{"widgets-nested", "Widgets: values in values", func(f views.Page) templ.Component {
-			return widgets(f, "Widgets: values in values", rowExamples(false))
+		{"widgets-nested", "Widgets: nested values", func(f views.Page) templ.Component {
+			return widgets(f, "Widgets: nested values", rowExamples(false))
 		}},
 	}
 }
@@ -32,7 +32,7 @@ func launchEntries() []Entry {
 func widgets(f views.Page, title string, examples []forms.Example) templ.Component {
 	drawn, err := forms.Gallery(now(), examples)
 	if err != nil {
-		panic("gallery: " + err.Error()) // the examples are constants that the tests draw
+		panic("gallery: " + err.Error()) // the tests render these constant examples
 	}
 	return widgetsPage(frame(f, title, ""), title, drawn)
 }
@@ -54,7 +54,7 @@ func launchSchema() typeregistry.Schema {
 			"name": "data", "type": "Dataset(columns=[image: Tensor[28, 28], label: Integer])", "description": "Labelled images.",
 			"ui": section("Data", map[string]any{"label": "Training data"}),
 		},
-		map[string]any{"name": "as_of", "type": "Date", "default": "2026-11-19", "description": "Rows written after this day are left out.", "ui": section("Data", map[string]any{"label": "Data as of"})},
+		map[string]any{"name": "as_of", "type": "Date", "default": "2026-11-19", "description": "Rows written after this day are excluded.", "ui": section("Data", map[string]any{"label": "Data as of"})},
 		map[string]any{"name": "holdout", "type": `Float(min=0, max=50, unit="%")`, "default": 10, "ui": section("Data", map[string]any{"label": "Hold out"})},
 		map[string]any{"name": "precision", "type": "Enum(bf16, fp16, fp32)", "default": "bf16", "ui": section("Training", map[string]any{})},
 		map[string]any{"name": "workers", "type": `Integer(min=1, max=16)`, "default": 4, "ui": section("Training", map[string]any{})},
@@ -102,7 +102,7 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 			Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "v2.3.1"}},
 		},
 		View: views.LaunchForm, Key: "k", Form: form, Troubles: form.Troubles(),
-		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: others go first"}},
+		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: after others"}},
 		Came: &views.Provenance{
 			From: "Filled in from a link.", Text: "1 value differs from the defaults:", Differs: []forms.Trouble{{Target: "f-data", Label: "Training data"}},
 			Reset: views.LaunchURL("digits.train"),
@@ -110,20 +110,20 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 		Check: views.LaunchCheck{
 			Ready: true, Waits: true, Summary: "Would wait about 12 min", Link: "http://127.0.0.1:8080/workflows/digits.train/launch?input.workers=8",
 			Verdicts: []views.Verdict{
-				{Tone: "ok", Strong: "All values are in order.", Text: "9 inputs checked."},
-				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (GPU A100).", Text: "train: needs 8 GPUs A100, and team Vision has 4 left of 12."},
+				{Tone: "ok", Strong: "All values are valid.", Text: "9 inputs checked."},
+				{Tone: "wait", Strong: "Would wait about 12 min behind 3 jobs (GPU A100).", Text: "train: needs 8 GPUs A100, and team Vision has 4 of 12 left."},
 			},
 			Choices: []views.Verdict{
-				{Tone: "ok", Strong: "H100:", Text: "Fits now."}, {Tone: "no", Strong: "L4:", Text: "Can never fit: needs 8 GPUs L4, the limit of team Vision is 4."},
+				{Tone: "ok", Strong: "H100:", Text: "Starts now."}, {Tone: "no", Strong: "L4:", Text: "Cannot run here: requests 8 GPUs L4; the limit of team Vision is 4."},
 			},
 			Facts: []ui.Fact{
 				{Name: "Starts", Value: "≈ 14:24", Note: "14:18 to 14:40"}, {Name: "Ends", Value: "≈ 15:05"}, {Name: "Uses", Value: "5.4 GPU-hours"},
-				{Name: "Known from", Value: "61 earlier attempts"},
+				{Name: "Based on", Value: "61 earlier attempts"},
 			},
 		},
 		Recent: []views.RecentInputs{
 			{URL: "/workflows/digits.train/launch?from=1", Label: "“lr sweep”", State: "SUCCEEDED", Note: "Workers 8 · Hold out 5 %", When: clock().Moment(now())},
-			{URL: "/workflows/digits.train/launch?from=2", Label: "#7h0c", State: "FAILED", Note: "All at the defaults", When: clock().Moment(now())},
+			{URL: "/workflows/digits.train/launch?from=2", Label: "#7h0c", State: "FAILED", Note: "All defaults", When: clock().Moment(now())},
 		},
 	}
 }

@@ -59,7 +59,7 @@ func widgetsPage(page views.Page, title string, examples []*forms.Form) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1></div><p class=\"page-lead\">The control of each type with a value in it, some of them with a message.</p></header><form class=\"card\" data-launch aria-label=\"Widgets\"><div class=\"card-body\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1></div><p class=\"page-lead\">The control of each type with a value; some have an error message.</p></header><form class=\"card\" data-launch aria-label=\"Widgets\"><div class=\"card-body\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -41,7 +41,7 @@ func executionRows() []views.ExecutionRow {
 	return []views.ExecutionRow{
 		row("7k31aa", "RUNNING", "digits.train", "1.0.0", "train: epoch 12 of 30, loss 0.214", "Amara Okafor", 4*time.Minute, 4*time.Minute, digitsBar(2, 1, 0, 0, 2)),
 		row("7k2f04", "RUNNING", "image_report", "0.3.1", "detect × 400: 212 done, 8 running, 1 failed", "Mei Tanaka", 32*time.Minute, 32*time.Minute, sampleBar()),
-		row("6c21b9", "PENDING", "digits.train", "1.0.0", "Waiting: 4 CPU asked, 1.5 free on this machine", "Priya Raman", 38*time.Second, 38*time.Second, digitsBar(0, 0, 0, 1, 4)),
+		row("6c21b9", "PENDING", "digits.train", "1.0.0", "Waiting: requests 4 CPU, 1.5 free on this machine", "Priya Raman", 38*time.Second, 38*time.Second, digitsBar(0, 0, 0, 1, 4)),
 		row("6b0d77", "SUCCEEDED", "digits.train", "1.0.0", "accuracy 0.9712", "Amara Okafor", 2*time.Hour, 41*time.Second, digitsBar(5, 0, 0, 0, 0)),
 		row("6a9001", "FAILED", "sklearn.digits", "2.1.0", "train failed: exit code 1 after 3 attempts", "Jonas Lindqvist", 5*time.Hour, 94*time.Second, digitsBar(2, 0, 1, 0, 2)),
 		row("69f2c3", "CANCELLED", "image_report", "0.3.0", "cancelled by Mei Tanaka: wrong folder", "Mei Tanaka", 26*time.Hour, 12*time.Second, ui.NewBar("nodes", []ui.Count{{State: "SUCCEEDED", N: 1}, {State: "CANCELLED", N: 3}})),
@@ -56,8 +56,8 @@ func home(f views.Page) views.Home {
 		Live: views.HomeLive{
 			Running: rows[:3], More: 11,
 			Waiting: []views.WaitingRow{
-				{Node: "load", NodeURL: "#", Execution: "#6c21b9", ExecutionURL: "#", Reason: "4 CPU asked, 1.5 free on this machine; digits.train #7k31aa holds 2."},
-				{Node: "detect_0231", NodeURL: "#", Execution: "#7k2f04", ExecutionURL: "#", Reason: "Tries again in 12 s: attempt 1 ended with exit code 137."},
+				{Node: "load", NodeURL: "#", Execution: "#6c21b9", ExecutionURL: "#", Reason: "Requests 4 CPU, 1.5 free on this machine; digits.train #7k31aa uses 2."},
+				{Node: "detect_0231", NodeURL: "#", Execution: "#7k2f04", ExecutionURL: "#", Reason: "Retries in 12 s: attempt 1 ended with exit code 137."},
 			},
 			Figures: []ui.Fact{{Name: "Succeeded", Value: "168"}, {Name: "Failed", Value: "4", Note: "2.3 %"}, {Name: "Nodes", Value: "12,480"}},
 		},
@@ -86,7 +86,7 @@ func tiles() []views.WorkflowTile {
 func homeFirst(f views.Page) views.Home {
 	m := home(f)
 	m.First, m.Live = true, views.HomeLive{}
-	m.Example = views.WorkflowTile{Name: "digits.train", URL: "#", LaunchURL: "#", Sub: "An example that learns to read handwritten digits is ready."}
+	m.Example = views.WorkflowTile{Name: "digits.train", URL: "#", LaunchURL: "#", Sub: "An example that recognizes handwritten digits is ready to run."}
 	return m
 }
 
@@ -117,9 +117,9 @@ func workflows(f views.Page) views.Workflows {
 		}
 		m.Rows = append(m.Rows, r)
 	}
-	add("digits.train", "1.0.0", "vision", "Learns to read handwritten digits and reports on its mistakes.", "example", "training")
+	add("digits.train", "1.0.0", "vision", "Trains a classifier for handwritten digits and reports its mistakes.", "example", "training")
 	add("image_report", "0.3.1", "vision", "Detects objects in a folder of images and writes a report.", "example")
-	add("sklearn.digits", "2.1.0", "ranking", "The same with scikit-learn, in a virtual environment of its own.", "example", "sklearn")
+	add("sklearn.digits", "2.1.0", "ranking", "The same with scikit-learn, in its own virtual environment.", "example", "sklearn")
 	m.Rows[2].Trend = nil
 	m.Pager = ui.Pager{Text: "3 workflows"}
 	return m

@@ -52,7 +52,7 @@ func digitStates() []dagview.NodeState {
 	return []dagview.NodeState{
 		{State: "SUCCEEDED", Sub: "0.8 s"}, {State: "SUCCEEDED", Sub: "0.2 s"}, {State: "SKIPPED", Sub: "no earlier model"},
 		{State: "SUCCEEDED", Sub: "0.4 s"}, {State: "RUNNING", Sub: "epoch 12 of 30", Progress: 40}, {State: "PENDING", Sub: "after 2 nodes"},
-		{State: "READY", Sub: "4 CPU asked"}, {State: "PENDING", Sub: "after 3 nodes"},
+		{State: "READY", Sub: "4 CPU requested"}, {State: "PENDING", Sub: "after 3 nodes"},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 func gpu(name string) ui.Unit { return ui.Unit{Word: name} }
 
-// share is what a node of the fixtures holds of one resource: used, limit, most, lent.
+// share is the usage of one resource by a node: used, limit, maximum, lent.
 type share [4]int64
 
 func quotaCell(id, who, resource string, unit ui.Unit, s share, scale int64) views.QuotaBarCell {
@@ -44,7 +44,7 @@ func quotaRow(id, name, kind string, level int, weight, waiting string, a100, h1
 			return r
 		}
 	}
-	r.FoldURL, r.FoldText = "#", "Hide what is below "+name
+	r.FoldURL, r.FoldText = "#", "Collapse "+name
 	return r
 }
 
@@ -60,7 +60,7 @@ func quotaRows() []views.QuotaRow {
 		quotaRow("ranking", "Ranking", "team", 2, "1.5", "2", share{14, 10, 22, 0}, share{12, 5, 10, 0}),
 		quotaRow("search", "Search quality", "team", 2, "1.0", "0", share{0, 4, 8, 0}, share{0, 3, 4, 0}),
 	}
-	rows[7].Notes = []views.QuotaNote{{State: "READY", Text: "wants 12 A100 more"}}
+	rows[7].Notes = []views.QuotaNote{{State: "READY", Text: "waits for 12 A100"}}
 	rows[7].Waiting.URL = "#"
 	rows[8].Notes = []views.QuotaNote{{Text: "4 A100 unused for 6 days"}}
 	return rows
@@ -76,7 +76,7 @@ func quotas(f views.Page) views.QuotasPage {
 				{Name: "Longest wait", Value: "38 min", Note: "rank.train, Ranking", URL: "#"},
 			},
 			Advice: []views.QuotaAdvice{{
-				Strong: "Ranking waits for 12 A100 while Search quality leaves 4 unused and does not lend.",
+				Strong: "Ranking waits for 12 A100. Search quality has 4 unused A100 and does not lend them.",
 				Text:   "Letting Search quality lend 4 would start", LinkText: "rank.train #6c2100", LinkURL: "#", URL: "#",
 			}},
 		},
@@ -114,7 +114,7 @@ func quotaHistory() views.QuotaHistory {
 func quotaChanges() []views.QuotaChange {
 	return []views.QuotaChange{
 		{Who: "Priya Raman", Node: "Ranking", Text: "guaranteed A100 8 → 10", At: clock().Ago(ago(70 * time.Hour)), Reason: "News-feed experiment until 15 December", UndoURL: "#"},
-		{Who: "Priya Raman", Node: "Speech", Text: "lends at most 4 A100, was everything", At: clock().Moment(ago(8 * 24 * time.Hour)), Reason: "Idle at night"},
+		{Who: "Priya Raman", Node: "Speech", Text: "lends at most 4 A100 (before: no limit)", At: clock().Moment(ago(8 * 24 * time.Hour)), Reason: "Idle at night"},
 	}
 }
 
@@ -127,19 +127,19 @@ func quotaEdit() *views.QuotaEdit {
 	bar := func(s share) ui.QuotaBar { return quotaCell("x", "Vision", "A100", gpu("A100"), s, 24).Bar }
 	return &views.QuotaEdit{
 		ID: "vision", Name: "Vision", Kind: "team", ParentName: "Research", Action: "#", PreviewURL: "#", CancelURL: "#", Version: "3",
-		Sets: []views.QuotaSet{{Resource: "gpu:A100", Legend: "A100", Handed: "Research has 22, its teams are promised 22.", Fields: []views.QuotaField{
-			quotaFixtureField("limit-a100", "Guaranteed A100", "Always theirs. Empty: no guarantee of its own.", "16", "was 12"),
-			quotaFixtureField("borrow-a100", "May borrow", "Idle A100 of others, given back on demand.", "8", ""),
-			quotaFixtureField("lend-a100", "Lends at most", "The rest stays here, even unused. Empty: all of it.", "6", ""),
+		Sets: []views.QuotaSet{{Resource: "gpu:A100", Legend: "A100", Handed: "Research has 22; its teams have guarantees of 22.", Fields: []views.QuotaField{
+			quotaFixtureField("limit-a100", "Guaranteed A100", "Always available to the team. Empty: no guarantee.", "16", "was 12"),
+			quotaFixtureField("borrow-a100", "May borrow", "Idle A100 of other teams, returned on demand.", "8", ""),
+			quotaFixtureField("lend-a100", "Lends at most", "The rest is reserved, even if unused. Empty: no limit.", "6", ""),
 		}}},
-		Weight:   &views.QuotaField{ID: "weight", Name: "weight", Label: "Weight", Help: "Share of what is left over, beside its siblings.", Value: "2", Unit: "× siblings", Decimal: true},
-		Reason:   views.QuotaField{ID: "reason", Name: "reason", Label: "Reason", Help: "Kept in the audit log.", Value: "Street-scenes release on 1 December"},
+		Weight:   &views.QuotaField{ID: "weight", Name: "weight", Label: "Weight", Help: "Share of unused capacity relative to siblings.", Value: "2", Unit: "× siblings", Decimal: true},
+		Reason:   views.QuotaField{ID: "reason", Name: "reason", Label: "Reason", Help: "Recorded in the audit log.", Value: "Street-scenes release on 1 December"},
 		SaveText: "Save for Vision",
 		Preview: views.QuotaPreview{
 			Lines: []views.QuotaEffect{
 				{Text: "2 borrowed A100 of Vision become guaranteed."},
-				{Text: "Starts at once:", LinkText: "train_decoder #7k2f00, 8 A100", LinkURL: "#"},
-				{Strong: "Nobody is interrupted."},
+				{Text: "Starts immediately:", LinkText: "train_decoder #7k2f00, 8 A100", LinkURL: "#"},
+				{Strong: "No running node is interrupted."},
 			},
 			Bars: []views.QuotaCompare{
 				{Name: "Vision now", Note: "12 guaranteed, 14 in use", Bar: bar(share{14, 12, 20, 0})},
@@ -159,14 +159,14 @@ func quotasProblems(f views.Page) views.QuotasPage {
 	m := quotasEdit(f)
 	m.Title = "Error: Quotas"
 	m.Problems = &views.QuotaProblems{Title: "Nothing was saved: 2 values need a change", Links: []ui.Action{
-		{Name: "Guaranteed A100: Research has 22 to hand out, 30 is more.", URL: "#limit-a100"}, {Name: "Confirm that 1 node is interrupted.", URL: "#q-confirm"},
+		{Name: "Guaranteed A100: Research can distribute 22; 30 is more.", URL: "#limit-a100"}, {Name: "Confirm that 1 node is interrupted.", URL: "#q-confirm"},
 	}}
-	m.Edit.Sets[0].Fields[0].Value, m.Edit.Sets[0].Fields[0].Error = "30", "Research has 22 to hand out, 30 is more."
+	m.Edit.Sets[0].Fields[0].Value, m.Edit.Sets[0].Fields[0].Error = "30", "Research can distribute 22; 30 is more."
 	m.Edit.Sets[0].Fields[1].Value, m.Edit.Sets[0].Fields[1].Error = "a few", "“a few” is not a whole number."
 	m.Edit.Preview = views.QuotaPreview{Lines: []views.QuotaEffect{
 		{Strong: "Interrupted:", Text: "1 node of Ranking that borrows 4 A100 goes back to the queue after its checkpoint:", LinkText: "rank.train #6c2100", LinkURL: "#"},
 	}}
-	m.Edit.Preview.Confirm, m.Edit.Preview.ConfirmError = "Yes, interrupt 1 node. It starts again from its last checkpoint.", "Confirm that 1 node is interrupted."
+	m.Edit.Preview.Confirm, m.Edit.Preview.ConfirmError = "Yes, interrupt 1 node. It restarts from its last checkpoint.", "Confirm that 1 node is interrupted."
 	return m
 }
 
@@ -178,7 +178,7 @@ func quotasConflict(f views.Page) views.QuotasPage {
 	return m
 }
 
-// quotasNoLimits is a fresh installation: one tenant, no limit anywhere.
+// quotasNoLimits is a new installation: one tenant without limits.
 func quotasNoLimits(f views.Page) views.QuotasPage {
 	m := quotas(f)
 	cores := ui.Unit{Word: "CPU cores", Short: "cores", Divisor: 1000}
@@ -194,7 +194,7 @@ func quotasNoLimits(f views.Page) views.QuotasPage {
 		r.Cells = []views.QuotaBarCell{quotaCell(r.ID, name, "CPU", cores, s, 2000)}
 		m.Tree.Rows = append(m.Tree.Rows, r)
 	}
-	m.Changes, m.History = nil, views.QuotaHistory{Title: "History", Empty: "Use is written down once a minute. The chart begins with the first sample.", Action: "#"}
+	m.Changes, m.History = nil, views.QuotaHistory{Title: "History", Empty: "Usage is recorded once a minute. The chart begins with the first sample.", Action: "#"}
 	m.Groups = []ui.Choice{{Name: "CPU, memory, pods", URL: "#", Current: true}, {Name: "Executions, storage", URL: "#"}}
 	m.Only.Count = ""
 	return m
@@ -205,7 +205,7 @@ func quotasLarge(f views.Page) views.QuotasPage {
 	m := quotas(f)
 	m.Groups = []ui.Choice{{Name: "A100, H100, H200", URL: "#", Current: true}, {Name: "L4, MI300X, T4", URL: "#"}, {Name: "CPU, memory, pods", URL: "#"}, {Name: "Executions, storage", URL: "#"}}
 	m.Tree.Columns = []views.QuotaColumn{{Name: "A100"}, {Name: "H100"}, {Name: "H200"}}
-	m.Tree.Rows, m.Tree.More, m.Tree.After = nil, "Rows 1 to 40 of 60; 72 projects are folded away.", "#"
+	m.Tree.Rows, m.Tree.More, m.Tree.After = nil, "Rows 1 to 40 of 60; 72 projects are collapsed.", "#"
 	for i := range 40 {
 		name := fmt.Sprintf("Team %d", i+1)
 		if i == 7 {

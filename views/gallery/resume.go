@@ -12,12 +12,12 @@ import (
 
 func resumeEntries() []Entry {
 	return []Entry{
-		{"resume", "Resume: which nodes run", func(f views.Page) templ.Component { return views.ResumeView(resume(f)) }},
+		{"resume", "Resume: preview", func(f views.Page) templ.Component { return views.ResumeView(resume(f)) }},
 		{"resume-refused", "Resume: nothing would run", func(f views.Page) templ.Component { return views.ResumeView(resumeRefused(f)) }},
 		{"register", "Register a workflow", func(f views.Page) templ.Component { return views.RegisterPage(register(f)) }},
-		{"register-errors", "Register: a document with mistakes", func(f views.Page) templ.Component { return views.RegisterPage(registerErrors(f)) }},
+		{"register-errors", "Register: a document with errors", func(f views.Page) templ.Component { return views.RegisterPage(registerErrors(f)) }},
 		{"semaphores", "Semaphores", func(f views.Page) templ.Component { return views.SemaphoresView(semaphores(f)) }},
-		{"semaphores-empty", "Semaphores: none, for who may not set them", func(f views.Page) templ.Component {
+		{"semaphores-empty", "Semaphores: none, read-only", func(f views.Page) templ.Component {
 			return views.SemaphoresView(views.Semaphores{Page: frame(f, "Semaphores", views.SectionWaiting)})
 		}},
 		{"storage", "Storage", func(f views.Page) templ.Component { return views.SweepsView(storage(f)) }},
@@ -34,21 +34,21 @@ func resume(f views.Page) views.ResumePage {
 		Nodes: []string{"load", "train", "evaluate"}, Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}},
 		Priorities: []ui.Option{{Name: "As before: Normal", Selected: true}, {Value: "HIGH", Name: "High: before others"}},
 		Options: views.LaunchOptions{
-			Cache: []ui.Option{{Value: "on", Name: "Take them, and keep new ones", Selected: true}}, KeepHelp: "Leave empty to use the workflow’s retention: 7 d after a success, 90 d after a failure.",
-			Keep: "soon", KeepError: "This has to be a time span such as 12h or 30d.", More: true,
-			CacheOf: []views.OperatorCache{{Operator: "load", Choices: []ui.Option{{Name: "As for all", Selected: true}, {Value: "off", Name: "Neither take nor keep any"}}}},
+			Cache: []ui.Option{{Value: "on", Name: "Use and update the cache", Selected: true}}, KeepHelp: "Leave empty to use the workflow’s retention: 7 d after a success, 90 d after a failure.",
+			Keep: "soon", KeepError: "Enter a duration such as 12h or 30d.", More: true,
+			CacheOf: []views.OperatorCache{{Operator: "load", Choices: []ui.Option{{Name: "Same as for all", Selected: true}, {Value: "off", Name: "Do not use the cache"}}}},
 		},
 		Rooms: []views.Room{
 			{Operator: "*", Label: "All that run", DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined"},
-			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Can never fit: needs 4000 cores, the size of the cluster is 64 cores."},
+			{Operator: "train", Label: "train", CPU: "4000", DefinedCPU: "2", DefinedMemory: "4 GiB", DefinedGPUs: "1", Error: "Cannot run here: requests 4000 cores; this cluster has 64."},
 		},
 		MoreRooms: 3, RoomsOpen: true,
 		Preview: views.ResumePreview{
 			Summary: "2 of 3 nodes run", Changes: []views.ResumeChange{{Name: "workers", Target: "f-workers", Before: "4", After: "8"}},
 			Nodes: []views.ResumeNode{
-				{Name: "train", URL: "#", State: "FAILED", Runs: true, Why: "It reads workers, which changed.", Inside: "38 of the 40 in it keep their results."},
+				{Name: "train", URL: "#", State: "FAILED", Runs: true, Why: "It uses workers, which changed.", Inside: "38 of its 40 items are reused."},
 				{Name: "evaluate", URL: "#", State: "SKIPPED", Runs: true, Why: "It depends on train, which runs."},
-				{Name: "load", URL: "#", State: "SUCCEEDED", Why: "It succeeded, and nothing that it depends on changed."},
+				{Name: "load", URL: "#", State: "SUCCEEDED", Why: "It succeeded, and its dependencies did not change."},
 			},
 		},
 	}
@@ -56,9 +56,9 @@ func resume(f views.Page) views.ResumePage {
 
 func resumeRefused(f views.Page) views.ResumePage {
 	m := resume(f)
-	m.State, m.Failed = "SUCCEEDED", "Nothing was resumed: the execution succeeded: say from which node it should run again"
+	m.State, m.Failed = "SUCCEEDED", "Nothing was resumed: the execution succeeded. Choose the node to rerun from."
 	m.Options, m.Rooms, m.MoreRooms = views.LaunchOptions{KeepHelp: m.Options.KeepHelp}, nil, 0
-	m.Preview = views.ResumePreview{Refusal: "The execution succeeded: say from which node it should run again.", Summary: "Nothing would run"}
+	m.Preview = views.ResumePreview{Refusal: "The execution succeeded. Choose the node to rerun from.", Summary: "No node would run"}
 	return m
 }
 
@@ -70,7 +70,7 @@ func registerErrors(f views.Page) views.Register {
 	m := register(f)
 	m.Document = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {generateName: hello-}\nspec:\n  entrypoint: main\n  templates:\n    - name: main\n      container: {image: busybox, comand: [echo, hello]}\n"
 	m.Failed = "The definition has 1 problem."
-	m.Problems = []views.RegisterProblem{{Path: "spec.templates[0].container.comand", Message: "There is no such field. Did you mean command?"}}
+	m.Problems = []views.RegisterProblem{{Path: "spec.templates[0].container.comand", Message: "Unknown field. Did you mean command?"}}
 	return m
 }
 
@@ -79,7 +79,7 @@ func semaphores(f views.Page) views.Semaphores {
 		return views.LockLine{Name: node, Sub: "digits.train #718293", URL: "#", Since: clock().Moment(ago(since))}
 	}
 	return views.Semaphores{
-		Page: frame(f, "Semaphores", views.SectionWaiting), MaySet: true, Name: "licences", Permits: "many", Problem: "Permits are a whole number from 1 on.",
+		Page: frame(f, "Semaphores", views.SectionWaiting), MaySet: true, Name: "licences", Permits: "many", Problem: "Enter a whole number of at least 1.",
 		Rows: []views.SemaphoreRow{
 			{Name: "Executions of digits.train", URL: "#", Permits: "4", Source: "max_running of the workflow", Held: "1", Holders: []views.LockLine{line("digits.train", time.Hour)}},
 			{Name: "database", Permits: "1", Source: "a mutex", Settable: true, Held: "0"},
@@ -93,12 +93,12 @@ func semaphores(f views.Page) views.Semaphores {
 
 func storage(f views.Page) views.SweepsPage {
 	last := views.Sweep{
-		Began: clock().Moment(ago(20 * time.Minute)), Kind: "Sweep", Executions: "1,204", Removes: "1,204 executions", Artifacts: "3,310", Released: "1.2 TiB", Freed: "310 GiB",
-		Took: "48 s", Error: "ClickHouse does not answer: 12 executions stay.",
+		Began: clock().Moment(ago(20 * time.Minute)), Kind: "Cleanup", Executions: "1,204", Removes: "1,204 executions", Artifacts: "3,310", Released: "1.2 TiB", Freed: "310 GiB",
+		Took: "48 s", Error: "ClickHouse is not responding: 12 executions were not removed.",
 	}
-	ahead := views.Sweep{Began: clock().Moment(ago(time.Minute)), Kind: "Look ahead", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
+	ahead := views.Sweep{Began: clock().Moment(ago(time.Minute)), Kind: "Preview", Executions: "12", Removes: "12 executions", Artifacts: "–", Released: "4 GiB", Freed: "1 GiB", Took: "2 s"}
 	return views.SweepsPage{
 		Page: frame(f, "Storage", views.SectionAdmin), Tabs: []ui.Tab{{Name: "People", URL: "#"}, {Name: "Storage", URL: "#", Current: true}},
-		Rule: "A workflow can set how long its ended executions are kept; without a setting, they are kept for 90 days.", Foresee: &ahead, Last: &last, Rows: []views.Sweep{ahead, last},
+		Rule: "Executions are kept for 90 days after their end unless their workflow sets a retention.", Foresee: &ahead, Last: &last, Rows: []views.Sweep{ahead, last},
 	}
 }

@@ -11,19 +11,19 @@ import (
 func secretEntries() []Entry {
 	return []Entry{
 		{"secrets", "Secrets", func(f views.Page) templ.Component { return views.SecretsPage(secrets(f)) }},
-		{"secrets-reader", "Secrets: for who may not change them", func(f views.Page) templ.Component {
+		{"secrets-reader", "Secrets: read-only", func(f views.Page) templ.Component {
 			m := secrets(f)
 			m.Form = nil
 			return views.SecretsPage(m)
 		}},
 		{"secrets-empty", "Secrets: none yet", func(f views.Page) templ.Component {
 			m := secrets(f)
-			m.Rows, m.Notice = nil, "The secret tracker-key is deleted."
+			m.Rows, m.Notice = nil, "The secret tracker-key was deleted."
 			return views.SecretsPage(m)
 		}},
-		{"secrets-refused", "Secrets: a value that cannot be kept", func(f views.Page) templ.Component {
+		{"secrets-refused", "Secrets: an invalid value", func(f views.Page) templ.Component {
 			m := secrets(f)
-			m.Form.Name, m.Form.Failed = "tracker key", "The secret cannot be kept like this."
+			m.Form.Name, m.Form.Failed = "tracker key", "The secret was not saved."
 			m.Form.Errors = map[string]string{"name": "Use 1 to 100 letters, digits, \".\", \"_\" and \"-\".", "value": "Enter the value."}
 			return views.SecretsPage(m)
 		}},

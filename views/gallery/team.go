@@ -16,11 +16,11 @@ func quotaEntries() []Entry {
 		{"quotas", "Quotas", func(f views.Page) templ.Component { return views.QuotasView(quotas(f)) }},
 		{"quotas-edit", "Quotas: edit in place", func(f views.Page) templ.Component { return views.QuotasView(quotasEdit(f)) }},
 		{"quotas-problems", "Quotas: values that cannot be saved", func(f views.Page) templ.Component { return views.QuotasView(quotasProblems(f)) }},
-		{"quotas-conflict", "Quotas: somebody else was first", func(f views.Page) templ.Component { return views.QuotasView(quotasConflict(f)) }},
-		{"quotas-new", "Quotas: no limits at all", func(f views.Page) templ.Component { return views.QuotasView(quotasNoLimits(f)) }},
+		{"quotas-conflict", "Quotas: conflicting changes", func(f views.Page) templ.Component { return views.QuotasView(quotasConflict(f)) }},
+		{"quotas-new", "Quotas: no limits", func(f views.Page) templ.Component { return views.QuotasView(quotasNoLimits(f)) }},
 		{"quotas-large", "Quotas: 60 teams", func(f views.Page) templ.Component { return views.QuotasView(quotasLarge(f)) }},
 		{"team", "Team", func(f views.Page) templ.Component { return views.TeamView(team(f)) }},
-		{"team-quiet", "Team: nothing waits, nothing used", func(f views.Page) templ.Component { return views.TeamView(teamQuiet(f)) }},
+		{"team-quiet", "Team: idle", func(f views.Page) templ.Component { return views.TeamView(teamQuiet(f)) }},
 	}
 }
 
@@ -50,18 +50,18 @@ func team(f views.Page) views.TeamPage {
 			Now: views.TeamNow{Can: "2 H100", Full: "A100"}, Limits: teamLimits(),
 			Queue: views.TeamQueue{Count: "3", URL: "#", Rows: []views.TeamWaiting{
 				waits(1, "train_decoder", "#7k2f00 street-scenes", "8 A100", "4 min", "≈ 14:38", "Waits for 4 A100"),
-				waits(2, "trial 4 of 12", "#7k3100 digits", "4 A100", "1 min", "14:52 to 15:10", "After train_decoder: same team, asked later"),
+				waits(2, "trial 4 of 12", "#7k3100 digits", "4 A100", "1 min", "14:52 to 15:10", "After train_decoder: same team, later request"),
 				waits(3, "trial 5 of 12", "#7k3100 digits", "4 A100", "1 min", "unknown", "Behind Ranking in fair share"),
 			}},
 			Share: views.TeamShare{
-				Strong: "0.83:", Text: "slightly below your share, so you go before Ranking (1.21).",
-				Inputs: []ui.Fact{{Name: "Holds now", Value: "35 %", Note: "of the A100 of Research"}, {Name: "Weight", Value: "2"}, {Name: "History", Value: "29 %", Note: "use of the past, half of it forgotten every 7 days"}},
+				Strong: "0.83:", Text: "slightly below your share, so you are ahead of Ranking (1.21).",
+				Inputs: []ui.Fact{{Name: "Current use", Value: "35 %", Note: "of the A100 of Research"}, {Name: "Weight", Value: "2"}, {Name: "History", Value: "29 %", Note: "past usage, half-life 7 days"}},
 				Order:  []views.TeamRank{{Name: "Search quality", Share: "0.00"}, {Name: "Vision", Share: "0.83", Own: true}, {Name: "Ranking", Share: "1.21"}},
 			},
 		},
 		Hours: teamHours(),
 	}
-	m.Live.Queue.Rows[0].Holders = []views.TeamHolder{{Name: "rank.train #6c2100", URL: "#", Note: "of Ranking holds 4, borrowed"}}
+	m.Live.Queue.Rows[0].Holders = []views.TeamHolder{{Name: "rank.train #6c2100", URL: "#", Note: "of Ranking uses 4, borrowed"}}
 	return m
 }
 
@@ -83,7 +83,7 @@ func teamHours() views.TeamHours {
 func teamQuiet(f views.Page) views.TeamPage {
 	m := team(f)
 	m.Edit, m.Live.Queue, m.Live.Now = "", views.TeamQueue{URL: "#"}, views.TeamNow{Can: "12 A100 and 6 H100"}
-	m.Live.Share = views.TeamShare{Empty: "You are the only team here: there is nobody to share with."}
-	m.Hours = views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Empty: "Hours of GPUs count when a node that held them ends."}
+	m.Live.Share = views.TeamShare{Empty: "No other team shares this cluster."}
+	m.Hours = views.TeamHours{Title: "GPU-hours", Period: "since Monday 16 November", Empty: "GPU-hours are counted when a node ends."}
 	return m
 }

@@ -9,41 +9,39 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// waitingEntries show the queue, and a node or an execution that waits for every
-// reason that there is.
+// waitingEntries show the queue, and a waiting node for every reason code.
 func waitingEntries() []Entry {
 	entries := []Entry{
 		{"waiting", "Waiting", func(f views.Page) templ.Component { return views.WaitingView(waitingPage(f)) }},
-		{"waiting-cluster", "Waiting: in the cluster alone", func(f views.Page) templ.Component { return views.WaitingView(waitingInCluster(f)) }},
+		{"waiting-cluster", "Waiting: only in the cluster", func(f views.Page) templ.Component { return views.WaitingView(waitingInCluster(f)) }},
 		{"waiting-empty", "Waiting: nothing", func(f views.Page) templ.Component { return views.WaitingView(waitingNothing(f)) }},
 	}
 	for _, r := range waitReasons() {
-		entries = append(entries, Entry{"node-waiting-" + r.slug, "Node: waits, " + r.panel.Code, func(f views.Page) templ.Component {
+		entries = append(entries, Entry{"node-waiting-" + r.slug, "Node: waiting, " + r.panel.Code, func(f views.Page) templ.Component {
 			return views.NodePage(nodeWaiting(f, r.panel))
 		}})
 	}
 	return entries
 }
 
-// waitReason is a panel under the end of its address.
+// waitReason is a panel with the suffix of its address.
 type waitReason struct {
 	slug  string
 	panel views.WaitPanel
 }
 
-// waitReasons hold one panel for each reason code, the first with everything that a
-// panel can show.
+// waitReasons is one panel for each reason code; the first shows all parts of a panel.
 func waitReasons() []waitReason {
-	limits := ui.Action{Name: "See our limits", URL: "#", Icon: "team"}
+	limits := ui.Action{Name: "See team limits", URL: "#", Icon: "team"}
 	asked := func(asked, free, name, of string) []views.WaitStat {
-		return []views.WaitStat{{Name: "Asked", Value: asked}, {Name: name, Value: free, Note: of}, {Name: "Waits for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)}}
+		return []views.WaitStat{{Name: "Requested", Value: asked}, {Name: name, Value: free, Note: of}, {Name: "Waiting for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)}}
 	}
 	return []waitReason{
 		{"quota", waitingForGPUs()},
 		{"gpu", views.WaitPanel{
 			Line: "Waits for GPU A100: needs 8 GPUs A100 on one machine, and no machine has more than 6 free.", Code: "GPU_UNAVAILABLE", Resource: "GPU A100",
 			Stats: asked("8 GPUs A100", "6 GPUs A100", "Free in the cluster", "of 32 GPUs A100"), Actions: []ui.Action{limits},
-			Advice: "Wait: it starts by itself when enough comes free. What asks for no more than 6 GPUs A100 starts now.",
+			Advice: "Wait: it starts automatically when enough GPUs are free. Requests of up to 6 GPUs A100 start now.",
 		}},
 		{"cpu", views.WaitPanel{
 			Line: "Waits for CPU: needs 4 cores, and the cluster has 1.5 cores left of 16 cores.", Code: "CPU_UNAVAILABLE", Resource: "CPU",
@@ -53,14 +51,14 @@ func waitReasons() []waitReason {
 		{"memory", views.WaitPanel{Line: "Waits for memory: needs 32 GiB, and the cluster has 12 GiB left of 64 GiB.", Code: "MEMORY_UNAVAILABLE", Resource: "memory", Stats: asked("32 GiB", "12 GiB", "Free in the cluster", "of 64 GiB")}},
 		{"pods", views.WaitPanel{Line: "Waits for pods: needs 1 pod, and the cluster has 0 left of 8.", Code: "PODS_UNAVAILABLE", Resource: "pods", Stats: asked("1 pod", "0 pods", "Free in the cluster", "of 8 pods")}},
 		{"share", views.WaitPanel{
-			Line: "There is room, and 2 others have more right to it: their teams have used less of their shares.", Code: "BEHIND_IN_FAIR_SHARE",
-			Stats: []views.WaitStat{{Name: "Place in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
-			Advice: "Wait: who has used less of its share goes first, and the longer this waits the further it moves up.", Actions: []ui.Action{limits},
+			Line: "Capacity is free, but 2 other nodes are ahead: their teams have used less of their shares.", Code: "BEHIND_IN_FAIR_SHARE",
+			Stats: []views.WaitStat{{Name: "Position in the queue", Value: "3"}, {Name: "Starts", Value: "in less than a minute"}}, Order: waitOrder(), Score: waitScore(),
+			Advice: "Wait: teams that have used less of their share go first. The position improves with waiting time.", Actions: []ui.Action{limits},
 		}},
 		{"preempted", views.WaitPanel{
-			Line: "It made room for work within the guarantee of team Ranking, and goes on from its checkpoint when there is room.", Code: "PREEMPTED", Resource: "GPU A100",
+			Line: "Preempted by work within the guarantee of team Ranking. It continues from its checkpoint when capacity is free.", Code: "PREEMPTED", Resource: "GPU A100",
 			Stats: asked("4 GPUs A100", "0 GPUs A100", "Free to team Vision", "of 12 GPUs A100"), Actions: []ui.Action{limits},
-			Advice: "Wait: it goes on by itself, from its last checkpoint, when there is room.",
+			Advice: "Wait: it continues automatically from its last checkpoint when capacity is free.",
 		}},
 		{"executions", views.WaitPanel{
 			Line: "Waits for executions: needs 1 execution, and project digits has 0 left of 4.", Code: "EXECUTIONS_LIMIT", Resource: "executions",
@@ -68,34 +66,34 @@ func waitReasons() []waitReason {
 			Advice: "Wait until an execution of project digits ends, or cancel one that is not needed.",
 		}},
 		{"storage", views.WaitPanel{
-			Line: "Project digits uses 101.2 GiB of its 100 GiB of storage: nothing new begins until there is room.", Code: "STORAGE_LIMIT", Resource: "storage",
-			Advice: "Ask whoever runs project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
+			Line: "Project digits uses 101.2 GiB of its 100 GiB of storage: nothing new starts until storage is free.", Code: "STORAGE_LIMIT", Resource: "storage",
+			Advice: "Ask an administrator of project digits for more storage.", Actions: []ui.Action{limits, {Name: "Artifacts", URL: "#", Icon: "box"}},
 		}},
 	}
 }
 
-// waitingForGPUs is a panel with everything.
+// waitingForGPUs is a panel with all parts.
 func waitingForGPUs() views.WaitPanel {
 	return views.WaitPanel{
-		Line:     "Waits for GPU A100: needs 8 GPUs A100, and team Vision has 4 left of 12 (8 of its own, 4 borrowed).",
+		Line:     "Waits for GPU A100: needs 8 GPUs A100, and team Vision has 4 of 12 left (8 guaranteed, 4 borrowed).",
 		Code:     "QUOTA_EXCEEDED",
 		Resource: "GPU A100",
 		Stats: []views.WaitStat{
-			{Name: "Place in the queue", Value: "2", Note: "1 ahead for GPU A100"}, {Name: "Starts", Value: "≈ 14:34", Note: "14:28 to 14:50"}, {Name: "Asked", Value: "8 GPUs A100"},
+			{Name: "Position in the queue", Value: "2", Note: "1 ahead for GPU A100"}, {Name: "Starts", Value: "≈ 14:34", Note: "14:28 to 14:50"}, {Name: "Requested", Value: "8 GPUs A100"},
 			{Name: "Free to team Vision", Value: "4 GPUs A100", Note: "of 12 GPUs A100"}, {Name: "Missing", Value: "4 GPUs A100"},
-			{Name: "Waits for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)},
+			{Name: "Waiting for", Value: "3 min 29 s", Since: ago(209 * time.Second).Format(time.RFC3339)},
 		},
 		Basis:  "Estimated from 61 earlier attempts.",
-		Advice: "Wait until something of team Vision ends, cancel what is not needed, or ask whoever runs it for a higher limit.", Actions: []ui.Action{{Name: "See our limits", URL: "#", Icon: "team"}},
+		Advice: "Wait until other work of team Vision ends, cancel executions that are not needed, or ask an administrator of the team for a higher limit.", Actions: []ui.Action{{Name: "See team limits", URL: "#", Icon: "team"}},
 		Holders: []views.WaitHolder{
 			{Title: "pretrain_encoder #7k2f00", URL: "#", Sub: "street-scenes", Owner: "project street-scenes", Amount: "4 GPUs A100", How: "guaranteed", Ends: "≈ 14:38"},
 			{Title: "another team", Owner: "another team", Amount: "4 GPUs A100", How: "partly borrowed", Ends: "≈ 14:34"},
 		},
-		Order: waitOrder(), OrderNote: "Work within its guarantee first, then the lowest share, then priority and age. Nobody is interrupted who is inside a guarantee.", QueueURL: "#",
+		Order: waitOrder(), OrderNote: "Work within its guarantee first, then the lowest share, then priority and age. Work within a guarantee is never interrupted.", QueueURL: "#",
 		Score: waitScore(),
 		Decisions: []views.EventRow{
-			{Icon: "READY", Text: "train_decoder waits: needs 8 GPUs A100, and team Vision has 4 left of 12.", At: clock().Exactly(ago(time.Minute))},
-			{Icon: "READY", Text: "train_decoder may start", At: clock().Exactly(ago(209 * time.Second))},
+			{Icon: "READY", Text: "train_decoder is waiting: needs 8 GPUs A100, and team Vision has 4 of 12 left.", At: clock().Exactly(ago(time.Minute))},
+			{Icon: "READY", Text: "train_decoder is ready", At: clock().Exactly(ago(209 * time.Second))},
 		},
 	}
 }
@@ -119,7 +117,7 @@ func nodeWaiting(f views.Page, panel views.WaitPanel) views.Node {
 	n := node(f)
 	n.Page = frame(f, "train_decoder", views.SectionExecutions, views.Crumb{Name: "Executions", URL: "/executions"}, views.Crumb{Name: "street-scenes #7k2f00", URL: "#"})
 	n.Head = views.NodeHead{Name: "train_decoder", State: "READY", GraphURL: "#", Since: ago(209 * time.Second).Format(time.RFC3339), Waits: "3 min 29 s"}
-	n.Wait, n.Attempts, n.Metrics = panel, nil, views.Metrics{Explains: "Metrics show once the node sends them."}
+	n.Wait, n.Attempts, n.Metrics = panel, nil, views.Metrics{Explains: "Metrics appear when the node reports them."}
 	n.Facts = []ui.Fact{{Name: "Level", Value: "2 of 4"}}
 	return n
 }
@@ -127,7 +125,7 @@ func nodeWaiting(f views.Page, panel views.WaitPanel) views.Node {
 func waitingPage(f views.Page) views.WaitingPage {
 	m := views.WaitingPage{
 		Page: frame(f, "Waiting", views.SectionWaiting), TeamURL: "#",
-		Scopes: []ui.Choice{{Name: "This project", URL: "#"}, {Name: "The team", URL: "#", Current: true}, {Name: "Everything", URL: "#"}},
+		Scopes: []ui.Choice{{Name: "This project", URL: "#"}, {Name: "The team", URL: "#", Current: true}, {Name: "All", URL: "#"}},
 		List:   views.WaitingList{Lead: "The next 10, in the order in which they start.", Pager: ui.Pager{Older: "#"}},
 	}
 	for i, r := range waitReasons() {
@@ -145,19 +143,19 @@ func waitingPage(f views.Page) views.WaitingPage {
 	return m
 }
 
-// clusterWaits hold a node for each reason that a cluster has.
+// clusterWaits has one node for each reason of the cluster.
 func clusterWaits() views.ClusterWaits {
-	block := views.ClusterWaits{More: "12 more wait in the cluster, for a shorter time."}
+	block := views.ClusterWaits{More: "12 more nodes wait in the cluster, for a shorter time."}
 	for _, why := range []struct{ code, text, asks string }{
 		{
-			"UNSCHEDULABLE", "No machine of the cluster takes the pod: 0/5 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 4 Insufficient nvidia.com/gpu. " +
+			"UNSCHEDULABLE", "The cluster cannot schedule the pod: 0/5 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 4 Insufficient nvidia.com/gpu. " +
 				"preemption: 0/5 nodes are available: 1 Preemption is not helpful for scheduling, 4 No preemption victims found for incoming pod.", "8 GPUs A100, 16 cores, 64 GiB, 2 pods",
 		},
-		{"GANG", "The pod is held back until all pods of its attempt may be placed.", "32 GPUs H100, 128 cores, 1 TiB, 8 pods"},
+		{"GANG", "The pod waits until all pods of its attempt can be scheduled.", "32 GPUs H100, 128 cores, 1 TiB, 8 pods"},
 		{"IMAGE_PULL", "The image registry.example/vision/train:2026-11-20 cannot be pulled: ErrImagePull: manifest unknown", "4 cores, 16 GiB, 1 pod"},
-		{"CLUSTER_AWAY", "The cluster's API server does not answer. Its pod is made as soon as it does.", "1 core, 2 GiB, 1 pod"},
-		{"RESIDENT_QUEUE", "A warm pod takes it next.", "1 core, 2 GiB, 1 pod"},
-		{"POD_STARTING", "The init container \"fetch\" runs.", "1 core, 2 GiB, 1 pod"},
+		{"CLUSTER_AWAY", "The cluster's API server is not responding. The pod is created when it responds again.", "1 core, 2 GiB, 1 pod"},
+		{"RESIDENT_QUEUE", "Next in the queue of a warm pod.", "1 core, 2 GiB, 1 pod"},
+		{"POD_STARTING", "The init container \"fetch\" is running.", "1 core, 2 GiB, 1 pod"},
 	} {
 		block.Rows = append(block.Rows, views.ClusterWaitLine{
 			Title: "train_decoder #7k2f00", URL: "#", Sub: "street-scenes · nightly · project vision-lab", Asks: why.asks,
@@ -167,10 +165,10 @@ func clusterWaits() views.ClusterWaits {
 	return block
 }
 
-// waitingInCluster is the page when no limit holds anything back.
+// waitingInCluster is the page when nodes wait only in the cluster.
 func waitingInCluster(f views.Page) views.WaitingPage {
 	m := waitingNothing(f)
-	m.List.Lead = "Nothing waits for a limit. What is listed here is within its limits, and waits for the cluster."
+	m.List.Lead = "No node waits for a limit. The nodes below are within their limits and wait for the cluster."
 	m.List.Cluster = clusterWaits()
 	m.List.Cluster.More = ""
 	return m
@@ -178,7 +176,7 @@ func waitingInCluster(f views.Page) views.WaitingPage {
 
 func waitingNothing(f views.Page) views.WaitingPage {
 	return views.WaitingPage{
-		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "Nothing waits for a limit or for room."},
+		Page: frame(f, "Waiting", views.SectionWaiting), List: views.WaitingList{Lead: "No node waits for a limit or for capacity."},
 		Scopes: []ui.Choice{{Name: "This project", URL: "#", Current: true}, {Name: "The team", URL: "#"}},
 	}
 }

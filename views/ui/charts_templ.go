@@ -402,7 +402,7 @@ func Lines(c chart.Lines, label string) templ.Component {
 	})
 }
 
-// Swatch is the key of a curve.
+// Swatch is the legend symbol of a curve.
 func Swatch(index int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -935,7 +935,7 @@ func Timeline(t chart.Timeline) templ.Component {
 	})
 }
 
-// Spark draws a small line.
+// Spark draws a sparkline.
 func Spark(points, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

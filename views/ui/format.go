@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock formats times for one reader: now, in the reader's zone.
+// Clock formats times relative to now in the time zone of the user.
 type Clock struct {
 	Now  time.Time
 	Zone *time.Location
@@ -31,8 +31,8 @@ func (c Clock) Moment(t time.Time) Moment {
 	return c.moment(t, text)
 }
 
-// Exactly shows t to the second, for logs and attempts of today, and with the day
-// for older ones.
+// Exactly formats t with seconds, and with the day if it is not today. It is for logs and
+// attempts.
 func (c Clock) Exactly(t time.Time) Moment {
 	if t.IsZero() {
 		return Moment{}
@@ -45,7 +45,7 @@ func (c Clock) Exactly(t time.Time) Moment {
 	return c.moment(t, t.Format(layout))
 }
 
-// Ago shows how long t is past: "3 min ago".
+// Ago formats the time since t: "3 min ago".
 func (c Clock) Ago(t time.Time) Moment {
 	if t.IsZero() {
 		return Moment{}
@@ -72,7 +72,7 @@ func (c Clock) moment(t time.Time, text string) Moment {
 	return Moment{Text: text, Exact: t.Format("Monday 2 January 2006, 15:04:05 MST"), ISO: t.Format(time.RFC3339)}
 }
 
-// coarse is the precision at which d is told.
+// coarse returns the precision for d.
 func coarse(d time.Duration) time.Duration {
 	switch {
 	case d >= 24*time.Hour:

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Unit is how amounts of a resource are counted and written.
+// Unit is the unit of a resource, with its words.
 type Unit struct {
 	Word    string  // "A100", "CPU cores", "GiB of memory", "executions": after a number in a sentence
 	One     string  // the word after exactly one: "CPU core"; "": Word
 	Short   string  // beside a figure: "cores", "GiB", "" for counts
-	Divisor float64 // what is stored ÷ Divisor is what people read: 1000 for millicores, 1024 for MiB
+	Divisor float64 // displayed value = stored value ÷ Divisor: 1000 for millicores, 1024 for MiB
 }
 
-// Amount writes a stored amount for people: 12, 0.5, 2,650.
+// Amount formats a stored amount: 12, 0.5, 2,650.
 func (u Unit) Amount(v int64) string {
 	d := u.Divisor
 	if d == 0 {
@@ -36,12 +36,12 @@ func (u Unit) Amount(v int64) string {
 	return Number(n) + "." + fraction
 }
 
-// Figure writes a stored amount with its short unit, if it has one: "0.2 GiB", "12".
+// Figure formats a stored amount with its short unit, if it has one: "0.2 GiB", "12".
 func (u Unit) Figure(v int64) string {
 	return strings.TrimSpace(u.Amount(v) + " " + u.Short)
 }
 
-// Quantity writes a stored amount with its word: "1 CPU core", "12 A100".
+// Quantity formats a stored amount with its unit: "1 CPU core", "12 A100".
 func (u Unit) Quantity(v int64) string {
 	amount := u.Amount(v)
 	if amount == "1" && u.One != "" {
@@ -50,21 +50,21 @@ func (u Unit) Quantity(v int64) string {
 	return amount + " " + u.Word
 }
 
-// QuotaFigures is what a tenancy node holds of one resource, in stored units.
+// QuotaFigures is the usage of one resource by a tenancy node, in stored units.
 type QuotaFigures struct {
 	Who      string // "Vision"
 	Resource string // "A100"
 	Unit     Unit
 	Used     int64
-	Limit    int64 // the guarantee; below 0: none of its own
-	Most     int64 // what it may hold at most; below 0: no bound anywhere above
-	Borrowed int64 // of Used, above Limit
-	Lent     int64 // of what is unused of Limit, held by others now
-	Free     int64 // of its guarantee
+	Limit    int64 // the guarantee; negative: none
+	Most     int64 // the maximum; negative: unlimited
+	Borrowed int64 // the part of Used above Limit
+	Lent     int64 // the unused part of Limit that others use
+	Free     int64 // unused guarantee
 	Scale    int64 // the width of the bar; all bars of a column share it
 }
 
-// Over is how much is held above all that may be held, after a limit was lowered.
+// Over is the usage above the maximum, after a limit was lowered.
 func (f QuotaFigures) Over() int64 {
 	if f.Most < 0 {
 		return 0
@@ -76,7 +76,7 @@ func (f QuotaFigures) Over() int64 {
 // "lent" or "over".
 type QuotaWord struct{ Text, Kind string }
 
-// Class is how the piece is set.
+// Class is the CSS class of the piece.
 func (w QuotaWord) Class() string {
 	switch w.Kind {
 	case "borrowed", "lent", "over":
@@ -89,21 +89,20 @@ func (w QuotaWord) Class() string {
 // Span is a part of a bar in percent of its width.
 type Span struct{ X, Width string }
 
-// QuotaBar is a stacked bar with the words that say the same. Parts that are not
-// there are empty.
+// QuotaBar is a stacked bar with the same information as text. Missing parts are empty.
 type QuotaBar struct {
-	Label     string // the whole bar in words
+	Label     string // accessible description
 	Used      Span   // guaranteed, in use
 	Borrowed  Span
 	Over      Span
 	Lent      Span
-	Guarantee string // where the marks stand
+	Guarantee string // positions of the marks
 	Most      string
 	Words     []QuotaWord
 }
 
-// NewQuotaBar lays out one stacked bar: guaranteed use from the left, what is lent
-// against the guarantee from inside, what is borrowed beyond it.
+// NewQuotaBar computes one stacked bar: guaranteed usage from the left, lent amounts up to
+// the guarantee, and borrowed amounts beyond it.
 func NewQuotaBar(f QuotaFigures) QuotaBar {
 	if f.Scale <= 0 && f.Limit < 0 && f.Most < 0 {
 		return QuotaBar{Label: f.label(), Words: f.words()} // there is nothing to compare the use with
@@ -136,7 +135,7 @@ func NewQuotaBar(f QuotaFigures) QuotaBar {
 	return b
 }
 
-// mark is where a line stands; none at the very end, where the bar ends anyway.
+// mark is the position of a line; "" at the end of the bar.
 func mark(v int64, scale float64) string {
 	if float64(v) >= scale {
 		return ""
@@ -157,7 +156,7 @@ func (f QuotaFigures) words() []QuotaWord {
 		words = append(words, QuotaWord{Text: "+" + f.Unit.Amount(borrowed) + " borrowed", Kind: "borrowed"})
 	}
 	if over > 0 {
-		words = append(words, QuotaWord{Text: f.Unit.Amount(over) + " too many", Kind: "over"})
+		words = append(words, QuotaWord{Text: f.Unit.Amount(over) + " over", Kind: "over"})
 	}
 	if f.Lent > 0 {
 		words = append(words, QuotaWord{Text: f.Unit.Amount(f.Lent) + " lent", Kind: "lent"})
@@ -183,10 +182,10 @@ func (f QuotaFigures) label() string {
 		b.WriteString(u(f.Used) + " used, no limit set")
 	}
 	if over > 0 {
-		b.WriteString(", " + u(over) + " more than it may hold")
+		b.WriteString(", " + u(over) + " over the maximum")
 	}
 	if f.Most >= 0 {
-		b.WriteString("; may hold " + u(f.Most))
+		b.WriteString("; maximum " + u(f.Most))
 	}
 	return b.String()
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/flowforge/flowforge/views/chart"
 
-// QuotaBarSVG draws a stacked bar alone; its label says all of it.
+// QuotaBarSVG draws a stacked bar without text; its label describes all parts.
 func QuotaBarSVG(b QuotaBar) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -236,7 +236,7 @@ func QuotaBarSVG(b QuotaBar) templ.Component {
 	})
 }
 
-// QuotaText is what stands below a bar.
+// QuotaText is the text below a bar.
 func QuotaText(b QuotaBar) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -434,7 +434,7 @@ func QuotaKey() templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<div class=\"row row-l\"><span class=\"key\"><svg aria-hidden=\"true\"><rect class=\"q-used\" width=\"100%\" height=\"100%\"></rect></svg> guaranteed, in use</span> <span class=\"key\"><svg aria-hidden=\"true\"><rect fill=\"url(#p-borrowed)\" width=\"100%\" height=\"100%\"></rect></svg> borrowed from others</span> <span class=\"key\"><svg aria-hidden=\"true\"><rect fill=\"url(#p-lent)\" width=\"100%\" height=\"100%\"></rect></svg> lent to others</span> <span class=\"key\"><svg aria-hidden=\"true\"></svg>free</span> <span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-mark\" x1=\"7\" x2=\"7\" y1=\"0\" y2=\"12\"></line></svg> guarantee</span> <span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-limit\" x1=\"7\" x2=\"7\" y1=\"0\" y2=\"12\"></line></svg> most it may hold</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<div class=\"row row-l\"><span class=\"key\"><svg aria-hidden=\"true\"><rect class=\"q-used\" width=\"100%\" height=\"100%\"></rect></svg> guaranteed, in use</span> <span class=\"key\"><svg aria-hidden=\"true\"><rect fill=\"url(#p-borrowed)\" width=\"100%\" height=\"100%\"></rect></svg> borrowed from others</span> <span class=\"key\"><svg aria-hidden=\"true\"><rect fill=\"url(#p-lent)\" width=\"100%\" height=\"100%\"></rect></svg> lent to others</span> <span class=\"key\"><svg aria-hidden=\"true\"></svg>free</span> <span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-mark\" x1=\"7\" x2=\"7\" y1=\"0\" y2=\"12\"></line></svg> guarantee</span> <span class=\"key\"><svg viewBox=\"0 0 14 12\" aria-hidden=\"true\"><line class=\"q-limit\" x1=\"7\" x2=\"7\" y1=\"0\" y2=\"12\"></line></svg> maximum</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -442,7 +442,7 @@ func QuotaKey() templ.Component {
 	})
 }
 
-// History draws use against the limit over time.
+// History draws usage and limit over time.
 func History(c chart.History, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

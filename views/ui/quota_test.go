@@ -28,19 +28,19 @@ func TestQuotaBars(t *testing.T) {
 		guarantee, most    string
 	}{
 		{
-			name: "within", words: "4 · of 6 · 2 free", label: "Vision, A100: 4 of 6 guaranteed in use, 0 borrowed, 0 lent, 2 free; may hold 8",
+			name: "within", words: "4 · of 6 · 2 free", label: "Vision, A100: 4 of 6 guaranteed in use, 0 borrowed, 0 lent, 2 free; maximum 8",
 			figures: ui.QuotaFigures{Used: 4, Limit: 6, Most: 8, Free: 2, Scale: 40}, used: ui.Span{X: "0%", Width: "10%"}, guarantee: "15%", most: "20%",
 		},
 		{
-			name: "borrowed", words: "14 · of 12 · +2 borrowed", label: "Vision, A100: 12 of 12 guaranteed in use, 2 borrowed, 0 lent, 0 free; may hold 20",
+			name: "borrowed", words: "14 · of 12 · +2 borrowed", label: "Vision, A100: 12 of 12 guaranteed in use, 2 borrowed, 0 lent, 0 free; maximum 20",
 			figures: ui.QuotaFigures{Used: 14, Limit: 12, Most: 20, Borrowed: 2, Scale: 40}, used: ui.Span{X: "0%", Width: "30%"}, borrowed: ui.Span{X: "30%", Width: "5%"}, guarantee: "30%", most: "50%",
 		},
 		{
-			name: "lent", words: "6 · of 10 · 2 lent · 2 free", label: "Vision, A100: 6 of 10 guaranteed in use, 0 borrowed, 2 lent, 2 free; may hold 10",
+			name: "lent", words: "6 · of 10 · 2 lent · 2 free", label: "Vision, A100: 6 of 10 guaranteed in use, 0 borrowed, 2 lent, 2 free; maximum 10",
 			figures: ui.QuotaFigures{Used: 6, Limit: 10, Most: 10, Lent: 2, Free: 2, Scale: 20}, used: ui.Span{X: "0%", Width: "30%"}, lent: ui.Span{X: "40%", Width: "10%"}, guarantee: "50%",
 		},
 		{
-			name: "over a lowered limit", words: "10 · of 4 · +2 borrowed · 4 too many", label: "Vision, A100: 4 of 4 guaranteed in use, 2 borrowed, 0 lent, 0 free, 4 more than it may hold; may hold 6",
+			name: "over a lowered limit", words: "10 · of 4 · +2 borrowed · 4 over", label: "Vision, A100: 4 of 4 guaranteed in use, 2 borrowed, 0 lent, 0 free, 4 over the maximum; maximum 6",
 			figures: ui.QuotaFigures{Used: 10, Limit: 4, Most: 6, Borrowed: 6, Scale: 20}, used: ui.Span{X: "0%", Width: "20%"}, borrowed: ui.Span{X: "20%", Width: "10%"}, over: ui.Span{X: "30%", Width: "20%"}, guarantee: "20%", most: "30%",
 		},
 		{

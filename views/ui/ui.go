@@ -1,6 +1,6 @@
-// Package ui holds the components that pages share: states, bars, charts, times
-// and the small pieces of the design language. Components take display-ready
-// values and fetch nothing.
+// Package ui contains the components that pages share: states, bars, charts, times and
+// the small elements of the design language. Components take formatted values and fetch
+// nothing.
 package ui
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/flowforge/flowforge/views/chart"
 )
 
-// Moment is a point in time ready to be shown: what people read, the exact time
-// with its zone for the tooltip, and the machine-readable form.
+// Moment is a formatted point in time: a short text, the exact time with its zone for the
+// tooltip, and the machine-readable form.
 type Moment struct{ Text, Exact, ISO string }
 
 // Crumb is one entry of the breadcrumbs; the last has no URL.
 type Crumb struct{ Name, URL string }
 
-// Fact is one line of a list of facts. URL makes the value a link, Note stands
-// behind it in a quieter tone, Mono sets it in the code face.
+// Fact is one line of a list of facts. URL makes the value a link, Note follows it in a
+// muted colour, Mono uses the monospace font.
 type Fact struct {
 	Name, Value, URL, Note string
 	Mono                   bool
 	Moment                 *Moment // shown instead of Value
-	Since                  string  // RFC 3339: Value counts on from there
+	Since                  string  // RFC 3339: Value is the time since then
 }
 
 // Tab is a link of a row of tabs.
@@ -48,8 +48,8 @@ type Option struct {
 // Pager moves through a keyset: no page numbers and no totals that cost a scan.
 type Pager struct {
 	Text         string // "Rows 1 to 50"
-	Newer, Older string // URLs, "" where there is nothing
-	InOrder      bool   // the rows are not by time: the links are called Previous and Next
+	Newer, Older string // URLs, or ""
+	InOrder      bool   // the rows are not ordered by time: the links are Previous and Next
 }
 
 func (p Pager) names() (newer, older string) {
@@ -65,7 +65,7 @@ type Action struct {
 	Primary         bool
 }
 
-// stateWords is in the fixed order in which bars and legends show states.
+// stateWords lists the states in the fixed order of bars and legends.
 func stateWords() []struct{ state, word string } {
 	return []struct{ state, word string }{
 		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
@@ -73,11 +73,11 @@ func stateWords() []struct{ state, word string } {
 	}
 }
 
-// Asking is the state that a node and an execution are shown in while they wait for the
-// answer of a person; the engine calls it running.
+// Asking is the displayed state of nodes and executions that await approval; in the
+// engine they are running.
 const Asking = "APPROVAL"
 
-// Word returns what people read for a state: READY is "Waiting".
+// Word returns the displayed name of a state: READY is "Waiting".
 func Word(state string) string {
 	if state == Asking {
 		return "Awaiting approval"
@@ -93,7 +93,7 @@ func Word(state string) string {
 	return strings.ToUpper(state[:1]) + strings.ToLower(state[1:])
 }
 
-// Count is how many things are in a state, with the list it links to.
+// Count is the number of things in a state, with a link to their list.
 type Count struct {
 	State string
 	N     int
@@ -103,7 +103,7 @@ type Count struct {
 // Bar is a bar of states in fixed order, with its legend.
 type Bar struct {
 	Label    string // the whole bar in words
-	Percent  string // share that is finished, "64 %"
+	Percent  string // finished share, "64 %"
 	Segments []Segment
 	Legend   []Legend
 }
@@ -111,11 +111,11 @@ type Bar struct {
 // Segment is one coloured part of a bar, in percent of its width.
 type Segment struct{ State, X, Width string }
 
-// Legend is one figure below a bar: "6,415 succeeded".
+// Legend is one entry below a bar: "6,415 succeeded".
 type Legend struct{ State, Text, URL string }
 
-// NewBar lays out counts of noun ("nodes"). A state that is there at all is at
-// least half a percent wide.
+// NewBar lays out counts of noun ("nodes"). A state with a count above 0 is at least half
+// a percent wide.
 func NewBar(noun string, counts []Count) Bar {
 	total, done := 0, 0
 	by := map[string]Count{}
@@ -156,7 +156,7 @@ func ProgressBar(state string, done int, label string) Bar {
 
 func percent(v float64) string { return chart.Fixed(v, 2) + "%" }
 
-// Initials returns up to two letters that stand for a name.
+// Initials returns up to two initials of a name.
 func Initials(name string) string {
 	var out []rune
 	for word := range strings.FieldsSeq(name) {

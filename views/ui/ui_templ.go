@@ -8,7 +8,7 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Icon draws a symbol of the sprite, hidden from readers: the words beside it say what it is.
+// Icon draws a symbol of the sprite, hidden from screen readers: the text beside it names it.
 func Icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -51,7 +51,7 @@ func Icon(name string) templ.Component {
 	})
 }
 
-// Status is a state: silhouette, word and colour.
+// Status is a state with its icon, word and colour.
 func Status(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -171,7 +171,7 @@ func StatusPill(state string) templ.Component {
 	})
 }
 
-// StatusIcon is the state in tight lists: the word is there for readers.
+// StatusIcon is the state as an icon, with its word for screen readers.
 func StatusIcon(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -989,7 +989,7 @@ func Options(options []Option) templ.Component {
 	})
 }
 
-// PagerBar ends a list that goes on.
+// PagerBar is the pager below a list.
 func PagerBar(p Pager) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1119,7 +1119,7 @@ func PagerBar(p Pager) templ.Component {
 	})
 }
 
-// Empty says what would be here, why it is not, and what to do next.
+// Empty is an empty state: what belongs here, why it is empty, and what to do next.
 func Empty(title, text string, actions []Action) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1428,7 +1428,7 @@ func TypeTag(name string) templ.Component {
 	})
 }
 
-// Copy is a button that copies text; without a script it is not shown.
+// Copy is a button that copies text; it is hidden without JavaScript.
 func Copy(text, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1492,7 +1492,7 @@ func Copy(text, label string) templ.Component {
 	})
 }
 
-// Avatar stands for a person; the name is there for readers and in the tooltip.
+// Avatar shows a user's initials, with the name for screen readers and in the tooltip.
 func Avatar(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

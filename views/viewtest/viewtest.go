@@ -1,5 +1,4 @@
-// Package viewtest checks pages in tests: those of the gallery and those that the
-// handlers answer with.
+// Package viewtest checks rendered pages in tests of the gallery and the handlers.
 package viewtest
 
 import (
@@ -9,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Check asserts what the content security policy and accessibility need of a page:
-// no inline style or script, unique ids, and references that lead somewhere.
+// Check asserts that a page complies with the content security policy and is accessible:
+// no inline style or script, unique ids, and references to existing elements.
 func Check(t testing.TB, page string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -41,21 +40,21 @@ func Check(t testing.TB, page string) {
 			case n.Data == "use" && a.Key == "href":
 				wanted[strings.TrimPrefix(a.Val, "#")] = "use"
 			case a.Key == "href" && strings.HasPrefix(a.Val, "javascript:"):
-				t.Errorf("a script as address: %s", a.Val)
+				t.Errorf("a javascript: URL: %s", a.Val)
 			}
 		}
 	}
 	if headings != 1 {
-		t.Errorf("%d headings of the first level, want 1", headings)
+		t.Errorf("%d h1 headings, want 1", headings)
 	}
 	for id, n := range ids {
 		if n > 1 {
-			t.Errorf("the id %q is given %d times", id, n)
+			t.Errorf("the id %q occurs %d times", id, n)
 		}
 	}
 	for id, from := range wanted {
 		if ids[id] == 0 {
-			t.Errorf("%s refers to #%s, which is not there", from, id)
+			t.Errorf("%s refers to #%s, which does not exist", from, id)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package formtest reads rendered forms in tests as a browser without a script would:
-// what it shows, and what it would send.
+// Package formtest reads rendered forms in tests like a browser without JavaScript: the
+// text that it shows and the values that it submits.
 package formtest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Parse reads a page, or a piece of one.
+// Parse parses a page or a fragment.
 func Parse(t testing.TB, text string) *html.Node {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(text))
@@ -20,7 +20,7 @@ func Parse(t testing.TB, text string) *html.Node {
 	return doc
 }
 
-// Submit collects what a browser without a script would send of the controls in doc.
+// Submit returns the values that a browser without JavaScript submits for the controls in doc.
 func Submit(doc *html.Node) url.Values {
 	out := url.Values{}
 	Each(doc, func(n *html.Node) {
@@ -48,7 +48,7 @@ func Submit(doc *html.Node) url.Values {
 	return out
 }
 
-// selected is the value of a select: that of the last selected option, else of the first.
+// selected is the value of a select: the last selected option, or the first option.
 func selected(n *html.Node) string {
 	var first, chosen *html.Node
 	Each(n, func(o *html.Node) {
@@ -84,7 +84,7 @@ func Each(n *html.Node, visit func(*html.Node)) {
 	}
 }
 
-// Find returns the elements below n that want accepts.
+// Find returns the elements below n for which want returns true.
 func Find(n *html.Node, want func(*html.Node) bool) []*html.Node {
 	var out []*html.Node
 	Each(n, func(e *html.Node) {
@@ -108,7 +108,7 @@ func ByID(doc *html.Node, id string) *html.Node {
 	return nil
 }
 
-// Attr returns an attribute, "" when it is not there.
+// Attr returns an attribute, or "" if it is missing.
 func Attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
