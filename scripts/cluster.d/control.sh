@@ -52,14 +52,14 @@ control_runs() {
 start_control() {
 	! control_runs || return 0
 	need openssl "for the cluster's certificates"
-	stop_node # what is left of one that was killed
+	stop_node # left by a killed node
 	stop_control
 	say "starting a Kubernetes control plane …"
 	umask 077
 	mkdir -p "$state/pki"
 	make_keys
 	data=$state/etcd
-	[ ! -w /dev/shm ] || data=/dev/shm/flowforge-etcd-$port # nothing is to survive, and everything to be fast
+	[ ! -w /dev/shm ] || data=/dev/shm/flowforge-etcd-$port # fast, and the data need not survive
 	rm -rf "$data" "$state/log"
 	echo "$data" >"$state/data"
 	for name in controllers scheduler kwok node; do
@@ -152,7 +152,7 @@ fakes_ready() {
 	[ "$(kubectl get nodes -l type=kwok -o 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' | grep -c True)" -ge "$fakes" ]
 }
 
-# stop_control takes no time to end well: nothing of the cluster is kept.
+# stop_control kills the processes, because no data of the cluster is kept.
 stop_control() {
 	for name in kwok kube-scheduler kube-controller-manager kube-apiserver etcd; do
 		finish "$name" 0

@@ -3,8 +3,8 @@
 
 bud() { buildah --root "$cache/cluster/storage" --runroot "$cache/cluster/storage.run" "$@"; }
 
-# build_images builds what pods run. Go and its caches are this machine's: the
-# Dockerfile finds them where the image that it names otherwise has them.
+# build_images builds the images of pods. It uses Go and the caches of this machine, at the
+# paths where the Dockerfile's build image has them.
 build_images() {
 	say "building FlowForge's images …"
 	mkdir -p "$images" "$cache/cluster/empty"

@@ -1,5 +1,5 @@
-# This machine as a real node of a cluster, and the images that it has. One node at
-# a time, as the kubelet's folder of device plugins and its cgroups are the machine's.
+# Runs this machine as a real node of a cluster, with its images. Only one node can run at a
+# time, because the machine has one folder for device plugins and one tree of cgroups.
 # Sourced by scripts/cluster.
 
 runtime=/run/flowforge-cluster
@@ -13,7 +13,7 @@ node_runs() {
 	running containerd && running kubelet && { [ "$gpus" -eq 0 ] || running fake-gpu-plugin; }
 }
 
-# may_join stops when this machine cannot be a node of this cluster.
+# may_join fails if this machine cannot be a node of this cluster.
 may_join() {
 	[ "$(id -u)" = 0 ] || fail "a real node needs root"
 	owner=$(cat "$runtime/owner" 2>/dev/null || true)
@@ -25,7 +25,7 @@ may_join() {
 
 start_node() {
 	! node_runs || return 0
-	stop_node # what is left of one that was killed
+	stop_node # left by a killed node
 	say "this machine joins as a node …"
 	mkdir -p "$runtime" "$state/node/cni" "$state/node/logs" /var/lib/kubelet/device-plugins
 	echo "$state" >"$runtime/owner"
@@ -35,15 +35,15 @@ start_node() {
 	launch_kubelet
 }
 
-# Pods reach the machine's address on the bridge and nothing else: it has no uplink,
-# nothing is masqueraded and they have no default route.
+# Pods can reach only the machine's address on the bridge: the bridge has no uplink, there is no
+# masquerading, and pods have no default route.
 set_network() {
-	# The kubelet sets most of these; stop_node puts them back.
+	# The kubelet sets most of these; stop_node restores them.
 	[ -e "$state/node/sysctls" ] || sysctl kernel.panic kernel.panic_on_oops vm.overcommit_memory \
 		vm.panic_on_oom kernel.keys.root_maxkeys kernel.keys.root_maxbytes \
 		fs.inotify.max_user_instances net.ipv6.conf.default.disable_ipv6 >"$state/node/sysctls" 2>/dev/null || true
-	# Browsers drop their connections whenever an interface gets an address, as every
-	# pod's end on the bridge otherwise does.
+	# Browsers drop their connections when an interface gets an address. Otherwise the bridge
+	# end of every pod would get one.
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1 2>/dev/null || true
 	[ "$(sysctl -n fs.inotify.max_user_instances)" -ge 512 ] || sysctl -qw fs.inotify.max_user_instances=512
 	ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
@@ -68,7 +68,7 @@ launch_containerd() {
 		[plugins."io.containerd.grpc.v1.cri"]
 		  sandbox_image = "localhost/pause:test"
 		  disable_tcp_service = true
-		  restrict_oom_score_adj = true # in a container root may not lower it
+		  restrict_oom_score_adj = true # root in a container must not lower it
 		  stream_server_address = "127.0.0.1"
 		  stream_server_port = "0"
 		  [plugins."io.containerd.grpc.v1.cri".cni]
@@ -113,7 +113,7 @@ launch_kubelet() {
 		  x509: {clientCAFile: "$(pki ca.crt)"}
 		authorization: {mode: Webhook}
 		podLogsDir: $state/node/logs
-		clusterDNS: ["$pods.1"] # where nobody answers: names are refused at once
+		clusterDNS: ["$pods.1"] # no server listens there, so lookups fail immediately
 		clusterDomain: cluster.local
 		resolvConf: ""
 		evictionHard: {memory.available: 200Mi, nodefs.available: 1%, imagefs.available: 1%}
@@ -146,7 +146,7 @@ gpus_ready() {
 	[ "$(kubectl get node "$node" -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" = "$gpus" ]
 }
 
-# stop_node works as well after one that was killed, or whose folder was removed.
+# stop_node also works after a kill, or after the folder was removed.
 stop_node() {
 	[ "$(id -u)" = 0 ] || return 0
 	[ -d "$state/node" ] || [ "$(cat "$runtime/owner" 2>/dev/null)" = "$state" ] || return 0

@@ -1,19 +1,18 @@
-# Processes of a cluster: started in sessions of their own, known by files below
-# $state/pid, with their output below $state/log. Sourced by scripts/cluster.
+# Manages the processes of a cluster. They run in separate sessions, with files below $state/pid
+# and their output below $state/log. Sourced by scripts/cluster.
 
-# born ID: when a process began, in the kernel's ticks. A process that has ended and
-# that nobody has waited for is none.
+# born ID: prints the start time of a process in kernel ticks, and nothing for a zombie.
 born() { sed -n 's/^.*) [A-Y] //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f19; }
 
-# process FILE: the id in it, while that process lives. The file holds when it began as
-# well: ids are given again, and what has one now may be anybody's.
+# process FILE: prints the process ID in the file while that process lives. The file also
+# contains the start time, because the kernel reuses IDs.
 process() {
 	read -r id birth 2>/dev/null <"$1" && [ -n "${birth:-}" ] && [ "$(born "$id")" = "$birth" ] && echo "$id"
 }
 
 running() { process "$state/pid/$1" >/dev/null; }
 
-# launch NAME COMMAND…: it outlives this script.
+# launch NAME COMMAND…: starts a process that outlives this script.
 launch() {
 	launched=$1
 	shift
@@ -22,11 +21,11 @@ launch() {
 	echo "$! $(born "$!")" >"$state/pid/$launched"
 }
 
-# favour NAME: as root it goes before what tests compute, as a node that is starved
-# for seconds is lost to the cluster. What pods run inherits nothing of it.
+# favour NAME: raises its priority above that of tests (as root), because the cluster loses a
+# node that gets no CPU time for seconds. Pods do not inherit the priority.
 favour() { renice -n -5 -p "$(process "$state/pid/$1")" >/dev/null 2>&1 || true; }
 
-# await SECONDS WHAT COMMAND…: until the command succeeds.
+# await SECONDS WHAT COMMAND…: waits until the command succeeds.
 await() {
 	seconds=$1 what=$2
 	shift 2
@@ -40,7 +39,7 @@ await() {
 	done
 }
 
-# finish NAME SECONDS: ends a process, by force when the seconds are over.
+# finish NAME SECONDS: stops a process, and kills it after the seconds.
 finish() {
 	[ -e "$state/pid/$1" ] || return 0
 	finishing=$(process "$state/pid/$1") || finishing=
