@@ -3,13 +3,13 @@ package migrations
 
 import "embed"
 
-// Postgres holds postgres/*.sql in goose's format; sqlc reads the same files.
+// Postgres contains postgres/*.sql in goose's format. sqlc reads the same files.
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
 
-// ClickHouse holds clickhouse/*.sql. A file is a list of statements that each end
-// with ";" at the end of a line, and that may be run again.
+// ClickHouse contains clickhouse/*.sql. A file is a list of repeatable statements. Each
+// statement ends with ";" at the end of a line.
 //
 //go:embed clickhouse/*.sql
 var ClickHouse embed.FS

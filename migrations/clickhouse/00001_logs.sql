@@ -1,10 +1,9 @@
--- Log lines. The sorting key is a line's identity, so that a line that was
--- inserted twice (a crash between an insert and its record in the spool, a task
--- that sends again) merges into one. Partitions follow the week in which the
--- execution was launched, which its UUIDv7 tells: a line and its repetition are
--- always in one partition, and a look-up reads one.
--- writer and position say from which spool a line came and where it stood in it;
--- positions of one writer become visible in order, which is what tails rely on.
+-- Log lines. The sorting key is the identity of a line, so duplicate inserts (a crash between
+-- an insert and its record in the spool, a task that sends again) merge into one row. The
+-- partition is the week of the launch, taken from the execution's UUIDv7: a line and its
+-- duplicate are always in the same partition, and a lookup reads one partition.
+-- writer and position identify the spool of a line and its position there. Positions of one
+-- writer become visible in order, and tails depend on this.
 CREATE TABLE IF NOT EXISTS logs (
     tenant_id    UUID CODEC(ZSTD(1)),
     project_id   UUID CODEC(ZSTD(1)),

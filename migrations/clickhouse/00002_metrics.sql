@@ -1,6 +1,5 @@
--- Metric points, and their one-minute rollup. The rollup adds up, so a repeated
--- insert must not reach it: inserts carry a deduplication token, and both tables
--- remember the last thousand.
+-- Metric points and their one-minute rollup. The rollup adds values, so a repeated insert must
+-- not reach it: inserts have a deduplication token, and both tables remember the last thousand.
 CREATE TABLE IF NOT EXISTS metrics (
     tenant_id    UUID CODEC(ZSTD(1)),
     project_id   UUID CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- One row per execution that has ended, for reports over many of them; the row
--- that ended last stands.
+-- One row per ended execution, for reports over many executions. The row with the latest end
+-- wins.
 CREATE TABLE IF NOT EXISTS execution_facts (
     tenant_id           UUID,
     project_id          UUID,

@@ -1,5 +1,5 @@
--- Lines by level and hour, for overviews that must not read the lines themselves. A line
--- that was inserted again in another block counts again; the log itself shows it once.
+-- Numbers of lines by level and hour, for overviews that must not read the lines. A line that is
+-- inserted again in another block counts twice here; the log shows it once.
 CREATE TABLE IF NOT EXISTS logs_by_level (
     tenant_id    UUID,
     project_id   UUID,
@@ -23,6 +23,6 @@ SELECT tenant_id, project_id, execution_id, level,
 FROM logs
 GROUP BY tenant_id, project_id, execution_id, level, hour;
 
--- The name of the pod of an attempt follows from its id.
+-- The name of an attempt's pod is derived from its ID.
 ALTER TABLE logs ADD COLUMN IF NOT EXISTS
     pod_name String ALIAS concat('ff-', toString(execution_id), '-', toString(node_index), '-', toString(attempt));

@@ -1,5 +1,5 @@
--- The tenancy tree, as far as one machine needs it: a tenant, its teams, their
--- projects, and the people. Departments and memberships come with sign-in.
+-- The part of the tenancy tree that one machine needs: a tenant, its teams, their projects, and
+-- the people. Sign-in adds departments and memberships.
 -- +goose Up
 CREATE TABLE tenants (
     id         uuid PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Workflows and their immutable versions. A version keeps the canonical
+-- Workflows and their immutable versions. A version stores the canonical
 -- definition and the compiled plan; semver columns give the order of releases.
 -- +goose Up
 CREATE TABLE workflows (

@@ -46,12 +46,11 @@ END
 $$;
 -- +goose StatementEnd
 
--- Counts per node state stand on the execution, kept by the statement that
--- moves the nodes. owner, owner_epoch and lease_until are the drive loop's
--- fence: whoever writes states checks the epoch. A loop that has nothing to do
--- clears lease_until; one that died leaves it behind. wake_at is when it wants to
--- look again (retries, waiting for capacity), drive_requested_at when a drive job
--- was enqueued that has not begun. event_seq numbers the events.
+-- The execution has counts per node state, updated by the statement that changes the nodes.
+-- owner, owner_epoch and lease_until are the fence of the drive loop: every write of states
+-- checks the epoch. An idle loop clears lease_until; a crashed loop leaves it set. wake_at is
+-- the next time to check (retries, waiting for capacity). drive_requested_at is the time of an
+-- enqueued drive job that has not started. event_seq numbers the events.
 CREATE TABLE executions (
     id                  uuid NOT NULL,
     tenant_id           uuid NOT NULL,
@@ -111,7 +110,7 @@ CREATE INDEX executions_submitter_idx ON executions (submitted_by, id DESC);
 CREATE INDEX executions_status_idx ON executions (project_id, status, id DESC);
 CREATE INDEX executions_live_idx ON executions (id) WHERE status IN ('PENDING', 'RUNNING');
 
--- A key is unique for ever within its project, across the partitions.
+-- A key is unique within its project forever, across the partitions.
 CREATE TABLE execution_idempotency_keys (
     project_id   uuid NOT NULL,
     key          text NOT NULL,
@@ -121,10 +120,9 @@ CREATE TABLE execution_idempotency_keys (
     CONSTRAINT execution_idempotency_keys_pkey PRIMARY KEY (project_id, key)
 );
 
--- attempt counts the tries begun, retries those that the retry policy pays for
--- (an interrupted attempt is repeated for nothing), changed_seq is the event_seq
--- of its execution at the latest change. No index but the key, so that a change
--- of state stays on its page.
+-- attempt counts the started attempts, retries those that use a retry of the policy (the
+-- repetition of an interrupted attempt uses none). changed_seq is the event_seq of the execution
+-- at the latest change. The key is the only index, so that a state change stays on its page.
 CREATE TABLE nodes (
     execution_id         uuid NOT NULL,
     node_index           integer NOT NULL,
@@ -158,7 +156,7 @@ CREATE TABLE nodes (
     CONSTRAINT nodes_progress_check CHECK (progress BETWEEN 0 AND 100)
 ) PARTITION BY RANGE (execution_id);
 
--- One row for each try that a launcher was asked to start.
+-- One row for each attempt that a launcher was told to start.
 CREATE TABLE attempts (
     execution_id   uuid NOT NULL,
     node_index     integer NOT NULL,
@@ -194,10 +192,9 @@ CREATE TABLE events (
     CONSTRAINT events_pkey PRIMARY KEY (execution_id, seq)
 ) PARTITION BY RANGE (execution_id);
 
--- What a live attempt holds of the capacity, from its claim to its end. The row
--- is also the list of what should be alive: expires_at moves with every sign of
--- life, deadline_at is when the engine stops waiting for the runner's own timeout,
--- known once the attempt has begun.
+-- The capacity that a live attempt uses, from its claim to its end. The rows also list the
+-- attempts that should be live: every sign of life moves expires_at. After deadline_at, which is
+-- known when the attempt starts, the engine no longer waits for the runner's own timeout.
 CREATE TABLE reservations (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
@@ -215,8 +212,8 @@ CREATE TABLE reservations (
     CONSTRAINT reservations_amounts_check CHECK (cpu_millis >= 0 AND memory_mib >= 0)
 );
 
--- Final reports that arrived while no drive loop of this process owned the
--- execution: durable before the sender is told so, gone once applied.
+-- Final reports that arrived while no drive loop of this process owned the execution. A report
+-- is durable before the response to its sender, and deleted when it is applied.
 CREATE TABLE reports (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
@@ -226,7 +223,7 @@ CREATE TABLE reports (
     CONSTRAINT reports_pkey PRIMARY KEY (execution_id, node_index, attempt)
 );
 
--- What a task saved to go on from, one value per node, shared by its attempts.
+-- Checkpoints of tasks: one value per node, shared by its attempts.
 CREATE TABLE checkpoints (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,

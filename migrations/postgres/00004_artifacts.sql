@@ -1,5 +1,5 @@
--- Artifacts are named, typed outputs; their bytes stand in the content-addressed
--- store under their SHA-256, and many artifacts may share one blob. The table is
+-- Artifacts are named, typed outputs. The content-addressed store contains their bytes under
+-- their SHA-256, and many artifacts may share one blob. The table is
 -- range-partitioned by month on its own UUIDv7.
 -- +goose Up
 CREATE TABLE blobs (

@@ -1,4 +1,4 @@
--- What inputs may name: datasets, feature sets and models by name and version,
+-- Objects that inputs can name: datasets, feature sets and models by name and version,
 -- and the custom types. An entry never changes; a new version is a new row.
 -- +goose Up
 CREATE TABLE catalogue_entries (

@@ -1,9 +1,8 @@
--- People, service accounts, what they may do where, and how they prove who they
--- are. A person is known by (issuer, subject) of a sign-in provider; the local
--- administrator has neither. What a user may do is the sum of the memberships:
--- a role on a node of the tenancy tree, good for everything below it. A
--- membership that came from a group of the provider names it in source, and goes
--- when the provider no longer says so; group_roles says which group gives what.
+-- People and service accounts with their permissions and credentials. (issuer, subject) of a
+-- sign-in provider identifies a person; the local administrator has neither. The permissions of
+-- a user are the sum of the memberships: a role on a node of the tenancy tree, valid for
+-- everything below it. A membership from a group of the provider has the group in source, and is
+-- removed when the provider no longer reports it. group_roles maps groups to roles.
 -- +goose Up
 ALTER TABLE users
     DROP CONSTRAINT users_name_key, DROP CONSTRAINT users_role_check,
@@ -40,8 +39,7 @@ CREATE TABLE memberships (
 );
 CREATE INDEX memberships_node_idx ON memberships (node_id);
 
--- "Whoever is in this group of this provider has this role here": an invitation
--- of a whole group, honoured at every sign-in.
+-- All members of a group of a provider have a role on a node. Applied at every sign-in.
 CREATE TABLE group_roles (
     id         uuid PRIMARY KEY,
     provider   text NOT NULL,
@@ -54,8 +52,8 @@ CREATE TABLE group_roles (
     CONSTRAINT group_roles_group_check CHECK (group_name <> '' AND role <> '')
 );
 
--- One row whose number grows with every change of tree, memberships, roles or
--- quotas: what keeps them in memory compares it.
+-- One row whose number increases with every change of the tree, memberships, roles or quotas.
+-- In-memory copies compare it.
 CREATE TABLE tenancy_version (
     singleton boolean PRIMARY KEY DEFAULT true,
     version bigint NOT NULL DEFAULT 1,
@@ -76,9 +74,9 @@ CREATE TRIGGER users_version AFTER INSERT OR DELETE OR UPDATE OF installation_ad
 
 -- Sessions of browsers: the cookie holds a random token, the table its SHA-256.
 -- Deleting the row ends the session at its next request. admin is whether the
--- user was an administrator of the installation when the session began: once that
--- differs, the session is over and a new one has to begin. logout_hint is the
--- sealed ID token, which the provider wants to see at sign-out.
+-- user was an administrator of the installation when the session started: if that changes, the
+-- session ends and the user needs a new one. logout_hint is the encrypted ID token, which the
+-- provider requires at sign-out.
 CREATE TABLE sessions (
     token_hash bytea PRIMARY KEY,
     id         uuid NOT NULL CONSTRAINT sessions_id_key UNIQUE,
@@ -97,8 +95,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_user_idx ON sessions (user_id);
 CREATE INDEX sessions_expiry_idx ON sessions (expires_at);
 
--- Keys of programs: ffk_<id>_<secret>; of the secret only the HMAC is kept. No
--- scope means all that its owner may do; project_id narrows it to one project.
+-- API keys of programs: ffk_<id>_<secret>. Only the HMAC of the secret is stored. Without a
+-- scope, a key has all permissions of its owner; project_id restricts it to one project.
 CREATE TABLE api_keys (
     id                text PRIMARY KEY,
     user_id           uuid NOT NULL REFERENCES users ON DELETE CASCADE,

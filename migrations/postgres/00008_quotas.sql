@@ -1,8 +1,8 @@
--- Limits, use and history of every node of the tenancy tree. Amounts are JSON
+-- Limits, usage and history of every node of the tenancy tree. Amounts are JSON
 -- objects of whole numbers by resource: cpu (millicores), memory (MiB), gpu
 -- (count of all types), gpu:<type> (count), pods, executions, storage (MiB).
--- An absent limit is no bound of its own: the node shares its parent's. An absent
--- borrow is 0, an absent lend is everything. version is for two who edit at once.
+-- A node without a limit shares its parent's. An absent borrow is 0, an absent lend is
+-- everything. version detects concurrent edits.
 -- +goose Up
 -- +goose StatementBegin
 CREATE FUNCTION is_amounts(a jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -24,13 +24,12 @@ CREATE TABLE quotas (
 );
 CREATE TRIGGER quotas_version AFTER INSERT OR UPDATE OR DELETE ON quotas FOR EACH STATEMENT EXECUTE FUNCTION bump_tenancy_version();
 
--- What live reservations hold at or below the node, kept by the transactions that
--- reserve and release: they lock these rows from the root down. history is the
+-- Usage of live reservations at or below the node, updated by the transactions that reserve
+-- and release: they lock these rows from the root down. history is the
 -- decayed average of used (see package quota/fair), as of history_at. The bytes
--- of artifacts are counted beside, because they outlive every reservation. The
--- revision of the installation's row, which every reservation locks first, grows
--- with each change of a limit or of the tree: who holds the lock and finds the
--- number it knows has checked by the limits in force.
+-- of artifacts have a separate column, because they outlive every reservation. Every reservation
+-- locks the installation's row first. Its revision increases with each change of a limit or of
+-- the tree: a transaction that finds the known number under the lock used the current limits.
 CREATE TABLE quota_usage (
     node_id       uuid PRIMARY KEY REFERENCES tenancy_nodes,
     depth         integer NOT NULL,
@@ -65,9 +64,8 @@ CREATE TRIGGER tenancy_nodes_usage AFTER INSERT ON tenancy_nodes FOR EACH ROW EX
 
 -- node_index -1 with attempt 0 is the execution itself, which holds one of
 -- "executions". pods is more than one for a gang, which is reserved as a whole.
--- devices are the indexes of GPUs on machine, when the launcher gives them out.
--- preempted_for is the reason that its node gets once the attempt has been taken
--- off the machine: who needed the room.
+-- devices are the indexes of GPUs on machine, if the launcher assigns them. preempted_for is
+-- the reason that the node gets after the preemption: the work that needed the capacity.
 ALTER TABLE reservations
     ADD COLUMN gpus integer NOT NULL DEFAULT 0,
     ADD COLUMN gpu_type text NOT NULL DEFAULT '',
@@ -97,7 +95,7 @@ ALTER TABLE attempts ADD CONSTRAINT attempts_outcome_check
 -- Why an execution is still PENDING (a limit of concurrent executions).
 ALTER TABLE executions ADD COLUMN reason jsonb;
 
--- Which blobs a project refers to: shared ones count once in its storage.
+-- The blobs that a project refers to. Shared blobs count once in its storage.
 CREATE TABLE project_blobs (
     project_id uuid NOT NULL REFERENCES tenancy_nodes,
     sha256     bytea NOT NULL,
@@ -113,7 +111,7 @@ FROM (SELECT a.id, sum(b.size)::bigint AS bytes
     GROUP BY a.id) s
 WHERE u.node_id = s.id;
 
--- How long attempts of an operator took, for estimates: the latest 50, in ms.
+-- Durations of the latest 50 attempts of an operator in ms, for estimates.
 CREATE TABLE operator_durations (
     workflow_id uuid NOT NULL,
     operator    text NOT NULL,
@@ -122,7 +120,7 @@ CREATE TABLE operator_durations (
     CONSTRAINT operator_durations_pkey PRIMARY KEY (workflow_id, operator)
 );
 
--- Use by node of the tree and moment, for the chart of the quota page.
+-- Usage by node of the tree and time, for the chart of the quota page.
 CREATE TABLE quota_samples (
     node_id uuid NOT NULL,
     at      timestamptz NOT NULL,
@@ -131,8 +129,8 @@ CREATE TABLE quota_samples (
     CONSTRAINT quota_samples_pkey PRIMARY KEY (node_id, at)
 );
 
--- What attempts used, for GPU-hours by person and workflow: one row per ended
--- attempt that held resources for a second or more.
+-- Usage of attempts, for GPU-hours by person and workflow: one row per ended attempt that used
+-- resources for at least one second.
 CREATE TABLE resource_hours (
     execution_id  uuid NOT NULL,
     node_index    integer NOT NULL,

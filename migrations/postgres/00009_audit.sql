@@ -1,5 +1,5 @@
--- The audit log: every change that somebody made, written by the transaction of
--- the change. old_value and new_value hold what changed and never a secret. It is
+-- The audit log: every change by a person or program, written in the transaction of the change.
+-- old_value and new_value contain the change and never a secret. It is
 -- range-partitioned by month on its UUIDv7 like executions, and never updated.
 -- +goose Up
 CREATE TABLE audit_log (

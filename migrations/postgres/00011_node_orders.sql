@@ -1,7 +1,6 @@
--- What people ordered about single nodes: to cancel one, or to let one that waits
--- ask with another priority or for less than its operator declares. Whoever drives
--- the execution takes an order up; seq tells which one it has seen. The rows stay
--- until the execution ends, because a loop that takes over needs them.
+-- Orders of people for single nodes: cancel a node, or change the priority or reduce the
+-- requests of a waiting node. The owner of the execution applies an order; seq is the latest
+-- applied one. The rows stay until the execution ends, because a new owner needs them.
 -- +goose Up
 CREATE TABLE node_orders (
     execution_id uuid NOT NULL,

@@ -1,6 +1,5 @@
--- A project has the bytes that were brought into it, and no others (00008 knew the
--- outputs of tasks alone): what its catalogue, its code and the inputs of its
--- executions name was brought before anybody wrote that down.
+-- A project has only the blobs that were uploaded to it. 00008 recorded only outputs of tasks,
+-- so this adds the earlier uploads: blobs named by the catalogue, code and execution inputs.
 -- +goose Up
 INSERT INTO project_blobs (project_id, sha256, size)
 SELECT DISTINCT ON (n.project_id, n.hash) n.project_id, decode(n.hash, 'hex'), n.size

@@ -1,5 +1,5 @@
--- Where attempts run, what they hold, and what kind of end they came to; the
--- events of their pods; and the leases of what only one server may do at a time.
+-- The location, the resources and the class of the end of attempts; the events of their pods;
+-- and the leases for leader election.
 -- +goose Up
 ALTER TABLE attempts
     ADD COLUMN class       text NOT NULL DEFAULT '',
@@ -11,7 +11,7 @@ ALTER TABLE attempts
     ADD COLUMN gpu_type    text NOT NULL DEFAULT '',
     ADD CONSTRAINT attempts_amounts_check CHECK (memory_mib >= 0 AND gpus >= 0);
 
--- One row for each event of an attempt's pod; seen again it counts up.
+-- One row for each event of an attempt's pod; repetitions increase its count.
 CREATE TABLE pod_events (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
@@ -26,9 +26,8 @@ CREATE TABLE pod_events (
     CONSTRAINT pod_events_count_check CHECK (count > 0)
 ) PARTITION BY RANGE (execution_id);
 
--- Who may do what only one server does at a time. term grows with every change of
--- the holder and fences the writes of earlier ones; address is where other servers
--- reach the holder.
+-- Leases for leader election. term increases with every change of the holder and fences the
+-- writes of earlier holders; address is the holder's address for other servers.
 CREATE TABLE leases (
     name       text NOT NULL,
     holder     text NOT NULL,

@@ -1,7 +1,7 @@
--- What runners in pods need of the server: the folders of checkpoints, the meetings
--- of gangs, and the work that waits for warm pods.
+-- State for runners in pods: checkpoint folders, the coordination of gangs, and the queue of
+-- warm pods.
 -- +goose Up
--- The manifest of the folder that a node's attempts saved last.
+-- The manifest of the latest checkpoint folder of a node.
 CREATE TABLE checkpoint_folders (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE checkpoint_folders (
     CONSTRAINT checkpoint_folders_size_check CHECK (size >= 0)
 ) PARTITION BY RANGE (execution_id);
 
--- How the ranks of a gang stand; rows go with the attempt's end.
+-- The states of the ranks of a gang; rows are deleted when the attempt ends.
 CREATE TABLE gang_members (
     execution_id uuid NOT NULL,
     node_index   integer NOT NULL,
@@ -31,8 +31,8 @@ CREATE TABLE gang_members (
 );
 CREATE INDEX gang_members_changed_idx ON gang_members (changed_at);
 
--- Attempts that warm pods run. A pool is what one pod can serve: a project, an
--- image, resources and pod fields. worker is empty while nobody has taken the row.
+-- Attempts for warm pods. A pool is a combination of project, image, resources and pod fields
+-- that one pod can serve. worker is empty until a worker takes the row.
 CREATE TABLE resident_work (
     task_id     text NOT NULL,
     pool        text NOT NULL,

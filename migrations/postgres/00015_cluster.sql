@@ -1,10 +1,10 @@
--- What a cluster has, as the server that watches it saw it last, for all servers;
--- and that a wish to make room was taken up, so that it is not looked for again.
+-- The latest state of the cluster, from the server that watches it, for all servers; and a mark
+-- for preemption requests that were accepted, so that they are not searched again.
 -- +goose Up
 ALTER TABLE reservations ADD COLUMN preempt_taken_at timestamptz;
 
--- What the installation shares out while a cluster says it: one row. Its change is
--- one of the root's limit.
+-- The capacity that the cluster reports, in one row. A change counts as a change of the root's
+-- limit.
 CREATE TABLE cluster_capacity (
     single   boolean NOT NULL DEFAULT true,
     capacity jsonb NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE cluster_capacity (
 CREATE TRIGGER cluster_capacity_revision AFTER INSERT OR UPDATE OR DELETE ON cluster_capacity
     FOR EACH STATEMENT EXECUTE FUNCTION bump_quota_revision();
 
--- What pages show of the cluster: machines, pods, namespaces. One row.
+-- The data of the cluster pages: machines, pods, namespaces. One row.
 CREATE TABLE cluster_snapshots (
     single   boolean NOT NULL DEFAULT true,
     snapshot jsonb NOT NULL,

@@ -1,9 +1,8 @@
--- Nodes that become other nodes: the items of a fan-out, the operators of a graph.
--- They follow the nodes of the plan. parent_index is the node that became them, at
--- its try number expansion; item_index and item say which item a node is.
--- operator_index is the place of its operator in the graph, NULL when it is node_index.
--- first_child and child_count are what a node became last; inputs are the values that
--- its graph got.
+-- Children of expanded nodes: the items of a fan-out, the operators of a graph. They follow the
+-- nodes of the plan. parent_index is the parent node, and expansion the number of its expansion.
+-- item_index and item identify the item of a node. operator_index is the position of its operator
+-- in the graph, NULL if it equals node_index. first_child and child_count are the latest
+-- children of a node; inputs are the inputs of its graph.
 -- +goose Up
 ALTER TABLE nodes
     ADD COLUMN parent_index   integer,
@@ -17,7 +16,7 @@ ALTER TABLE nodes
     ADD COLUMN child_count    integer NOT NULL DEFAULT 0,
     ADD CONSTRAINT nodes_parent_check CHECK (parent_index < node_index AND (parent_index IS NULL) = (expansion = 0)),
     ADD CONSTRAINT nodes_children_check CHECK (first_child > node_index AND child_count >= 0);
--- A failure that a rule took up, or that a fan-out allows, leaves the whole a success.
+-- A handled failure, or one that a fan-out allows, does not fail the execution.
 ALTER TABLE executions DROP CONSTRAINT executions_succeeded_check;
 
 -- +goose Down

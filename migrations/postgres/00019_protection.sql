@@ -1,8 +1,7 @@
--- What keeps failures from spreading. A circuit breaker belongs to an operator of a
--- workflow and to what it runs (fingerprint), whatever version; its rule is that of
--- whoever asked last. A retry budget is a token bucket of a tenant, or the times of the
--- latest retries of a workflow. A dead letter is a node that failed when no retry was
--- left, until somebody lets it run again or puts it away.
+-- Protection against spreading failures. A circuit breaker belongs to an operator of a workflow
+-- and to its code (fingerprint), independent of the version; the latest rule applies. A retry
+-- budget is a token bucket of a tenant, or the times of the latest retries of a workflow. A dead
+-- letter is a node that failed after its last retry, until a person retries or dismisses it.
 -- +goose Up
 CREATE TABLE circuit_breakers (
     id               uuid NOT NULL,
@@ -35,8 +34,8 @@ CREATE TABLE circuit_breakers (
 );
 CREATE INDEX circuit_breakers_project_idx ON circuit_breakers (project_id, state);
 
--- retries in each period of seconds, burst at once; tokens were left at refilled_at,
--- which is NULL as long as nobody took any. delayed counts the retries that had to wait.
+-- retries per period of seconds, at most burst at once; tokens were left at refilled_at, which is
+-- NULL until the first use. delayed counts the delayed retries.
 CREATE TABLE retry_buckets (
     tenant_id      uuid NOT NULL,
     retries        integer NOT NULL,

@@ -1,7 +1,7 @@
--- An execution that goes on from an earlier one: resume_of is that one, resume what was
--- asked for. Its nodes name the node of an earlier execution that they go on from:
--- TAKEN and CACHED nodes have its result and never ran here, BEFORE ones run again with
--- what it saved. Results are values; the bytes of artifacts are never copied.
+-- Resumed executions: resume_of is the earlier execution, resume the request. Nodes name their
+-- source node in an earlier execution: TAKEN and CACHED nodes reuse its result and never ran
+-- here; BEFORE nodes run again with its checkpoints. Results are values; the bytes of artifacts
+-- are never copied.
 -- +goose Up
 ALTER TABLE executions ADD COLUMN resume_of uuid, ADD COLUMN resume jsonb;
 ALTER TABLE nodes

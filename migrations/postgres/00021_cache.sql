@@ -1,8 +1,7 @@
--- Results that later nodes may take over. A row says which node has, or is to have, the
--- result of a key; whether it has one is said by that node's own row alone, so there is
--- no state here that a crash could leave behind. parts is what the key was made of,
--- to say later why another key is another. executions.cache is what a launch asked
--- for, nodes.cache what was found.
+-- Results that later nodes can reuse. A row names the node that has, or will have, the result of
+-- a key. Only the row of that node contains its state, so a crash leaves no stale state here.
+-- parts are the parts of the key, to explain a difference between keys. executions.cache is the
+-- cache mode of the launch, nodes.cache the result of the lookup.
 -- +goose Up
 CREATE TABLE cached_results (
     project_id   uuid NOT NULL,

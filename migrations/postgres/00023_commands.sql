@@ -1,8 +1,7 @@
--- What people tell a live execution to do, in order: to pause, or to skip a node, to
--- count it as succeeded, to try it again, to hold it back, to answer it. node_index is
--- -1 when it is about the execution itself. Whoever drives the execution carries a
--- command out and deletes it in the same transaction; taken says that it has begun to,
--- as when an attempt has to end first.
+-- Commands of people for a live execution, in order: pause it, or skip, mark as succeeded, retry,
+-- hold or answer a node. node_index is -1 for the execution itself. The owner of the execution
+-- applies a command and deletes it in the same transaction; taken means that it has started, for
+-- example while an attempt has to end first.
 -- +goose Up
 CREATE TABLE node_commands (
     execution_id uuid NOT NULL,

@@ -1,7 +1,7 @@
--- Mutexes and semaphores of a project, by name. A row of locks is one permit that a
--- node holds, or with node_index -1 an execution as a whole; a row of lock_waits is
--- who waits for one, seen_at when it last said so. Limits that administrators set
--- stand in semaphores; without one the limit is what the definition says.
+-- Mutexes and semaphores of a project, by name. A row of locks is one permit that a node holds,
+-- or the execution if node_index is -1. A row of lock_waits is a waiting node; seen_at is its
+-- latest check. semaphores contains the limits that administrators set; otherwise the limit of
+-- the definition applies.
 -- +goose Up
 CREATE TABLE locks (
     project_id   uuid NOT NULL,

@@ -1,5 +1,5 @@
--- Templates of operators, with versions that never change: of one project, or, without
--- one, of the whole tenant.
+-- Operator templates with immutable versions, of one project or, without a project, of the
+-- whole tenant.
 -- +goose Up
 CREATE TABLE operator_templates (
     id              uuid NOT NULL,

@@ -1,5 +1,5 @@
--- How the files of an attempt's inputs came to it, as its runner told: a list, null
--- while it has not, or when there are none.
+-- The runner's report about the transfer of an attempt's input files: a list, or null without a
+-- report or without files.
 -- +goose Up
 ALTER TABLE attempts ADD COLUMN inputs jsonb;
 

@@ -1,5 +1,4 @@
--- A version may have no nodes: a workflow that others take templates from, and that
--- does not run by itself.
+-- A version may have no nodes: a workflow that only provides templates to others and cannot run.
 
 -- +goose Up
 ALTER TABLE workflow_versions DROP CONSTRAINT workflow_versions_node_count_check;

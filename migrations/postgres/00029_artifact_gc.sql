@@ -1,5 +1,5 @@
--- When an artifact goes that nobody uses: with its execution (''), already once that has
--- ended ('completion'), or never by itself ('never').
+-- When an unused artifact is removed: with its execution (''), after the end of its execution
+-- ('completion'), or never ('never').
 -- +goose Up
 ALTER TABLE artifacts ADD COLUMN gc text NOT NULL DEFAULT '',
     ADD CONSTRAINT artifacts_gc_check CHECK (gc IN ('', 'completion', 'never'));

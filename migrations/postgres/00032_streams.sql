@@ -1,6 +1,5 @@
--- The pieces of outputs that others read while they are written, where writer and
--- reader share no disk. The bytes are in the store, and stay in it as long as a row
--- names them; rows go with their execution's end.
+-- The pieces of streamed outputs, if writer and reader share no disk. The store keeps the bytes
+-- while a row names them; rows are deleted when the execution ends.
 -- +goose Up
 CREATE TABLE stream_pieces (
     execution_id uuid NOT NULL,

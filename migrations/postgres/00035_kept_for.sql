@@ -1,4 +1,4 @@
--- How long one execution is kept after its end, when its launch said so.
+-- The retention of an execution that its launch set.
 -- +goose Up
 ALTER TABLE executions ADD COLUMN ttl jsonb;
 

@@ -1,4 +1,4 @@
--- Who set the permits of a semaphore.
+-- The person who set the permits of a semaphore.
 -- +goose Up
 ALTER TABLE semaphores ADD COLUMN updated_by text NOT NULL DEFAULT '';
 

@@ -1,5 +1,5 @@
--- Logs whose lines are still coming although the attempt has ended: the end of an attempt
--- is reported before a long log. A row goes when the last line has come.
+-- Logs with outstanding lines after the end of the attempt: the end is reported before a long
+-- log. A row is deleted with the last line.
 -- +goose Up
 CREATE TABLE open_logs (
     execution_id uuid NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE open_logs (
     since        timestamptz NOT NULL,
     CONSTRAINT open_logs_pkey PRIMARY KEY (execution_id, node_index, attempt)
 );
--- Rows of runners that never came back are removed by age.
+-- Rows of lost runners are removed by age.
 CREATE INDEX open_logs_since_idx ON open_logs (since);
 
 -- +goose Down
