@@ -41,7 +41,7 @@ func Compile(specs []Spec) (*Plan, []apperr.Field) {
 	return plan, nil
 }
 
-// withRules adds to the dependencies what rules name beside them.
+// withRules adds the operators that rules name to the dependencies.
 func withRules(specs []Spec) []Spec {
 	all := slices.Clone(specs)
 	for i := range all {
@@ -60,7 +60,7 @@ func withRules(specs []Spec) []Spec {
 	return all
 }
 
-// bind gives nodes their rules, and tells those whose failure a rule takes up.
+// bind gives nodes their rules, and marks the nodes whose failure a rule handles.
 func (p *Plan) bind(specs []Spec) {
 	for i := range specs {
 		rule := specs[i].Rule
@@ -127,13 +127,14 @@ func resolve(specs []Spec, byName map[string]int) ([]Edge, []apperr.Field) {
 	return edges, problems
 }
 
-// streams reports whether the node may begin while what it depends on runs: it has an
-// attempt of its own, and no rule, which sees ends alone.
+// streams reports whether the node may begin while its dependencies run: it has an
+// attempt of its own, and no rule. Rules see only nodes that have ended.
 func (s *Spec) streams() bool {
 	return s.Rule == nil && !s.Final && !s.Expands && !s.Waits && !s.Serves
 }
 
-// streamed reports whether another may read what the node's attempt makes while it runs.
+// streamed reports whether another node may read the output of the node's attempt while
+// it runs.
 func (s *Spec) streamed() bool { return !s.Expands && !s.Waits && !s.Serves }
 
 // mergeEdges joins neighbours with the same ends, in place.
@@ -146,7 +147,7 @@ func mergeEdges(sorted []Edge) []Edge {
 			continue
 		}
 		merged[last].Label = joinLabels(merged[last].Label, e.Label)
-		merged[last].Streams = merged[last].Streams && e.Streams // one that needs the end is enough
+		merged[last].Streams = merged[last].Streams && e.Streams // one dependency on the end is enough
 	}
 	return merged
 }
@@ -184,13 +185,13 @@ func (p *Plan) link() {
 	}
 }
 
-// carve takes an empty slice with room for n off the front of block's spare room.
+// carve cuts an empty slice of capacity n from the unused capacity of block.
 func carve(block []int, n int) (rest, part []int) {
 	return block[n:n:cap(block)], block[0:0:n]
 }
 
-// level runs Kahn's algorithm and fills Level, Levels, Entry and Exit. It is
-// false when a cycle keeps nodes back; their Level is then -1.
+// level runs Kahn's algorithm and fills Level, Levels, Entry and Exit. It returns false
+// when a cycle blocks nodes; their Level is then -1.
 func (p *Plan) level() bool {
 	waiting := make([]int, len(p.Nodes))
 	var current []int
@@ -227,9 +228,9 @@ func (p *Plan) level() bool {
 	return done == len(p.Nodes)
 }
 
-// cycles returns node-disjoint cycles among the nodes that level kept back. Each
-// such node has a dependency that was kept back too, so walking backwards from
-// any of them ends in a cycle or in a node that an earlier walk has seen.
+// cycles returns node-disjoint cycles among the nodes that level left without a level.
+// Each such node has a dependency without a level, so walking backwards from any of
+// them ends in a cycle or in a node that an earlier walk has seen.
 func (p *Plan) cycles() [][]int {
 	var cycles [][]int
 	walk := make([]int, len(p.Nodes)) // which walk saw the node, 0: none yet
@@ -263,7 +264,7 @@ func rotateToSmallest(cycle []int) []int {
 	return append(slices.Clone(cycle[at:]), cycle[:at]...)
 }
 
-// nameCycle writes "a → b → a", in the direction in which results would flow.
+// nameCycle writes "a → b → a", in the direction of the data flow.
 func (p *Plan) nameCycle(cycle []int) string {
 	var b strings.Builder
 	for k, i := range cycle {

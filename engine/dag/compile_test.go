@@ -67,7 +67,7 @@ func TestCompileReportsEverythingTogether(t *testing.T) {
 	t.Parallel()
 	plan, problems := Compile(specs("a: a", "b: nowhere", "a:", "c: e b", "d: c", "e: d", "f: e", "x: y", "y: x"))
 	if plan != nil {
-		t.Error("a plan in spite of problems")
+		t.Error("got a plan despite the problems")
 	}
 	want := []apperr.Field{
 		{Path: "operators[2].name", Message: `The name "a" is taken by operators[0].`},
@@ -122,8 +122,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// randomSpecs has edges from earlier to later nodes of a shuffled order, and in
-// one case of four edges of any direction, so cycles occur.
+// randomSpecs has edges from earlier to later nodes of a shuffled order, and in one
+// case out of four edges in either direction, so cycles occur.
 func randomSpecs(r *rand.Rand, nodes, edges int) []Spec {
 	out := make([]Spec, nodes)
 	order := r.Perm(nodes)
@@ -145,7 +145,7 @@ func randomSpecs(r *rand.Rand, nodes, edges int) []Spec {
 	return out
 }
 
-// checkPlan states what holds for every plan.
+// checkPlan checks the invariants of a plan.
 func checkPlan(t *testing.T, in []Spec, plan *Plan) {
 	t.Helper()
 	leveled := 0

@@ -5,21 +5,21 @@ package dag
 
 import "slices"
 
-// Spec is one operator as Compile takes it. Path is where it stands in the
-// document ("operators[2]"), for problems.
+// Spec is one operator, the input of Compile. Path is its path in the document
+// ("operators[2]"), for error messages.
 type Spec struct {
 	Name         string
 	Path         string
 	Dependencies []Dependency
-	// Rule says when the node may begin; nil: when all that it depends on has
-	// succeeded. Dependencies that it does not name have to succeed beside it.
+	// Rule says when the node may begin; nil: when all its dependencies have succeeded.
+	// Dependencies that it does not name must succeed as well.
 	Rule *Rule
 	Traits
 }
 
-// Dependency names an operator that has to end first, or, when it Streams, that has to
-// run. Label says what flows along the edge, "" when only the order matters; Path is
-// for problems.
+// Dependency names an operator that must end first, or, when it Streams, that must run.
+// Label says what flows along the edge, "" when only the order matters; Path is for
+// error messages.
 type Dependency struct {
 	Name    string
 	Label   string
@@ -27,16 +27,16 @@ type Dependency struct {
 	Streams bool
 }
 
-// Traits are what is special about a node beside what it waits for.
+// Traits are the properties of a node other than its dependencies.
 type Traits struct {
-	Conditional bool     // it has a condition: Next asks for Evaluate before it begins
-	Expands     bool     // it begins by becoming other nodes, and ends with them
-	Waits       bool     // somebody ends it from outside: no attempt of it is ever alive
-	Final       bool     // it begins when all others of its plan have ended, however that was
-	MayFail     Failures // its failures of these kinds fail nothing else
-	Serves      bool     // once it runs it may serve others, which need not wait for its end (see Serve)
-	Watches     bool     // it looks at others and changes nothing for them: its rule takes up no failure, and how it ends counts for nothing
-	Undrained   bool     // it may begin while its scope drains: what it depends on alone says whether it does
+	Conditional bool     // it has a condition: Next requests Evaluate before it begins
+	Expands     bool     // it expands into other nodes, and ends with them
+	Waits       bool     // it ends from outside, such as by an approval: it never has an attempt
+	Final       bool     // it begins when all other nodes of its plan have ended, in any state
+	MayFail     Failures // failures of these kinds fail no other node
+	Serves      bool     // once it runs, it may serve other nodes, which do not wait for its end (see Serve)
+	Watches     bool     // it observes other nodes without affecting them: its rule handles no failure, and its own end state is ignored
+	Undrained   bool     // it may begin while its scope drains: only its dependencies decide
 	OnFailure   Policy
 }
 
@@ -45,27 +45,27 @@ type Failures uint8
 
 // The kinds of failure.
 const (
-	OfTask     Failures = 1 << iota // the task ended badly: HasFailed
-	OfSystem                        // something around the task went wrong: HasErrored
+	OfTask     Failures = 1 << iota // the task failed: HasFailed
+	OfSystem                        // the system failed, not the task: HasErrored
 	AnyFailure          = OfTask | OfSystem
 	NoFailure  Failures = 0
 )
 
-// Policy says what the failure of a node means for the others of its scope, when
-// no rule takes the failure up.
+// Policy says how the failure of a node affects the other nodes of its scope when no
+// rule handles it.
 type Policy int
 
 // The policies.
 const (
-	Continue Policy = iota // only what depends on it does not run
-	Drain                  // nothing new begins; what runs goes on to its end
-	Stop                   // nothing new begins; what runs is stopped
+	Continue Policy = iota // only its dependents do not run
+	Drain                  // no node begins; running nodes finish
+	Stop                   // no node begins; running nodes are stopped
 )
 
-// Node is one operator of a plan. Dependencies and Dependents are ascending
-// indexes into Plan.Nodes without repetition. Depends is its rule in words, "" for
-// the usual one. Reads are those of the Dependencies that it reads while they run, and
-// Readers those of the Dependents that read it so.
+// Node is one operator of a plan. Dependencies and Dependents are ascending indexes
+// into Plan.Nodes without repetition. Depends is the text of its rule, "" for the
+// default rule. Reads lists the Dependencies that it reads while they run, and Readers
+// the Dependents that read it while it runs.
 type Node struct {
 	Name         string
 	Index        int
@@ -78,11 +78,11 @@ type Node struct {
 	Traits
 
 	rule    *term
-	handled Failures // those that a rule takes up
+	handled Failures // the kinds that a rule handles
 }
 
-// Edge says that To waits for From to end, or, when it Streams, to run. Label lists
-// what flows, comma-separated.
+// Edge says that To waits until From has ended, or, when the edge Streams, until From
+// runs. Label lists what flows, comma-separated.
 type Edge struct {
 	From    int
 	To      int
@@ -90,10 +90,10 @@ type Edge struct {
 	Streams bool
 }
 
-// Plan is a compiled graph; nobody changes it once it is built. Nodes stand in
-// the order of the document, Index is the position. Edges are ordered by To and
-// then From, one for each pair of nodes. Levels holds node indexes: a node's
-// level is the length of the longest path that leads to it.
+// Plan is a compiled graph; it is immutable. Nodes are in the order of the document,
+// Index is the position. Edges are ordered by To and then From, one for each pair of
+// nodes. Levels holds node indexes: a node's level is the length of the longest path
+// that leads to it.
 type Plan struct {
 	Nodes  []Node
 	Edges  []Edge
@@ -102,7 +102,7 @@ type Plan struct {
 	Exit   []int
 
 	byName map[string]int
-	ends   []int // nodes on which only nodes that watch depend
+	ends   []int // nodes whose only dependents are watching nodes
 }
 
 // Lookup returns the index of the node called name.
@@ -121,7 +121,8 @@ func (p *Plan) Upstream(i int) []int {
 	return p.reach(i, func(n *Node) []int { return n.Dependencies })
 }
 
-// reach walks only what it returns, so a small answer stays cheap in a large plan.
+// reach visits only the nodes it returns, so a small result stays cheap in a large
+// plan.
 func (p *Plan) reach(start int, next func(*Node) []int) []int {
 	seen := map[int]struct{}{start: {}}
 	var found []int

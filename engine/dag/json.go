@@ -2,8 +2,8 @@ package dag
 
 import "encoding/json"
 
-// planJSON is the form for readers of the API; a definition is compiled again
-// rather than read from it.
+// planJSON is the representation in the API. Definitions are never read from it, but
+// compiled again.
 type planJSON struct {
 	Nodes []nodeJSON `json:"nodes"`
 	Edges []edgeJSON `json:"edges"`

@@ -1,22 +1,22 @@
 package dag
 
-// ActionKind says what is to be done.
+// ActionKind is the kind of an Action.
 type ActionKind int
 
-// The actions that Next asks for.
+// The actions that Next requests.
 const (
-	MakeReady   ActionKind = iota + 1 // PENDING → READY; a node that expands begins to
-	Evaluate                          // work out the condition; then Pass, or Set to Skipped
-	HoldNode                          // call Hold: there is no place for it now in its scope, or in the run
+	MakeReady   ActionKind = iota + 1 // PENDING → READY; a node that expands starts to expand
+	Evaluate                          // evaluate the condition; then call Pass, or Set to Skipped
+	HoldNode                          // call Hold: its scope or the run has reached its limit
 	OmitNode                          // call Omit
-	CancelNode                        // → CANCELLED; no attempt of it is alive
-	StopNode                          // stop the attempt; the state follows when it has ended
+	CancelNode                        // → CANCELLED; it has no live attempt
+	StopNode                          // stop the attempt; the state changes when the attempt has ended
 	HaltScope                         // call Halt of Scope, and Next with what it returns
 	DrainScope                        // call Drain of Scope, and Next with what it returns
-	EndGroup                          // all that Node became has ended: it ends as State
+	EndGroup                          // all nodes that Node expanded into have ended: it ends as State
 	FinishRun                         // every node has ended
-	DismissNode                       // nobody needs what Node serves any more: stop its attempt; it ends as SUCCEEDED
-	RecallNode                        // what Node reads runs no more: → PENDING, after its attempt, if one is alive, was stopped and has ended
+	DismissNode                       // no node needs what Node serves any more: stop its attempt; it ends as SUCCEEDED
+	RecallNode                        // the node that Node reads no longer runs: stop its attempt, if it has one; → PENDING once that has ended
 )
 
 // Action is one decision. Cause is the node that made it necessary, or NoNode.
@@ -26,16 +26,15 @@ type Action struct {
 	Cause   int
 	Scope   int   // of HaltScope and DrainScope
 	State   State // of EndGroup
-	InScope bool  // of HoldNode: the scope has no place
+	InScope bool  // of HoldNode: the limit of the scope is reached
 }
 
-// Next is the one place that decides what happens in a run. changed names the
-// nodes whose state changed since the last call, or that an expansion, a condition,
-// Halt or Drain gave; nil means all, as after a restart. The caller carries the
-// actions out and calls Next again with the nodes that this changed, until there is
-// no action. A node is made ready only from PENDING, so it never starts twice, and
-// every run whose active and retrying nodes end comes to FinishRun. Next changes
-// nothing.
+// Next alone decides what happens in a run. changed lists the nodes whose state changed
+// since the last call, and those that an expansion, a condition, Halt or Drain
+// returned; nil means all, as after a restart. The caller carries the actions out and
+// calls Next again with the nodes that this changed, until Next returns no action. A
+// node becomes ready only from PENDING, so it never starts twice, and every run whose
+// active and retrying nodes end reaches FinishRun. Next does not change the run.
 func Next(r *Run, changed []int) []Action {
 	if r.Ended() {
 		return []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}
@@ -69,8 +68,8 @@ type pass struct {
 	seen     map[int]struct{}
 	stopping map[int]ActionKind // scopes that this call halts or drains
 	starting map[int]int        // nodes that this call begins, by scope
-	begun    int                // those of them that work themselves
-	freed    []int              // scopes in which a place may have become free
+	begun    int                // those of them that have an attempt of their own
+	freed    []int              // scopes whose number of active nodes may have dropped below the limit
 }
 
 func (w *pass) add(a Action) { w.actions = append(w.actions, a) }
@@ -96,7 +95,7 @@ func (w *pass) fails(i int) {
 	}
 }
 
-// look decides about a node that changed, and about what that changes.
+// look decides about a node that changed, and about the nodes that this affects.
 func (w *pass) look(i int) {
 	n := &w.run.nodes[i]
 	if !n.state.Ended() {
@@ -120,7 +119,7 @@ func (w *pass) look(i int) {
 	w.freed = append(w.freed, n.scope)
 }
 
-// dependents decides about what depends on node i, which has ended or serves.
+// dependents decides about the dependents of node i, which has ended or serves.
 func (w *pass) dependents(i int) {
 	node := w.run.planned(i)
 	if node == nil {
@@ -165,7 +164,7 @@ func (w *pass) after(d, i int) {
 	w.consider(d)
 }
 
-// once adds an action about a node of which there is none yet.
+// once adds an action about a node unless the node already has one.
 func (w *pass) once(a Action) {
 	if _, ok := w.seen[a.Node]; ok {
 		return
@@ -223,7 +222,7 @@ func (w *pass) pending(i int) (Action, bool) {
 	return w.begin(i, t)
 }
 
-// halted is Run.Halted with what this call halts.
+// halted is Run.Halted, plus the scopes that this call halts.
 func (w *pass) halted(i int) bool {
 	for i != NoNode && !w.run.traits(i).Final {
 		s := w.run.nodes[i].scope
@@ -235,8 +234,7 @@ func (w *pass) halted(i int) bool {
 	return false
 }
 
-// begin decides about a PENDING node that nothing keeps back but its condition and
-// a place.
+// begin decides about a PENDING node that waits only for its condition and a free slot.
 func (w *pass) begin(i int, t Traits) (Action, bool) {
 	n := &w.run.nodes[i]
 	if t.Conditional && !n.passed {
@@ -261,7 +259,7 @@ func (w *pass) begins(i int) (Action, bool) {
 	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
 		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.outcome(n.inner, w.halted(i))}, true
 	}
-	if d := r.CutOff(i); d != NoNode { // also when all is halted: how it ends is told by d
+	if d := r.CutOff(i); d != NoNode { // also when the scope is halted: d explains how it ends
 		return Action{Kind: RecallNode, Node: i, Cause: d}, true
 	}
 	if !w.halted(i) {
@@ -281,7 +279,7 @@ func (w *pass) begins(i int) (Action, bool) {
 	return Action{Kind: HaltScope, Node: i, Cause: NoNode, Scope: n.inner}, true
 }
 
-// blocked decides about a PENDING node by how what it depends on has ended.
+// blocked decides about a PENDING node from the end states of its dependencies.
 func (r *Run) blocked(i int) (Action, bool) {
 	node, n := r.planned(i), &r.nodes[i]
 	if node == nil || len(node.Dependencies) == 0 {
@@ -327,7 +325,7 @@ func blockedBy(r *Run, i, d int) (Action, bool) {
 	return Action{}, false
 }
 
-// release begins nodes that wait for a place where one has become free.
+// release begins waiting nodes in scopes that have a free slot.
 func (w *pass) release() {
 	if w.run.paused || len(w.freed) == 0 {
 		return
@@ -349,7 +347,7 @@ func (w *pass) release() {
 	}
 }
 
-// again decides anew about a node that waits for a place.
+// again reconsiders a node that waits for a slot.
 func (w *pass) again(i int) {
 	if n := &w.run.nodes[i]; n.waits != noPlace && n.state == Pending {
 		w.consider(i)

@@ -10,11 +10,11 @@ import (
 
 var (
 	runs = flag.Uint64("runs", 10_000, "random runs of TestNextAlwaysEnds")
-	seed = flag.Uint64("seed", 0, "the first of them; -runs 1 -seed N plays one again")
+	seed = flag.Uint64("seed", 0, "the first seed; -runs 1 -seed N replays one run")
 )
 
 // TestNextAlwaysEnds plays random plans with rules, conditions, fan-outs, limits,
-// failures, retries, cancels, pauses and crashes to their end.
+// failures, retries, cancellations, pauses and crashes until they end.
 func TestNextAlwaysEnds(t *testing.T) {
 	t.Parallel()
 	overlaps, recalls, serves, undrained, watched, succeeded, halted := 0, 0, 0, 0, 0, 0, 0
@@ -25,13 +25,13 @@ func TestNextAlwaysEnds(t *testing.T) {
 		succeeded, halted = succeeded+s.succeeded, halted+s.halted
 	}
 	if *runs >= 1000 {
-		require.Greater(t, overlaps, int(*runs)/10, "hardly anything was read while it was written: the test does not look")
-		require.Greater(t, recalls, int(*runs)/50, "hardly anything was recalled: the test does not look")
-		require.Greater(t, serves, int(*runs)/10, "hardly anything served: the test does not look")
-		require.Greater(t, undrained, int(*runs)/200, "hardly anything began while its scope drained: the test does not look")
-		require.Greater(t, watched, int(*runs)/10, "hardly anything watched: the test does not look")
-		require.Greater(t, succeeded, int(*runs)/10, "hardly anything succeeded: the test does not look")
-		require.Greater(t, halted, int(*runs)/20, "hardly anything was halted by a failure: the test does not look")
+		require.Greater(t, overlaps, int(*runs)/10, "too few outputs were read while they were written: the test covers too little")
+		require.Greater(t, recalls, int(*runs)/50, "too few nodes were recalled: the test covers too little")
+		require.Greater(t, serves, int(*runs)/10, "too few nodes served: the test covers too little")
+		require.Greater(t, undrained, int(*runs)/200, "too few nodes began while their scope drained: the test covers too little")
+		require.Greater(t, watched, int(*runs)/10, "too few nodes watched: the test covers too little")
+		require.Greater(t, succeeded, int(*runs)/10, "too few runs succeeded: the test covers too little")
+		require.Greater(t, halted, int(*runs)/20, "too few runs were halted by a failure: the test covers too little")
 	}
 }
 
@@ -39,14 +39,14 @@ func playRun(t *testing.T, seed uint64) *simulation {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
-			t.Logf("play it again: go test ./dag -run TestNextAlwaysEnds -runs 1 -seed %d", seed)
+			t.Logf("to replay: go test ./engine/dag -run TestNextAlwaysEnds -runs 1 -seed %d", seed)
 		}
 	}()
 	s := newSimulation(t, seed)
 	s.settle(nil)
 	cancelAt, pauseAt, crashes := s.rng.IntN(120), s.rng.IntN(60), s.rng.IntN(20)
 	for step := 0; !s.done; step++ {
-		require.Less(t, step, 100*s.run.Size()+1000, "the run does not end")
+		require.Less(t, step, 100*s.run.Size()+1000, "the run never ended")
 		switch {
 		case step == cancelAt:
 			s.cancelled = true
@@ -73,7 +73,8 @@ func playRun(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-// checkEnd: what ran had what it needed, and what did not run had a reason.
+// checkEnd checks that every node that ran had its inputs, and every other node a
+// reason not to run.
 func checkEnd(t *testing.T, s *simulation, i int) {
 	t.Helper()
 	r := s.run
@@ -87,7 +88,7 @@ func checkEnd(t *testing.T, s *simulation, i int) {
 			cancelled = cancelled || r.State(d) == Cancelled
 		}
 		inner := r.Inner(i) != NoNode && r.Outcome(r.Inner(i)) == Cancelled
-		require.True(t, cancelled || inner, "node %d was cancelled for nothing", i)
+		require.True(t, cancelled || inner, "node %d was cancelled without a reason", i)
 	case state == Skipped && !r.Omitted(i):
 		require.True(t, traits.Conditional && !s.conditions[i] || s.empty[i])
 	case state == Skipped:
@@ -103,14 +104,14 @@ func checkEnd(t *testing.T, s *simulation, i int) {
 	case state == Succeeded && !traits.Expands && !traits.Waits:
 		require.NotZero(t, s.attempts[i])
 		for d, attempt := range s.read[i] {
-			require.Equal(t, Succeeded, r.State(d), "what read succeeds after what it read")
+			require.Equal(t, Succeeded, r.State(d), "a reader succeeds only after the node it reads")
 			require.Equal(t, s.attempts[d], attempt, "it read the attempt that succeeded")
 		}
 	}
 }
 
-// TestNextNamesOnlyWhatChanged: one change of a large plan decides on that node's
-// dependents alone.
+// TestNextNamesOnlyWhatChanged: one change in a large plan decides only about that
+// node's dependents.
 func TestNextNamesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	specs := make([]Spec, 10_000)

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Interruption says what ended a run before its nodes did.
+// Interruption says what ended a run before all its nodes had ended.
 type Interruption int
 
 // The interruptions.
 const (
 	Uninterrupted Interruption = iota
-	ByPerson                   // somebody cancelled the execution
-	ByTimeout                  // it ran longer than it may
+	ByPerson                   // a person cancelled the execution
+	ByTimeout                  // the execution exceeded its timeout
 )
 
-// Conclude returns the state in which the run ends, or would end if only its final nodes
-// are open: Cancelled only when a person cancelled it, or one of its nodes, and that
-// stopped something; Failed after any failure that nothing handles. It depends on the
-// states of the nodes alone, not on their order.
+// Conclude returns the final state of the run, or the one it would have if only its
+// final nodes are open: Cancelled only when a person cancelled it, or one of its nodes,
+// and that stopped something; Failed after any unhandled failure. It depends only on
+// the states of the nodes, not on their order.
 func (r *Run) Conclude(by Interruption) State {
 	switch {
 	case r.counts[Cancelled] == 0, by == Uninterrupted:
@@ -29,8 +29,8 @@ func (r *Run) Conclude(by Interruption) State {
 	return Failed
 }
 
-// Outcome returns how a scope counts whose nodes, or all but the final ones, have ended.
-// It is Failed when one of these failed:
+// Outcome returns the result of a scope whose nodes, or all but the final ones, have
+// ended. It is Failed when one of these failed:
 //   - a node whose failure halts or drains the scope;
 //   - a node at one of the ends of the scope, or one behind which every path to an end was
 //     omitted or cancelled. A failure that a rule takes up no longer counts once what
@@ -54,9 +54,9 @@ func (r *Run) outcome(s int, outside bool) State {
 	return Succeeded
 }
 
-// FailureSource is the node of the scope s whose failure came out at the first of its ends at
-// which one did, or at the last; of a fan-out the first or last item that failed. It is
-// NoNode when the scope does not count as failed.
+// FailureSource returns the node of scope s whose failure reached the first of its ends
+// that a failure reached, or the last such end; of a fan-out, the first or last item
+// that failed. It returns NoNode when the scope has not failed.
 func (r *Run) FailureSource(s int, last bool) int {
 	in := &r.scopes[s]
 	for k := range r.failures(in, last) {
@@ -65,8 +65,8 @@ func (r *Run) FailureSource(s int, last bool) int {
 	return NoNode
 }
 
-// Unhandled reports whether the failure of node i, which has failed or might, counts as
-// long as nothing else is known: nothing allows it, and no rule takes it up.
+// Unhandled reports whether a failure of node i counts as far as is known: MayFail does
+// not allow it, and no rule handles it.
 func (r *Run) Unhandled(i int) bool {
 	node, t := r.planned(i), r.traits(i)
 	kind := failureOf(r.nodes[i].errored)
@@ -87,9 +87,9 @@ func (r *Run) stops(i int) bool {
 	return r.nodes[i].state == Failed && t.OnFailure != Continue && !t.Final && r.Unhandled(i)
 }
 
-// failures are the positions of the nodes whose failures make a scope fail: first those
-// that came out at its ends, in the order of these or, with backwards, the other way
-// round; then those that halted or drained it.
+// failures returns the positions of the nodes whose failures make a scope fail: first
+// those that reached its ends, in the order of the ends or, with backwards, in reverse;
+// then those that halted or drained it.
 func (r *Run) failures(in *scope, backwards bool) iter.Seq[int] {
 	switch {
 	case in.failed == 0, in.partial && in.succeeded > 0:
@@ -126,8 +126,8 @@ type trail struct {
 	found func(k int) bool
 }
 
-// follow looks at node k, which is an end or kept another from running. It goes on behind
-// what did not run, and reports false when the search is over.
+// follow visits node k, which is an end or kept another node from running. It continues
+// past nodes that did not run, and returns false when the search is over.
 func (t *trail) follow(k int, end bool) bool {
 	n, node := &t.run.nodes[t.in.base+k], &t.in.plan.Nodes[k]
 	if t.seen[k] || node.Watches {
@@ -136,7 +136,7 @@ func (t *trail) follow(k int, end bool) bool {
 	switch {
 	case n.state == Failed:
 		if end && failureOf(n.errored)&node.MayFail != 0 {
-			return true // not seen: it may have kept others from running
+			return true // not yielded: it may have kept other nodes from running
 		}
 		t.seen[k] = true
 		return t.found(k)
@@ -150,8 +150,8 @@ func (t *trail) follow(k int, end bool) bool {
 }
 
 // kept reports whether dependency d may have kept node from running. A failure that
-// MayFail names did so only when node would have run without such failures. How nodes
-// that watch ended does not count.
+// MayFail names did so only when node would have run without such failures. The end
+// states of watching nodes do not count.
 func (r *Run) kept(in *scope, node *Node, d int) bool {
 	allowed := func(d int) bool {
 		n := &r.nodes[in.base+d]

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// concludes checks how the run ended against what its nodes say, forwards from the
-// failures, where Outcome looks backwards from the ends.
+// concludes checks the result of the run against the states of its nodes, forwards from
+// the failures, whereas Outcome searches backwards from the ends.
 func (s *simulation) concludes() {
 	for index := range s.run.scopes {
 		in := &s.run.scopes[index]
@@ -19,7 +19,7 @@ func (s *simulation) concludes() {
 		s.concludesAs(in, s.run.Outcome(index))
 	}
 	if !s.cancelled {
-		require.NotEqual(s.t, Cancelled, s.run.Conclude(Uninterrupted), "nobody cancelled the run")
+		require.NotEqual(s.t, Cancelled, s.run.Conclude(Uninterrupted), "the run was not cancelled")
 	}
 	if s.run.Count(Cancelled) > 0 {
 		require.Equal(s.t, Cancelled, s.run.Conclude(ByPerson))
@@ -52,7 +52,7 @@ func (s *simulation) concludesAs(in *scope, got State) {
 	}
 	switch {
 	case unhandled:
-		require.Equal(s.t, Failed, got, "a failure that nothing handles")
+		require.Equal(s.t, Failed, got, "an unhandled failure")
 	case kept:
 		require.Equal(s.t, Failed, got, "a failure kept an end from running")
 	default:
@@ -66,8 +66,8 @@ func (s *simulation) concludesAs(in *scope, got State) {
 	}
 }
 
-// ends drives r until it has ended: nodes fail with failing, the others succeed.
-// The order in which nodes end is that of the document, or the reverse.
+// ends drives r until it has ended: nodes fail with failing, the others succeed. Nodes
+// end in the order of the document, or in reverse.
 func ends(t *testing.T, r *Run, failing func(name string) bool, last bool) {
 	t.Helper()
 	changed := []int(nil)
@@ -113,11 +113,11 @@ func ends(t *testing.T, r *Run, failing func(name string) bool, last bool) {
 			break
 		}
 	}
-	t.Fatal("the run does not end")
+	t.Fatal("the run never ended")
 }
 
-// TestFailureIsNoCancellation: an execution whose first task fails is FAILED, however
-// many nodes follow, whatever runs beside them, and whatever the policy.
+// TestFailureIsNoCancellation: an execution whose first task fails is FAILED,
+// regardless of the number of later nodes, of parallel nodes and of the policy.
 func TestFailureIsNoCancellation(t *testing.T) {
 	t.Parallel()
 	after := func(names ...string) []Dependency {
@@ -157,14 +157,14 @@ func TestFailureIsNoCancellation(t *testing.T) {
 	}
 }
 
-// TestAllowedFailures: MayFail allows what it names, and never what such a failure kept
-// from running.
+// TestAllowedFailures: MayFail tolerates the failures it names, but not that such a
+// failure kept another node from running.
 func TestAllowedFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		allows  Failures
 		errored bool
-		rule    string // of what follows; "" for nothing
+		rule    string // of the next node; "" for no next node
 		want    State
 	}{
 		{OfTask, false, "", Succeeded},

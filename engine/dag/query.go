@@ -1,6 +1,6 @@
 package dag
 
-// Depends returns the rule of node i in words; "" for the usual one, or none.
+// Depends returns the text of the rule of node i; "" for the default rule.
 func (r *Run) Depends(i int) string {
 	if node := r.planned(i); node != nil {
 		return node.Depends
@@ -14,11 +14,11 @@ func (r *Run) Size() int { return len(r.nodes) }
 // State returns the state of node i.
 func (r *Run) State(i int) State { return r.nodes[i].state }
 
-// Omitted reports whether node i was skipped because of what it depends on.
+// Omitted reports whether node i was skipped because of its dependencies.
 func (r *Run) Omitted(i int) bool { return r.nodes[i].omitted }
 
-// Pending returns how many dependencies of node i are open. It means something as
-// long as the node has not begun.
+// Pending returns how many dependencies of node i are open. It is meaningful only until
+// the node begins.
 func (r *Run) Pending(i int) int {
 	switch n := &r.nodes[i]; n.state {
 	case Pending, Skipped, Cancelled:
@@ -37,26 +37,26 @@ func (r *Run) LevelsDone() int { return r.done }
 // Ended reports whether every node has ended.
 func (r *Run) Ended() bool { return r.scopes[Root].ended() }
 
-// Paused reports whether nothing begins at present.
+// Paused reports whether the run is paused.
 func (r *Run) Paused() bool { return r.paused }
 
 // ScopeOf returns the scope of node i.
 func (r *Run) ScopeOf(i int) int { return r.nodes[i].scope }
 
-// Inner returns the scope that node i became last, or NoNode.
+// Inner returns the scope that node i last expanded into, or NoNode.
 func (r *Run) Inner(i int) int { return r.nodes[i].inner }
 
-// Parent returns the node that became the scope of node i, or NoNode.
+// Parent returns the node that expanded into the scope of node i, or NoNode.
 func (r *Run) Parent(i int) int { return r.scopes[r.nodes[i].scope].parent }
 
 // Members returns the index of the first node of a scope, and how many it has.
 func (r *Run) Members(s int) (base, size int) { return r.scopes[s].base, r.scopes[s].size }
 
-// Position returns where node i stands in its scope.
+// Position returns the position of node i in its scope.
 func (r *Run) Position(i int) int { return i - r.scopes[r.nodes[i].scope].base }
 
-// Halted reports whether the scope of node i, or one around it, was halted. A final
-// node, and what it becomes, goes on.
+// Halted reports whether the scope of node i, or one around it, was halted. Final
+// nodes, and those they expand into, are not halted.
 func (r *Run) Halted(i int) bool {
 	w := pass{run: r}
 	return w.halted(i)
@@ -92,7 +92,7 @@ func (r *Run) Sibling(s int, name string) (int, bool) {
 	return in.base + k, ok
 }
 
-// is reports whether status holds of node i, which has ended.
+// is reports whether node i, which has ended, has the status.
 func (r *Run) is(i int, status Status) bool {
 	n := &r.nodes[i]
 	switch status {

@@ -2,10 +2,10 @@ package dag
 
 import "slices"
 
-// Reopen makes node i, which has ended, PENDING again, and with it all that depends on
-// it and did not run, and what served them: it returns them, i first. What else ran stays
-// as it is. It reports false, and changes nothing, when the scope of i has ended or was
-// halted or drained, so that nothing would come of it.
+// Reopen makes node i, which has ended, PENDING again, together with its direct and
+// indirect dependents that did not run and the nodes that served them. It returns them,
+// i first. Other nodes keep their states. It returns false, and changes nothing, when
+// the scope of i has ended or was halted or drained, because the node could not run.
 func (r *Run) Reopen(i int) ([]int, bool) {
 	s := &r.scopes[r.nodes[i].scope]
 	if !r.nodes[i].state.Ended() || s.ended() || s.draining || r.Halted(i) {
@@ -22,7 +22,7 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	for _, k := range again {
 		r.nodes[k].pending = r.open(k, s)
 		if node := r.planned(k); node != nil {
-			for _, d := range node.Dependents { // also those that had not ended yet
+			for _, d := range node.Dependents { // including those that had not ended yet
 				r.nodes[s.base+d].pending = r.open(s.base+d, s)
 			}
 		}
@@ -30,8 +30,8 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	return again, true
 }
 
-// unrun are the nodes behind node that did not run and were not skipped by their own
-// condition.
+// unrun returns the nodes downstream of node that did not run and were not skipped by
+// their own condition.
 func (r *Run) unrun(s *scope, node *Node) []int {
 	var found []int
 	queue := slices.Clone(node.Dependents)
@@ -79,7 +79,7 @@ func (r *Run) reopen(i int, s *scope) {
 	*n = member{state: Pending, scope: n.scope, inner: n.inner}
 }
 
-// open counts the dependencies of node i that are open.
+// open counts the open dependencies of node i.
 func (r *Run) open(i int, s *scope) int {
 	node := r.planned(i)
 	if node == nil {

@@ -1,24 +1,24 @@
 package dag
 
-// Past is what became of a node of a plan in an earlier run, and whether it would do
-// the same again. The zero Past is of a node that the earlier run did not have.
+// Past is the result of a node in an earlier run, and whether the node has changed
+// since. The zero Past is that of a node that the earlier run did not have.
 type Past struct {
 	State   State
-	Omitted bool // SKIPPED because of what it depends on
-	Errored bool // FAILED because of something around its task
-	Changed bool // it would not do the same again, or somebody wants it to run
+	Omitted bool // SKIPPED because of its dependencies
+	Errored bool // FAILED because of the system, not its task
+	Changed bool // its code or inputs changed, or a person requested a rerun
 }
 
-// RunReason says why a node runs in a resumed run, or that it does not.
+// RunReason says why a node runs in a resumed run, or that its result is reused.
 type RunReason int
 
-// The grounds.
+// The reasons.
 const (
-	Taken      RunReason = iota // it does not: what became of it is taken over
-	Changed                     // it would not do the same again
+	Taken      RunReason = iota // it does not run: its result is reused
+	Changed                     // its code or inputs changed
 	Unfinished                  // it failed, was cancelled, or never ran
 	Downstream                  // it depends on Cause, which runs
-	AtTheEnd                    // it is final: it runs whenever something runs
+	AtTheEnd                    // it is final: it runs whenever any other node runs
 	Serving                     // it serves Cause, which runs
 )
 
@@ -29,10 +29,11 @@ type Verdict struct {
 	Cause     int
 }
 
-// Resume decides which nodes of plan run again and which keep what became of them,
-// past being that of each. A node is kept when it succeeded, or ended in another way
-// that its plan provides for, and neither it nor anything that it depends on changes.
-// It is pure, as Next is; what is kept together is a state that Next goes on from.
+// Resume decides which nodes of plan run again and which results are reused, given the
+// past of each node. A result is reused when the node succeeded, or ended in another
+// way that its plan provides for, and neither the node nor anything upstream of it
+// changes. Resume is pure, like Next; the reused results together are a state from
+// which Next continues.
 func Resume(plan *Plan, past []Past) []Verdict {
 	verdicts := make([]Verdict, len(plan.Nodes))
 	run := NewRun(plan, 0)
@@ -50,7 +51,7 @@ func Resume(plan *Plan, past []Past) []Verdict {
 	return verdicts
 }
 
-// preset gives node k the end that it had in an earlier run.
+// preset gives node k its end state of the earlier run.
 func (r *Run) preset(k int, p Past) {
 	switch {
 	case p.Omitted:
@@ -62,7 +63,7 @@ func (r *Run) preset(k int, p Past) {
 	}
 }
 
-// resumed decides about node k once all that it depends on is decided.
+// resumed decides about node k once all its dependencies are decided.
 func resumed(run *Run, plan *Plan, p Past, verdicts []Verdict, k int) Verdict {
 	node := &plan.Nodes[k]
 	if node.Final {
@@ -82,9 +83,9 @@ func resumed(run *Run, plan *Plan, p Past, verdicts []Verdict, k int) Verdict {
 	return Verdict{Unfinished, NoNode}
 }
 
-// settled reports whether node k, whose dependencies are all taken over, ended in a
-// way that Next would come to again or accept. Of a node that became others, a failure
-// never does: which of them succeeded is known to its own rows alone.
+// settled reports whether node k, whose dependencies are all reused, ended in a state
+// that Next would reach again or accept. A failed node that expanded into others is
+// never settled: only the rows of those nodes say which of them succeeded.
 func settled(run *Run, node *Node, p Past, k int) bool {
 	switch p.State {
 	case Succeeded:
@@ -102,7 +103,7 @@ func settled(run *Run, node *Node, p Past, k int) bool {
 	return false
 }
 
-// Runs reports whether anything but final nodes runs by verdicts.
+// Runs reports whether verdicts let any node run that is not final.
 func Runs(verdicts []Verdict) bool {
 	for _, v := range verdicts {
 		if v.RunReason != Taken && v.RunReason != AtTheEnd {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// past is what became of the nodes of the plan in run.
+// pastOf returns the results of the nodes of plan in run.
 func pastOf(run *Run, plan *Plan) []Past {
 	past := make([]Past, len(plan.Nodes))
 	for k := range plan.Nodes {
@@ -32,7 +32,7 @@ func endedRun(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-// play goes on until the run has ended.
+// play steps until the run has ended.
 func (s *simulation) play() {
 	for !s.done {
 		s.step()
@@ -51,7 +51,7 @@ func TestResumeProperties(t *testing.T) {
 		verdicts := Resume(s.plan, past)
 		checkVerdicts(t, seed, s.plan, past, verdicts)
 
-		// More changes never let fewer nodes run.
+		// More changes never run fewer nodes.
 		more := append([]Past(nil), past...)
 		more[rng.IntN(len(more))].Changed = true
 		for k, v := range Resume(s.plan, more) {
@@ -63,7 +63,8 @@ func TestResumeProperties(t *testing.T) {
 	}
 }
 
-// checkVerdicts: a node runs exactly when there is a ground, which is true.
+// checkVerdicts checks that a node runs exactly when it has a reason, and that the
+// reason is true.
 func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Verdict) {
 	t.Helper()
 	for k, v := range verdicts {
@@ -97,8 +98,8 @@ func checkVerdicts(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts 
 	}
 }
 
-// carryOver lets Next go on from what is taken over: nothing of it begins again, and the
-// run ends.
+// carryOver runs Next from the reused results: no reused node begins again, and the run
+// ends.
 func carryOver(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Verdict) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
@@ -122,7 +123,8 @@ func carryOver(t *testing.T, seed uint64, plan *Plan, past []Past, verdicts []Ve
 	}
 }
 
-// TestResumeOfNothing: when all succeeded and nothing changed, only what is final runs.
+// TestResumeOfNothing: when all nodes succeeded and nothing changed, only final nodes
+// run.
 func TestResumeOfNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {

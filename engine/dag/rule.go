@@ -7,29 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// Status is what a rule asks of a node once it has ended, or serves.
+// Status is a condition of a rule on a node that has ended or serves.
 type Status string
 
-// The statuses. Of a node that became several, AnySucceeded and AllFailed look at
-// those; of any other they are Succeeded and Failed.
+// The statuses. For a node that expanded into items, AnySucceeded and AllFailed apply
+// to the items; for any other node they equal Succeeded and Failed.
 const (
 	HasSucceeded Status = "Succeeded"
-	HasFailed    Status = "Failed"  // its task ended badly
-	HasErrored   Status = "Errored" // something around its task went wrong
+	HasFailed    Status = "Failed"  // its task failed
+	HasErrored   Status = "Errored" // the system failed, not its task
 	WasSkipped   Status = "Skipped" // its condition was false
-	WasOmitted   Status = "Omitted" // what it depends on did not come out as its own rule wants
+	WasOmitted   Status = "Omitted" // its dependencies did not satisfy its rule
 	HasEnded     Status = "Completed"
 	AnySucceeded Status = "AnySucceeded"
 	AllFailed    Status = "AllFailed"
-	IsDaemoned   Status = "Daemoned" // it runs and serves others
+	IsDaemoned   Status = "Daemoned" // it runs and serves other nodes
 )
 
-// Statuses are all that a rule may name.
+// Statuses returns all statuses that a rule may name.
 func Statuses() []Status {
 	return []Status{HasSucceeded, HasFailed, HasErrored, WasSkipped, WasOmitted, HasEnded, AnySucceeded, AllFailed, IsDaemoned}
 }
 
-// ofFailure returns the kinds of failure of which s may hold.
+// ofFailure returns the kinds of failure that s matches.
 func (s Status) ofFailure() Failures {
 	switch s {
 	case HasFailed:
@@ -48,7 +48,7 @@ const (
 	maxRuleDepth = 200
 )
 
-// Rule says when a node may begin, by how what it depends on has ended: names with
+// Rule says when a node may begin, from the end states of its dependencies: names with
 // statuses joined by &&, || and !, such as "a.Succeeded && (b.Failed || c.Skipped)".
 type Rule struct {
 	text  string
@@ -56,7 +56,7 @@ type Rule struct {
 	names []string
 }
 
-// term is one part of a rule. node is set in the copy that belongs to a plan.
+// term is one term of a rule. node is set in the copy that a plan holds.
 type term struct {
 	op          byte // '&', '|', '!' or 'a'
 	left, right *term
@@ -65,8 +65,8 @@ type term struct {
 	status      Status
 }
 
-// ParseRule reads a rule. A name alone means any of bare, which holds at least one
-// status. Errors are sentences that say where the rule is wrong.
+// ParseRule reads a rule. A name without a status means any of bare, which has at least
+// one status. Errors are sentences that give the position of the mistake.
 func ParseRule(text string, bare ...Status) (*Rule, error) {
 	if len(text) > maxRule {
 		return nil, fmt.Errorf("The rule is longer than %d characters.", maxRule)
@@ -77,7 +77,7 @@ func ParseRule(text string, bare ...Status) (*Rule, error) {
 		return nil, err
 	}
 	if p.space(); p.at < len(text) {
-		return nil, p.errorf("&&, || or the end is expected")
+		return nil, p.errorf("expected &&, || or the end of the rule")
 	}
 	r := &Rule{text: text, root: root}
 	root.each(func(t *term) {
@@ -88,10 +88,10 @@ func ParseRule(text string, bare ...Status) (*Rule, error) {
 	return r, nil
 }
 
-// Names lists the nodes that the rule asks about, in the order of the text.
+// Names lists the nodes in the rule, in the order of the text.
 func (r *Rule) Names() []string { return r.names }
 
-// OfFailure reports whether the rule takes up a failure anywhere.
+// OfFailure reports whether any part of the rule handles a failure.
 func (r *Rule) OfFailure() bool {
 	asks := false
 	r.root.each(func(t *term) { asks = asks || t.status.ofFailure() != NoFailure })
@@ -113,8 +113,8 @@ func (t *term) each(visit func(*term)) {
 	}
 }
 
-// Asks returns what the rule of n asks of node d, in the order of the text; nil when
-// it names it nowhere, or n has no rule.
+// Asks returns the statuses of node d in the rule of n, in the order of the text; nil
+// when the rule does not name d, or n has no rule.
 func (n *Node) Asks(d int) []Status {
 	if n.rule == nil {
 		return nil
@@ -128,7 +128,7 @@ func (n *Node) Asks(d int) []Status {
 	return asked
 }
 
-// OfFailure reports whether all of statuses hold of a failure alone.
+// OfFailure reports whether all of statuses match only failures.
 func OfFailure(statuses []Status) bool {
 	only := func(s Status) bool { return s == HasFailed || s == HasErrored || s == AllFailed }
 	return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s Status) bool { return !only(s) })
@@ -147,7 +147,7 @@ func (t *term) holds(is func(node int, status Status) bool) bool {
 	return t.left.holds(is) || t.right.holds(is)
 }
 
-// bind returns t with names turned into nodes.
+// bind returns t with names resolved to nodes.
 func (t *term) bind(nodes map[string]int) *term {
 	if t == nil {
 		return nil
@@ -171,12 +171,12 @@ func (p *ruleParser) space() {
 
 func (p *ruleParser) errorf(format string, args ...any) error {
 	rest := []rune(p.text[p.at:])
-	found := "the end"
+	found := "the end of the rule"
 	if len(rest) > 0 {
 		found = fmt.Sprintf("%q", string(rest[:min(len(rest), 20)]))
 	}
 	place := utf8.RuneCountInString(p.text[:p.at]) + 1
-	return fmt.Errorf("At character %d %s, but there is %s.", place, fmt.Sprintf(format, args...), found)
+	return fmt.Errorf("At character %d: %s, found %s.", place, fmt.Sprintf(format, args...), found)
 }
 
 func (p *ruleParser) take(token string) bool {
@@ -216,7 +216,7 @@ func (p *ruleParser) factor(depth int) (*term, error) {
 	case p.take("("):
 		inner, err := p.or(depth + 1)
 		if err == nil && !p.take(")") {
-			err = p.errorf("a closing parenthesis is expected")
+			err = p.errorf("expected a closing parenthesis")
 		}
 		return inner, err
 	}
@@ -239,7 +239,7 @@ func (p *ruleParser) atom() (*term, error) {
 	p.space()
 	name := p.word()
 	if name == "" {
-		return nil, p.errorf("the name of a node is expected")
+		return nil, p.errorf("expected the name of a node")
 	}
 	if p.at >= len(p.text) || p.text[p.at] != '.' {
 		var any *term
@@ -258,7 +258,7 @@ func (p *ruleParser) atom() (*term, error) {
 	status := Status(p.word())
 	if !slices.Contains(Statuses(), status) {
 		p.at = at
-		return nil, p.errorf("one of %s is expected", join(Statuses()))
+		return nil, p.errorf("expected one of %s", join(Statuses()))
 	}
 	return &term{op: 'a', name: name, status: status}, nil
 }

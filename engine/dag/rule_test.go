@@ -60,11 +60,11 @@ func TestRules(t *testing.T) {
 func TestRulesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
-		"":                              "the name of a node is expected",
-		"a.Done":                        "one of Succeeded, Failed",
-		"a b":                           "&&, || or the end is expected",
+		"":                              "expected the name of a node",
+		"a.Done":                        "expected one of Succeeded, Failed",
+		"a b":                           "expected &&, || or the end of the rule",
 		"a && ":                         "At character 6",
-		"(a":                            "a closing parenthesis is expected",
+		"(a":                            "expected a closing parenthesis",
 		"a)":                            "&&, || or the end",
 		"a & b":                         `"& b"`,
 		"é":                             "At character 1",
@@ -92,7 +92,7 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// TestOutcomes: a failure counts where it comes out at an end.
+// TestOutcomes: a failure counts when it reaches an end.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	rule := func(text string) *Rule {

@@ -2,7 +2,7 @@ package dag
 
 import "slices"
 
-// State is where a node stands.
+// State is the state of a node.
 type State string
 
 // The states. docs/states.md draws the transitions.
@@ -10,15 +10,15 @@ const (
 	Pending   State = "PENDING"   // waits for its dependencies
 	Ready     State = "READY"     // may start; waits for capacity
 	Queued    State = "QUEUED"    // claimed; its attempt is being started
-	Running   State = "RUNNING"   // its attempt runs, or the nodes that it became do
+	Running   State = "RUNNING"   // its attempt runs, or the nodes that it expanded into run
 	Retrying  State = "RETRYING"  // waits for the time of its next attempt
-	Succeeded State = "SUCCEEDED" // ended well
-	Failed    State = "FAILED"    // ended badly, no retry is left
-	Skipped   State = "SKIPPED"   // never runs: its condition is false, or what it depends on ended otherwise
+	Succeeded State = "SUCCEEDED" // finished successfully
+	Failed    State = "FAILED"    // failed, and no retry is left
+	Skipped   State = "SKIPPED"   // never runs: its condition is false, or its dependencies ended in other states
 	Cancelled State = "CANCELLED" // stopped, or not begun, because its scope was halted
 )
 
-// Ended reports whether a node in s never changes again.
+// Ended reports whether s is a final state.
 func (s State) Ended() bool {
 	return s == Succeeded || s == Failed || s == Skipped || s == Cancelled
 }
@@ -26,7 +26,7 @@ func (s State) Ended() bool {
 // Active reports whether an attempt of a node in s may be alive.
 func (s State) Active() bool { return s == Queued || s == Running }
 
-// begun reports whether a node in s takes one of the places of its scope.
+// begun reports whether a node in s counts towards the limit of its scope.
 func (s State) begun() bool { return s != Pending && !s.Ended() }
 
 // Root is the scope of the plan itself, and NoNode no node at all.
@@ -35,10 +35,10 @@ const (
 	NoNode = -1
 )
 
-// Run is the state of all nodes of an execution. It begins with one scope, the
-// plan; a node that expands adds another, whose nodes follow all earlier ones. It
-// keeps the number of open dependencies and the counts up to date, so that deciding
-// costs as much as what changed and not as much as there is.
+// Run is the state of all nodes of an execution. It begins with one scope, the plan; a
+// node that expands adds another, whose nodes follow all earlier ones. It keeps the
+// number of open dependencies and the counts up to date, so that the cost of a decision
+// depends on the number of changes, not on the size of the run.
 type Run struct {
 	nodes  []member
 	scopes []scope
@@ -47,8 +47,8 @@ type Run struct {
 	done   int   // levels without open nodes
 
 	paused  bool
-	limit   int // of working, 0: none
-	working int // nodes of the run that have begun, become no others and do not serve
+	limit   int // of working, 0: no limit
+	working int // nodes of the run that have begun, have not expanded and do not serve
 	held    waitlist
 }
 
@@ -56,8 +56,8 @@ type Run struct {
 type member struct {
 	state   State
 	scope   int
-	inner   int // the scope that it became last, or NoNode
-	pending int // dependencies that have not ended as they should, nor are read while they run; with a rule, that have not ended
+	inner   int // the scope that it last expanded into, or NoNode
+	pending int // dependencies that have not ended as required, and are not read while they run; with a rule, that have not ended
 	omitted bool
 	errored bool
 	passed  bool // its condition was true
@@ -65,7 +65,7 @@ type member struct {
 	waits   waitKind
 }
 
-// waitKind is what a node that could begin waits for.
+// waitKind says what a node that could begin waits for.
 type waitKind int
 
 const (
@@ -80,37 +80,37 @@ type scope struct {
 	item   Traits
 	base   int
 	size   int
-	parent int // the node that became this, or NoNode
+	parent int // the node that expanded into this scope, or NoNode
 
 	open      int // nodes that have not ended and are not final
 	finals    int // final nodes that have not ended
 	succeeded int
 	failed    int
 	cancelled int
-	serving   int // of those that are open, nodes that serve others
+	serving   int // open nodes that serve others
 	active    int // nodes that have begun and not ended, and do not serve
 
 	limit    int
 	held     waitlist
 	partial  bool
 	halted   bool
-	outside  bool // halted from outside of it
+	outside  bool // halted from outside the scope
 	draining bool
 	cause    int // the node whose failure halts or drains it
 }
 
-// Expansion is what a node becomes: the nodes of Plan, or Items nodes that do not
-// depend on each other, each with the traits Item.
+// Expansion describes the nodes that a node expands into: the nodes of Plan, or Items
+// independent nodes, each with the traits Item.
 type Expansion struct {
 	Plan    *Plan
 	Items   int
 	Item    Traits
-	Limit   int  // how many of the nodes may be at work at once; 0: any number
+	Limit   int  // how many of the nodes may be active at once; 0: no limit
 	Partial bool // failed items do not make it fail, unless none succeeded
 }
 
-// NewRun returns a run of plan in which nothing has begun. At most limit of its
-// nodes work at once; 0 is any number.
+// NewRun returns a run of plan in which nothing has begun. At most limit of its nodes
+// are active at once; 0 means no limit.
 func NewRun(plan *Plan, limit int) *Run {
 	r := &Run{counts: map[State]int{}, limit: limit}
 	r.add(scope{plan: plan, size: len(plan.Nodes), parent: NoNode, cause: NoNode})
@@ -121,8 +121,8 @@ func NewRun(plan *Plan, limit int) *Run {
 	return r
 }
 
-// Expand makes of node i the scope e and returns the index of its first node. The
-// state of i is the caller's matter. A node may be expanded again, for another try.
+// Expand expands node i into the scope e and returns the index of its first node. The
+// caller sets the state of i. A node may be expanded again for a retry.
 func (r *Run) Expand(i int, e Expansion) int {
 	s := scope{plan: e.Plan, item: e.Item, size: e.Items, parent: i, limit: e.Limit, partial: e.Partial, cause: NoNode}
 	if e.Plan != nil {
@@ -160,16 +160,16 @@ func (s *scope) traits(k int) Traits {
 	return s.item
 }
 
-// ended reports whether nothing in s can change any more.
+// ended reports whether all nodes of s have ended.
 func (s *scope) ended() bool { return s.open == 0 && s.finals == 0 }
 
-// traits are those of node i.
+// traits returns the traits of node i.
 func (r *Run) traits(i int) Traits {
 	s := &r.scopes[r.nodes[i].scope]
 	return s.traits(i - s.base)
 }
 
-// planned is node i in its plan; nil for an item.
+// planned returns node i of its plan; nil for an item.
 func (r *Run) planned(i int) *Node {
 	s := &r.scopes[r.nodes[i].scope]
 	if s.plan == nil {
@@ -178,8 +178,8 @@ func (r *Run) planned(i int) *Node {
 	return &s.plan.Nodes[i-s.base]
 }
 
-// Set moves node i to state s. Leaving an ended state, or to serve otherwise than by an
-// end, is a mistake of the caller and is ignored.
+// Set moves node i to state s. Set ignores invalid transitions: out of a final state,
+// and out of serving into anything but a final state.
 func (r *Run) Set(i int, s State) {
 	n := &r.nodes[i]
 	from := n.state
@@ -251,24 +251,23 @@ func (r *Run) end(i int, in *scope, t Traits) {
 	}
 }
 
-// Omit skips node i because of what it depends on; Set(i, Skipped) because its
+// Omit skips node i because of its dependencies; Set(i, Skipped) skips it because its
 // condition is false.
 func (r *Run) Omit(i int) {
 	r.nodes[i].omitted = !r.nodes[i].state.Ended()
 	r.Set(i, Skipped)
 }
 
-// Fail ends node i badly. errored says that not its task failed but something
-// around it.
+// Fail ends node i as failed. errored means that the system failed, not the task.
 func (r *Run) Fail(i int, errored bool) {
 	r.nodes[i].errored = errored && !r.nodes[i].state.Ended()
 	r.Set(i, Failed)
 }
 
-// Pass notes that the condition of node i is true.
+// Pass records that the condition of node i is true.
 func (r *Run) Pass(i int) { r.nodes[i].passed = true }
 
-// Hold lets node i wait until its scope, or else the run, has a place for it.
+// Hold makes node i wait for a free slot of its scope, or else of the run.
 func (r *Run) Hold(i int, scope bool) {
 	n := &r.nodes[i]
 	if n.state != Pending {
@@ -287,8 +286,8 @@ func (s *scope) full(starting int) bool { return s.limit > 0 && s.active+startin
 
 func (r *Run) full(starting int) bool { return r.limit > 0 && r.working+starting >= r.limit }
 
-// waitlist holds nodes in the order in which they came. Those that wait no more
-// are taken away when they come to the front.
+// waitlist is a queue of nodes. A node that no longer waits is removed when it reaches
+// the front.
 type waitlist []int
 
 func (w *waitlist) clean(r *Run, kind waitKind) {
@@ -297,23 +296,24 @@ func (w *waitlist) clean(r *Run, kind waitKind) {
 	}
 }
 
-// Halt makes Next end everything in a scope that has not ended, but for its final
-// nodes. outside says that the reason lies outside of the scope. It returns the
-// nodes that Next has to look at, and cannot be undone.
+// Halt makes Next end all open nodes of a scope except its final nodes. outside means
+// that the cause lies outside the scope. It returns the nodes to pass to Next, and
+// cannot be undone.
 func (r *Run) Halt(s int, outside bool) []int {
 	in := &r.scopes[s]
 	in.halted, in.outside = true, in.outside || outside
 	return r.openOf(in)
 }
 
-// Drain keeps everything in a scope from beginning that has not begun, but for its
-// final nodes. It returns the nodes that Next has to look at.
+// Drain prevents nodes of a scope from beginning, except its final nodes. It returns
+// the nodes to pass to Next.
 func (r *Run) Drain(s int) []int {
 	r.scopes[s].draining = true
 	return r.openOf(&r.scopes[s])
 }
 
-// RecordCause says which node made Halt or Drain of a scope necessary; the first stays.
+// RecordCause records the node that caused Halt or Drain of a scope; the first one is
+// kept.
 func (r *Run) RecordCause(s, node int) {
 	if r.scopes[s].cause == NoNode {
 		r.scopes[s].cause = node
@@ -330,6 +330,6 @@ func (r *Run) openOf(s *scope) []int {
 	return open
 }
 
-// Pause keeps Next from beginning anything until it is called with false; then
-// Next has to look at all nodes.
+// Pause prevents Next from beginning nodes until it is called with false; the caller
+// then passes nil to Next.
 func (r *Run) Pause(paused bool) { r.paused = paused }

@@ -1,9 +1,9 @@
 package dag
 
-// Serve says that node i, which runs, serves others from now on: what depends on it
-// goes on as if it had succeeded, it takes no place any more, and once all others of
-// its scope have ended or serve, Next dismisses it. It leaves that state by its end
-// alone. Of a node whose traits say nothing of serving nothing changes.
+// Serve marks the running node i as serving: its dependents proceed as if it had
+// succeeded, it no longer counts towards limits, and once all other nodes of its scope
+// have ended or serve, Next dismisses it. It serves until it ends. Serve has no effect
+// on a node without the trait Serves.
 func (r *Run) Serve(i int) {
 	n, t := &r.nodes[i], r.traits(i)
 	if n.state != Running || n.serving || !t.Serves || t.Final || t.Expands || t.Waits {
@@ -26,14 +26,14 @@ func (r *Run) Serve(i int) {
 // Serving reports whether node i serves others.
 func (r *Run) Serving(i int) bool { return r.nodes[i].serving }
 
-// Dismissed reports whether node i serves and nobody needs it any more.
+// Dismissed reports whether node i serves and no node needs it any more.
 func (r *Run) Dismissed(i int) bool {
 	n := &r.nodes[i]
 	s := &r.scopes[n.scope]
 	return n.serving && s.open == s.serving
 }
 
-// servers decides about the nodes of a scope that serve, once nothing else in it is open.
+// servers decides about the serving nodes of a scope once no other node is open.
 func (w *pass) servers(index int) {
 	s := &w.run.scopes[index]
 	if s.serving == 0 || s.open != s.serving {
@@ -46,7 +46,7 @@ func (w *pass) servers(index int) {
 	}
 }
 
-// serversOf are the nodes that served some of nodes, all of the scope s, and have ended.
+// serversOf returns the ended nodes that served any of nodes, all of the scope s.
 func (r *Run) serversOf(s *scope, nodes []int) []int {
 	var found []int
 	seen := map[int]struct{}{}
@@ -66,8 +66,8 @@ func (r *Run) serversOf(s *scope, nodes []int) []int {
 	return found
 }
 
-// served is what became of node with a server that was stopped as if it had ended well:
-// that says nothing about those that it served.
+// served returns the past of node with a stopped server counted as succeeded: its state
+// says nothing about the nodes that it served.
 func served(node *Node, p Past) Past {
 	if node.Serves && p.State == Cancelled {
 		p.State = Succeeded
@@ -75,7 +75,7 @@ func served(node *Node, p Past) Past {
 	return p
 }
 
-// serves lets nodes run again after all that serve others which run, or were stopped.
+// serves also reruns nodes that serve rerun nodes, or that were stopped.
 func serves(plan *Plan, past []Past, verdicts []Verdict) {
 	for k := range plan.Nodes {
 		if served(&plan.Nodes[k], past[k]).State != Succeeded || !plan.Nodes[k].Serves || verdicts[k].RunReason != Taken {

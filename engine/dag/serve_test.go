@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// daemon compiles db, which serves, use, which needs it, and last, which comes after use.
+// daemon compiles three nodes: db serves, use depends on db, and last depends on use.
 func daemon(t *testing.T, changes ...func(specs []Spec)) *Run {
 	t.Helper()
 	specs := []Spec{
@@ -36,13 +36,14 @@ func TestAServerIsThereForOthersAndEndsAfterThem(t *testing.T) {
 	r.Set(2, Succeeded)
 	dismiss := []Action{{Kind: DismissNode, Node: 0, Cause: NoNode}}
 	require.Equal(t, dismiss, Next(r, []int{2}))
-	require.Equal(t, dismiss, Next(r, nil), "a restart asks again")
+	require.Equal(t, dismiss, Next(r, nil), "a restart requests it again")
 	r.Set(0, Succeeded)
 	require.Equal(t, []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}, Next(r, []int{0}))
 	require.Equal(t, Succeeded, r.Outcome(Root))
 }
 
-// TestAServerTakesNoPlace: with one place at once the others could never begin.
+// TestAServerTakesNoPlace: with a limit of one, the other nodes could otherwise never
+// begin.
 func TestAServerTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	plan, problems := Compile([]Spec{{Name: "db", Traits: Traits{Serves: true}}, {Name: "use"}})
@@ -70,7 +71,7 @@ func TestARuleSeesAServer(t *testing.T) {
 	}
 }
 
-// TestFinalNodesComeAfterServers, which have no one to serve by then.
+// TestFinalNodesComeAfterServers: no node needs the servers by then.
 func TestFinalNodesComeAfterServers(t *testing.T) {
 	t.Parallel()
 	r := daemon(t, func(specs []Spec) { specs[2] = Spec{Name: "last", Traits: Traits{Final: true}} })
@@ -83,7 +84,7 @@ func TestFinalNodesComeAfterServers(t *testing.T) {
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 2, Cause: NoNode}}, Next(r, []int{0}))
 }
 
-// TestAServerThatEndsByItself keeps nobody from going on who had begun to.
+// TestAServerThatEndsByItself does not stop nodes that have begun.
 func TestAServerThatEndsByItself(t *testing.T) {
 	t.Parallel()
 	r := daemon(t)
@@ -98,7 +99,7 @@ func TestAServerThatEndsByItself(t *testing.T) {
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 2, Cause: NoNode}}, Next(r, []int{1}))
 }
 
-// TestAServerRunsAgainForWhatItServed.
+// TestAServerRunsAgainForWhatItServed reopens the server with the node it served.
 func TestAServerRunsAgainForWhatItServed(t *testing.T) {
 	t.Parallel()
 	r := daemon(t, func(specs []Spec) { specs[2] = Spec{Name: "last"} })
@@ -123,12 +124,12 @@ func TestResumeBringsServersBack(t *testing.T) {
 		past []State
 		want []Verdict
 	}{
-		"what it served failed":       {[]State{Succeeded, Failed, Skipped}, []Verdict{{Serving, 1}, unfinished, {Downstream, 1}}},
-		"something behind failed":     {[]State{Cancelled, Succeeded, Failed}, []Verdict{{Serving, 2}, taken, unfinished}},
-		"it failed itself":            {[]State{Failed, Skipped, Skipped}, []Verdict{unfinished, {Downstream, 0}, {Downstream, 1}}},
-		"it was stopped, others not":  {[]State{Cancelled, Succeeded, Succeeded}, []Verdict{unfinished, taken, taken}},
-		"all of it is as it was":      {[]State{Succeeded, Succeeded, Succeeded}, []Verdict{taken, taken, taken}},
-		"nothing of it has ever been": {[]State{Pending, Pending, Pending}, []Verdict{unfinished, {Downstream, 0}, {Downstream, 1}}},
+		"the node it served failed":  {[]State{Succeeded, Failed, Skipped}, []Verdict{{Serving, 1}, unfinished, {Downstream, 1}}},
+		"a later node failed":        {[]State{Cancelled, Succeeded, Failed}, []Verdict{{Serving, 2}, taken, unfinished}},
+		"it failed itself":           {[]State{Failed, Skipped, Skipped}, []Verdict{unfinished, {Downstream, 0}, {Downstream, 1}}},
+		"it was stopped, others not": {[]State{Cancelled, Succeeded, Succeeded}, []Verdict{unfinished, taken, taken}},
+		"all succeeded":              {[]State{Succeeded, Succeeded, Succeeded}, []Verdict{taken, taken, taken}},
+		"none has begun":             {[]State{Pending, Pending, Pending}, []Verdict{unfinished, {Downstream, 0}, {Downstream, 1}}},
 	} {
 		past := make([]Past, len(c.past))
 		for k, state := range c.past {
@@ -138,7 +139,7 @@ func TestResumeBringsServersBack(t *testing.T) {
 	}
 }
 
-// serve lets node i serve when it can; false when it cannot.
+// serve makes node i serve if it can, and returns whether it did.
 func (s *simulation) serve(i int) bool {
 	if !s.alive[i] || s.stopped[i] || s.run.Serving(i) {
 		return false
@@ -151,7 +152,7 @@ func (s *simulation) serve(i int) bool {
 	return s.run.Serving(i)
 }
 
-// othersServe checks that nothing in the scope of node i is open that could need it.
+// othersServe checks that no open node in the scope of node i could need it.
 func (s *simulation) othersServe(i int) {
 	base, size := s.run.Members(s.run.ScopeOf(i))
 	for k := base; k < base+size; k++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulation plays the world around Next: it starts, fails, retries, expands,
-// cancels, pauses, and crashes.
+// simulation plays the environment of Next: it starts, fails, retries, expands,
+// cancels, pauses and crashes.
 type simulation struct {
 	t          *testing.T
 	rng        *rand.Rand
@@ -17,17 +17,17 @@ type simulation struct {
 	limit      int
 	expansions []expanded
 	conditions map[int]bool
-	empty      map[int]bool // nodes that became nothing and were skipped
-	attempts   map[int]int  // begun of a node
-	alive      map[int]bool // nodes of which an attempt is
+	empty      map[int]bool // nodes that expanded into nothing and were skipped
+	attempts   map[int]int  // attempts that a node has begun
+	alive      map[int]bool // nodes with a live attempt
 	stopped    map[int]bool
-	recalled   map[int]bool        // nodes whose attempt is to end, and that are PENDING then
+	recalled   map[int]bool        // nodes whose attempt is being stopped, and that then become PENDING
 	read       map[int]map[int]int // which attempts of others the attempt of a node reads
-	overlaps   int                 // attempts that began while what they read ran
+	overlaps   int                 // attempts that began while the node they read was running
 	recalls    int
 	serves     int
 	undrained  int // nodes that began while their scope drained
-	watched    int // ends that were looked at without those that watch
+	watched    int // ends that were checked without watching nodes
 	succeeded  int // scopes that succeeded
 	halted     int // scopes that failed and in which something was cancelled
 	dismissed  map[int]bool
@@ -51,7 +51,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-// crash forgets all but what would be in the database, and takes it up again.
+// crash drops all state that is not in the database, and restores the rest.
 func (s *simulation) crash() {
 	before := s.run
 	s.recalled = map[int]bool{}
@@ -92,7 +92,7 @@ func (s *simulation) crash() {
 // settle carries out actions until there are none.
 func (s *simulation) settle(changed []int) {
 	for rounds := 0; !s.done; rounds++ {
-		require.Less(s.t, rounds, 10_000, "Next does not come to rest")
+		require.Less(s.t, rounds, 10_000, "Next does not settle")
 		actions := Next(s.run, changed)
 		changed = []int{}
 		for _, a := range actions {
@@ -131,7 +131,7 @@ func (s *simulation) carryOut(a Action) []int {
 		s.mayOmit(a.Node)
 		r.Omit(a.Node)
 	case CancelNode:
-		require.False(s.t, s.alive[a.Node], "no attempt may be alive")
+		require.False(s.t, s.alive[a.Node], "the node still has a live attempt")
 		r.Set(a.Node, Cancelled)
 	case StopNode:
 		require.True(s.t, s.alive[a.Node])
@@ -165,7 +165,7 @@ func (s *simulation) carryOut(a Action) []int {
 	return []int{a.Node}
 }
 
-// begin checks that node i may begin now, by what it waits for.
+// begin checks that the dependencies of node i allow it to begin.
 func (s *simulation) begin(i int) {
 	r := s.run
 	require.Equal(s.t, Pending, r.State(i))
@@ -184,16 +184,16 @@ func (s *simulation) begin(i int) {
 	if node != nil && node.rule == nil {
 		for _, d := range r.DependenciesOf(i) {
 			if r.Reads(i, d) && r.State(d) == Running {
-				require.True(s.t, s.alive[d], "what is read has an attempt")
+				require.True(s.t, s.alive[d], "a node that is read has a live attempt")
 				s.overlaps++
 				continue
 			}
-			require.True(s.t, r.State(d) == Succeeded || s.alive[d] && r.Serving(d), "a dependency has to succeed or serve first")
+			require.True(s.t, r.State(d) == Succeeded || s.alive[d] && r.Serving(d), "a dependency must succeed or serve first")
 		}
 	}
 	if node != nil && node.rule != nil {
 		for _, d := range r.DependenciesOf(i) {
-			require.True(s.t, r.State(d).Ended() || r.Serving(d), "a rule sees ends, and servers, alone")
+			require.True(s.t, r.State(d).Ended() || r.Serving(d), "a rule sees only ended and serving nodes")
 		}
 		require.True(s.t, node.rule.holds(func(d int, status Status) bool { return r.is(scope.base+d, status) }))
 	}
@@ -209,7 +209,7 @@ func (s *simulation) begin(i int) {
 	}
 }
 
-// expand makes other nodes of node i, which is READY.
+// expand expands node i, which is READY.
 func (s *simulation) expand(i int) []int {
 	depth := 0
 	for p := i; p != NoNode; p = s.run.Parent(p) {
@@ -223,7 +223,7 @@ func (s *simulation) expand(i int) []int {
 	}
 	if e.Plan == nil && e.Items == 0 && s.rng.IntN(2) == 0 {
 		s.empty[i] = true
-		s.run.Set(i, Skipped) // who carries out may skip what becomes nothing
+		s.run.Set(i, Skipped) // the caller may skip a node that expands into nothing
 		return nil
 	}
 	s.expansions = append(s.expansions, expanded{i, e})
@@ -240,7 +240,7 @@ func (s *simulation) expand(i int) []int {
 func (s *simulation) endGroup(a Action) {
 	base, size := s.run.Members(s.run.Inner(a.Node))
 	for i := base; i < base+size; i++ {
-		require.True(s.t, s.run.State(i).Ended(), "a group ends after what it became")
+		require.True(s.t, s.run.State(i).Ended(), "a group ends after its nodes")
 	}
 	if a.State == Failed && s.rng.IntN(4) == 0 && !s.run.Halted(a.Node) {
 		s.run.Set(a.Node, Retrying)
@@ -300,7 +300,7 @@ func (s *simulation) step() {
 	s.settle(changed)
 }
 
-// reopen lets a node that did not succeed run again, when something can come of it.
+// reopen reopens a node that did not succeed, if it can run again.
 func (s *simulation) reopen() {
 	i := s.rng.IntN(s.run.Size())
 	state := s.run.State(i)
@@ -332,14 +332,14 @@ func (s *simulation) finish(i int) {
 		s.run.Set(i, Pending)
 	case s.stopped[i]:
 		s.run.Set(i, Cancelled)
-	case s.run.Serving(i): // dismissed, or by itself
+	case s.run.Serving(i): // dismissed, or ended on its own
 		s.run.Set(i, Succeeded)
 	case stale, reading && s.rng.IntN(2) == 0:
 		s.run.Set(i, Retrying)
 	case reading && s.rng.IntN(3) == 0:
 		s.run.Fail(i, false)
 	case reading:
-		s.alive[i] = true // it goes on
+		s.alive[i] = true // it keeps running
 	default:
 		switch s.rng.IntN(6) {
 		case 0:

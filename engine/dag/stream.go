@@ -3,15 +3,15 @@ package dag
 import "slices"
 
 // readable reports whether a node in s can be read by those that stream from it: its
-// attempt runs, or what it made is there as a whole.
+// attempt runs, or its output is complete.
 func (s State) readable() bool { return s == Running || s == Succeeded }
 
-// reads reports whether n reads node d of its plan while that runs.
+// reads reports whether n reads node d of its plan while d runs.
 func (n *Node) reads(d int) bool { return slices.Contains(n.Reads, d) }
 
-// stream counts for the readers of node i, which was in from, whether they may run.
-// Other dependencies are closed once and for all; these can open again, when the
-// attempt that they read ends otherwise than well.
+// stream updates the open dependencies of the readers of node i, which was in state
+// from. Other dependencies close permanently; these reopen when the attempt that is
+// read does not succeed.
 func (r *Run) stream(i int, in *scope, from State) {
 	node := r.planned(i)
 	if node == nil || len(node.Readers) == 0 {
@@ -30,8 +30,8 @@ func (r *Run) stream(i int, in *scope, from State) {
 	}
 }
 
-// CutOff returns a node that node i reads while it runs and that runs no more without
-// having succeeded, or NoNode.
+// CutOff returns a node that node i streams from and that stopped without success, or
+// NoNode.
 func (r *Run) CutOff(i int) int {
 	node := r.planned(i)
 	if node == nil || len(node.Reads) == 0 {
@@ -46,25 +46,25 @@ func (r *Run) CutOff(i int) int {
 	return NoNode
 }
 
-// Reads reports whether node i reads node d of its scope while that runs.
+// Reads reports whether node i reads node d of its scope while d runs.
 func (r *Run) Reads(i, d int) bool {
 	node := r.planned(i)
 	return node != nil && len(node.Reads) > 0 && node.reads(d-r.scopes[r.nodes[i].scope].base)
 }
 
-// ReadsAny reports whether node i reads anything while it runs.
+// ReadsAny reports whether node i reads any node while that node runs.
 func (r *Run) ReadsAny(i int) bool {
 	node := r.planned(i)
 	return node != nil && len(node.Reads) > 0
 }
 
-// Read reports whether others read node i while it runs.
+// Read reports whether other nodes read node i while it runs.
 func (r *Run) Read(i int) bool {
 	node := r.planned(i)
 	return node != nil && len(node.Readers) > 0
 }
 
-// readers decides about those that read node i while it runs.
+// readers decides about the nodes that read node i while it runs.
 func (w *pass) readers(i int) {
 	node := w.run.planned(i)
 	if node == nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stream compiles make → read, which reads make while it runs, with what changes them.
+// stream compiles make → read, in which read reads make while it runs, and applies
+// changes to both.
 func stream(t *testing.T, changes ...func(maker, reader *Spec)) *Run {
 	t.Helper()
 	specs := []Spec{{Name: "make"}, {Name: "read", Dependencies: []Dependency{{Name: "make", Label: "rows", Streams: true}}}}
@@ -18,7 +19,7 @@ func stream(t *testing.T, changes ...func(maker, reader *Spec)) *Run {
 	return NewRun(plan, 0)
 }
 
-// begin moves both to where they run.
+// begin moves both nodes to RUNNING.
 func begin(t *testing.T, r *Run) {
 	t.Helper()
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 0, Cause: NoNode}}, Next(r, nil))
@@ -51,7 +52,7 @@ func TestAReaderIsRecalledWhenItsWriterIsTriedAgain(t *testing.T) {
 	recall := []Action{{Kind: RecallNode, Node: 1, Cause: 0}}
 	r.Set(0, Retrying)
 	require.Equal(t, recall, Next(r, []int{0}))
-	require.Equal(t, recall, Next(r, nil), "a restart asks again")
+	require.Equal(t, recall, Next(r, nil), "a restart requests it again")
 	r.Set(1, Pending)
 	require.Empty(t, Next(r, []int{1}))
 	require.Equal(t, 1, r.Pending(1))
@@ -60,8 +61,8 @@ func TestAReaderIsRecalledWhenItsWriterIsTriedAgain(t *testing.T) {
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 1, Cause: NoNode}}, Next(r, []int{0}))
 }
 
-// TestAWriterThatFailsTakesItsReaderWithIt: the failure comes out at the end, whether it
-// stops everything or not.
+// TestAWriterThatFailsTakesItsReaderWithIt: the failure reaches the end, whether or not
+// it stops the run.
 func TestAWriterThatFailsTakesItsReaderWithIt(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]Policy{"continue": Continue, "drain": Drain, "stop": Stop} {
@@ -99,7 +100,7 @@ func TestAWriterThatFailsTakesItsReaderWithIt(t *testing.T) {
 	}
 }
 
-// TestARecalledReaderGivesItsPlaceBack to what waits for one.
+// TestARecalledReaderGivesItsPlaceBack: a waiting node gets the free slot.
 func TestARecalledReaderGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	plan, problems := Compile([]Spec{{Name: "make"}, {Name: "read", Dependencies: []Dependency{{Name: "make", Streams: true}}}, {Name: "other"}})
@@ -115,7 +116,7 @@ func TestARecalledReaderGivesItsPlaceBack(t *testing.T) {
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 2, Cause: NoNode}}, Next(r, []int{1}))
 }
 
-// TestAReaderRunsAgainBesideItsWriter, when somebody wants it to.
+// TestAReaderRunsAgainBesideItsWriter, when it is reopened.
 func TestAReaderRunsAgainBesideItsWriter(t *testing.T) {
 	t.Parallel()
 	r := stream(t)
@@ -153,7 +154,7 @@ func TestNotEveryEdgeStreams(t *testing.T) {
 	}
 }
 
-// readersAtRest checks that nothing goes on reading what runs no more.
+// readersAtRest checks that no node keeps reading a node that no longer runs.
 func (s *simulation) readersAtRest() {
 	for i := range s.run.nodes {
 		d := s.run.CutOff(i)
@@ -164,9 +165,9 @@ func (s *simulation) readersAtRest() {
 	}
 }
 
-// reading reports whether something that node i reads has not succeeded yet: its
-// attempt then ends well only after that has. stale says that it is another attempt by
-// now, which the attempt of i notices by itself.
+// reading reports whether a node that node i reads has not succeeded yet: the attempt
+// of i can succeed only after it. stale means that another attempt has replaced the one
+// that is read; the attempt of i detects that itself.
 func (s *simulation) reading(i int) (reading, stale bool) {
 	for d, attempt := range s.read[i] {
 		reading = reading || s.run.State(d) != Succeeded

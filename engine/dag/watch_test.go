@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayOmit checks that a node which may begin while its scope drains is left out because
-// of what it depends on, and not because of that.
+// mayOmit checks that a node that may begin while its scope drains is omitted because
+// of its dependencies, and not because the scope drains.
 func (s *simulation) mayOmit(i int) {
 	r := s.run
 	if !r.traits(i).Undrained {
@@ -24,14 +24,14 @@ func (s *simulation) mayOmit(i int) {
 	for _, d := range r.DependenciesOf(i) {
 		bad = bad || r.State(d) == Failed || r.State(d) == Skipped
 	}
-	require.True(s.t, bad, "something it depends on ended otherwise than well")
+	require.True(s.t, bad, "a dependency did not succeed")
 }
 
-// watchersCountNothing checks that the end of the run would be the same however those
-// nodes ended that watch others.
+// watchersCountNothing checks that the result of the run does not depend on the end
+// states of watching nodes.
 func (s *simulation) watchersCountNothing() {
 	if s.run.Count(Cancelled) > 0 {
-		return // that counts, whatever it is
+		return // its failure counts in any case
 	}
 	for _, state := range []State{Succeeded, Failed, Skipped} {
 		other := NewRun(s.plan, 0)
@@ -50,7 +50,7 @@ func (s *simulation) watchersCountNothing() {
 	}
 }
 
-// watched compiles bad and slow, what runs after slow, and a hook of each.
+// watched compiles bad, slow, a node after slow, and a hook for each.
 func watched(t *testing.T) *Run {
 	t.Helper()
 	ended := func(name string) *Rule {
@@ -71,7 +71,8 @@ func watched(t *testing.T) *Run {
 	return NewRun(plan, 0)
 }
 
-// TestHooksRunWhileTheirScopeDrains: those of what has begun, and no others.
+// TestHooksRunWhileTheirScopeDrains: hooks run for nodes that have begun, and for no
+// others.
 func TestHooksRunWhileTheirScopeDrains(t *testing.T) {
 	t.Parallel()
 	r := watched(t)
@@ -93,14 +94,14 @@ func TestHooksRunWhileTheirScopeDrains(t *testing.T) {
 	require.Equal(t, []Action{{Kind: MakeReady, Node: 4, Cause: NoNode}}, Next(r, []int{1}))
 	r.Set(4, Running)
 	r.Fail(4, false)
-	require.Empty(t, Next(r, []int{4}), "the failure of a hook is none of the others' concern")
+	require.Empty(t, Next(r, []int{4}), "the failure of a hook does not affect other nodes")
 	r.Set(3, Succeeded)
 	require.Equal(t, []Action{{Kind: FinishRun, Node: NoNode, Cause: NoNode}}, Next(r, []int{3}))
 	require.Equal(t, Failed, r.Outcome(Root))
 }
 
-// TestHooksCountForNothing when they fail, or do not run although what they watch was
-// left out and something provides for that.
+// TestHooksCountForNothing when they fail, or when they do not run although the node
+// that they watch was omitted and a rule handles that.
 func TestHooksCountForNothing(t *testing.T) {
 	t.Parallel()
 	r := watched(t)
@@ -149,5 +150,5 @@ func TestFailureSource(t *testing.T) {
 	require.Equal(t, first+2, r.FailureSource(r.Inner(3), true))
 	r.Set(3, Succeeded)
 	require.Equal(t, 0, r.FailureSource(Root, false))
-	require.Equal(t, 1, r.FailureSource(Root, true), "it left out one of the ends")
+	require.Equal(t, 1, r.FailureSource(Root, true), "it made one of the ends be omitted")
 }

@@ -1,5 +1,6 @@
-// Package memo says when two pieces of work are the same: what a result depends on, the
-// key under which it is found again, and in what two of them differ. It is pure.
+// Package memo decides whether two pieces of work are the same: the parts that a result
+// depends on, the key that identifies the result, and the differences between two sets
+// of parts. It is pure.
 package memo
 
 import (
@@ -15,26 +16,26 @@ import (
 	"unicode/utf8"
 )
 
-// Parts are what a result depends on.
+// Parts are the values that a result depends on.
 type Parts struct {
-	Code    string          `json:"code"`    // fingerprint of what runs
-	Version string          `json:"version"` // of the cache, as the operator gives it
+	Code    string          `json:"code"`    // fingerprint of the code that runs
+	Version string          `json:"version"` // of the cache, as the operator sets it
 	Inputs  map[string]Part `json:"inputs"`
 }
 
-// Part is one value: its fingerprint, and its beginning for people.
+// Part is one value: its fingerprint, and the start of its text for display.
 type Part struct {
 	Hash string `json:"hash"`
 	Text string `json:"text"`
 }
 
-// maxText bounds the part of a value that is kept for people, in characters.
+// maxText is the maximum length of the text of a value, in characters.
 const maxText = 40
 
 // Of returns the parts of work with the fingerprint code on values. content gives the
 // hash of the bytes that a reference such as {"$artifact": id} stands for, so that
-// equal bytes are equal whatever they are called; it reports false for an object that
-// is no reference.
+// equal bytes are equal under any id; it returns false for an object that is no
+// reference.
 func Of(code [sha256.Size]byte, version string, values map[string]any, content func(ref map[string]any) (string, bool)) Parts {
 	p := Parts{Code: hex.EncodeToString(code[:]), Version: version, Inputs: make(map[string]Part, len(values))}
 	for name, value := range values {
@@ -45,7 +46,7 @@ func Of(code [sha256.Size]byte, version string, values map[string]any, content f
 	return p
 }
 
-// resolve replaces the references in value by the hashes of their bytes.
+// resolve replaces the references in value with the hashes of their bytes.
 func resolve(value any, content func(map[string]any) (string, bool)) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -67,7 +68,8 @@ func resolve(value any, content func(map[string]any) (string, bool)) any {
 	return value
 }
 
-// Key is the name of the result of p for whom: results of others are never the same.
+// Key is the key of the result of p within whom: keys of different owners never
+// collide.
 func (p Parts) Key(whom ...string) [sha256.Size]byte {
 	hash := sha256.New()
 	write := func(text string) { fmt.Fprintf(hash, "%d:%s", len(text), text) }
@@ -84,8 +86,8 @@ func (p Parts) Key(whom ...string) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
-// Changes says in what now differs from before, in the order of the names: such as
-// "lr 0.1 → 0.2" or "code changed". None: they are the same.
+// Changes lists how now differs from before, in the order of the names, such as "lr 0.1
+// → 0.2" or "code changed". An empty list means that they are the same.
 func Changes(before, now Parts) []string {
 	var out []string
 	if before.Code != now.Code {
@@ -108,9 +110,9 @@ func Changes(before, now Parts) []string {
 		case !had:
 			out = append(out, fmt.Sprintf("%s is new: %s", name, next.Text))
 		case !has:
-			out = append(out, name+" is gone")
+			out = append(out, name+" was removed")
 		case old.Text == next.Text:
-			out = append(out, name+" changed behind its beginning "+next.Text)
+			out = append(out, name+" changed after its first characters "+next.Text)
 		default:
 			out = append(out, fmt.Sprintf("%s %s → %s", name, old.Text, next.Text))
 		}
@@ -125,12 +127,12 @@ func orNone(text string) string {
 	return text
 }
 
-// Canonical writes a decoded JSON value so that equal values are equal bytes: keys in
-// order, numbers as the number that they are, however they were written.
+// Canonical writes a decoded JSON value so that equal values are equal bytes: keys
+// sorted, numbers in one normal form.
 func Canonical(value any) []byte {
 	text, err := json.Marshal(plain(value))
 	if err != nil {
-		return []byte("null") // decoded JSON encodes
+		return []byte("null") // decoded JSON always encodes
 	}
 	return text
 }
@@ -138,7 +140,7 @@ func Canonical(value any) []byte {
 // Same reports whether two decoded JSON values are equal.
 func Same(a, b any) bool { return string(Canonical(a)) == string(Canonical(b)) }
 
-// plain rewrites the numbers of value.
+// plain normalizes the numbers in value.
 func plain(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -161,7 +163,7 @@ func plain(value any) any {
 	return value
 }
 
-// exact is up to where every whole number is a float64 of its own.
+// exact is the limit up to which float64 represents every integer exactly.
 const exact = 1 << 53
 
 func number(text string) json.Number {
@@ -181,7 +183,7 @@ func number(text string) json.Number {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// Short is the beginning of a text.
+// Short returns the start of a text.
 func Short(text string) string {
 	if utf8.RuneCountInString(text) <= maxText {
 		return text

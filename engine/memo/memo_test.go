@@ -31,7 +31,7 @@ func TestKeysOfEqualWorkAreEqual(t *testing.T) {
 	}
 	base := map[string]any{"lr": json.Number("0.1"), "data": artifactOf("a")}
 	want := key("1", base, "flow", "train")
-	require.Equal(t, want, key("1", map[string]any{"data": artifactOf("b"), "lr": json.Number("1e-1")}, "flow", "train"), "other spelling, other id, same bytes")
+	require.Equal(t, want, key("1", map[string]any{"data": artifactOf("b"), "lr": json.Number("1e-1")}, "flow", "train"), "different spelling, different id, same bytes")
 	for name, other := range map[string][32]byte{
 		"value":   key("1", map[string]any{"lr": json.Number("0.2"), "data": artifactOf("a")}, "flow", "train"),
 		"bytes":   key("1", map[string]any{"lr": json.Number("0.1"), "data": artifactOf("c")}, "flow", "train"),
@@ -50,12 +50,12 @@ func TestChangesSayWhatDiffers(t *testing.T) {
 	code := sha256.Sum256([]byte("code"))
 	before := Of(code, "", map[string]any{"lr": json.Number("0.1"), "gone": true, "n": json.Number("3")}, byID)
 	now := Of(sha256.Sum256(nil), "2", map[string]any{"lr": json.Number("0.2"), "fresh": "x", "n": json.Number("3.0")}, byID)
-	require.Equal(t, []string{"code changed", "cache version none → 2", `fresh is new: "x"`, "gone is gone", "lr 0.1 → 0.2"}, Changes(before, now))
+	require.Equal(t, []string{"code changed", "cache version none → 2", `fresh is new: "x"`, "gone was removed", "lr 0.1 → 0.2"}, Changes(before, now))
 	require.Empty(t, Changes(now, now))
 }
 
 // TestSameIsEquality: two random values are the same exactly when they are equal as
-// values, and a key differs exactly when something says so.
+// values, and a key differs exactly when Changes reports a difference.
 func TestSameIsEquality(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// BreakerRule says when a breaker opens and for how long. The zero rule is none.
+// BreakerRule says when a breaker opens and for how long. The zero rule is off.
 type BreakerRule struct {
 	Failures int           // within Window, without a success between them
 	Window   time.Duration // from the first of them to the last
-	OpenFor  time.Duration // before one attempt is let through to see
+	OpenFor  time.Duration // until one trial attempt may start
 }
 
-// On reports whether the rule is one.
+// On reports whether the rule is set.
 func (r BreakerRule) On() bool { return r.Failures > 0 }
 
-// BreakerState is where a breaker stands.
+// BreakerState is the state of a breaker.
 type BreakerState string
 
 // The states. docs/states.md draws the transitions.
 const (
 	Closed   BreakerState = "closed"    // everything starts
 	Open     BreakerState = "open"      // nothing starts
-	HalfOpen BreakerState = "half_open" // one attempt was let through; nothing else starts
+	HalfOpen BreakerState = "half_open" // one trial attempt started; nothing else starts
 )
 
-// Breaker withholds the starts of an operator that fails time and again. The zero
-// value is closed. Its methods return the next state and change nothing.
+// Breaker blocks attempts of an operator that fails repeatedly. The zero value is
+// closed. Its methods return the next state and change nothing.
 type Breaker struct {
 	State    BreakerState
-	Failures []time.Time // since the last success, the oldest first; at most what the rule asks for
+	Failures []time.Time // since the last success, the oldest first; at most as many as the rule requires
 	OpenedAt time.Time   // when it opened last
-	Until    time.Time   // when one attempt is let through, while it is open
-	Trial    string      // who was let through, while it is half open
-	Opened   int         // how often it opened without a success between
+	Until    time.Time   // while it is open, when one trial attempt may start
+	Trial    string      // while it is half open, the holder of the trial
+	Opened   int         // how often it opened since the last success
 }
 
-// Failed notes that an attempt of holder failed at a time. What began before the
-// breaker opened says nothing new; only the trial does.
+// Failed records that an attempt of holder failed at now. Failures of attempts that
+// began before the breaker opened are ignored; only the trial counts.
 func (b Breaker) Failed(r BreakerRule, now time.Time, holder string) Breaker {
 	switch b.state() {
 	case HalfOpen:
@@ -60,7 +60,7 @@ func (b Breaker) open(r BreakerRule, now time.Time) Breaker {
 	return Breaker{State: Open, Failures: b.Failures, OpenedAt: now, Until: now.Add(r.OpenFor), Opened: b.Opened + 1}
 }
 
-// Succeeded notes that an attempt of holder succeeded.
+// Succeeded records that an attempt of holder succeeded.
 func (b Breaker) Succeeded(holder string) Breaker {
 	switch b.state() {
 	case HalfOpen:
@@ -74,9 +74,9 @@ func (b Breaker) Succeeded(holder string) Breaker {
 	return b
 }
 
-// Ask answers whether an attempt of holder may start now, and if not until when it
-// should not ask again; zero is as long as the trial takes. gone says that whoever was
-// let through will never say how it went.
+// Ask reports whether an attempt of holder may start now, and if not, the time of the
+// next request; zero means after the trial. gone means that the holder of the trial
+// will never report a result.
 func (b Breaker) Ask(now time.Time, holder string, gone bool) (next Breaker, pass bool, until time.Time) {
 	switch b.state() {
 	case Open:
@@ -109,8 +109,8 @@ func (b Breaker) state() BreakerState {
 	return b.State
 }
 
-// Counts reports whether a failure of class c says something about the operator, and
-// not about the machines that it runs on.
+// Counts reports whether a failure of class c is caused by the operator rather than by
+// the machines.
 func (c Class) Counts() bool {
 	switch c {
 	case UserError, OutOfMemory, Image, Start, Timeout, Network:

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// BucketRule says how many retries a tenant has: Retries in each Per on the whole, and
-// Burst at once after it made none for a while. The zero rule is no limit.
+// BucketRule limits the retries of a tenant: Retries per Per on average, and a Burst
+// after a pause. The zero rule means no limit.
 type BucketRule struct {
 	Retries int
 	Per     time.Duration
 	Burst   int
 }
 
-// On reports whether the rule is one.
+// On reports whether the rule is set.
 func (r BucketRule) On() bool { return r.Retries > 0 && r.Per > 0 && r.Burst > 0 }
 
-// one is how long a bucket takes for one more token.
+// one is the time in which a bucket gains one token.
 func (r BucketRule) one() float64 { return float64(r.Per) / float64(r.Retries) }
 
-// Bucket is a token bucket: Tokens that were left at At. The zero value is full.
+// Bucket is a token bucket: Tokens were left at At. The zero value is full.
 type Bucket struct {
 	Tokens float64
 	At     time.Time
 }
 
-// At returns the bucket as it is at a time. A clock that goes back adds nothing.
+// at returns the bucket at a time. A clock that goes backwards adds nothing.
 func (b Bucket) at(r BucketRule, now time.Time) Bucket {
 	if b.At.IsZero() {
 		return Bucket{Tokens: float64(r.Burst), At: now}
@@ -39,7 +39,7 @@ func (b Bucket) at(r BucketRule, now time.Time) Bucket {
 	return b
 }
 
-// crumb is how far from a whole a token may be by the way in which floats add up.
+// crumb is the tolerance for rounding errors in a number of tokens.
 const crumb = 1e-6
 
 // Take takes up to n tokens and returns how many it got.
@@ -50,13 +50,13 @@ func (b Bucket) Take(r BucketRule, now time.Time, n int) (Bucket, int) {
 	return b, got
 }
 
-// Left returns how many retries could be made at once now.
+// Left returns how many retries are available now.
 func (b Bucket) Left(r BucketRule, now time.Time) int {
 	return int(math.Floor(b.at(r, now).Tokens + crumb))
 }
 
-// Next returns when the k-th token from now is there, if nobody else takes any; k counts
-// from 1.
+// Next returns when the k-th token from now is available if no other caller takes one;
+// k counts from 1.
 func (b Bucket) Next(r BucketRule, now time.Time, k int) time.Time {
 	b = b.at(r, now)
 	missing := float64(k) - b.Tokens
@@ -66,8 +66,8 @@ func (b Bucket) Next(r BucketRule, now time.Time, k int) time.Time {
 	return b.At.Add(time.Duration(math.Ceil(missing * r.one())))
 }
 
-// WindowRule says how many retries a workflow has in any time as long as Window. The
-// zero rule is no limit.
+// WindowRule limits the retries of a workflow in any period of length Window. The zero
+// rule means no limit.
 type WindowRule struct {
 	Retries int
 	Window  time.Duration
@@ -76,19 +76,19 @@ type WindowRule struct {
 // MaxWindowRetries bounds WindowRule.Retries: a Window keeps the time of each.
 const MaxWindowRetries = 1000
 
-// On reports whether the rule is one.
+// On reports whether the rule is set.
 func (r WindowRule) On() bool { return r.Retries > 0 && r.Window > 0 }
 
-// Window holds when the latest retries were made, the oldest first.
+// Window holds the times of the latest retries, the oldest first.
 type Window []time.Time
 
-// live are those that still count.
+// live returns the times that still count.
 func (w Window) live(r WindowRule, now time.Time) Window {
 	w = slices.DeleteFunc(slices.Clone(w), func(t time.Time) bool { return now.Sub(t) >= r.Window })
 	return w[max(len(w)-r.Retries, 0):]
 }
 
-// Take makes up to n retries now and returns how many it may.
+// Take records up to n retries now and returns how many were allowed.
 func (w Window) Take(r WindowRule, now time.Time, n int) (Window, int) {
 	w = w.live(r, now)
 	got := max(min(n, r.Retries-len(w)), 0)
@@ -98,10 +98,10 @@ func (w Window) Take(r WindowRule, now time.Time, n int) (Window, int) {
 	return w, got
 }
 
-// Left returns how many retries could be made at once now.
+// Left returns how many retries are available now.
 func (w Window) Left(r WindowRule, now time.Time) int { return r.Retries - len(w.live(r, now)) }
 
-// Next returns when the k-th retry from now may be made, if nobody else makes any; k
+// Next returns when the k-th retry from now is allowed if no other caller retries; k
 // counts from 1.
 func (w Window) Next(r WindowRule, now time.Time, k int) time.Time {
 	w = w.live(r, now)

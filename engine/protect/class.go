@@ -1,7 +1,7 @@
-// Package protect decides about failures: what kind one is, whether the attempt runs
-// again, whether an operator that fails time and again may start at all (Breaker), and
-// how many retries a tenant and a workflow have (Bucket, Window). It is pure: the time
-// is an argument, and whoever calls keeps the states.
+// Package protect decides about failures: the class of a failure, whether the attempt
+// is retried, whether an operator that fails repeatedly may start (Breaker), and how
+// many retries a tenant and a workflow have (Bucket, Window). It is pure: the time is
+// an argument, and the caller keeps the states.
 package protect
 
 import (
@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// Class says what kind of failure an attempt ended with; "" is no failure.
+// Class is the kind of failure of an attempt; "" means no failure.
 type Class string
 
 // The classes.
 const (
-	UserError   Class = "user_error"    // the task's own doing
-	OutOfMemory Class = "out_of_memory" // it needed more memory than it had
-	Preempted   Class = "preempted"     // its place was given to others, or it was told to end
-	NodeLost    Class = "node_lost"     // its machine, or what runs it there, is gone
-	Image       Class = "image"         // its image cannot be had
+	UserError   Class = "user_error"    // caused by the task
+	OutOfMemory Class = "out_of_memory" // it exceeded its memory
+	Preempted   Class = "preempted"     // it was preempted, or received SIGTERM
+	NodeLost    Class = "node_lost"     // its machine, or the launcher there, is lost
+	Image       Class = "image"         // its image could not be pulled
 	Start       Class = "start"         // it could not be started for another reason
-	Timeout     Class = "timeout"       // it ran longer than it may
-	Network     Class = "network"       // something that it called does not answer, or asks it to come back later
+	Timeout     Class = "timeout"       // it exceeded its timeout
+	Network     Class = "network"       // a service that it called did not answer, or was busy
 )
 
-// Classes are all of them.
+// Classes returns all classes.
 func Classes() []Class {
 	return []Class{UserError, OutOfMemory, Preempted, NodeLost, Image, Start, Timeout, Network}
 }
 
-// Words names a class for people.
+// Words returns the display name of a class.
 func (c Class) Words() string {
 	switch c {
 	case UserError:
@@ -52,8 +52,9 @@ func (c Class) Words() string {
 	return string(c)
 }
 
-// End is the end of an attempt. Outcome and Class are written as in its row: how it
-// ended, and what its launcher saw. ExitCode is nil when no command ended.
+// End is the end of an attempt. Outcome and Class have the values of the attempt's row:
+// the end state, and the class that the launcher reported. ExitCode is nil when no
+// command ended.
 type End struct {
 	Outcome  string
 	Class    string
@@ -61,15 +62,15 @@ type End struct {
 	Message  string
 }
 
-// Exit codes that say more than that something failed: 128 and the signal.
+// Exit codes with a known cause: 128 plus the signal, and 255.
 const (
-	exitKilled     = 137 // SIGKILL: the kernel takes the memory back
-	exitTerminated = 143 // SIGTERM: the machine goes away
-	exitUnknown    = 255 // what ssh and many wrappers make of any trouble
+	exitKilled     = 137 // SIGKILL: usually the kernel's out-of-memory killer
+	exitTerminated = 143 // SIGTERM: the machine is shutting down
+	exitUnknown    = 255 // ssh and many wrappers return it for any error
 )
 
-// Classify says what kind of failure e is. What the launcher saw comes first, then how
-// the attempt ended, then the exit code and last the message.
+// Classify returns the class of e. The class that the launcher reported takes
+// precedence, then the end state, then the exit code and last the message.
 func Classify(e End) Class {
 	if c, ok := seen(e.Class); ok {
 		return c
@@ -104,7 +105,8 @@ func Classify(e End) Class {
 
 func (e End) exits(code int) bool { return e.ExitCode != nil && *e.ExitCode == code }
 
-// seen translates what a launcher saw; false when that says nothing.
+// seen translates the class that a launcher reported; false when it has no meaning
+// here.
 func seen(class string) (Class, bool) {
 	switch class {
 	case "out_of_memory":
@@ -123,7 +125,7 @@ func seen(class string) (Class, bool) {
 	return "", false
 }
 
-// networkWords are what tasks say when something that they called is away or busy.
+// networkWords are messages of tasks about services that are unreachable or busy.
 func networkWords() []string {
 	return []string{
 		"connection refused", "connection reset", "timeout", "timed out", "temporary failure", "resource temporarily unavailable",
@@ -131,7 +133,8 @@ func networkWords() []string {
 	}
 }
 
-// busyAnswer finds the answers 429 and 503 of HTTP where the text says that they are some.
+// busyAnswer finds the HTTP status codes 429 and 503 when the text identifies them as
+// such.
 var busyAnswer = regexp.MustCompile(`(?i)\b(?:http|status|code|error|response)\b[^0-9]{0,20}\b(?:429|503)\b`)
 
 func ofNetwork(message string) bool {
@@ -144,7 +147,7 @@ func ofNetwork(message string) bool {
 	return busyAnswer.MatchString(message)
 }
 
-// Transient reports whether e may well go away by itself.
+// Transient reports whether a retry of e is likely to succeed.
 func Transient(e End) bool {
 	switch Classify(e) {
 	case OutOfMemory, Preempted, NodeLost, Timeout, Network:

@@ -16,11 +16,11 @@ func TestClassify(t *testing.T) {
 	}{
 		{"success", End{Outcome: "SUCCEEDED", ExitCode: new(0)}, "", false},
 		{"cancelled", End{Outcome: "CANCELLED", ExitCode: new(143)}, "", false},
-		{"its own error", End{Outcome: "FAILED", Class: "error", ExitCode: new(1), Message: "ValueError: lr"}, UserError, false},
+		{"a user error", End{Outcome: "FAILED", Class: "error", ExitCode: new(1), Message: "ValueError: lr"}, UserError, false},
 		{"exit 137", End{Outcome: "FAILED", Class: "error", ExitCode: new(137)}, OutOfMemory, true},
 		{"exit 143", End{Outcome: "FAILED", ExitCode: new(143)}, Preempted, true},
 		{"exit 255", End{Outcome: "FAILED", ExitCode: new(255)}, UserError, true},
-		{"the kernel said so", End{Outcome: "FAILED", Class: "out_of_memory", ExitCode: new(1)}, OutOfMemory, true},
+		{"reported by the kernel", End{Outcome: "FAILED", Class: "out_of_memory", ExitCode: new(1)}, OutOfMemory, true},
 		{"refused connection", End{Outcome: "FAILED", ExitCode: new(1), Message: "psql: Connection refused"}, Network, true},
 		{"reset connection", End{Outcome: "FAILED", ExitCode: new(1), Message: "read: connection reset by peer"}, Network, true},
 		{"timeout of a call", End{Outcome: "FAILED", ExitCode: new(1), Message: "ReadTimeout: https"}, Network, true},

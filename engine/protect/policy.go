@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Policy says which failures are tried again, as long as retries are left.
+// Policy says which failures are retried while retries are left.
 type Policy string
 
 // The policies.
 const (
 	Always      Policy = "Always"      // any
-	OnError     Policy = "OnError"     // the command ran, and did not end with 0
-	OnTransient Policy = "OnTransient" // what may go away by itself
+	OnError     Policy = "OnError"     // the command ended with an exit code other than 0
+	OnTransient Policy = "OnTransient" // failures that a retry may resolve
 	Never       Policy = "Never"       // none
 )
 
-// Policies are all of them.
+// Policies returns all policies.
 func Policies() []Policy { return []Policy{Always, OnError, OnTransient, Never} }
 
 // ParsePolicy reads the name of a policy in any case, with or without _ and -.
@@ -29,7 +29,7 @@ func ParsePolicy(text string) (Policy, bool) {
 	return Policies()[i], true
 }
 
-// Allows reports whether p tries again what ended with e; "" is Always.
+// Allows reports whether p retries an attempt that ended with e; "" is Always.
 func (p Policy) Allows(e End) bool {
 	switch p {
 	case Never:
@@ -48,15 +48,15 @@ func (p Policy) Allows(e End) bool {
 	return true
 }
 
-// Declines says in words why p does not try e again.
+// Declines explains why p does not retry e.
 func (p Policy) Declines(e End) string {
 	switch p {
 	case Never:
-		return "The policy Never tries nothing again."
+		return "The policy Never does not retry any failure."
 	case OnTransient:
-		return "The policy OnTransient does not try a failure of the class " + Classify(e).Words() + " again."
+		return "The policy OnTransient does not retry a failure of the class " + Classify(e).Words() + "."
 	case OnError:
-		return "The policy OnError tries only what ended with an exit code other than 0 again."
+		return "The policy OnError retries only commands that end with an exit code other than 0."
 	case Always:
 	}
 	return ""

@@ -29,8 +29,8 @@ func played(t *testing.T, seed uint64, run func(t *testing.T, r *rand.Rand)) {
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// TestWindowNeverGivesMore: in no stretch as long as the window are more retries made
-// than the rule allows, and who comes at the time of Next is served.
+// TestWindowNeverGivesMore: no period of length Window has more retries than the rule
+// allows, and a retry at the time of Next is allowed.
 func TestWindowNeverGivesMore(t *testing.T) {
 	t.Parallel()
 	seeds(t, 50, func(t *testing.T, r *rand.Rand) {
@@ -43,15 +43,15 @@ func TestWindowNeverGivesMore(t *testing.T) {
 			wanted, left := r.IntN(5), w.Left(rule, now)
 			var got int
 			w, got = w.Take(rule, now, wanted)
-			require.Equal(t, min(wanted, left), got, "nothing is kept back that is there")
+			require.Equal(t, min(wanted, left), got, "all available retries are granted")
 			for range got {
 				made = append(made, now)
 			}
 			if got < wanted {
 				at := w.Next(rule, now, 1)
 				require.True(t, at.After(now))
-				require.Zero(t, w.Left(rule, at.Add(-1)), "not before")
-				require.Positive(t, w.Left(rule, at), "but then")
+				require.Zero(t, w.Left(rule, at.Add(-1)), "not before Next")
+				require.Positive(t, w.Left(rule, at), "at the time of Next")
 			}
 		}
 		for k := rule.Retries; k < len(made); k++ {
@@ -60,8 +60,8 @@ func TestWindowNeverGivesMore(t *testing.T) {
 	})
 }
 
-// TestWindowTurns: whoever waits in turn gets in exactly when Next foresaw it, however
-// many wait.
+// TestWindowTurns: each waiter is admitted exactly at the time that Next predicted, for
+// any number of waiters.
 func TestWindowTurns(t *testing.T) {
 	t.Parallel()
 	seeds(t, 100, func(t *testing.T, r *rand.Rand) {
@@ -82,8 +82,8 @@ func TestWindowTurns(t *testing.T) {
 	})
 }
 
-// TestBucketKeepsItsRate: over any stretch from the beginning no more is taken than the
-// burst and what flowed in since, and who comes at the time of Next is served.
+// TestBucketKeepsItsRate: over any period from the start, Take never grants more than
+// the burst plus the tokens added since, and a retry at the time of Next is allowed.
 func TestBucketKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	seeds(t, 50, func(t *testing.T, r *rand.Rand) {
@@ -115,7 +115,7 @@ func TestBucketKeepsItsRate(t *testing.T) {
 				sum += x.n
 				flowed := float64(x.at.Sub(all[from].at)) / rule.one()
 				if float64(sum) > float64(rule.Burst)+flowed+1e-3 {
-					t.Fatalf("%d retries were made where %g flowed in", sum, flowed)
+					t.Fatalf("%d retries were granted, but only %g tokens were added", sum, flowed)
 				}
 			}
 		}
@@ -128,15 +128,15 @@ func TestBudgetsWithABadClock(t *testing.T) {
 	b, got := Bucket{}.Take(rule, epoch, 5)
 	require.Equal(t, 2, got)
 	b, got = b.Take(rule, epoch.Add(-time.Hour), 5)
-	require.Zero(t, got, "a clock that goes back gives nothing")
+	require.Zero(t, got, "a clock that goes backwards adds nothing")
 	_, got = b.Take(rule, epoch.Add(6*time.Second), 5)
 	require.Equal(t, 1, got)
 	lowered := BucketRule{Retries: 10, Per: time.Minute, Burst: 1}
-	require.Equal(t, 1, Bucket{Tokens: 40, At: epoch}.Left(lowered, epoch), "a lowered burst holds at once")
+	require.Equal(t, 1, Bucket{Tokens: 40, At: epoch}.Left(lowered, epoch), "a lowered burst applies at once")
 }
 
-// world plays an operator with a breaker: attempts that start when it lets them, fail
-// or succeed, or vanish.
+// world simulates an operator with a breaker: attempts that start when it allows them,
+// fail, succeed or vanish.
 type world struct {
 	b       Breaker
 	rule    BreakerRule
@@ -146,9 +146,9 @@ type world struct {
 	next    int
 }
 
-// TestBreakerLetsOneThrough: an open breaker lets nothing start before its time; then
-// one attempt alone, until that has said how it went or can say nothing any more; and
-// what withholds always comes to an end.
+// TestBreakerLetsOneThrough: an open breaker blocks all starts until its time; then it
+// allows one attempt, until that reports a result or is lost. No breaker blocks
+// forever.
 func TestBreakerLetsOneThrough(t *testing.T) {
 	t.Parallel()
 	opened, closed := 0, 0
@@ -178,16 +178,17 @@ func TestBreakerLetsOneThrough(t *testing.T) {
 				}
 			}
 		}
-		// Whatever happened: let everybody end, wait, and the next one comes through.
+		// In every state: once all attempts have ended and time has passed, the next
+		// one is allowed.
 		for id := range w.running {
 			w.gone[id] = true
 		}
 		w.now = w.now.Add(w.rule.OpenFor)
 		_, pass, _ := w.b.Ask(w.now, "last", w.gone[w.b.Trial])
-		require.True(t, pass, "nobody waits for ever")
+		require.True(t, pass, "no attempt waits forever")
 	})
 	require.Positive(t, opened)
-	require.Positive(t, closed, "trials succeeded too")
+	require.Positive(t, closed, "some trials must succeed")
 }
 
 func (w *world) ask(t *testing.T) {
@@ -217,7 +218,7 @@ func (w *world) ask(t *testing.T) {
 	}
 }
 
-// end ends one attempt, or loses it without a word.
+// end ends one attempt, or loses it without a report.
 func (w *world) end(t *testing.T, r *rand.Rand, broken bool) {
 	t.Helper()
 	for id := range w.running {
@@ -234,7 +235,7 @@ func (w *world) end(t *testing.T, r *rand.Rand, broken bool) {
 		}
 		w.gone[id] = true
 		if before.state() != Closed && before.Trial != id {
-			require.Equal(t, before, w.b, "what began before it opened changes nothing")
+			require.Equal(t, before, w.b, "attempts that began before it opened change nothing")
 		}
 		if before.state() == HalfOpen && before.Trial == id {
 			require.NotEqual(t, HalfOpen, w.b.State)
@@ -253,7 +254,7 @@ func TestBreakerCountsWithinItsWindow(t *testing.T) {
 		require.Equal(t, Closed, b.State, "three failures never come within a minute")
 	}
 	b = Breaker{}.Failed(rule, epoch, "x").Failed(rule, epoch, "x").Succeeded("x").Failed(rule, epoch, "x").Failed(rule, epoch, "x")
-	require.Equal(t, Closed, b.State, "a success begins anew")
+	require.Equal(t, Closed, b.State, "a success resets the count")
 	b = b.Failed(rule, epoch, "x")
 	require.Equal(t, Open, b.State)
 	require.Equal(t, 1, b.Opened)
