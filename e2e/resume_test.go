@@ -90,7 +90,7 @@ func TestResumeWithAnotherInput(t *testing.T) {
 	click(t, page.Locator("#s-rooms summary"))
 	cores := page.GetByLabel("CPU cores of train")
 	fill(t, cores, "4000")
-	holds(t, preview, "Can never fit")
+	holds(t, preview, "Cannot run here")
 	fill(t, cores, "0.25")
 	fill(t, page.GetByLabel("Memory of All that run"), "256 MiB")
 	holds(t, preview, "train CPU 0.5 → 0.25")

@@ -151,7 +151,7 @@ func TestForecasts(t *testing.T) {
 	f, err = b.engine.Forecast(b.ctx, typed.ID, execution.Normal)
 	require.NoError(t, err)
 	require.Equal(t, fair.NeverFits, f.Verdict)
-	require.Contains(t, f.Message, "Can never fit: needs 4 GPUs A100")
+	require.Contains(t, f.Message, "Cannot run here: needs 4 GPUs A100")
 	require.Equal(t, []string{"H100"}, []string{f.Choices[0].GPUType})
 
 	page, err := b.engine.List(b.ctx, execution.Filter{})

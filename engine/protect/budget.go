@@ -39,20 +39,20 @@ func (b Bucket) at(r BucketRule, now time.Time) Bucket {
 	return b
 }
 
-// crumb is the tolerance for rounding errors in a number of tokens.
-const crumb = 1e-6
+// epsilon is the tolerance for rounding errors in a number of tokens.
+const epsilon = 1e-6
 
 // Take takes up to n tokens and returns how many it got.
 func (b Bucket) Take(r BucketRule, now time.Time, n int) (Bucket, int) {
 	b = b.at(r, now)
-	got := max(min(n, int(math.Floor(b.Tokens+crumb))), 0)
+	got := max(min(n, int(math.Floor(b.Tokens+epsilon))), 0)
 	b.Tokens = max(b.Tokens-float64(got), 0)
 	return b, got
 }
 
 // Left returns how many retries are available now.
 func (b Bucket) Left(r BucketRule, now time.Time) int {
-	return int(math.Floor(b.at(r, now).Tokens + crumb))
+	return int(math.Floor(b.at(r, now).Tokens + epsilon))
 }
 
 // Next returns when the k-th token from now is available if no other caller takes one;
@@ -60,7 +60,7 @@ func (b Bucket) Left(r BucketRule, now time.Time) int {
 func (b Bucket) Next(r BucketRule, now time.Time, k int) time.Time {
 	b = b.at(r, now)
 	missing := float64(k) - b.Tokens
-	if missing <= crumb {
+	if missing <= epsilon {
 		return now
 	}
 	return b.At.Add(time.Duration(math.Ceil(missing * r.one())))

@@ -14,24 +14,24 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Round is what one flush of a drive loop gives back and asks for. Want are
-// requests of Execution; Release is what its ended attempts held, by node.
+// Round is what one flush of a drive loop releases and requests. Want are requests of
+// Execution; Release lists the nodes whose ended attempts release their reservations.
 type Round struct {
 	Execution uuid.UUID
 	Project   uuid.UUID
-	// Gate is the request of the execution itself: as long as it is refused,
-	// nothing of Want is asked.
+	// Gate is the request of the execution itself: while it is refused, Want is not
+	// considered.
 	Gate    *fair.Request
 	Release map[int]fair.Amount
 	Want    []fair.Request
 }
 
-// Admit decides about r and charges the net change to the counters in the
-// transaction of q; when that is nothing (an attempt ends and the next of its
-// size begins), no counter is locked. The caller writes and deletes the rows of
-// the reservations, and calls Undo when the transaction does not commit. It
-// returns Unavailable when the rows have less room than memory believed, because
-// of another process or a limit that was lowered just now: the caller starts over.
+// Admit decides about r and charges the net change to the counters in the transaction
+// of q. A net change of zero (an attempt ends and the next of its size begins) locks no
+// counter. The caller writes and deletes the rows of the reservations, and calls Undo
+// when the transaction does not commit. It returns Unavailable when the rows have less
+// free capacity than the image in memory, because of another process or a limit that
+// was just lowered: the caller starts over.
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
 	s.refreshTree(ctx, q, r.Project)
@@ -58,13 +58,13 @@ func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []
 	}
 	if reason != nil {
 		s.stale.Store(true)
-		return granted, nil, apperr.New(apperr.Unavailable, "The room is gone: %s", reason.Message)
+		return granted, nil, apperr.New(apperr.Unavailable, "The capacity is no longer available: %s", reason.Message)
 	}
 	return granted, refused, nil
 }
 
-// refuseFull refuses everything that an execution asks for, or asked for before and
-// may have room set aside for, because a level above it is full.
+// refuseFull refuses all requests of an execution, including earlier ones that may have
+// an offer, because a level above it is full.
 func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
 	refused := r.refuseAll(full)
 	known := make(map[fair.Key]bool, len(refused))
@@ -82,7 +82,7 @@ func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
 	return refused
 }
 
-// decide asks the scheduler, the execution itself first.
+// decide calls the scheduler, first for the execution itself.
 func (s *Service) decide(r Round, released []int) (granted []fair.Grant, refused []fair.Refusal) {
 	if r.Gate == nil {
 		return s.fair.Admit(r.Execution, released, r.Want)
@@ -95,7 +95,7 @@ func (s *Service) decide(r Round, released []int) (granted []fair.Grant, refused
 	return append(granted, more...), refused
 }
 
-// refuseAll answers everything that r asks for with one reason.
+// refuseAll refuses all requests of r with one reason.
 func (r Round) refuseAll(reason fair.Reason) []fair.Refusal {
 	if r.Gate != nil {
 		return []fair.Refusal{{Key: r.Gate.Key, Reason: reason}}
@@ -107,7 +107,7 @@ func (r Round) refuseAll(reason fair.Reason) []fair.Refusal {
 	return refused
 }
 
-// net is what r changes once granted begins.
+// net is the change in use by r once granted begins.
 func (r Round) net(granted []fair.Grant) fair.Vector {
 	delta := fair.Vector{}
 	for _, g := range granted {
@@ -119,7 +119,7 @@ func (r Round) net(granted []fair.Grant) fair.Vector {
 	return delta
 }
 
-// Undo takes back an Admit whose transaction did not commit.
+// Undo reverts an Admit whose transaction did not commit.
 func (s *Service) Undo(r Round, granted []fair.Grant) {
 	s.fair.Undo(r.Execution, slices.Collect(maps.Keys(r.Release)), granted)
 }
@@ -128,22 +128,22 @@ func (s *Service) Undo(r Round, granted []fair.Grant) {
 // nodes is nil.
 func (s *Service) Withdraw(execution uuid.UUID, nodes []int) { s.fair.Withdraw(execution, nodes) }
 
-// Position returns the present place of a waiting node, 1 is next, or 0.
+// Position returns the current position of a waiting node, 1 is next, or 0.
 func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
 
-// NeverFits returns why a request can never start, whatever ends, or nil.
+// NeverFits returns why a request can never start, even when nothing else runs, or nil.
 func (s *Service) NeverFits(r fair.Request) *fair.Reason {
 	s.refreshTree(context.Background(), s.queries, r.Project)
 	return s.fair.NeverFits(r)
 }
 
-// Why returns the present reason of what waits, false when it does not.
+// Why returns the current reason of a waiting request; false when it does not wait.
 func (s *Service) Why(key fair.Key) (fair.Reason, bool) { return s.fair.Why(key) }
 
-// Queue returns what waits in the order of admission.
+// Queue returns the waiting requests in the order of admission.
 func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
 
-// Forecast says what would become of requests that were made now.
+// Forecast predicts the result of requests made now.
 func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
 	if len(requests) > 0 {
 		s.refreshTree(context.Background(), s.queries, requests[0].Project)
@@ -151,20 +151,20 @@ func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
 	return s.fair.Forecast(requests)
 }
 
-// Sweep withdraws offers that nobody took.
+// Sweep withdraws unclaimed offers.
 func (s *Service) Sweep() { s.fair.Sweep() }
 
-// Victims returns the attempts that have to make room now: for requests within
-// their guarantee, and because a limit was lowered.
+// Victims returns the attempts to preempt now: for requests within their guarantee, and
+// because a limit was lowered.
 func (s *Service) Victims() []fair.Victim {
 	return append(s.fair.Excess(), s.fair.Victims()...)
 }
 
-// Spare says that attempts are not stopped after all.
+// Spare cancels the preemption of attempts.
 func (s *Service) Spare(keys []fair.Key) { s.fair.Spare(keys) }
 
-// MarkPreempted writes that the attempt of v has to make room. It reports false
-// when it holds nothing any more.
+// MarkPreempted records that the attempt of v is being preempted. It returns false when
+// the attempt holds no reservation any more.
 func (s *Service) MarkPreempted(ctx context.Context, q *db.Queries, v fair.Victim) (bool, error) {
 	reason, err := json.Marshal(v.Reason)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Capacity is what an installation shares out: of one machine when tasks run as
-// local processes, of all machines of a cluster when they run as pods.
+// Capacity is the capacity of an installation: of one machine when tasks run as local
+// processes, of all machines of a cluster when they run as pods.
 type Capacity struct {
 	CPUMillis int           `json:"cpu_millis"`
 	MemoryMiB int           `json:"memory_mib"`
 	Pods      int           `json:"pods"` // processes or pods at the same time
-	GPUs      []fair.Device `json:"-"`    // of this machine, which are given out one by one
-	// ClusterGPUs counts by type the GPUs that a cluster places itself; "" is of
-	// machines that do not say which they have.
+	GPUs      []fair.Device `json:"-"`    // of this machine, which are assigned individually
+	// ClusterGPUs counts by type the GPUs that a cluster places itself; "" counts GPUs
+	// of unknown type.
 	ClusterGPUs map[string]int `json:"gpus,omitempty"`
-	// Taken is what others hold of it: it cannot be had now.
+	// Taken is the part in use by other workloads, which is not available now.
 	Taken *Capacity `json:"taken,omitempty"`
 }
 
@@ -33,7 +33,7 @@ func (c Capacity) equal(o Capacity) bool {
 		maps.Equal(c.taken(), o.taken())
 }
 
-// taken is what others hold, by resource.
+// taken is the use by other workloads, by resource.
 func (c Capacity) taken() fair.Vector {
 	if c.Taken == nil {
 		return nil
@@ -41,7 +41,7 @@ func (c Capacity) taken() fair.Vector {
 	return c.Taken.vector()
 }
 
-// vector is c by resource. Every type of GPU that there is counts on its own.
+// vector is c by resource. Each type of GPU is a resource of its own.
 func (c Capacity) vector() fair.Vector {
 	v := fair.Vector{
 		fair.CPU: int64(c.CPUMillis), fair.Memory: int64(c.MemoryMiB), fair.Pods: int64(c.Pods), fair.GPU: int64(len(c.GPUs)),
@@ -60,8 +60,8 @@ func (c Capacity) vector() fair.Vector {
 	return v
 }
 
-// Capacity returns what the installation has. While a cluster has not said yet it is
-// the zero Capacity, and nothing bounds the root.
+// Capacity returns the capacity of the installation. Until a cluster has reported its
+// capacity, it is the zero Capacity and the root has no limit.
 func (s *Service) Capacity() Capacity {
 	if c := s.capacity.Load(); c != nil {
 		return *c
@@ -77,9 +77,9 @@ func (s *Service) bounds() fair.Vector {
 	return fair.Vector{}
 }
 
-// SetCapacity writes what the cluster has now, for all servers on the database: for
-// the one that watches the cluster, with Config.Cluster. What is held stays held
-// when there is less than before; nothing new begins until it fits.
+// SetCapacity stores the current capacity of the cluster for all servers on the
+// database. Only the server that watches the cluster, with Config.Cluster, calls it.
+// Reservations stay when the capacity shrinks; nothing new begins until it fits.
 func (s *Service) SetCapacity(ctx context.Context, c Capacity) error {
 	if err := s.readCapacity(ctx, s.queries); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Service) SetCapacity(ctx context.Context, c Capacity) error {
 	return s.Reload(ctx)
 }
 
-// readCapacity takes up what the server that watches the cluster wrote.
+// readCapacity reads the capacity that the server that watches the cluster stored.
 func (s *Service) readCapacity(ctx context.Context, q *db.Queries) error {
 	if !s.config.Cluster {
 		return nil

@@ -20,8 +20,8 @@ type counter struct {
 	StorageBytes int64       `json:"storage_bytes"`
 }
 
-// locked is the path of a project from the root down, with its counters locked
-// until the end of the transaction, and the tree that is in force under the lock.
+// locked is the path of a project from the root down, with its counters locked until
+// the end of the transaction, and the tree that is current under the lock.
 type locked struct {
 	queries *db.Queries
 	project uuid.UUID
@@ -29,13 +29,13 @@ type locked struct {
 	path    []counter
 }
 
-// lock locks the counters of the path of project with q. Everybody locks the
-// root first, so whoever holds the lock sees use and limits that nobody changes.
+// lock locks the counters of the path of project with q. Every process locks the root
+// first, so use and limits cannot change while the lock is held.
 func (s *Service) lock(ctx context.Context, q *db.Queries, project uuid.UUID) (*locked, error) {
 	tree, revision := s.currentTree()
 	l := &locked{queries: q, project: project, tree: tree}
 	ids := l.tree.Path(project)
-	if ids == nil { // younger than the last look at the tree
+	if ids == nil { // newer than the loaded tree
 		var err error
 		if l.tree, err = s.loadTree(ctx, q); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (s *Service) lock(ctx context.Context, q *db.Queries, project uuid.UUID) (*
 	if err != nil || root == revision {
 		return l, err
 	}
-	// The limits or the tree have changed since: the lock keeps what is read now.
+	// The limits or the tree have changed: what is read now stays valid under the lock.
 	if l.tree, err = s.loadTree(ctx, q); err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func vectorOf(raw []byte) (fair.Vector, error) {
 	return v, err
 }
 
-// check returns why add does not fit on some level of the path, or nil. What
-// shrinks always fits.
+// check returns why add does not fit on some level of the path, or nil. A decrease
+// always fits.
 func (l *locked) check(ctx context.Context, add fair.Vector) (*fair.Reason, error) {
 	grows := fair.Vector{}
 	for r, n := range add {
@@ -99,7 +99,7 @@ func (l *locked) check(ctx context.Context, add fair.Vector) (*fair.Reason, erro
 		}
 	}
 	if len(grows) == 0 {
-		return nil, nil //nolint:nilnil // no reason is the good news
+		return nil, nil //nolint:nilnil // nil means that it fits
 	}
 	book := fair.NewBook(l.tree)
 	if keepsApart(l.tree) {
@@ -113,8 +113,8 @@ func (l *locked) check(ctx context.Context, add fair.Vector) (*fair.Reason, erro
 	return book.Check(l.project, grows, true), nil
 }
 
-// keepsApart reports whether some level does not lend all that it leaves idle:
-// then the use of relatives matters, too.
+// keepsApart reports whether some level lends less than all of its idle guarantee: then
+// the use of its relatives matters, too.
 func keepsApart(t *fair.Tree) bool {
 	for _, level := range t.Levels() {
 		if len(level.Limits.Lend) > 0 {
@@ -124,8 +124,8 @@ func keepsApart(t *fair.Tree) bool {
 	return false
 }
 
-// addRelatives takes up what the children of the path's levels use: their rows
-// change under the root's lock alone.
+// addRelatives adds the use of the children of the path's levels: their rows change
+// only under the root's lock.
 func (l *locked) addRelatives(ctx context.Context, book *fair.Book) error {
 	rows, err := l.queries.QuotaUseBelow(ctx, l.ids())
 	if err != nil {
@@ -149,8 +149,8 @@ func (l *locked) ids() []uuid.UUID {
 	return ids
 }
 
-// add changes the counters of the whole path. A counter never falls below zero;
-// that it would have is drift, which the next comparison finds.
+// add changes the counters of the whole path. A counter never falls below zero; if it
+// would, it has drifted, and the next comparison detects that.
 func (l *locked) add(ctx context.Context, delta fair.Vector, bytes int64) error {
 	for i := range l.path {
 		c := &l.path[i]
@@ -190,7 +190,7 @@ func (l *locked) charge(ctx context.Context, delta fair.Vector) (*fair.Reason, e
 	return nil, l.add(ctx, delta, 0)
 }
 
-// lockRoot keeps everybody else from changing any counter.
+// lockRoot prevents all other processes from changing any counter.
 func (s *Service) lockRoot(ctx context.Context, q *db.Queries) error {
 	if _, err := q.LockQuotaPath(ctx, []uuid.UUID{auth.Installation}); err != nil {
 		return fmt.Errorf("lock the counters: %w", err)

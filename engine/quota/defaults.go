@@ -13,9 +13,9 @@ import (
 // maxDefault bounds a default request: 1,000 cores, or 1 TiB.
 const maxDefault = 1 << 20
 
-// Requests returns what each pod of a task in project requests that names no CPU (in
-// millicores) or no memory (in MiB): what the nearest level says, else the installation's
-// default.
+// Requests returns the default CPU (in millicores) and memory (in MiB) of each pod of a
+// task in project that requests none: those of the nearest level, else the
+// installation's default.
 func (s *Service) Requests(project uuid.UUID) (cpuMillis, memoryMiB int) {
 	tree := s.fair.Tree()
 	of := func(r fair.Resource) int {
@@ -33,7 +33,7 @@ func (s *Service) Requests(project uuid.UUID) (cpuMillis, memoryMiB int) {
 	return of(fair.CPU), of(fair.Memory)
 }
 
-// checkDefaults reports default requests that make no sense.
+// checkDefaults reports invalid default requests.
 func checkDefaults(v fair.Vector) error {
 	var problems []apperr.Field
 	for _, r := range slices.Sorted(maps.Keys(v)) {
@@ -42,7 +42,7 @@ func checkDefaults(v fair.Vector) error {
 		case r != fair.CPU && r != fair.Memory:
 			problems = append(problems, apperr.Field{Path: path, Message: "Only cpu and memory have a default request."})
 		case v[r] < 0 || v[r] > maxDefault:
-			problems = append(problems, apperr.Field{Path: path, Message: "Give a number from 0 to 1048576."})
+			problems = append(problems, apperr.Field{Path: path, Message: "Enter a number from 0 to 1048576."})
 		}
 	}
 	if len(problems) > 0 {

@@ -13,35 +13,34 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Holder is who holds what is missing, with its name; the reader may not see it
-// when Execution is uuid.Nil.
+// Holder is the holder of a missing resource, with its name; Execution is uuid.Nil when
+// the reader may not see it.
 type Holder struct {
 	fair.Holder
 
 	Name Name
 }
 
-// Explanation is why something waits, as far as its reader may see who else is
-// involved.
+// Explanation is the reason that a node waits, limited to what its reader may see.
 type Explanation struct {
 	Reason  fair.Reason
-	Waits   bool // it is in the queue of this process, so that the reason is of this moment
-	Offered bool // room is set aside for it
+	Waits   bool // it is in the queue of this process, so that the reason is current
+	Offered bool // capacity is reserved for it
 	Asked   fair.Amount
 	Holders []Holder
-	Nearby  []Queued // places around its own, and the first ones
+	Nearby  []Queued // positions around its own, and the first ones
 }
 
 const (
-	nearby        = 2   // places before and after its own
-	nearbyAtMost  = 500 // beyond this place only its own is shown
+	nearby        = 2   // positions before and after its own
+	nearbyAtMost  = 500 // beyond this position, only its own is shown
 	queuePageSize = 50
 	queuePageMost = 200
 )
 
-// Explain returns why a node of an execution of project waits; stored is the
-// reason of its row, for what waits elsewhere. It returns NotFound to who may not
-// read executions in project.
+// Explain returns why a node of an execution of project waits; stored is the reason of
+// its row, for nodes that wait in another process. It returns NotFound unless the
+// subject may read executions in project.
 func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, stored *fair.Reason) (Explanation, error) {
 	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, project, apperr.New(apperr.NotFound, "There is no execution %s.", key.Execution))
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, 
 	return e, err
 }
 
-// holders gives who holds something its name.
+// holders adds names to holders.
 func (s *Service) holders(ctx context.Context, held []fair.Holder) ([]Holder, error) {
 	var keys []fair.Key
 	for _, h := range held {
@@ -90,7 +89,7 @@ func (s *Service) holders(ctx context.Context, held []fair.Holder) ([]Holder, er
 	return holders, nil
 }
 
-// HideHolders takes out of a reason what the subject may not see of others.
+// HideHolders removes from a reason what the subject may not see.
 func HideHolders(subject auth.Subject, r *fair.Reason) { hideHolders(subject, r) }
 
 // QueuePage is a page of a queue. Next is "" on the last.
@@ -99,17 +98,17 @@ type QueuePage struct {
 	Next    string
 }
 
-// QueueAt returns what waits at or below place in the order of admission, for
-// everybody who may read there or in a project below it; what a reader may not see
-// has a place, an amount and an age alone. after is the Next of the page before.
-// It returns NotFound for a place that the reader does not know.
-func (s *Service) QueueAt(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
-	subject, _, err := s.member(ctx, place)
+// QueueAt returns the requests that wait at or below a node in the order of admission,
+// to subjects who may read there or in a project below it. An entry that the subject
+// may not see has only a position, an amount and an age. after is the Next of the
+// previous page. It returns NotFound for a node that the subject may not see.
+func (s *Service) QueueAt(ctx context.Context, node uuid.UUID, after string, limit int) (QueuePage, error) {
+	subject, _, err := s.member(ctx, node)
 	if err != nil {
 		return QueuePage{}, err
 	}
-	if _, known := s.fair.Tree().Level(place); !known {
-		return QueuePage{}, absent(place)
+	if _, known := s.fair.Tree().Level(node); !known {
+		return QueuePage{}, absent(node)
 	}
 	if limit <= 0 {
 		limit = queuePageSize
@@ -119,7 +118,7 @@ func (s *Service) QueueAt(ctx context.Context, place uuid.UUID, after string, li
 	if err != nil {
 		return QueuePage{}, err
 	}
-	queue := s.fair.Queue(fair.Filter{Level: place, Limit: seen + limit + 1})
+	queue := s.fair.Queue(fair.Filter{Level: node, Limit: seen + limit + 1})
 	queue = queue[from(queue, seen, last):]
 	var page QueuePage
 	if len(queue) > limit {
@@ -131,8 +130,8 @@ func (s *Service) QueueAt(ctx context.Context, place uuid.UUID, after string, li
 	return page, err
 }
 
-// from is where a page begins: behind the entry that the page before ended with,
-// and when that waits no longer, behind as many as were seen.
+// from is the index at which a page begins: after the last entry of the previous page,
+// or, when that no longer waits, after as many entries as were seen.
 func from(queue []fair.Waiting, seen int, last fair.Key) int {
 	for i, w := range queue {
 		if seen > 0 && w.Key == last {

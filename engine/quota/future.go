@@ -10,8 +10,8 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// today returns limits as far as the installation can honour them: a limit may be saved
-// for a cluster that is still to grow.
+// today returns limits capped at the capacity of the installation: a limit may be saved
+// for a cluster that has yet to grow.
 func today(limits fair.Limits, capacity fair.Vector) fair.Limits {
 	limits.Limit, limits.Lend = maps.Clone(limits.Limit), maps.Clone(limits.Lend)
 	for r, most := range capacity {
@@ -25,22 +25,22 @@ func today(limits fair.Limits, capacity fair.Vector) fair.Limits {
 	return limits
 }
 
-// Warnings returns a sentence for each limit that is larger than what the installation
-// has today.
+// Warnings returns a sentence for each limit that exceeds the current capacity of the
+// installation.
 func (s *Service) Warnings(limits fair.Limits) []string {
 	capacity := s.bounds()
 	var warnings []string
 	for _, r := range limits.Limit.Resources() {
 		if most, known := capacity[r]; known && limits.Limit[r] > most {
-			warnings = append(warnings, fmt.Sprintf("The limit of %s is %s, but the installation has %s today. The rest takes effect when it grows.",
+			warnings = append(warnings, fmt.Sprintf("The limit of %s is %s, but the installation currently has %s. The rest takes effect when it grows.",
 				r.Title(), r.Format(limits.Limit[r]), r.Format(most)))
 		}
 	}
 	return warnings
 }
 
-// withinAncestors refuses a limit above the saved limit of a node above, where the size of
-// the installation hides that from the tree.
+// withinAncestors refuses a limit above the saved limit of an ancestor. The tree cannot
+// check this when the capacity of the installation caps both.
 func (s *Service) withinAncestors(ctx context.Context, q *db.Queries, level fair.Level, limits fair.Limits) error {
 	var fields []apperr.Field
 	for _, id := range s.fair.Tree().Path(level.ID) {

@@ -13,12 +13,12 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// maxGPUs bounds what a setting may claim.
+// maxGPUs is the maximum number of GPUs in a setting.
 const maxGPUs = 1024
 
-// ParseGPUs reads "A100:4,H100:2": how many GPUs of which type the machine has,
-// in the order of their indexes. "" and "none" are none. It returns
-// apperr.Invalid for anything else.
+// ParseGPUs reads "A100:4,H100:2": the number of GPUs of each type on the machine, in
+// the order of their indexes. "" and "none" mean no GPUs. It returns apperr.Invalid for
+// anything else.
 func ParseGPUs(text string) ([]fair.Device, error) {
 	if text = strings.TrimSpace(text); text == "" || strings.EqualFold(text, "none") {
 		return nil, nil
@@ -28,7 +28,7 @@ func ParseGPUs(text string) ([]fair.Device, error) {
 		name, count, ok := strings.Cut(strings.TrimSpace(part), ":")
 		n, err := strconv.Atoi(count)
 		if !ok || err != nil || n < 1 || len(devices)+n > maxGPUs || gpuTypeOf(name) != name || name == "" {
-			return nil, apperr.New(apperr.Invalid, "%q does not say which GPUs there are; write for example A100:4,H100:2.", text)
+			return nil, apperr.New(apperr.Invalid, "%q is not a list of GPUs; use TYPE:COUNT, for example A100:4,H100:2.", text)
 		}
 		for range n {
 			devices = append(devices, fair.Device{Index: len(devices), Type: name})
@@ -37,11 +37,11 @@ func ParseGPUs(text string) ([]fair.Device, error) {
 	return devices, nil
 }
 
-// detectLimit bounds how long the driver may take to answer.
+// detectLimit is the timeout of the driver query.
 const detectLimit = 10 * time.Second
 
-// DetectGPUs asks nvidia-smi which GPUs the machine has; none when there is no
-// such program or it fails.
+// DetectGPUs lists the GPUs of the machine with nvidia-smi; it returns none when the
+// program is missing or fails.
 func DetectGPUs(ctx context.Context) []fair.Device {
 	ctx, cancel := context.WithTimeout(ctx, detectLimit)
 	defer cancel()
@@ -67,7 +67,7 @@ func parseNvidia(out string) []fair.Device {
 	return devices
 }
 
-// shortGPU returns what people call a GPU: "A100" of "NVIDIA A100-SXM4-80GB".
+// shortGPU returns the common name of a GPU: "A100" for "NVIDIA A100-SXM4-80GB".
 func shortGPU(name string) string {
 	name = strings.TrimSpace(name)
 	for _, maker := range []string{"NVIDIA ", "Tesla ", "GeForce "} {
@@ -79,7 +79,7 @@ func shortGPU(name string) string {
 	return name
 }
 
-// gpuTypeOf makes name fit for the name of a resource.
+// gpuTypeOf converts name to a valid part of a resource name.
 func gpuTypeOf(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// clock is moved by hand.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -37,7 +37,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// testBundle is a Service on a database of its own: 100 cores, 8 A100.
+// testBundle is a Service on its own database: 100 cores, 8 A100.
 type testBundle struct {
 	*quota.Service
 
@@ -54,7 +54,7 @@ func setup(t testing.TB) *testBundle {
 	return b
 }
 
-// open returns another Service on the same rows, as another server has it.
+// open returns another Service on the same rows, like that of another server.
 func (b *testBundle) open() *quota.Service {
 	b.t.Helper()
 	devices, err := quota.ParseGPUs("A100:8")
@@ -85,7 +85,7 @@ func (b *testBundle) exec(sql string, args ...any) {
 	require.NoError(b.t, err)
 }
 
-// limit sets the limits of a level as an administrator's transaction does.
+// limit sets the limits of a level like an administrator's transaction.
 func (b *testBundle) limit(level uuid.UUID, limit, borrow fair.Vector) {
 	b.t.Helper()
 	b.exec(`INSERT INTO quotas (node_id, limits, borrow) VALUES ($1, $2, $3)
@@ -93,14 +93,14 @@ func (b *testBundle) limit(level uuid.UUID, limit, borrow fair.Vector) {
 		level, limit, fair.Vector{}.Plus(borrow))
 }
 
-// grant is what a scheduler reserves for attempt 1 of a node.
+// grant is the grant of a scheduler for attempt 1 of a node.
 func grant(project, execution uuid.UUID, node int, amount fair.Amount) fair.Grant {
 	return fair.Grant{Request: fair.Request{
 		Key: fair.Key{Execution: execution, Node: node}, Project: project, Attempt: 1, Amount: amount, Preemptible: true,
 	}}
 }
 
-// reserve reserves in a transaction of its own.
+// reserve reserves in its own transaction.
 func (b *testBundle) reserve(grants ...fair.Grant) *fair.Reason {
 	b.t.Helper()
 	var reason *fair.Reason

@@ -25,8 +25,8 @@ type Change struct {
 	Reason string
 }
 
-// Sample is the use of one resource around a moment. Limit is nil where the node
-// had no limit of its own.
+// Sample is the use of one resource at a time. Limit is nil when the node had no limit
+// of its own.
 type Sample struct {
 	At            time.Time
 	Used, Waiting float64
@@ -40,10 +40,10 @@ type History struct {
 	Samples  []Sample
 }
 
-// historySteps is about how many samples a History has.
+// historySteps is the approximate number of samples in a History.
 const historySteps = 180
 
-// History returns how a node used a resource over the last span. It asks for
+// History returns the use of a resource by a node over the last span. It requires
 // quota.read at the node.
 func (s *Service) History(ctx context.Context, node uuid.UUID, resource fair.Resource, span time.Duration) (History, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
@@ -73,8 +73,8 @@ func (s *Service) History(ctx context.Context, node uuid.UUID, resource fair.Res
 	return h, nil
 }
 
-// limitsOver answers which limit was in force at a moment, from what it is now and
-// the changes since, newest first.
+// limitsOver returns a function that reports the limit at a time, from the current
+// limits and the changes since, newest first.
 func limitsOver(now fair.Limits, changes []Change, resource fair.Resource) func(time.Time) *int64 {
 	return func(at time.Time) *int64 {
 		limits := now
@@ -91,8 +91,8 @@ func limitsOver(now fair.Limits, changes []Change, resource fair.Resource) func(
 	}
 }
 
-// Changes returns the latest changes of limits that the subject may read, newest
-// first. It asks for quota.read anywhere in the tree.
+// Changes returns the latest changes of limits that the subject may read, newest first.
+// It requires quota.read anywhere in the tree.
 func (s *Service) Changes(ctx context.Context, limit int) ([]Change, error) {
 	subject, err := s.reader(ctx, auth.QuotaRead, uuid.Nil)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// StepDown makes this process a follower: it decides about nobody, forgets who waits,
-// and leaves the counters and samples to the process that decides. A Service that was
-// never told so decides by itself.
+// StepDown makes this process a follower: it makes no decisions, clears its queue, and
+// leaves the counters and samples to the leader. A Service is a leader until StepDown
+// is called.
 func (s *Service) StepDown() {
 	s.follower.Store(true)
 	s.forgetQueue()
 }
 
-// TakeOver makes this process the one that decides, from what the rows say now.
+// TakeOver makes this process the leader, with the state of the rows.
 func (s *Service) TakeOver(ctx context.Context) error {
 	s.forgetQueue()
 	if err := s.Prepare(ctx); err != nil {
@@ -27,7 +27,7 @@ func (s *Service) TakeOver(ctx context.Context) error {
 	return nil
 }
 
-// forgetQueue takes everybody out of the queue; the loops of whoever decides ask anew.
+// forgetQueue clears the queue; the loops repeat their requests at the new leader.
 func (s *Service) forgetQueue() {
 	seen := map[uuid.UUID]struct{}{}
 	for _, w := range s.fair.Queue(fair.Filter{}) {

@@ -21,9 +21,9 @@ const (
 	millisPerCore = 1000
 )
 
-// Machine returns the capacity of this machine or container: all its cores,
-// most of its memory, as many processes as keep them busy, and no GPUs, which
-// have to be named (ParseGPUs, DetectGPUs).
+// Machine returns the capacity of this machine or container: all its cores, most of its
+// memory, as many processes as keep them busy, and no GPUs, which ParseGPUs or
+// DetectGPUs add.
 func Machine() Capacity {
 	cpus := runtime.GOMAXPROCS(0)
 	return Capacity{
@@ -33,7 +33,7 @@ func Machine() Capacity {
 	}
 }
 
-// memoryMiB is the machine's memory, or the container's limit when that is less.
+// memoryMiB returns the machine's memory, or the container's limit when that is lower.
 func memoryMiB() int {
 	total := fallbackMiB
 	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -61,7 +61,7 @@ func memTotalKiB(meminfo []byte) (int, bool) {
 	return 0, false
 }
 
-// FreeDiskMiB returns how much a task may still write to the disk of dir.
+// FreeDiskMiB returns the free space on the disk of dir.
 func FreeDiskMiB(dir string) (int, error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(dir, &stat); err != nil {

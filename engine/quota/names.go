@@ -12,34 +12,34 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Name is what people call a node of an execution. The zero Name is one that the
-// reader may not see.
+// Name is the display name of a node of an execution. The zero Name means that the
+// reader may not see it.
 type Name struct {
 	Workflow, Execution, Node string
 }
 
-// Queued is a waiting node with its name. One that the reader may not see has a
-// place, an amount and an age alone.
+// Queued is a waiting node with its name. A node that the reader may not see has only a
+// position, an amount and an age.
 type Queued struct {
 	fair.Waiting
 
 	Name Name
 }
 
-// Hidden reports whether the reader may not see what it is.
+// Hidden reports whether the reader may not see its identity.
 func (q Queued) Hidden() bool { return q.Execution == uuid.Nil }
 
-// Running is a running attempt with its name; as Queued it may be hidden.
+// Running is a running attempt with its name; like Queued, it may be hidden.
 type Running struct {
 	fair.Held
 
 	Name Name
 }
 
-// Hidden reports whether the reader may not see what it is.
+// Hidden reports whether the reader may not see its identity.
 func (r Running) Hidden() bool { return r.Execution == uuid.Nil }
 
-// names finds what people call nodes of executions.
+// names looks up the display names of nodes.
 func (s *Service) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -59,7 +59,7 @@ func (s *Service) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name
 	return names, nil
 }
 
-// queued gives waiting requests their names, and hides what subject may not see.
+// queued adds names to waiting requests, and hides what subject may not see.
 func (s *Service) queued(ctx context.Context, subject auth.Subject, waiting []fair.Waiting) ([]Queued, error) {
 	var keys []fair.Key
 	for _, w := range waiting {
@@ -80,7 +80,7 @@ func (s *Service) queued(ctx context.Context, subject auth.Subject, waiting []fa
 	return queue, nil
 }
 
-// running gives running attempts their names, and hides what subject may not see.
+// running adds names to running attempts, and hides what subject may not see.
 func (s *Service) running(ctx context.Context, subject auth.Subject, held []fair.Held) ([]Running, error) {
 	var keys []fair.Key
 	for _, h := range held {
@@ -100,7 +100,7 @@ func (s *Service) running(ctx context.Context, subject auth.Subject, held []fair
 	return out, nil
 }
 
-// hideHolders takes out of a reason what the subject may not see of others.
+// hideHolders removes from a reason what the subject may not see.
 func hideHolders(subject auth.Subject, r *fair.Reason) {
 	r.Holders = slices.Clone(r.Holders)
 	for i := range r.Holders {

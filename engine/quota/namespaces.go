@@ -10,9 +10,9 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// ClusterProject is a project as the launcher of a cluster has to know it. Bounds is
-// the most that it can come to by its limits and those above it, borrowed amounts
-// included; what is absent is bounded by the cluster alone.
+// ClusterProject is a project for the launcher of a cluster. Bounds is the maximum use
+// under its limits and those above it, borrowed amounts included; only the cluster
+// bounds an absent resource.
 type ClusterProject struct {
 	ID, TenantID uuid.UUID
 	Name         string
@@ -21,7 +21,8 @@ type ClusterProject struct {
 	Bounds       fair.Vector
 }
 
-// ClusterProjects returns all projects. For the process that keeps their namespaces.
+// ClusterProjects returns all projects. The process that manages their namespaces calls
+// it.
 func (s *Service) ClusterProjects(ctx context.Context) ([]ClusterProject, error) {
 	rows, err := s.queries.ClusterProjects(ctx)
 	if err != nil {
@@ -44,7 +45,8 @@ func (s *Service) ClusterProjects(ctx context.Context) ([]ClusterProject, error)
 	return projects, nil
 }
 
-// boundsOf is the least of what the levels below the installation may use at most.
+// boundsOf is the lowest maximum of the levels below the installation on the path of
+// project.
 func boundsOf(tree *fair.Tree, project uuid.UUID) fair.Vector {
 	bounds := fair.Vector{}
 	for _, id := range tree.Path(project) {

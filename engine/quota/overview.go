@@ -17,11 +17,11 @@ import (
 // Overview is the part of the tree that a reader may see, with its use.
 type Overview struct {
 	At        time.Time
-	Nodes     []Node          // parents before children, each followed by what is below it
-	Resources []fair.Resource // that something limits, uses or waits for, in the order of display
-	Pairs     []fair.Pair     // who starves beside whom
+	Nodes     []Node          // parents before children, each followed by its descendants
+	Resources []fair.Resource // that any level limits, uses or waits for, in display order
+	Pairs     []fair.Pair     // starved levels, and relatives that could help
 	Idle      []fair.Idle
-	Longest   *Queued // nil: nothing waits that the reader may see
+	Longest   *Queued // nil: nothing that the reader may see waits
 }
 
 // Find returns the node with id, or nil.
@@ -37,20 +37,20 @@ func (o *Overview) Find(id uuid.UUID) *Node {
 type Node struct {
 	fair.LevelState
 
-	Path     []fair.LevelRef // from the top that the reader may see to the node itself
-	Most     fair.Vector     // what it may hold at most; absent: no bound above it either
+	Path     []fair.LevelRef // from the topmost node that the reader may see to the node itself
+	Most     fair.Vector     // its maximum use; absent: no bound above it either
 	Bounds   map[fair.Resource]fair.LevelRef
-	Handed   fair.Vector // the sum of what its children are guaranteed
+	Handed   fair.Vector // the sum of its children's guarantees
 	Children int
 	Version  int64 // of its limits; 0 without any
 	Writable bool  // the reader may change its limits
 }
 
-// Overview returns place and everything below it with limits and use, or for
-// uuid.Nil everything that the subject may read. It asks for quota.read at place;
-// a place that the subject may not read is apperr.NotFound.
-func (s *Service) Overview(ctx context.Context, place uuid.UUID) (Overview, error) {
-	subject, err := s.reader(ctx, auth.QuotaRead, place)
+// Overview returns a node and everything below it with limits and use, or, for
+// uuid.Nil, everything that the subject may read. It requires quota.read at node; it
+// returns apperr.NotFound for a node that the subject may not read.
+func (s *Service) Overview(ctx context.Context, node uuid.UUID) (Overview, error) {
+	subject, err := s.reader(ctx, auth.QuotaRead, node)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) Overview(ctx context.Context, place uuid.UUID) (Overview, erro
 		versions[r.NodeID] = r.Version
 	}
 	snapshot := s.fair.Snapshot()
-	o := overview(&snapshot, func(id uuid.UUID) bool { return subject.May(auth.QuotaRead, id) }, place)
+	o := overview(&snapshot, func(id uuid.UUID) bool { return subject.May(auth.QuotaRead, id) }, node)
 	for i := range o.Nodes {
 		n := &o.Nodes[i]
 		n.Version, n.Writable = versions[n.ID], subject.May(auth.QuotaWrite, above(n.Level))
@@ -78,17 +78,17 @@ func (s *Service) Overview(ctx context.Context, place uuid.UUID) (Overview, erro
 	return o, nil
 }
 
-// reader authorises action at place, or for uuid.Nil anywhere in the tree: who runs
-// a tenant that has no project yet gives out its limits all the same.
-func (s *Service) reader(ctx context.Context, action auth.Action, place uuid.UUID) (auth.Subject, error) {
-	if place != uuid.Nil {
-		return auth.AuthorizeIn(ctx, action, place, absent(place))
+// reader authorizes action at node, or, for uuid.Nil, anywhere in the tree: the
+// administrator of a tenant without projects may already set its limits.
+func (s *Service) reader(ctx context.Context, action auth.Action, node uuid.UUID) (auth.Subject, error) {
+	if node != uuid.Nil {
+		return auth.AuthorizeIn(ctx, action, node, absent(node))
 	}
 	subject, err := auth.Authorize(ctx, action)
 	if err == nil {
 		return subject, nil
 	}
-	subject, _ = auth.SubjectOf(ctx) // nobody may do nothing anywhere
+	subject, _ = auth.SubjectOf(ctx) // the zero Subject has no rights
 	for _, l := range s.fair.Tree().Levels() {
 		if subject.May(action, l.ID) {
 			return subject, nil
@@ -101,8 +101,8 @@ func absent(id uuid.UUID) error {
 	return apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 }
 
-// above is where the right to change the limits of a node is asked for: at its
-// parent, so that nobody raises their own.
+// above is the node whose rights allow a change of the limits of l: its parent, so that
+// no team raises its own limits.
 func above(l fair.Level) uuid.UUID {
 	if l.Parent == uuid.Nil {
 		return l.ID
@@ -110,14 +110,14 @@ func above(l fair.Level) uuid.UUID {
 	return l.Parent
 }
 
-// overview is what of snapshot may be read, at or below place.
-func overview(snapshot *fair.Snapshot, may func(uuid.UUID) bool, place uuid.UUID) Overview {
+// overview returns the readable part of snapshot, at or below node.
+func overview(snapshot *fair.Snapshot, may func(uuid.UUID) bool, node uuid.UUID) Overview {
 	o := Overview{At: snapshot.At, Resources: snapshot.Resources}
 	nodes := arrange(snapshot.Levels)
 	inside, shown := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	paths := map[uuid.UUID][]fair.LevelRef{}
 	for _, n := range nodes {
-		if place == uuid.Nil || n.ID == place || inside[n.Parent] {
+		if node == uuid.Nil || n.ID == node || inside[n.Parent] {
 			inside[n.ID] = true
 		}
 		if !may(n.ID) {
@@ -143,7 +143,7 @@ func overview(snapshot *fair.Snapshot, may func(uuid.UUID) bool, place uuid.UUID
 	return o
 }
 
-// arrange orders levels depth first and finds what each may hold at most.
+// arrange orders levels depth first and computes the maximum use of each.
 func arrange(levels []fair.LevelState) []Node {
 	children := map[uuid.UUID][]fair.LevelState{}
 	for _, l := range levels {
@@ -170,8 +170,8 @@ func arrange(levels []fair.LevelState) []Node {
 	return nodes
 }
 
-// ceiling is what l may hold at most below a parent that may hold most, and whose
-// limit that is.
+// ceiling is the maximum use of l below a parent whose maximum is most, and the level
+// that sets it.
 func ceiling(l fair.Level, most fair.Vector, bounds map[fair.Resource]fair.LevelRef) (fair.Vector, map[fair.Resource]fair.LevelRef) {
 	own, by := fair.Vector{}, map[fair.Resource]fair.LevelRef{}
 	for r, v := range most {

@@ -14,11 +14,11 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Preview is what new limits of a node would do at once.
+// Preview describes the immediate effects of new limits of a node.
 type Preview struct {
 	Node        fair.LevelRef
-	Lowered     []Running // stop, because a level is above what it may hold then
-	Reclaimed   []Running // stop, because somebody within a guarantee needs the room
+	Lowered     []Running // stop, because a level would be above its maximum
+	Reclaimed   []Running // stop, because a request within its guarantee needs the capacity
 	Admitted    []Queued  // start at once
 	Blocked     []Queued  // wait and could never start
 	StillWait   int       // the others that wait before and after
@@ -29,11 +29,11 @@ type Preview struct {
 // Compared is a node before and after an edit.
 type Compared struct{ Before, After Node }
 
-// Stopped is how many running attempts it would stop.
+// Stopped returns the number of running attempts that it would stop.
 func (p Preview) Stopped() int { return len(p.Lowered) + len(p.Reclaimed) }
 
-// Preview says what it would do to save limits of a node, and changes nothing. It
-// asks for the same right as Put, and refuses the same values.
+// Preview predicts the effects of saving limits of a node, and changes nothing. It
+// requires the same right as Put, and refuses the same values.
 func (s *Service) Preview(ctx context.Context, node uuid.UUID, limits fair.Limits) (Preview, error) {
 	level, err := s.authorizeEdit(ctx, node)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Service) Preview(ctx context.Context, node uuid.UUID, limits fair.Limit
 	return p, nil
 }
 
-// compared are the nodes that an edit changes, the edited one first.
+// compared returns the nodes that an edit changes, the edited one first.
 func compared(p fair.Preview, edited uuid.UUID, may func(uuid.UUID) bool) []Compared {
 	before := map[uuid.UUID]Node{}
 	for _, n := range arrange(p.Before.Levels) {
@@ -86,7 +86,7 @@ func compared(p fair.Preview, edited uuid.UUID, may func(uuid.UUID) bool) []Comp
 	return changed
 }
 
-// figures are what bars show of a node.
+// figures are the numbers that the bars of a node show.
 func figures(n Node) map[fair.Resource][4]int64 {
 	out := map[fair.Resource][4]int64{}
 	for r, s := range n.Resources {
@@ -95,7 +95,7 @@ func figures(n Node) map[fair.Resource][4]int64 {
 	return out
 }
 
-// previewLimits finds out what limits of level would do, and what is wrong with them.
+// previewLimits predicts the effects of limits of level, and returns their problems.
 func (s *Service) previewLimits(level fair.Level, limits fair.Limits) (fair.Preview, error) {
 	capacity := s.bounds()
 	limits = today(limits, capacity)
@@ -111,8 +111,8 @@ func (s *Service) previewLimits(level fair.Level, limits fair.Limits) (fair.Prev
 	return p, nil
 }
 
-// faults turns the faults of a tree into those of the limits of one level: what a
-// level below has too much of is the fault of a limit that was lowered.
+// faults converts the problems of a tree to problems of the limits of one level: a
+// child above its parent's limit is a problem of the lowered limit of the parent.
 func (s *Service) faults(level fair.Level, err error) error {
 	fields := apperr.FieldsOf(err)
 	if len(fields) == 0 {
@@ -130,7 +130,7 @@ func (s *Service) faults(level fair.Level, err error) error {
 				return err
 			}
 			r := fair.Resource(resource)
-			message = fmt.Sprintf("%s below it has %s, more than this. Lower that first.", child.Ref(), r.Format(child.Limits.Limit[r]))
+			message = fmt.Sprintf("%s below it has a higher limit, %s. Lower that limit first.", child.Ref(), r.Format(child.Limits.Limit[r]))
 		}
 		if !seen[path] {
 			seen[path] = true

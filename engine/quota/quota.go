@@ -1,8 +1,8 @@
-// Package quota keeps what the levels of the tenancy tree may use and what they
-// use. The decisions are those of package fair, in memory; the rows here are the
-// truth: a reservation and the counters of its whole path are written in one
-// transaction, with the counters locked from the root down, so that no level is
-// ever above its limit, however many processes share the database.
+// Package quota stores the limits and the use of the levels of the tenancy tree.
+// Package fair makes the decisions, in memory; the rows here are the source of truth: a
+// reservation and the counters of its whole path are written in one transaction, with
+// the counters locked from the root down, so that no level is ever above its limit, for
+// any number of processes on the database.
 package quota
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Config is what a Service needs; Pool is required.
+// Config configures a Service; Pool is required.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Capacity is what the installation has in all: the limit of the root, unless
-	// that is set lower. Zero is this machine's.
+	// Capacity is the total capacity of the installation: the limit of the root, unless
+	// that is set lower. Zero means the capacity of this machine.
 	Capacity Capacity
-	// Cluster says that a cluster has the capacity and places the GPUs: SetCapacity
-	// says what there is, and until then nothing bounds the root.
+	// Cluster means that a cluster provides the capacity and places the GPUs:
+	// SetCapacity sets it, and until then the root has no limit.
 	Cluster bool
-	// Requests is what each pod of a task requests that names no CPU or no memory, where no
-	// level of the tree says otherwise. Nil: nothing.
+	// Requests is the CPU and memory of each pod of a task that requests none, unless a
+	// level of the tree sets them. Nil: nothing.
 	Requests fair.Vector
-	// Instance names this server among all on the database.
+	// Instance identifies this server among all servers on the database.
 	Instance string
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -42,9 +42,9 @@ type Config struct {
 
 // Timing holds the intervals of a Service; zero fields take the defaults.
 type Timing struct {
-	Poll      time.Duration // between two looks for changed limits: 500 ms
-	Reconcile time.Duration // between two comparisons of counters and reservations: 1 min
-	Lease     time.Duration // how long a reservation stands before its attempt starts: 60 s
+	Poll      time.Duration // interval of checks for changed limits: 500 ms
+	Reconcile time.Duration // interval of comparisons of counters with reservations: 1 min
+	Lease     time.Duration // how long a reservation is valid before its attempt starts: 60 s
 }
 
 func (c Config) withDefaults() Config {
@@ -72,8 +72,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Service is the quotas of an installation. Methods for pages authorise the
-// caller first; those for the engine, which owns the transactions, do not.
+// Service manages the quotas of an installation. Methods for pages authorize the caller
+// first; those for the engine, which owns the transactions, do not.
 type Service struct {
 	config  Config
 	pool    *pgxpool.Pool
@@ -82,15 +82,14 @@ type Service struct {
 	now     func() time.Time
 	wake    atomic.Pointer[func(execution uuid.UUID)]
 
-	capacity atomic.Pointer[Capacity] // nil: the cluster has not said
+	capacity atomic.Pointer[Capacity] // nil: not reported by the cluster yet
 
-	// order makes the rows see grants and releases in the order in which the
-	// scheduler decided them: it is held from the decision until the root's row
-	// is locked.
+	// order makes grants and releases reach the rows in the order of the scheduler's
+	// decisions: it is held from the decision until the root's row is locked.
 	order sync.Mutex
 
 	follower atomic.Bool // another process decides
-	stale    atomic.Bool // memory believed in room that the rows do not have
+	stale    atomic.Bool // memory assumed capacity that the rows do not have
 
 	trees    sync.Mutex // held while the scheduler's tree and its revision change
 	revision int64      // of the tree in use
@@ -102,7 +101,7 @@ type Service struct {
 	drift    Drift
 }
 
-// New returns a Service that knows no level but the root until Prepare.
+// New returns a Service that knows only the root until Prepare.
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
 	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, stored: map[uuid.UUID]int64{}, projects: map[uuid.UUID]int64{}, full: map[uuid.UUID]uuid.UUID{}}
@@ -120,8 +119,8 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
-// OnOffer sets who is told that room is set aside for an execution. wake must
-// not block. It is for the engine, before Run.
+// OnOffer sets the function to call when an execution has an offer. wake must not
+// block. The engine calls OnOffer before Run.
 func (s *Service) OnOffer(wake func(execution uuid.UUID)) { s.wake.Store(&wake) }
 
 func (s *Service) offered(execution uuid.UUID) {
@@ -149,8 +148,8 @@ func (s *Service) Prepare(ctx context.Context) error {
 	return s.refreshStorage(ctx)
 }
 
-// Run follows changes of limits, withdraws what nobody takes, compares counters
-// with reservations and keeps samples, until ctx ends.
+// Run follows changes of limits, withdraws unclaimed offers, compares counters with
+// reservations and stores samples, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	poll := time.NewTicker(s.config.Timing.Poll)
 	defer poll.Stop()

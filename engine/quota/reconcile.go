@@ -17,24 +17,24 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Drift is what the comparison of counters and reservations has found. Any
-// drift is an alarm: it is corrected at once, and should never have been.
+// Drift is the result of comparing counters with reservations. Any drift is an alarm:
+// it is corrected at once, and should never happen.
 type Drift struct {
 	CheckedAt time.Time    // of the last comparison; zero before the first
-	FoundAt   time.Time    // when there was drift last; zero: never
-	Levels    []LevelDrift // what it was then
-	Abandoned int          // reservations given back because nobody would have, in all
+	FoundAt   time.Time    // when drift was last found; zero: never
+	Levels    []LevelDrift // the drift found then
+	Abandoned int          // abandoned reservations that were released, in total
 }
 
-// LevelDrift is how far a counter was off.
+// LevelDrift is the error of a counter.
 type LevelDrift struct {
 	Level    uuid.UUID
 	Counted  fair.Vector
 	Reserved fair.Vector
 }
 
-// Drift returns what comparisons have found, for the page of an administrator
-// and for readiness. It needs QuotaRead at the installation.
+// Drift returns the results of comparisons, for the administrator's page and for
+// readiness. It requires QuotaRead at the installation.
 func (s *Service) Drift(ctx context.Context) (Drift, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
 		return Drift{}, err
@@ -44,30 +44,30 @@ func (s *Service) Drift(ctx context.Context) (Drift, error) {
 	return s.drift, nil
 }
 
-// alarmFor is how long drift keeps Ready from being content.
+// alarmFor is how long drift makes Ready fail.
 const alarmFor = time.Hour
 
-// Ready returns an error when counters were off within the last hour: nothing
-// is broken then, and somebody should look into the log. It asks for no right.
+// Ready returns an error when counters were wrong within the last hour: they have been
+// corrected, but an operator should check the log. It requires no right.
 func (s *Service) Ready(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drift.FoundAt.IsZero() || s.now().Sub(s.drift.FoundAt) > alarmFor {
 		return nil
 	}
-	return fmt.Errorf("%d quota counters were off at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
+	return fmt.Errorf("%d quota counters were wrong at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
 }
 
-// Maintain is what Run does every minute in the process that decides: it gives back
-// what nobody holds any more, compares counters with reservations, corrects the image
-// in memory, forgets who waits elsewhere, and keeps samples.
+// Maintain is what Run does every minute in the leader: it releases abandoned
+// reservations, compares counters with reservations, corrects the image in memory,
+// drops requests that wait elsewhere, and stores samples.
 func (s *Service) Maintain(ctx context.Context) error {
 	_, err := s.Collect(ctx)
 	return errors.Join(err, s.Reconcile(ctx), s.refreshStorage(ctx), s.refresh(ctx), s.forgetForeign(ctx), s.sample(ctx))
 }
 
-// forgetForeign takes out of the queue what another server drives by now, or what has
-// ended: nobody here would take the room that is set aside for it.
+// forgetForeign removes requests of executions from the queue that have ended or that
+// another server drives now: no loop here would claim their offers.
 func (s *Service) forgetForeign(ctx context.Context) error {
 	waiting := s.fair.Waits()
 	if len(waiting) == 0 {
@@ -75,7 +75,7 @@ func (s *Service) forgetForeign(ctx context.Context) error {
 	}
 	ids, err := s.queries.DrivenElsewhere(ctx, waiting, s.config.Instance+"/")
 	if err != nil {
-		return fmt.Errorf("look for who waits elsewhere: %w", err)
+		return fmt.Errorf("find requests that wait elsewhere: %w", err)
 	}
 	for _, id := range ids {
 		s.fair.Dismiss(id)
@@ -83,11 +83,11 @@ func (s *Service) forgetForeign(ctx context.Context) error {
 	return nil
 }
 
-// collectBatch bounds the reservations that one transaction gives back.
+// collectBatch is the maximum number of reservations that one transaction releases.
 const collectBatch = 500
 
-// Collect gives back the reservations that nobody will: their lease ran out and
-// no live execution knows them. It returns how many there were.
+// Collect releases abandoned reservations, whose lease has expired and that no live
+// execution knows. It returns their number.
 func (s *Service) Collect(ctx context.Context) (int, error) {
 	n := 0
 	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -118,7 +118,7 @@ func (s *Service) Collect(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("collect abandoned reservations: %w", err)
 	}
 	if n > 0 {
-		s.config.Logger.Warn("reservations were abandoned and are given back", "count", n)
+		s.config.Logger.Warn("abandoned reservations were released", "count", n)
 		s.mu.Lock()
 		s.drift.Abandoned += n
 		s.mu.Unlock()
@@ -126,8 +126,8 @@ func (s *Service) Collect(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Reconcile compares every counter with the sum of the live reservations, under
-// the lock that every change takes, and corrects what is off.
+// Reconcile compares every counter with the sum of the live reservations, under the
+// lock that every change takes, and corrects errors.
 func (s *Service) Reconcile(ctx context.Context) error {
 	var found []LevelDrift
 	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -195,10 +195,10 @@ func reservedByLevel(ctx context.Context, q *db.Queries, tree *fair.Tree) (map[u
 	return reserved, nil
 }
 
-// note keeps and reports what a comparison found.
+// note stores and logs the result of a comparison.
 func (s *Service) note(found []LevelDrift) {
 	for _, d := range found {
-		s.config.Logger.Error("a quota counter was off and is corrected", "level", d.Level, "counted", d.Counted.String(), "reserved", d.Reserved.String())
+		s.config.Logger.Error("a quota counter was wrong and has been corrected", "level", d.Level, "counted", d.Counted.String(), "reserved", d.Reserved.String())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

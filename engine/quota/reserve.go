@@ -40,11 +40,11 @@ type reservation struct {
 }
 
 // Reserve writes the reservations of grants, which belong to one project, in the
-// caller's transaction: all of them or, with a reason, none. They stand for the
-// lease time unless somebody gives a sign of life of them (TouchReservations).
+// caller's transaction: all of them or, with a reason, none. They are valid for the
+// lease time unless they are renewed (TouchReservations).
 func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Grant) (*fair.Reason, error) {
 	if len(grants) == 0 {
-		return nil, nil //nolint:nilnil // no reason is the good news
+		return nil, nil //nolint:nilnil // nil means that it fits
 	}
 	project, delta := grants[0].Project, fair.Vector{}
 	now := s.now()
@@ -74,9 +74,9 @@ func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Gran
 		return nil, fmt.Errorf("insert reservations: %w", err)
 	}
 	if int(n) != len(rows) {
-		return nil, apperr.New(apperr.Conflict, "Some of the attempts hold a reservation already.")
+		return nil, apperr.New(apperr.Conflict, "Some of the attempts already hold a reservation.")
 	}
-	return nil, nil //nolint:nilnil // no reason is the good news
+	return nil, nil //nolint:nilnil // nil means that it fits
 }
 
 // DevicesOf returns the machine and the GPU indexes of a placement on one machine.
@@ -87,8 +87,8 @@ func DevicesOf(placement []fair.Placement) (machine string, devices []int) {
 	return placement[0].Machine, placement[0].Devices
 }
 
-// Release gives reservations back in the caller's transaction and returns how
-// many there were: deleting the row decides, so that releasing twice is harmless.
+// Release deletes reservations in the caller's transaction and returns how many
+// existed: deleting the row decides, so releasing twice is harmless.
 func (s *Service) Release(ctx context.Context, q *db.Queries, project uuid.UUID, slots []Slot) (int, error) {
 	l, err := s.lock(ctx, q, project)
 	if err != nil {
@@ -119,8 +119,9 @@ func amountOf(r db.Reservation) fair.Amount {
 	}
 }
 
-// Resize changes what a live reservation holds in the caller's transaction, or
-// answers why it cannot grow. It returns NotFound for one that is gone.
+// Resize changes the amount of a live reservation in the caller's transaction, or
+// returns why it cannot grow. It returns NotFound for a reservation that no longer
+// exists.
 func (s *Service) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, slot Slot, to fair.Amount) (*fair.Reason, error) {
 	l, err := s.lock(ctx, q, project)
 	if err != nil {
@@ -144,5 +145,5 @@ func (s *Service) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, 
 	if err != nil {
 		return nil, fmt.Errorf("resize a reservation: %w", err)
 	}
-	return nil, nil //nolint:nilnil // no reason is the good news
+	return nil, nil //nolint:nilnil // nil means that it fits
 }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	denseFor = 7 * 24 * time.Hour  // every minute is kept for so long
-	keepFor  = 90 * 24 * time.Hour // and one of ten minutes for so long
-	thinBack = 24 * time.Hour      // how far behind denseFor a thinning looks
+	denseFor = 7 * 24 * time.Hour  // retention of one sample per minute
+	keepFor  = 90 * 24 * time.Hour // retention of one sample per ten minutes
+	thinBack = 24 * time.Hour      // how far behind denseFor samples are thinned
 )
 
-// sampleRow is the use of one level at one moment.
+// sampleRow is the use of one level at one time.
 type sampleRow struct {
 	Level   uuid.UUID   `json:"node_id"`
 	Used    fair.Vector `json:"used"`
@@ -29,8 +29,8 @@ type historyRow struct {
 	History map[fair.Resource]float64 `json:"history"`
 }
 
-// sample writes the present use of every level, for charts, and the decayed use,
-// for the next process; and it thins what is old.
+// sample stores the current use of every level, for charts, and the decayed use, for
+// the next process; it thins old samples.
 func (s *Service) sample(ctx context.Context) error {
 	snapshot := s.fair.Snapshot()
 	rows := make([]sampleRow, 0, len(snapshot.Levels))

@@ -32,7 +32,7 @@ func TestReserveCountsOnEveryLevelAndReleaseOnce(t *testing.T) {
 	}
 	slot := quota.Slot{Execution: e, Node: 0, Attempt: 1}
 	require.Equal(t, 1, b.release(project, slot))
-	require.Zero(t, b.release(project, slot), "a second release finds nothing")
+	require.Zero(t, b.release(project, slot), "a second release finds no reservation")
 	require.Equal(t, 1, b.release(project, slot, quota.Slot{Execution: e, Node: 1, Attempt: 1}))
 	require.Empty(t, b.used(auth.Installation))
 	require.NoError(t, b.Reconcile(b.ctx))
@@ -56,8 +56,8 @@ func TestAGangIsReservedAsAWholeOrNotAtAll(t *testing.T) {
 	require.Nil(t, b.reserve(grant(project, e, 0, one), grant(project, e, 1, one)))
 }
 
-// TestALimitHoldsFromItsCommitOn: a scheduler whose memory is older than the
-// limit still cannot reserve beyond it.
+// TestALimitHoldsFromItsCommitOn: a scheduler with outdated limits in memory cannot
+// reserve beyond a new limit.
 func TestALimitHoldsFromItsCommitOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -72,7 +72,7 @@ func TestALimitHoldsFromItsCommitOn(t *testing.T) {
 	require.Nil(t, b.reserve(grant(project, e, 1, fair.Amount{CPUMillis: 2000})), "borrows from the tenant")
 	b.limit(team, fair.Vector{fair.CPU: 1000}, nil)
 	require.NotNil(t, b.reserve(grant(project, e, 2, fair.Amount{CPUMillis: 1})))
-	require.Equal(t, 1, b.release(project, quota.Slot{Execution: e, Node: 0, Attempt: 1}), "giving back is always possible")
+	require.Equal(t, 1, b.release(project, quota.Slot{Execution: e, Node: 0, Attempt: 1}), "a release is always possible")
 }
 
 func TestResize(t *testing.T) {
@@ -119,7 +119,7 @@ func TestACrashBeforeTheCommitLeavesNothing(t *testing.T) {
 	require.Empty(t, b.used(project))
 }
 
-// TestALeaseRunsOut: what a holder that died had reserved is given back.
+// TestALeaseRunsOut: the reservations of a dead holder are released.
 func TestALeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -127,7 +127,7 @@ func TestALeaseRunsOut(t *testing.T) {
 	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000})))
 	n, err := b.Collect(b.ctx)
 	require.NoError(t, err)
-	require.Zero(t, n, "its lease still stands")
+	require.Zero(t, n, "its lease is still valid")
 	b.clock.add(61 * time.Second)
 	n, err = b.Collect(b.ctx)
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestDriftIsAnAlarmAndCorrected(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Levels, 1)
 	require.Equal(t, project, d.Levels[0].Level)
-	require.ErrorContains(t, b.Ready(b.ctx), "1 quota counters were off")
+	require.ErrorContains(t, b.Ready(b.ctx), "1 quota counters were wrong")
 	require.Equal(t, b.clock.Now(), d.FoundAt)
 	require.Equal(t, fair.Vector{fair.CPU: 1000, fair.GPU: 1, fair.OfType("A100"): 1}, b.used(project))
 	_, err = b.Drift(auth.WithSubject(b.ctx, auth.Subject{Role: auth.RoleUser}))
@@ -164,15 +164,15 @@ func TestStorageIsRefusedWithTheNumbers(t *testing.T) {
 	require.NoError(t, keep(2<<20-1, true))
 	err := keep(2, true)
 	require.True(t, apperr.Is(err, apperr.Quota))
-	require.EqualError(t, err, "There is no room for 1 MiB: team vision uses 2 MiB of its 2 MiB of storage.")
-	require.NoError(t, keep(5<<20, false), "what an attempt puts out is kept")
+	require.EqualError(t, err, "Not enough storage for 1 MiB: team vision uses 2 MiB of 2 MiB.")
+	require.NoError(t, keep(5<<20, false), "the outputs of an attempt are kept")
 	var bytes int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT storage_bytes FROM quota_usage WHERE node_id = $1", auth.Installation).Scan(&bytes))
 	require.Equal(t, int64(7<<20-1), bytes)
 }
 
-// TestAMachineSmallerThanItsLimits: limits that were set for more are cut to
-// what there is, and the tree stands.
+// TestAMachineSmallerThanItsLimits: limits above the capacity are capped at it, and the
+// tree stays valid.
 func TestAMachineSmallerThanItsLimits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -217,10 +217,10 @@ func TestSamplesAndHistoryAreKept(t *testing.T) {
 	require.NoError(t, b.Maintain(b.ctx))
 	var left int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM quota_samples WHERE node_id = $1 AND at < $2", project, b.clock.Now().Add(-7*24*time.Hour)).Scan(&left))
-	require.InDelta(t, 6, left, 2, "one of ten minutes")
+	require.InDelta(t, 6, left, 2, "one sample per ten minutes")
 }
 
-// row is a reservation as a drive loop writes it.
+// row is a reservation in the format of a drive loop.
 func row(t *testing.T, g fair.Grant, expires time.Time) []byte {
 	t.Helper()
 	raw, err := json.Marshal([]map[string]any{{
@@ -231,8 +231,8 @@ func row(t *testing.T, g fair.Grant, expires time.Time) []byte {
 	return raw
 }
 
-// TestMemoryThatBelievedInMoreStartsOver: another process changed the limit; the
-// rows refuse, and memory knows better afterwards.
+// TestMemoryThatBelievedInMoreStartsOver: another process changed the limit; the rows
+// refuse, and memory is corrected.
 func TestMemoryThatBelievedInMoreStartsOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -261,7 +261,7 @@ func TestMemoryThatBelievedInMoreStartsOver(t *testing.T) {
 	require.Empty(t, b.used(project))
 }
 
-// TestANewProjectIsKnownAtOnce: nobody waits for the next look at the tree.
+// TestANewProjectIsKnownAtOnce: a request does not wait for the next load of the tree.
 func TestANewProjectIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -273,8 +273,8 @@ func TestANewProjectIsKnownAtOnce(t *testing.T) {
 	require.Equal(t, fair.FitsNow, b.Forecast([]fair.Request{request}).Verdict)
 }
 
-// TestCapacityOfACluster: nothing bounds the root until the cluster has said what it
-// has; what one server is told, all others follow; GPUs have no place here.
+// TestCapacityOfACluster: the root has no limit until the cluster reports its capacity;
+// all servers follow the capacity that one stores; GPUs are not placed here.
 func TestCapacityOfACluster(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -288,27 +288,27 @@ func TestCapacityOfACluster(t *testing.T) {
 	ask := func(s *quota.Service, gpus int, kind string) *fair.Reason {
 		return s.NeverFits(fair.Request{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: gpus, GPUType: kind, Pods: 1}, Preemptible: true})
 	}
-	require.Nil(t, ask(follower, 64, "A100"), "nobody knows yet")
+	require.Nil(t, ask(follower, 64, "A100"), "not reported yet")
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
 	require.NoError(t, follower.Reload(b.ctx))
 	require.Nil(t, ask(follower, 4, "A100"))
 	require.NotNil(t, ask(follower, 5, "A100"))
-	require.Nil(t, ask(follower, 7, ""), "of all types together")
+	require.Nil(t, ask(follower, 7, ""), "of all types in total")
 	require.NotNil(t, ask(watcher, 8, ""))
 	var before, after int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&before))
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&after))
-	require.Equal(t, before, after, "the same again is no change")
+	require.Equal(t, before, after, "the same capacity again is no change")
 	taken := &quota.Capacity{CPUMillis: 8000, Pods: 2, ClusterGPUs: map[string]int{"A100": 4}}
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}, Taken: taken}))
 	require.NoError(t, follower.Reload(b.ctx))
-	require.Nil(t, ask(follower, 4, "A100"), "the others will end")
+	require.Nil(t, ask(follower, 4, "A100"), "the other workloads will end")
 	forecast := follower.Forecast([]fair.Request{{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100", Pods: 1}, Preemptible: true}})
 	require.Equal(t, fair.WouldWait, forecast.Verdict)
-	require.Equal(t, "Waits for GPU A100: needs 1 GPU A100, and the cluster has 0 left of 4; pods of others hold 4.", forecast.Reason.Message)
+	require.Equal(t, "Waits for GPU A100: needs 1 GPU A100, and the cluster has 0 left of 4; other workloads use 4.", forecast.Reason.Message)
 	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
 	require.NoError(t, follower.Reload(b.ctx))
-	require.NotNil(t, ask(follower, 1, "A100"), "they are gone")
+	require.NotNil(t, ask(follower, 1, "A100"), "they have ended")
 	require.Equal(t, 64_000, follower.Capacity().CPUMillis)
 }

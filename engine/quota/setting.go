@@ -17,18 +17,18 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Setting is the limits of one tenancy node as they are saved.
+// Setting is the saved limits of one tenancy node.
 type Setting struct {
 	Node      fair.LevelRef
 	Parent    *fair.LevelRef // nil for the installation
 	Limits    fair.Limits
-	Version   int64 // 0: nobody has saved any
+	Version   int64 // 0: never saved
 	UpdatedAt time.Time
 	UpdatedBy string
 }
 
-// Edit is what Put saves. Version is the one that the editor has seen. Interrupt
-// confirms that running work may be stopped by it.
+// Edit is the input of Put. Version is the version that the editor saw. Interrupt
+// confirms that the edit may stop running work.
 type Edit struct {
 	Limits    fair.Limits
 	Version   int64
@@ -36,11 +36,11 @@ type Edit struct {
 	Interrupt bool
 }
 
-// maxReason is how many letters a reason for the audit log may have.
+// maxReason is the maximum length of a reason for the audit log, in characters.
 const maxReason = 1000
 
-// Get returns the limits of a node. It asks for quota.read there; what may not be
-// read is apperr.NotFound.
+// Get returns the limits of a node. It requires quota.read there, and returns
+// apperr.NotFound without it.
 func (s *Service) Get(ctx context.Context, node uuid.UUID) (Setting, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
 		return Setting{}, err
@@ -80,20 +80,20 @@ func (s *Service) setting(ctx context.Context, q *db.Queries, node uuid.UUID) (S
 	return set, nil
 }
 
-// Put saves the limits of a node with an entry of the audit log; they are in force
-// for the next admission. It asks for quota.write at the parent of the node, so
-// that nobody raises their own.
+// Put saves the limits of a node with an entry of the audit log; they apply to the next
+// admission. It requires quota.write at the parent of the node, so that no team raises
+// its own limits.
 //
-// Errors: apperr.Invalid with the fields at fault ("limit.gpu:A100", "weight"), or
-// with the field "confirm" when running work would be stopped and that was not
-// confirmed; apperr.Conflict when somebody saved since the version of e.
+// Errors: apperr.Invalid with the invalid fields ("limit.gpu:A100", "weight"), or with
+// the field "confirm" when the edit would stop running work without confirmation;
+// apperr.Conflict when the limits were saved after the version of e.
 func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, error) {
 	level, err := s.authorizeEdit(ctx, node)
 	if err != nil {
 		return Setting{}, err
 	}
 	if len([]rune(e.Reason)) > maxReason {
-		return Setting{}, apperr.InvalidFields("The reason is too long.", []apperr.Field{{Path: "reason", Message: fmt.Sprintf("Say it in at most %d letters.", maxReason)}})
+		return Setting{}, apperr.InvalidFields("The reason is too long.", []apperr.Field{{Path: "reason", Message: fmt.Sprintf("Enter at most %d characters.", maxReason)}})
 	}
 	if err := checkDefaults(e.Limits.Default); err != nil {
 		return Setting{}, err
@@ -103,7 +103,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 		return Setting{}, err
 	}
 	if n := len(preview.Excess) + len(preview.Reclaimed); n > 0 && !e.Interrupt {
-		message := fmt.Sprintf("This stops %s. Confirm it to go on.", counted(n, "running node"))
+		message := fmt.Sprintf("This stops %s. Confirm to continue.", counted(n, "running node"))
 		return Setting{}, apperr.InvalidFields(message, []apperr.Field{{Path: "confirm", Message: message}})
 	}
 	var saved Setting
@@ -123,7 +123,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 // authorizeEdit returns the level when the subject may change its limits.
 func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level, error) {
 	level, ok := s.fair.Tree().Level(node)
-	if !ok { // who may do nothing anywhere learns nothing either
+	if !ok { // a subject without rights learns nothing
 		if _, err := auth.Authorize(ctx, auth.QuotaRead); err != nil {
 			return fair.Level{}, err
 		}
@@ -134,7 +134,7 @@ func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level
 		return fair.Level{}, err
 	}
 	if !subject.May(auth.QuotaWrite, above(level)) {
-		return fair.Level{}, apperr.New(apperr.Forbidden, "The limits of %s are changed by who runs what is above it (%s).", level.Ref(), auth.QuotaWrite)
+		return fair.Level{}, apperr.New(apperr.Forbidden, "Only an administrator of a level above %s may change its limits (%s).", level.Ref(), auth.QuotaWrite)
 	}
 	return level, nil
 }
@@ -158,7 +158,7 @@ func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Ed
 	}
 	version, err := q.PutQuota(ctx, params)
 	if db.IsNoRows(err) {
-		return Setting{}, apperr.New(apperr.Conflict, "%s changed the limits of %s meanwhile.", personName(before.UpdatedBy), level.Name)
+		return Setting{}, apperr.New(apperr.Conflict, "%s changed the limits of %s in the meantime. Reload and try again.", personName(before.UpdatedBy), level.Name)
 	}
 	if err != nil {
 		return Setting{}, fmt.Errorf("save limits of %s: %w", level.ID, err)
@@ -176,7 +176,7 @@ func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Ed
 		entry.ProjectID = level.ID
 	}
 	if err := audit.Record(ctx, q, entry); err != nil {
-		return Setting{}, err //nolint:wrapcheck // says what it was about
+		return Setting{}, err //nolint:wrapcheck // the error names its subject
 	}
 	after := before
 	after.Limits, after.Version, after.UpdatedAt = e.Limits, version, params.At
@@ -219,7 +219,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Same reports whether two limits are alike.
+// Same reports whether two limits are equal.
 func Same(a, b fair.Limits) bool {
 	return weight(a) == weight(b) && maps.Equal(a.Limit, b.Limit) && maps.Equal(a.Borrow, b.Borrow) && maps.Equal(a.Lend, b.Lend) && maps.Equal(a.Default, b.Default)
 }

@@ -28,13 +28,13 @@ const (
 	soakProjects   = 12
 )
 
-// soak is a tree that many schedulers reserve in at random.
+// soak is a tree in which many schedulers reserve at random.
 type soak struct {
 	*testBundle
 
 	teams, projects []uuid.UUID
 	levels          []uuid.UUID
-	left            atomic.Int64 // operations to do
+	left            atomic.Int64 // operations left
 	refused         atomic.Int64
 	crashed         atomic.Int64
 
@@ -43,10 +43,10 @@ type soak struct {
 	allowed map[uuid.UUID]fair.Vector // the ceiling, or what was in use when it was lowered
 }
 
-// TestSoak plays reservations, releases, resizes, crashes and limit changes of 64
-// schedulers at random. No level is ever above its limit, except by what it held
-// when the limit was lowered; counters always equal the reservations; and what
-// crashed holders left is given back once its lease has run out.
+// TestSoak runs reservations, releases, resizes, crashes and limit changes of 64
+// schedulers at random. No level is ever above its limit, except by reservations from
+// before the limit was lowered; counters always equal the reservations; and the
+// reservations of crashed holders are released once their leases have expired.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	operations := soakOperations
@@ -66,7 +66,7 @@ func TestSoak(t *testing.T) {
 	auditor.Go(func() {
 		for ctx.Err() == nil && s.left.Load() > 0 {
 			s.audit()
-			s.clock.add(5 * time.Second) // leases of crashed holders run out
+			s.clock.add(5 * time.Second) // leases of crashed holders expire
 			if _, err := s.Collect(s.ctx); err != nil {
 				t.Errorf("collect: %v", err)
 				return
@@ -120,7 +120,7 @@ func newSoak(t *testing.T, operations int) *soak {
 
 // schedule is one scheduler: it holds reservations of one project at a time.
 func (s *soak) schedule(ctx context.Context, rng *rand.Rand) {
-	service := s.open() // its own memory, as another server has it
+	service := s.open() // its own memory, like another server
 	project := s.projects[rng.IntN(len(s.projects))]
 	var held []quota.Slot
 	for s.left.Load() > 0 && ctx.Err() == nil {
@@ -132,7 +132,7 @@ func (s *soak) schedule(ctx context.Context, rng *rand.Rand) {
 			held, err = s.releaseSome(service, rng, project, held)
 		case n < 95:
 			err = s.resizeOne(service, rng, project, held)
-		case n < 99 || rng.IntN(3) > 0: // the holder dies: nobody releases these any more
+		case n < 99 || rng.IntN(3) > 0: // the holder dies: these are never released
 			s.crashed.Add(1)
 			held, project = nil, s.projects[rng.IntN(len(s.projects))]
 		default:
@@ -211,7 +211,7 @@ func (s *soak) releaseSome(service *quota.Service, rng *rand.Rand, project uuid.
 	if err != nil {
 		return held, err
 	}
-	if rng.IntN(10) == 0 { // the answer got lost: once more
+	if rng.IntN(10) == 0 { // the answer was lost: release again
 		return held, nil
 	}
 	return held[n:], nil
@@ -231,13 +231,13 @@ func (s *soak) resizeOne(service *quota.Service, rng *rand.Rand, project uuid.UU
 		return s.crash(rng)
 	})
 	if err != nil && err.Error() == "The attempt holds no reservation." {
-		return nil // its lease ran out, or it was released already
+		return nil // its lease expired, or it was already released
 	}
 	return err
 }
 
-// changeLimit sets a new limit, under the lock, so that an audit sees limit and
-// use of one moment. What the level holds already it may keep.
+// changeLimit sets a new limit, under the lock, so that an audit sees limit and use at
+// the same time. The level may keep its reservations.
 func (s *soak) changeLimit(rng *rand.Rand, level uuid.UUID) {
 	limit := fair.Vector{fair.CPU: int64(1000 * (5 + rng.IntN(90))), fair.GPU: int64(1 + rng.IntN(8))}
 	borrow := fair.Vector{fair.CPU: int64(1000 * rng.IntN(10))}
@@ -264,7 +264,7 @@ func (s *soak) changeLimit(rng *rand.Rand, level uuid.UUID) {
 	}
 }
 
-// most returns for every resource of ceiling that, or what is used when that is more.
+// most returns, for every resource of ceiling, the larger of ceiling and used.
 func most(ceiling, used fair.Vector) fair.Vector {
 	v := fair.Vector{}
 	for r, n := range ceiling {
@@ -273,8 +273,8 @@ func most(ceiling, used fair.Vector) fair.Vector {
 	return v
 }
 
-// audit compares, under the lock, the counters of all levels with the
-// reservations and with what they may be.
+// audit compares, under the lock, the counters of all levels with the reservations and
+// with the ceilings.
 func (s *soak) audit() {
 	err := db.Tx(s.ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockQuotaPath(s.ctx, []uuid.UUID{auth.Installation}); err != nil {

@@ -14,13 +14,13 @@ import (
 
 const bytesPerStorageUnit = 1 << 20 // fair.Storage counts MiB
 
-// storageUnits rounds up: a level with a byte too many is above its limit.
+// storageUnits rounds up: a level one byte above its limit is above it.
 func storageUnits(bytes int64) int64 { return (bytes + bytesPerStorageUnit - 1) / bytesPerStorageUnit }
 
-// AddStorage counts bytes that are new to project on every level above it, in
-// the transaction of q that keeps them. With refuse it returns apperr.Quota when
-// a level has no room for them. What an attempt puts out is never refused, so
-// that no work is thrown away; instead nothing new starts while a level is full.
+// AddStorage adds bytes that are new to project to every level above it, in the
+// transaction of q that stores them. With refuse, it returns apperr.Quota when they
+// exceed the limit of a level. Outputs of an attempt are never refused, so that no work
+// is lost; instead, nothing new starts while a level is full.
 func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
 	if bytes <= 0 {
 		return nil
@@ -41,7 +41,7 @@ func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UU
 	return nil
 }
 
-// roomFor returns apperr.Quota naming the level that bytes do not fit into.
+// roomFor returns an apperr.Quota that names the level whose limit bytes would exceed.
 func (l *locked) roomFor(bytes int64) error {
 	for _, c := range l.path {
 		level, ok := l.tree.Level(c.Level)
@@ -54,15 +54,15 @@ func (l *locked) roomFor(bytes int64) error {
 		}
 		limit += level.Limits.Borrow[fair.Storage]
 		if c.StorageBytes+bytes > limit*bytesPerStorageUnit {
-			return apperr.New(apperr.Quota, "There is no room for %s: %s uses %s of its %s of storage.",
+			return apperr.New(apperr.Quota, "Not enough storage for %s: %s uses %s of %s.",
 				fair.Storage.Format(storageUnits(bytes)), level.Ref(), fair.Storage.Format(storageUnits(c.StorageBytes)), fair.Storage.Format(limit))
 		}
 	}
 	return nil
 }
 
-// noteStorage keeps in memory what a path has come to. Should the transaction
-// not commit, the next refreshStorage corrects it.
+// noteStorage stores the storage of a path in memory. If the transaction does not
+// commit, the next refreshStorage corrects it.
 func (s *Service) noteStorage(l *locked, bytes int64) {
 	s.mu.Lock()
 	for _, c := range l.path {
@@ -74,7 +74,7 @@ func (s *Service) noteStorage(l *locked, bytes int64) {
 	s.fair.SetUsage(usage)
 }
 
-// storageUse is what projects keep; the scheduler adds it up.
+// storageUse is the storage of each project; the scheduler sums it.
 func (s *Service) storageUse() map[uuid.UUID]fair.Vector {
 	usage := make(map[uuid.UUID]fair.Vector, len(s.projects))
 	for id, bytes := range s.projects {
@@ -83,7 +83,7 @@ func (s *Service) storageUse() map[uuid.UUID]fair.Vector {
 	return usage
 }
 
-// refreshStorage reads what every level keeps.
+// refreshStorage reads the storage of every level.
 func (s *Service) refreshStorage(ctx context.Context) error {
 	rows, err := s.queries.StoredBytes(ctx)
 	if err != nil {
@@ -105,14 +105,14 @@ func (s *Service) refreshStorage(ctx context.Context) error {
 	return nil
 }
 
-// awaitStorage remembers to wake an execution once there is room.
+// awaitStorage registers an execution to wake once storage is available.
 func (s *Service) awaitStorage(r Round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full[r.Execution] = r.Project
 }
 
-// wakeStored wakes the executions whose levels have room again.
+// wakeStored wakes the executions whose levels have storage available again.
 func (s *Service) wakeStored() {
 	s.mu.Lock()
 	waiting := maps.Clone(s.full)
@@ -128,8 +128,8 @@ func (s *Service) wakeStored() {
 	}
 }
 
-// storageFull returns why nothing new may start in project: a level above it
-// keeps as much as it may, or more. nil is the good news.
+// storageFull returns why nothing new may start in project: a level above it has
+// reached its storage limit. It returns nil when none has.
 func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 	tree := s.fair.Tree()
 	s.mu.Lock()
@@ -151,15 +151,15 @@ func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 		ref := level.Ref()
 		return &fair.Reason{
 			Code: fair.StorageLimit, Resource: fair.Storage, Unit: fair.Storage.Unit(), Capacity: limit, Missing: used - limit, Level: &ref,
-			Message: fmt.Sprintf("%s keeps %s of artifacts and may keep %s; nothing new starts until some are gone or the limit is raised.",
+			Message: fmt.Sprintf("%s stores %s of artifacts; its limit is %s. Nothing new starts until artifacts are deleted or the limit is raised.",
 				ref, fair.Storage.Format(used), fair.Storage.Format(limit)),
 		}
 	}
 	return nil
 }
 
-// FreeStorage counts bytes that project keeps no more, in the transaction of q that
-// lets them go.
+// FreeStorage subtracts bytes that project no longer stores, in the transaction of q
+// that deletes them.
 func (s *Service) FreeStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error {
 	if bytes <= 0 {
 		return nil

@@ -11,21 +11,21 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Team is a node of the tree as its members see it: what it may hold, what it
-// holds, where it stands among its siblings, and what waits.
+// Team is a node of the tree as its members see it: its limits, its use, its rank among
+// its siblings, and its queue.
 type Team struct {
 	Node      Node
 	Parent    string // its name; "" for the installation
 	Resources []fair.Resource
 	Siblings  []Standing // with the node itself, next first
 	Queue     []Queued   // next first
-	Waiting   int        // in all
+	Waiting   int        // in total
 	Writable  bool       // the reader may change its limits
 	Whole     bool       // the reader may read all of it, not only some of its projects
 }
 
-// Standing is the place of a sibling in the order of shares. Name is "" for one
-// that the reader may not see.
+// Standing is the rank of a sibling by share. Name is "" for one that the reader may
+// not see.
 type Standing struct {
 	Name  string
 	Own   bool
@@ -45,9 +45,9 @@ func (s *Service) TeamOf(ctx context.Context) (uuid.UUID, error) {
 	return level.Parent, nil
 }
 
-// Team returns a node for whoever may read limits there, or in a project below it:
-// every member of a team sees its limits and its queue. At most limit entries of
-// the queue are returned.
+// Team returns a node to subjects who may read limits there, or in a project below it:
+// every member of a team sees its limits and its queue. At most limit entries of the
+// queue are returned.
 func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, error) {
 	subject, whole, err := s.member(ctx, id)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, erro
 	return t, err
 }
 
-// member authorises who may read limits at id or at a project below it, and says
-// whether it is all of it.
+// member authorizes a subject who may read limits at id or at a project below it. It
+// returns whether the subject may read all of it.
 func (s *Service) member(ctx context.Context, id uuid.UUID) (subject auth.Subject, whole bool, err error) {
 	subject, err = auth.AuthorizeIn(ctx, auth.QuotaRead, id, absent(id))
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// Reload takes the tree and its limits up from the rows at once.
+// Reload reads the tree and its limits from the rows at once.
 func (s *Service) Reload(ctx context.Context) error {
 	_, err := s.loadTree(ctx, s.queries)
 	return err
@@ -23,7 +23,7 @@ func (s *Service) Reload(ctx context.Context) error {
 func (s *Service) follow(ctx context.Context) error {
 	revision, err := s.queries.QuotaRevision(ctx)
 	if err != nil {
-		return fmt.Errorf("look for changed limits: %w", err)
+		return fmt.Errorf("check for changed limits: %w", err)
 	}
 	if _, known := s.currentTree(); revision == known {
 		return nil
@@ -31,30 +31,30 @@ func (s *Service) follow(ctx context.Context) error {
 	return s.Reload(ctx)
 }
 
-// meetLimit bounds how long a newly made project is looked for.
-const meetLimit = 5 * time.Second
+// findProjectTimeout limits the search for a newly created project.
+const findProjectTimeout = 5 * time.Second
 
-// refreshTree takes the tree up with q when project is younger than the last look at it.
+// refreshTree reads the tree with q when project is newer than the loaded tree.
 func (s *Service) refreshTree(ctx context.Context, q *db.Queries, project uuid.UUID) {
 	if s.fair.Tree().Path(project) != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, meetLimit)
+	ctx, cancel := context.WithTimeout(ctx, findProjectTimeout)
 	defer cancel()
 	if _, err := s.loadTree(ctx, q); err != nil {
-		s.config.Logger.Warn("look for a new project", "project", project, "error", err)
+		s.config.Logger.Warn("failed to find a new project", "project", project, "error", err)
 	}
 }
 
-// currentTree returns the tree in use and its revision, which belong together.
+// currentTree returns the tree in use and its revision.
 func (s *Service) currentTree() (*fair.Tree, int64) {
 	s.trees.Lock()
 	defer s.trees.Unlock()
 	return s.fair.Tree(), s.revision
 }
 
-// putInForce makes tree the one in use, unless a newer one is.
-func (s *Service) putInForce(tree *fair.Tree, revision int64) bool {
+// activateTree makes tree the one in use, unless a newer one is in use.
+func (s *Service) activateTree(tree *fair.Tree, revision int64) bool {
 	s.trees.Lock()
 	defer s.trees.Unlock()
 	if revision < s.revision {
@@ -65,8 +65,8 @@ func (s *Service) putInForce(tree *fair.Tree, revision int64) bool {
 	return true
 }
 
-// loadTree reads the tree with q and puts it in force, unless a newer one is.
-// The revision is read first: a change in between is found at the next look.
+// loadTree reads the tree with q and activates it, unless a newer one is in use. It
+// reads the revision first: the next check finds a change in between.
 func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, error) {
 	revision, err := q.QuotaRevision(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) loadTree(ctx context.Context, q *db.Queries) (*fair.Tree, erro
 	if err != nil {
 		return nil, fmt.Errorf("the limits: %w", err)
 	}
-	if s.putInForce(tree, revision) {
+	if s.activateTree(tree, revision) {
 		s.wakeStored()
 	}
 	return tree, nil
@@ -116,10 +116,9 @@ func levelOf(r db.QuotaTreeRow) (fair.Level, error) {
 	return l, nil
 }
 
-// sound returns levels whose limits hold on this installation: the root has what
-// there is, and no level more than one above it, which happens when a machine
-// becomes smaller than the limits that were once set for it. levels stand
-// parents before children.
+// sound returns levels with limits that are valid on this installation: the root has
+// the available capacity, and no level has more than one above it. Limits become
+// invalid when a machine gets smaller. levels are ordered parents before children.
 func sound(levels []fair.Level, capacity fair.Vector) []fair.Level {
 	bounds := make(map[uuid.UUID]fair.Vector, len(levels))
 	for i := range levels {
@@ -156,7 +155,7 @@ func sound(levels []fair.Level, capacity fair.Vector) []fair.Level {
 	return levels
 }
 
-// held returns what live reservations hold, whoever started them.
+// held returns all live reservations, of any server.
 func (s *Service) held(ctx context.Context, q *db.Queries) ([]fair.Held, error) {
 	rows, err := q.ListReservations(ctx)
 	if err != nil {
@@ -200,10 +199,10 @@ func placementOf(machine string, devices []int32) fair.Placement {
 	return p
 }
 
-// longestTransaction bounds the time between a decision in memory and its commit.
+// longestTransaction is the maximum time between a decision in memory and its commit.
 const longestTransaction = time.Minute
 
-// refresh corrects the image in memory by the rows.
+// refresh corrects the image in memory from the rows.
 func (s *Service) refresh(ctx context.Context) error {
 	asOf := s.now().Add(-longestTransaction)
 	held, err := s.held(ctx, s.queries)
@@ -214,7 +213,7 @@ func (s *Service) refresh(ctx context.Context) error {
 	return nil
 }
 
-// restoreHistory takes up the decayed use of former processes.
+// restoreHistory loads the decayed use of former processes.
 func (s *Service) restoreHistory(ctx context.Context) error {
 	rows, err := s.queries.QuotaUse(ctx)
 	if err != nil {

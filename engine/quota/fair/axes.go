@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// axes numbers resources, so that amounts are slices and not maps where
-// decisions are made. It only grows; an axis beyond the end of a slice is zero.
+// axes numbers resources, so that decisions use slices instead of maps. It only grows;
+// an axis beyond the end of a slice is zero.
 type axes struct {
 	names []Resource
 	index map[Resource]int
@@ -24,7 +24,7 @@ const storageAxis = 5 // newAxes puts it there
 
 func (x *axes) count() int { return len(x.names) }
 
-// of returns the axis of r, a new one when it has none.
+// of returns the axis of r, and adds one when it has none.
 func (x *axes) of(r Resource) int {
 	if i, ok := x.index[r]; ok {
 		return i
@@ -43,7 +43,8 @@ type quantity struct {
 	n    int64
 }
 
-// ask is what a request needs, one quantity per axis, in the order of display.
+// ask is the amount that a request needs, one quantity per axis, in the order of
+// display.
 type ask []quantity
 
 func (x *axes) ask(v Vector) ask {
@@ -84,7 +85,7 @@ func (v row) plus(axis int, n int64) row {
 	return v
 }
 
-// vector returns what is not zero.
+// vector returns the amounts that are not zero.
 func (x *axes) vector(v row) Vector {
 	out := Vector{}
 	for axis, n := range v {

@@ -34,7 +34,7 @@ func busy(b *testing.B, waiting int) *bundle {
 	return s
 }
 
-// BenchmarkDecision is one end and the start that follows from it.
+// BenchmarkDecision measures one release and the start that follows.
 func BenchmarkDecision(b *testing.B) {
 	for _, waiting := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {

@@ -7,26 +7,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Book holds what is used on each level of a Tree, and the rule of what more
-// may be: the effective limit is what a level may use by its own limit and by
-// borrowing, as long as all levels above have it left.
+// Book holds the use of each level of a Tree, and decides what more may be used: the
+// effective limit of a level is its own limit plus what it may borrow, as far as all
+// levels above have it left.
 //
-// A level above its limit, or without one, draws on its parent. The parent
-// keeps for each other child what that one neither uses nor lends of its limit.
-// A Book is not safe for concurrent use.
+// A level above its limit, or without one, draws on its parent. The parent reserves for
+// each other child the part of that child's limit that it neither uses nor lends. A
+// Book is not safe for concurrent use.
 type Book struct {
 	tree  *Tree
 	axes  axes
-	alone bool  // what others have taken is passed over
-	used  []row // by level: all at or below it
-	// unlent and unused sum over the children of a level what of their limits
-	// they do not use: what they do not lend of it, and all of it. A child
-	// without a limit passes on the sums of its own children.
+	alone bool  // ignore the use by other workloads
+	used  []row // by level: the use at or below it
+	// unused sums the unused parts of the limits of a level's children, and unlent the
+	// part of it that they do not lend. A child without a limit contributes the sums of
+	// its own children.
 	unlent []row
 	unused []row
 }
 
-// NewBook returns a Book of tree in which nothing is used.
+// NewBook returns an empty Book of tree.
 func NewBook(t *Tree) *Book {
 	n := len(t.levels)
 	b := &Book{tree: t, axes: t.axes.clone(), used: make([]row, n), unlent: make([]row, n), unused: make([]row, n)}
@@ -40,14 +40,15 @@ func NewBook(t *Tree) *Book {
 	return b
 }
 
-// newWhole returns a Book of all that tree ever has: for what can never fit.
+// newWhole returns a Book of the whole capacity of tree, to find requests that never
+// fit.
 func newWhole(t *Tree) *Book {
 	b := NewBook(t)
 	b.alone = true
 	return b
 }
 
-// taken is what others hold of level i on axis a.
+// taken is the use by other workloads of level i on axis a.
 func (b *Book) taken(i, a int) int64 {
 	if b.alone {
 		return 0
@@ -66,8 +67,8 @@ func (b *Book) clone() *Book {
 	return &Book{tree: b.tree, axes: b.axes.clone(), alone: b.alone, used: rows(b.used), unlent: rows(b.unlent), unused: rows(b.unused)}
 }
 
-// keeps is what the parent of level i keeps for it on axis a: what it neither
-// uses nor lends, or with all whatever it does not use.
+// keeps is what the parent of level i reserves for it on axis a: the part that it
+// neither uses nor lends, or, with all, everything it does not use.
 func (b *Book) keeps(i, a int, all bool) int64 {
 	n := &b.tree.levels[i]
 	limit := n.limitOn(a)
@@ -83,7 +84,7 @@ func (b *Book) keeps(i, a int, all bool) int64 {
 	}
 }
 
-// kept is what level parent keeps for the children other than child.
+// kept is what level parent reserves for the children other than child.
 func (b *Book) kept(parent, child, a int, all bool) int64 {
 	sums := b.unlent
 	if all {
@@ -95,7 +96,7 @@ func (b *Book) kept(parent, child, a int, all bool) int64 {
 // change adds n on axis a to level i and to those above it, up to and including
 // top; -1 is all of them.
 func (b *Book) change(i, a int, n int64, top int) {
-	var unlent, unused int64 // change of what the level below keeps
+	var unlent, unused int64 // change of what is reserved for the level below
 	for ; i >= 0; i = b.tree.levels[i].parent {
 		unlent, unused = b.changeOne(i, a, n, unlent, unused)
 		if i == top {
@@ -104,8 +105,8 @@ func (b *Book) change(i, a int, n int64, top int) {
 	}
 }
 
-// changeOne adds n to level i alone, and to its sums what a level below keeps
-// more. It returns what level i keeps more.
+// changeOne adds n to level i only, and adds the change of a level below to its sums.
+// It returns the change of what is reserved for level i.
 func (b *Book) changeOne(i, a int, n, unlent, unused int64) (moreUnlent, moreUnused int64) {
 	unlentBefore, unusedBefore := b.keeps(i, a, false), b.keeps(i, a, true)
 	b.unlent[i] = b.unlent[i].plus(a, unlent)
@@ -114,26 +115,25 @@ func (b *Book) changeOne(i, a int, n, unlent, unused int64) (moreUnlent, moreUnu
 	return b.keeps(i, a, false) - unlentBefore, b.keeps(i, a, true) - unusedBefore
 }
 
-// add adds sign times what k asks for to level i and all above it.
+// add adds sign times k to level i and all levels above it.
 func (b *Book) add(i int, k ask, sign int64) {
 	for _, q := range k {
 		b.change(i, q.axis, sign*q.n, -1)
 	}
 }
 
-// shortage is where and of what there is not enough.
+// shortage is a level that lacks a resource.
 type shortage struct {
 	level, axis     int
 	asked, free     int64
-	capacity        int64 // of which free is left: the ceiling of level
-	kept            int64 // part of capacity that level keeps for others
-	top             int   // the highest level that is short of the same
+	capacity        int64 // free of it is left: the ceiling of level
+	kept            int64 // part of capacity that level reserves for others
+	top             int   // the highest level that lacks the same resource
 	limitedByItself bool  // the request is not preemptible, and may not borrow
 }
 
-// shortOn returns where a request for q at level i is short: at the level
-// nearest to i. A guaranteed request may not borrow, nor take what relatives
-// leave idle.
+// shortOn returns the level nearest to i that lacks capacity for q at level i. A
+// guaranteed request may not borrow, nor use what relatives leave idle.
 func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, found bool) {
 	var kept int64
 	draws := false
@@ -170,8 +170,8 @@ func (b *Book) shortOn(i int, q quantity, guaranteed bool) (short shortage, foun
 	return short, found
 }
 
-// short returns where a request for k at level i is short, the level nearest to
-// i first; top is the highest level over all that k asks for.
+// short returns the level nearest to i that lacks capacity for k; top is the highest
+// such level over all resources of k.
 func (b *Book) short(i int, k ask, guaranteed bool) (worst shortage, found bool) {
 	top := len(b.tree.levels)
 	for _, q := range k {
@@ -188,7 +188,7 @@ func (b *Book) short(i int, k ask, guaranteed bool) (worst shortage, found bool)
 	return worst, found
 }
 
-// fits reports whether a request for k at level i is not short of anything.
+// fits reports whether all levels have capacity for k at level i.
 func (b *Book) fits(i int, k ask, guaranteed bool) bool {
 	for _, q := range k {
 		if _, short := b.shortOn(i, q, guaranteed); short {
@@ -199,8 +199,7 @@ func (b *Book) fits(i int, k ask, guaranteed bool) bool {
 }
 
 // over returns the levels that a request for k at level i would take above their
-// limits, a bit for each depth. The root has nobody to borrow from: it is not one
-// of them.
+// limits, a bit for each depth. The root cannot borrow and is not one of them.
 func (b *Book) over(i int, k ask) (depths uint32) {
 	for ; i > 0; i = b.tree.levels[i].parent {
 		n := &b.tree.levels[i]
@@ -214,8 +213,8 @@ func (b *Book) over(i int, k ask) (depths uint32) {
 	return depths
 }
 
-// distance is how far up a request for k at level i would borrow: 0 is within
-// every limit on its path, 1 is beyond that of level i, and so on.
+// distance is the number of levels across which a request for k at level i would
+// borrow: 0 is within every limit on its path, 1 is beyond that of level i, and so on.
 func (b *Book) distance(i int, k ask) int {
 	over := b.over(i, k)
 	if over == 0 {
@@ -224,8 +223,8 @@ func (b *Book) distance(i int, k ask) int {
 	return b.tree.levels[i].depth - bits.TrailingZeros32(over) + 1
 }
 
-// available is the most of axis a that a request at level i could get now;
-// noLimit when nothing bounds it.
+// available is the largest amount of axis a that a request at level i could get now;
+// noLimit when there is no limit.
 func (b *Book) available(i, a int) int64 {
 	low, high := int64(0), int64(noLimit)
 	for l := i; l >= 0; l = b.tree.levels[l].parent {
@@ -251,8 +250,8 @@ func (b *Book) available(i, a int) int64 {
 	return low
 }
 
-// utilisation is the greatest part of a limit that is used on the path of level
-// i below the root: 1 is all of it.
+// utilisation is the highest used fraction of a limit on the path of level i below the
+// root.
 func (b *Book) utilisation(i int) float64 {
 	greatest := 0.0
 	for ; i > 0; i = b.tree.levels[i].parent {
@@ -266,9 +265,9 @@ func (b *Book) utilisation(i int) float64 {
 	return greatest
 }
 
-// SetUsed sets what is used at or below one level, as rows hold it: other levels
-// stay as they are. Before a Check, set the path of the project and the
-// children of every level on it. It reports whether the level is in the tree.
+// SetUsed sets the use at or below one level, as stored in the rows; other levels are
+// unchanged. Before a Check, set the path of the project and the children of every
+// level on it. It reports whether the level is in the tree.
 func (b *Book) SetUsed(level uuid.UUID, used Vector) bool {
 	i, ok := b.tree.index[level]
 	if !ok {
@@ -295,11 +294,12 @@ func (b *Book) Used(level uuid.UUID) Vector {
 	return b.axes.vector(b.used[i])
 }
 
-// Add adds v to a level and to all above it; Subtract takes it away. They
-// report whether the level is in the tree.
+// Add adds v to a level and to all levels above it. It reports whether the level is in
+// the tree.
 func (b *Book) Add(level uuid.UUID, v Vector) bool { return b.addVector(level, v, 1) }
 
-// Subtract takes v away from a level and from all above it.
+// Subtract subtracts v from a level and from all levels above it. It reports whether
+// the level is in the tree.
 func (b *Book) Subtract(level uuid.UUID, v Vector) bool { return b.addVector(level, v, -1) }
 
 func (b *Book) addVector(level uuid.UUID, v Vector, sign int64) bool {
@@ -310,8 +310,8 @@ func (b *Book) addVector(level uuid.UUID, v Vector, sign int64) bool {
 	return ok
 }
 
-// Check returns why v cannot be added to a project, or nil. What is not
-// preemptible has to fit in the guarantee.
+// Check returns why v cannot be added to a project, or nil. A request that is not
+// preemptible must fit in the guarantee.
 func (b *Book) Check(project uuid.UUID, v Vector, preemptible bool) *Reason {
 	i, ok := b.tree.index[project]
 	if !ok {

@@ -16,7 +16,7 @@ type forest struct {
 	ids    map[string]uuid.UUID
 }
 
-// grow returns a forest whose cluster has the capacity given.
+// grow returns a forest whose cluster has the given capacity.
 func grow(capacity Vector) *forest {
 	f := &forest{ids: map[string]uuid.UUID{}}
 	f.put("", "installation", "installation", Limits{Limit: capacity}, uuid.Nil)
@@ -65,14 +65,14 @@ func TestTreeRefusesUnsoundLimits(t *testing.T) {
 	}{
 		"child above parent":      {sound().project("a/p", Limits{Limit: gpus(5)}).levels, "The limit of GPU for project p is 5 GPUs, more than the 4 GPUs of tenant a."},
 		"child above grandparent": {sound().team("a/t", Limits{}).project("a/t/p", Limits{Limit: gpus(5)}).levels, "more than the 4 GPUs of tenant a"},
-		"weight":                  {sound().project("a/p", Limits{Weight: -1}).levels, "The weight of project p is -1; it is above 0 and at most 1000."},
+		"weight":                  {sound().project("a/p", Limits{Weight: -1}).levels, "The weight of project p is -1; it must be above 0 and at most 1000."},
 		"resource":                {sound().project("a/p", Limits{Limit: Vector{"bananas": 1}}).levels, `"bananas"`},
 		"negative":                {sound().project("a/p", Limits{Limit: gpus(-1)}).levels, "0 or more"},
-		"lend":                    {sound().project("a/p", Limits{Limit: gpus(2), Lend: gpus(3)}).levels, "Of its 2 GPUs project p cannot lend 3 GPUs."},
+		"lend":                    {sound().project("a/p", Limits{Limit: gpus(2), Lend: gpus(3)}).levels, "project p cannot lend 3 GPUs: its limit is 2 GPUs."},
 		"borrow without limit":    {sound().project("a/p", Limits{Borrow: gpus(3)}).levels, "only above a limit of its own"},
 		"unknown parent":          {append(sound().levels, Level{ID: uuid.New(), Parent: uuid.New(), Kind: "team", Name: "x"}), "The parent of team x is unknown."},
 		"two roots":               {append(sound().levels, Level{ID: uuid.New(), Kind: "team", Name: "x"}), "one root"},
-		"root borrows":            {[]Level{{ID: uuid.New(), Kind: "installation", Limits: Limits{Limit: gpus(1), Borrow: gpus(1)}}}, "nobody to borrow"},
+		"root borrows":            {[]Level{{ID: uuid.New(), Kind: "installation", Limits: Limits{Limit: gpus(1), Borrow: gpus(1)}}}, "cannot borrow"},
 	} {
 		_, err := NewTree(c.levels)
 		require.ErrorContains(t, err, c.says, name)
@@ -128,8 +128,8 @@ func TestEffectiveLimit(t *testing.T) {
 	}
 }
 
-// TestKeptThroughLevels: what is kept for b counts against a though a level
-// without a limit lies between, and where their common parent would itself borrow.
+// TestKeptThroughLevels: what is reserved for b counts against a, even across a level
+// without a limit, and where their common parent would itself borrow.
 func TestKeptThroughLevels(t *testing.T) {
 	t.Parallel()
 	f := grow(gpus(10)).
@@ -139,14 +139,14 @@ func TestKeptThroughLevels(t *testing.T) {
 	require.Nil(t, b.Check(f.ids["y/a"], gpus(6), true))
 	reason := b.Check(f.ids["y/a"], gpus(7), true)
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for GPU: needs 7 GPUs, and the cluster has 6 left of 10; 4 are kept for others who have not lent them.", reason.Message)
+	require.Equal(t, "Waits for GPU: needs 7 GPUs, and the cluster has 6 left of 10; 4 are guaranteed to others and not lent.", reason.Message)
 
 	f = grow(gpus(20)).tenant("z", Limits{Limit: gpus(10)}).
 		tenant("p", Limits{Limit: gpus(10), Borrow: gpus(10)}).
 		team("p/s", Limits{Limit: gpus(10), Lend: gpus(0)}).team("p/l", Limits{Limit: gpus(0), Borrow: gpus(20)})
 	b = NewBook(f.tree(t))
 	b.Add(f.ids["z"], gpus(10))
-	require.NotNil(t, b.Check(f.ids["p/l"], gpus(1), true), "p could not give s its own back")
+	require.NotNil(t, b.Check(f.ids["p/l"], gpus(1), true), "p could not return the guarantee of s")
 	b.Subtract(f.ids["z"], gpus(4))
 	require.Nil(t, b.Check(f.ids["p/l"], gpus(4), true))
 	require.NotNil(t, b.Check(f.ids["p/l"], gpus(5), true))
@@ -193,11 +193,11 @@ func TestBorrowDistance(t *testing.T) {
 	for n, distance := range map[int64]int{4: 0, 5: 1, 9: 2, 11: 3} {
 		require.Equal(t, distance, b.distance(p, ask{{2, n}}), n)
 	}
-	require.Equal(t, 0, b.distance(q, ask{{2, 8}}), "no limit is no bound")
+	require.Equal(t, 0, b.distance(q, ask{{2, 8}}), "without a limit there is no bound")
 	require.Equal(t, 2, b.distance(q, ask{{2, 9}}))
 }
 
-// TestSumsStayRight compares the sums that change keeps with those of a new Book.
+// TestSumsStayRight compares the sums that change maintains with those of a new Book.
 func TestSumsStayRight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +206,7 @@ func TestSumsStayRight(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "changes") {
 			i := rapid.IntRange(0, len(tree.levels)-1).Draw(t, "level")
 			a := rapid.IntRange(0, tree.axes.count()-1).Draw(t, "axis")
-			b.change(i, a, int64(rapid.IntRange(-b.floor(i, a), 10).Draw(t, "n")), -1)
+			b.change(i, a, int64(rapid.IntRange(-b.headroom(i, a), 10).Draw(t, "n")), -1)
 		}
 		for _, i := range rapid.Permutation(indexes(tree)).Draw(t, "order") {
 			set.SetUsed(tree.levels[i].ID, b.axes.vector(b.used[i]))
@@ -236,9 +236,9 @@ func indexes(t *Tree) []int {
 	return all
 }
 
-// floor is how much can be taken from level i without a level above it, or its
-// own children, coming below nothing.
-func (b *Book) floor(i, a int) int {
+// headroom returns how much can be subtracted from level i without making a level above
+// it, or its sums, negative.
+func (b *Book) headroom(i, a int) int {
 	own := b.used[i].at(a)
 	for _, c := range b.tree.levels[i].children {
 		own -= b.used[c].at(a)

@@ -1,12 +1,12 @@
-// Package fair decides who may start: hierarchical quotas, fair sharing,
-// preemption and the placement of GPUs, purely and in memory. It reads no clock,
-// no database and no network of its own; package quota keeps the rows and asks it.
+// Package fair decides which requests may start: hierarchical quotas, fair sharing,
+// preemption and the placement of GPUs, purely and in memory. It reads no clock, no
+// database and no network of its own; package quota stores the rows and calls it.
 //
 // The rules, and where they come from:
 //
 //   - Limits, borrowing and lending on a tree of levels follow the cohorts of
 //     Kueue (Kubernetes SIG Scheduling, KEP-79 hierarchical cohorts, KEP-1224
-//     lending limits): a level may use its limit always, and what relatives
+//     lending limits): a level may always use its limit, and what relatives
 //     leave idle and lend up to its borrowing limit.
 //   - Shares are weighted dominant shares: Ghodsi et al., "Dominant Resource
 //     Fairness", NSDI 2011.

@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	maxSteps    = 4000 // starts and ends that a game is played for
+	maxSteps    = 4000 // maximum starts and ends of a simulation
 	preemptTime = 30 * time.Second
 )
 
-// band is when requests start: if all that runs and waits takes as long as the
-// quickest tenth of its kind did, typically, and as the slowest tenth.
+// band is the range of start times: if all running and waiting work takes as long as
+// the fastest tenth of its kind, the median, and the slowest tenth.
 type band struct {
 	from, typical, to time.Time
-	basis             int // earlier attempts that the least known end rests on
+	basis             int // earlier attempts behind the least certain estimate
 }
 
-// band plays the queue forward until all of keys have started, three times. It
-// reports false when somebody whose end they depend on has no history, or when
-// it takes too long to find out. It leaves s as it was.
+// band simulates the queue three times until all of keys have started. It returns false
+// when work whose end they depend on has no history, or when the simulation takes too
+// long. It does not change s.
 func (s *state) band(keys []Key) (b band, ok bool) {
-	for _, game := range []struct {
+	for _, scenario := range []struct {
 		at   *time.Time
 		took func(Estimate) time.Duration
 	}{
@@ -30,13 +30,13 @@ func (s *state) band(keys []Key) (b band, ok bool) {
 		{&b.to, func(e Estimate) time.Duration { return e.High }},
 	} {
 		var basis int
-		if *game.at, basis, ok = s.clone().startsAt(keys, game.took); !ok {
+		if *scenario.at, basis, ok = s.clone().startsAt(keys, scenario.took); !ok {
 			return band{}, false
 		}
 		b.basis = fewer(b.basis, basis)
 	}
-	// The quick game need not start first: the order of ends decides who goes
-	// when. The band covers all three.
+	// The fast simulation need not have the earliest start: the order of ends decides
+	// the order of starts. The band covers all three.
 	if b.typical.Before(b.from) {
 		b.from = b.typical
 	}
@@ -57,13 +57,13 @@ func fewer(a, b int) int {
 	return a
 }
 
-// ending is when a holding ends in a game.
+// ending is when a holding ends in a simulation.
 type ending struct {
 	at time.Time
 	h  *holding
 }
 
-// endings is a heap of what ends next.
+// endings is a heap of holdings by their end.
 type endings []ending
 
 // Len, Less, Swap, Push and Pop make endings a heap.Interface.
@@ -87,9 +87,8 @@ func (e *endings) Pop() any {
 	return x
 }
 
-// startsAt plays s forward until all of keys have started, and returns when the
-// last of them did and the fewest attempts that an end before was estimated
-// from. It changes s.
+// startsAt simulates s until all of keys have started. It returns when the last of them
+// started and the smallest number of attempts behind an estimate. It changes s.
 func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
 	missing := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
@@ -102,8 +101,8 @@ func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last ti
 	return s.now, basis, len(missing) == 0
 }
 
-// startTimes plays s forward and returns when each of keys typically starts, of
-// those that do soon enough to tell. It changes s.
+// startTimes simulates s and returns when each of keys typically starts; keys that
+// start beyond the simulated period are absent. It changes s.
 func (s *state) startTimes(keys []Key) map[Key]time.Time {
 	starts := map[Key]time.Time{}
 	wanted := make(map[Key]struct{}, len(keys))
@@ -119,9 +118,9 @@ func (s *state) startTimes(keys []Key) map[Key]time.Time {
 	return starts
 }
 
-// play starts and ends what runs and waits, until begun says that it is enough
-// or nothing more can be told: what has no history never ends. It returns the
-// fewest attempts that an end was estimated from.
+// play starts and ends running and waiting work until begun returns true or no further
+// end is known: work without a history never ends. It returns the smallest number of
+// attempts behind an estimate.
 func (s *state) play(took func(Estimate) time.Duration, begun func(Key) bool) (basis int) {
 	var ends endings
 	enter := func(h *holding) {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Excess returns the attempts to stop so that no level is above its ceiling, as
-// it is after a limit was lowered, and marks them as ending: lowest priority,
-// then newest. What is not preemptible runs on. Nothing is stopped because the
-// cluster itself became smaller: what ran on the lost part has ended with it.
+// Excess returns the attempts to stop so that no level is above its ceiling after a
+// limit was lowered, and marks them as ending: lowest priority first, then newest.
+// Attempts that are not preemptible keep running. Nothing is stopped because the
+// cluster itself became smaller: attempts on the lost part have already ended.
 func (s *Scheduler) Excess() []Victim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,8 +20,8 @@ func (s *Scheduler) Excess() []Victim {
 	return victims
 }
 
-// trim ends what is ending and what is too much, deepest levels first, and
-// returns the latter. It changes s.
+// trim ends the holdings that are ending and those above a ceiling, deepest levels
+// first, and returns the latter. It changes s.
 func (s *state) trim() (victims []Victim) {
 	s.settle()
 	for i := len(s.tree().levels) - 1; i > 0; i-- {
@@ -35,7 +35,7 @@ func (s *state) trim() (victims []Victim) {
 	return victims
 }
 
-// overCeiling is how much of axis level i holds above its ceiling.
+// overCeiling is the amount of axis that level i holds above its ceiling.
 func (s *state) overCeiling(i, axis int) int64 {
 	n := &s.tree().levels[i]
 	limit := n.limitOn(axis)
@@ -45,8 +45,8 @@ func (s *state) overCeiling(i, axis int) int64 {
 	return max(0, s.book.used[i].at(axis)-limit-n.borrowOn(axis))
 }
 
-// tooMuch returns a minimal list of holdings without which level i is not above
-// its ceiling on axis, or, when there are not enough, all there are.
+// tooMuch returns a minimal list of holdings without which level i is not above its
+// ceiling on axis, or, when those are not enough, all preemptible ones.
 func (s *state) tooMuch(i, axis int) []*holding {
 	over := s.overCeiling(i, axis)
 	if over == 0 {
@@ -77,18 +77,18 @@ func (s *state) tooMuch(i, axis int) []*holding {
 	return list
 }
 
-// excessive says why h has to end because of level i.
+// excessive returns the victim h with the reason that level i is above its ceiling.
 func (s *state) excessive(h *holding, i, axis int) Victim {
 	n := &s.tree().levels[i]
 	ref, r := n.Ref(), s.book.axes.names[axis]
 	return Victim{Held: h.Held, Level: ref, Resource: r, Reason: Reason{
 		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
-		Message: fmt.Sprintf("Was stopped because the limit of %s for %s was lowered to %s. It starts again when there is room.",
+		Message: fmt.Sprintf("Stopped because the limit of %s for %s was lowered to %s. It restarts when capacity is available.",
 			r.Title(), ref, r.Format(n.limitOn(axis))),
 	}}
 }
 
-// shortfalls lists where levels are above their ceilings.
+// shortfalls lists the levels that are above their ceilings.
 func (s *state) shortfalls() (list []Shortfall) {
 	for i := range s.tree().levels {
 		n := &s.tree().levels[i]

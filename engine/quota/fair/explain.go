@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// NeverFits returns why a request can never start in its project, whatever ends,
-// or nil.
+// NeverFits returns why a request can never start in its project, even when nothing
+// else runs, or nil.
 func (s *Scheduler) NeverFits(r Request) *Reason {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -15,9 +15,8 @@ func (s *Scheduler) NeverFits(r Request) *Reason {
 	return reason
 }
 
-// Position returns the present place of a waiting node, 1 is next, or 0 when it
-// does not wait here, or when room is set aside for it, or when it is not among
-// the first thousand.
+// Position returns the current position of a waiting node, 1 is next. It returns 0 when
+// the node does not wait here, has an offer, or is not among the first thousand.
 func (s *Scheduler) Position(key Key) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +27,8 @@ func (s *Scheduler) Position(key Key) int {
 	return s.lineup(fresh).positions[key]
 }
 
-// Queue returns waiting requests in the order of admission: first those for
-// which room is, or was a moment ago, set aside, with Position 0.
+// Queue returns waiting requests in the order of admission: first those with a current
+// or recently expired offer, with Position 0.
 func (s *Scheduler) Queue(f Filter) []Waiting {
 	s.mu.Lock()
 	s.state.tick(s.config.Now())
@@ -87,14 +86,14 @@ func (s *state) list(f Filter) (list []Waiting) {
 	return list
 }
 
-// about is the reason of a request for which room is set aside.
+// about is the reason of a request with an offer.
 func about() Reason {
-	return Reason{Code: BehindInFairShare, Message: "Room is set aside for it: it is about to start."}
+	return Reason{Code: BehindInFairShare, Message: "Capacity is reserved for it: it is about to start."}
 }
 
-// late is the reason of a request that did not take its offer.
+// late is the reason of a request that did not claim its offer.
 func late() Reason {
-	return Reason{Code: BehindInFairShare, Message: "Room was set aside for it and not taken in time: it asks again in a moment."}
+	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time: the request is repeated in a moment."}
 }
 
 // path returns the names from the tenant to a project.
@@ -107,8 +106,8 @@ func (s *state) path(project uuid.UUID) (path []LevelRef) {
 	return path
 }
 
-// Why returns the present reason of a waiting node with all its numbers, or
-// false when it does not wait here.
+// Why returns the current reason of a waiting node with all its numbers, or false when
+// it does not wait here.
 func (s *Scheduler) Why(key Key) (Reason, bool) {
 	s.mu.Lock()
 	st := s.state
@@ -130,8 +129,8 @@ func (s *Scheduler) Why(key Key) (Reason, bool) {
 	return st.explain(key), true
 }
 
-// explain is why with the places of others, and the band in which the request
-// of key starts. It changes s.
+// explain is why with the queue position and the band in which the request of key
+// starts. It changes s.
 func (s *state) explain(key Key) Reason {
 	r, _ := s.queue.find(key)
 	l := s.queue.lines[sizeOf(r)]
@@ -148,8 +147,8 @@ func (s *state) explain(key Key) Reason {
 	return reason
 }
 
-// ahead counts the requests before key that ask for the resource of which it is
-// short, below the level at which it is.
+// ahead counts the requests before key for the resource that it lacks, below the level
+// that lacks it.
 func (s *state) ahead(order lineup, key Key, reason Reason) (n int) {
 	level := 0
 	if reason.Level != nil {

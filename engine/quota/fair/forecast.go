@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Verdict is the short answer of a Forecast.
+// Verdict is the short result of a Forecast.
 type Verdict string
 
 // The verdicts.
@@ -21,30 +21,30 @@ const (
 	NeverFits Verdict = "never"
 )
 
-// Forecast says what would happen to requests that were made now.
+// Forecast predicts the result of requests made now.
 type Forecast struct {
 	Verdict Verdict `json:"verdict"`
-	// Message is "Fits now.", "Would wait about 12 min behind 3 jobs (GPU
-	// A100)." or "Can never fit: needs 16 GPUs, the limit of team Vision is 8."
+	// Message is "Fits now.", "Would wait about 12 min behind 3 jobs (GPU A100)." or
+	// "Cannot run here: needs 16 GPUs, the limit of team Vision is 8."
 	Message  string   `json:"message"`
 	Resource Resource `json:"resource,omitempty"`
 	Ahead    int      `json:"ahead,omitempty"`
-	// Wait is about how long until the last of them starts; 0 with WouldWait
-	// means that nobody knows.
+	// Wait is the estimated time until the last of them starts; 0 with WouldWait means
+	// unknown.
 	Wait       time.Duration `json:"wait,omitempty"`
 	StartsFrom *time.Time    `json:"starts_from,omitempty"`
 	StartsTo   *time.Time    `json:"starts_to,omitempty"`
 	Basis      int           `json:"basis,omitempty"` // see Reason.Basis
-	// Reason is why the one that waits longest waits; nil with FitsNow.
+	// Reason is the reason of the request that waits longest; nil with FitsNow.
 	Reason *Reason `json:"reason,omitempty"`
-	Key    Key     `json:"-"` // whose Reason it is
+	Key    Key     `json:"-"` // the request of Reason
 }
 
 // Filter selects waiting requests; zero fields select all.
 type Filter struct {
 	Level     uuid.UUID // at or below it
 	Execution uuid.UUID
-	Limit     int // at most so many; 0: all
+	Limit     int // maximum number of results; 0: all
 }
 
 // Waiting is a request in the queue.
@@ -54,11 +54,11 @@ type Waiting struct {
 	Position int        // in the order of admission over all levels, 1 is next
 	Path     []LevelRef // from the tenant to the project
 	Reason   Reason
-	Offered  bool // room is set aside for it: it is about to start
+	Offered  bool // capacity is reserved for it: it is about to start
 }
 
-// Forecast says what would happen if all of requests were made now, at once. It
-// changes nothing. Requests whose Key is zero are given one.
+// Forecast predicts the result of making all of requests now, at once. It changes
+// nothing. Requests whose Key is zero get one.
 func (s *Scheduler) Forecast(requests []Request) Forecast {
 	s.mu.Lock()
 	s.state.tick(s.config.Now())
@@ -113,8 +113,8 @@ func (s *state) forecast(requests []Request) Forecast {
 	return f
 }
 
-// ends returns which of keys goes first and which last; those without a place go
-// after all that have one.
+// ends returns which of keys goes first and which last; those without a position go
+// last.
 func ends(keys []Key, places map[Key]int) (first, last Key) {
 	place := func(key Key) int {
 		if p, ok := places[key]; ok {
@@ -126,7 +126,7 @@ func ends(keys []Key, places map[Key]int) (first, last Key) {
 	return slices.MinFunc(keys, compare), slices.MaxFunc(keys, compare)
 }
 
-// sentence says f for readers.
+// sentence returns f as a sentence.
 func (f *Forecast) sentence() string {
 	text := "Would wait"
 	if f.Wait > 0 {
@@ -145,12 +145,12 @@ func (f *Forecast) sentence() string {
 		text += " (" + f.Resource.Title() + ")"
 	}
 	if f.Wait == 0 {
-		text += "; there is no history yet to say how long"
+		text += "; not enough history to estimate how long"
 	}
 	return text + "."
 }
 
-// roughly rounds d as one says it: "20 s", "12 min", "3 h", "2 days".
+// roughly rounds d for display: "20 s", "12 min", "3 h", "2 days".
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// steady is how long everything takes that has a history.
+// steady gives all requests a history with the duration d.
 func steady(d time.Duration) func(*Request) {
 	return func(r *Request) { r.Expected = Estimate{d * 8 / 10, d, d * 15 / 10, 61} }
 }
@@ -24,7 +24,7 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, Forecast{Verdict: FitsNow, Message: "Fits now."}, ask(vision, 12))
 	never := ask(vision, 16)
 	require.Equal(t, NeverFits, never.Verdict)
-	require.Equal(t, "Can never fit: needs 16 GPUs, the limit of team vision is 12, borrowing included.", never.Message)
+	require.Equal(t, "Cannot run here: needs 16 GPUs, the limit of team vision is 12, borrowing included.", never.Message)
 
 	b.fill(ranking, 4, steady(time.Hour))
 	b.fill(vision, 8, steady(20*time.Minute))
@@ -42,7 +42,7 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, 61, f.Basis)
 	require.WithinDuration(t, b.clock.now.Add(16*time.Minute), *f.StartsFrom, time.Minute)
 	require.WithinDuration(t, b.clock.now.Add(37*time.Minute), *f.StartsTo, time.Minute)
-	require.Equal(t, QuotaExceeded, f.Reason.Code, "its team has 4 left, whatever the cluster has")
+	require.Equal(t, QuotaExceeded, f.Reason.Code, "its team has 4 left, regardless of the cluster")
 	require.Len(t, b.Queue(Filter{}), 3, "a forecast changes nothing")
 
 	within := ask(speech, 1)
@@ -59,7 +59,7 @@ func TestNoBandWithoutHistory(t *testing.T) {
 	f := b.Forecast([]Request{b.request(speech, uuid.New(), 0, Amount{GPUs: 1})})
 	require.Equal(t, WouldWait, f.Verdict)
 	require.Nil(t, f.StartsFrom)
-	require.Equal(t, "Would wait (GPU); there is no history yet to say how long.", f.Message)
+	require.Equal(t, "Would wait (GPU); not enough history to estimate how long.", f.Message)
 }
 
 func TestForecastOfALaunch(t *testing.T) {
@@ -87,8 +87,9 @@ func TestStorageIsFull(t *testing.T) {
 	require.Equal(t, "Would wait for storage: tenant a has used 2 GiB of 2 GiB. It starts when artifacts are deleted or the limit is raised.", f.Message)
 }
 
-// TestWhy: the reason of a waiting node has its place, who is ahead, who holds
-// what is missing and until when, and the band in which it starts.
+// TestWhy: the reason of a waiting node has its position, the requests ahead, the
+// holders of the missing resource with their expected ends, and the band in which it
+// starts.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
@@ -124,7 +125,7 @@ func TestWhy(t *testing.T) {
 	first := b.woken[0]
 	reason, ok = b.Why(Key{first, 0})
 	require.True(t, ok)
-	require.Equal(t, "Room is set aside for it: it is about to start.", reason.Message)
+	require.Equal(t, "Capacity is reserved for it: it is about to start.", reason.Message)
 	require.True(t, b.Queue(Filter{})[0].Offered)
 }
 

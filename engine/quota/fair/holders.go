@@ -9,29 +9,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// holdersOf keeps who holds most of a resource: looking costs as much as there
-// are reservations.
+// holdersOf caches the largest holders of a resource: finding them visits every
+// reservation.
 type holdersOf struct {
 	at time.Time
-	by map[place][]Holder
+	by map[levelAxis][]Holder
 }
 
-// place is an axis at a level.
-type place struct{ level, axis int }
+// levelAxis is an axis at a level.
+type levelAxis struct{ level, axis int }
 
-// holders returns the executions that hold most of an axis at or below a level.
-// For stored reasons of a busy cluster they may be a second old.
+// holders returns the executions that hold most of an axis at or below a level. For
+// stored reasons of a busy cluster, the result may be a second old.
 func (s *state) holders(level, axis, limit int) []Holder {
 	if limit > maxHolders || len(s.held) <= rankOften {
 		return s.findHolders(level, axis, limit)
 	}
 	if s.most.by == nil || s.now.Sub(s.most.at) >= fresh {
-		s.most = holdersOf{s.now, map[place][]Holder{}}
+		s.most = holdersOf{s.now, map[levelAxis][]Holder{}}
 	}
-	most, ok := s.most.by[place{level, axis}]
+	most, ok := s.most.by[levelAxis{level, axis}]
 	if !ok {
 		most = s.findHolders(level, axis, limit)
-		s.most.by[place{level, axis}] = most
+		s.most.by[levelAxis{level, axis}] = most
 	}
 	return most
 }
@@ -75,8 +75,8 @@ func (h *holding) ends(now time.Time) (from, to *time.Time) {
 	return &low, &high
 }
 
-// endsAt is when h ends if it takes as long as took. Who is late already is
-// given a tenth of that more.
+// endsAt is when h ends if its duration is took. A holding that is already late gets
+// another tenth of that.
 func (h *holding) endsAt(took time.Duration, now time.Time) time.Time {
 	at := h.Granted.Add(took)
 	if soon := now.Add(took / 10); at.Before(soon) {
@@ -85,7 +85,7 @@ func (h *holding) endsAt(took time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// heldBy returns what is held at or below a level, by dominance of amounts.
+// heldBy returns the reservations at or below a level, largest dominant share first.
 func (s *state) heldBy(level uuid.UUID) (list []Held) {
 	above := 0
 	if level != uuid.Nil {

@@ -4,15 +4,15 @@ import (
 	"time"
 )
 
-// idleness knows since when a level has not used more than it does now, on
-// every axis, from what it saw at each tick. The zero idleness watches nothing.
+// idleness records, for every level and axis, since when the use has not exceeded its
+// current value, from the samples of each tick. The zero idleness records nothing.
 type idleness struct {
 	since time.Time
 	peaks [][][]peak // by level and axis
 }
 
-// peak is the last time at which at least n was used. Peaks of one axis are a
-// staircase: the later, the lower.
+// peak is the last time at which at least n was used. Later peaks of one axis are
+// lower.
 type peak struct {
 	n  int64
 	at time.Time
@@ -24,7 +24,7 @@ func newIdleness(levels int, now time.Time) idleness {
 	return idleness{since: now, peaks: make([][][]peak, levels)}
 }
 
-// move takes what was seen of the levels of one book to those of another.
+// move transfers the records of the levels of one book to those of another.
 func (d *idleness) move(from, to *Book) {
 	if d.peaks == nil {
 		return
@@ -46,7 +46,7 @@ func (d *idleness) move(from, to *Book) {
 	d.peaks = peaks
 }
 
-// watch notes what is used at now.
+// watch records the use at now.
 func (d *idleness) watch(b *Book, now time.Time) {
 	if d.peaks == nil {
 		return
@@ -71,8 +71,8 @@ func (d *idleness) watch(b *Book, now time.Time) {
 	}
 }
 
-// quiet returns the most that level i used of axis a in the time after, and
-// since when it has not used more.
+// quiet returns the peak use of axis a by level i since after, and since when the use
+// has not exceeded it.
 func (d *idleness) quiet(i, a int, after time.Time) (most int64, since time.Time) {
 	since = d.since
 	if d.peaks == nil || a >= len(d.peaks[i]) {

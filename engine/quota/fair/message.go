@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// bare formats n of r without the noun where the sentence has said it.
+// bare formats n of r without the noun that the sentence already has.
 func bare(r Resource, n int64) string {
 	switch r {
 	case CPU, Memory, Storage:
@@ -15,7 +15,7 @@ func bare(r Resource, n int64) string {
 	}
 }
 
-// code returns the code of a shortage of r: of the cluster, or of a level below.
+// code returns the code of a shortage of r: in the cluster, or in a level below.
 func code(r Resource, cluster bool) string {
 	switch {
 	case r == Executions:
@@ -35,22 +35,22 @@ func code(r Resource, cluster bool) string {
 	}
 }
 
-// reason says s in words.
+// reason describes s.
 func (b *Book) reason(s shortage) Reason {
 	n, r := &b.tree.levels[s.level], b.axes.names[s.axis]
 	ref := n.Ref()
 	message := fmt.Sprintf("Waits for %s: needs %s, and %s has %s left of %s", r.Title(), r.Format(s.asked), ref, bare(r, s.free), bare(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
-		message += "; it is not preemptible, so it may use the guarantee alone"
+		message += "; it is not preemptible, so it may use only the guarantee"
 	case borrow > 0:
 		message += fmt.Sprintf(" (%s of its own, %s borrowed)", bare(r, n.limitOn(s.axis)), bare(r, borrow))
 	}
 	if s.kept > 0 {
-		message += fmt.Sprintf("; %s are kept for others who have not lent them", bare(r, s.kept))
+		message += fmt.Sprintf("; %s are guaranteed to others and not lent", bare(r, s.kept))
 	}
 	if taken := b.taken(s.level, s.axis); taken > 0 {
-		message += fmt.Sprintf("; pods of others hold %s", bare(r, taken))
+		message += fmt.Sprintf("; other workloads use %s", bare(r, taken))
 	}
 	return Reason{
 		Code: code(r, n.parent < 0), Message: message + ".", Resource: r, Unit: r.Unit(),
@@ -58,7 +58,7 @@ func (b *Book) reason(s shortage) Reason {
 	}
 }
 
-// never says that s will not change.
+// never describes s as permanent.
 func (b *Book) never(s shortage) Reason {
 	reason := b.reason(s)
 	r, n := b.axes.names[s.axis], &b.tree.levels[s.level]
@@ -66,7 +66,7 @@ func (b *Book) never(s shortage) Reason {
 	if n.parent < 0 {
 		what = "size"
 	}
-	reason.Message = fmt.Sprintf("Can never fit: needs %s, the %s of %s is %s", r.Format(s.asked), what, n.Ref(), bare(r, s.capacity))
+	reason.Message = fmt.Sprintf("Cannot run here: needs %s, the %s of %s is %s", r.Format(s.asked), what, n.Ref(), bare(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
 		reason.Message += ", and it may not borrow because it is not preemptible"
@@ -74,12 +74,12 @@ func (b *Book) never(s shortage) Reason {
 		reason.Message += ", borrowing included"
 	}
 	if s.kept > 0 {
-		reason.Message += fmt.Sprintf(", of which %s are kept for others", bare(r, s.kept))
+		reason.Message += fmt.Sprintf(", of which %s are reserved for others", bare(r, s.kept))
 	}
 	reason.Message += "."
 	return reason
 }
 
 func unknownProject() *Reason {
-	return &Reason{Code: QuotaExceeded, Message: "The project is not known to the scheduler yet."}
+	return &Reason{Code: QuotaExceeded, Message: "The scheduler does not know the project yet."}
 }

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// The terms of effective priority, as the sources have them: a boost for
-// waiting, a bonus by weight, and a penalty for those who have used most of
-// their limits.
+// The terms of effective priority: a boost for waiting, a bonus by weight, and a
+// penalty for high use of a limit.
 const (
 	waitingBoost    = 10.0 // after boostAfter
 	boostAfter      = time.Hour
@@ -16,19 +15,19 @@ const (
 	utilisationCost = 5.0  // at a whole limit
 )
 
-// candidate is the head of a line, with what a decision needs to know of it.
+// candidate is the head of a line, with the facts for a decision.
 type candidate struct {
 	fit
 
 	line      *line
 	head      *Request
 	covered   bool
-	over      uint32 // by depth: the levels on its path that it would take above their limits
-	least     int    // its distance in an empty cluster: no waiting makes it less
+	over      uint32 // by depth: the levels on its path that would exceed their limits
+	least     int    // its distance in an empty cluster: waiting does not reduce it
 	effective float64
 }
 
-// fit is whether there is room for the requests of a line, and where.
+// fit says whether the requests of a line fit, and where.
 type fit struct {
 	placement []Placement
 	blocked   bool // it does not fit
@@ -36,12 +35,13 @@ type fit struct {
 	scattered bool // there are enough GPUs, but not together
 }
 
-// boosted is base priority and the boost for waiting: what differs inside a project.
+// boosted is the base priority plus the boost for waiting: the terms that differ within
+// a project.
 func (r *Request) boosted(now time.Time) float64 {
 	return float64(r.Priority) + min(float64(r.waited(now))/float64(boostAfter), 1)*waitingBoost
 }
 
-// candidate looks at the head of l.
+// candidate evaluates the head of l.
 func (s *state) candidate(l *line, f fit) candidate {
 	head := l.head()
 	_, covered := s.covered[head.Key]
@@ -51,19 +51,19 @@ func (s *state) candidate(l *line, f fit) candidate {
 	}
 }
 
-// tryFit finds out whether the requests of l fit.
+// tryFit checks whether the requests of l fit.
 func (s *state) tryFit(l *line) fit {
 	if short, blocked := s.book.short(l.level, l.ask, !l.preemptible); blocked {
 		return fit{blocked: true, short: short}
 	}
-	parts, ok := s.floor.place(l.amount, l.spread, false)
+	parts, ok := s.gpuPool.place(l.amount, l.spread, false)
 	if !ok {
 		return fit{blocked: true, scattered: true, short: shortage{axis: l.gpuAxis()}}
 	}
 	return fit{placement: parts}
 }
 
-// gpuAxis is the axis by which the line asks for GPUs: the type when it has one.
+// gpuAxis is the axis of the GPUs that the line requests: the type when it has one.
 func (l *line) gpuAxis() int {
 	for _, q := range slices.Backward(l.ask) {
 		if q.axis == gpuAxis || q.axis > storageAxis {
@@ -75,9 +75,9 @@ func (l *line) gpuAxis() int {
 
 const gpuAxis = 2 // newAxes puts it there
 
-// choose returns the request to start next: the one with the most right that
-// fits beside the room that is kept for those with more right who have waited
-// for long. Only the heads of lines are looked at.
+// choose returns the request to start next: the first in the order of admission that
+// fits beside the capacity reserved for earlier requests that have waited for long. It
+// considers only the heads of lines.
 func (s *state) choose() (candidate, bool) {
 	list, fitting := s.heads[:0], false
 	for _, l := range s.queue.lines {
@@ -98,8 +98,8 @@ func (s *state) choose() (candidate, bool) {
 	return s.firstThatFits(s.ranked(list))
 }
 
-// reservesRoom reports whether room is kept for r: it has waited for long, or
-// others were asked to end for it.
+// reservesRoom reports whether capacity is reserved for r: it has waited for long, or
+// attempts are being preempted for it.
 func (s *state) reservesRoom(r *Request) bool {
 	if _, covered := s.covered[r.Key]; covered {
 		return true
@@ -107,21 +107,21 @@ func (s *state) reservesRoom(r *Request) bool {
 	return r.waited(s.now) > s.patience
 }
 
-// protection is room that is kept for a request.
+// protection is capacity that is reserved for a request.
 type protection struct {
 	line *line
-	top  int // on the levels up to this
-	axis int // of which it is short
+	top  int // on the levels up to this one
+	axis int // that it lacks
 }
 
-// firstThatFits goes through candidates by right. For those that do not fit
-// room is kept, up to the highest level at which they are short: for one at a
-// time on each level and resource.
+// firstThatFits visits candidates in the order of admission. It reserves capacity for
+// those that do not fit, up to the highest level that lacks it: for one at a time on
+// each level and resource.
 func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 	var kept []protection
 	var rooms []string
 	defer func() {
-		// In the opposite order: what one changes depends on those before it.
+		// In reverse order: each change depends on the ones before it.
 		for _, p := range slices.Backward(kept) {
 			s.keep(p, -1)
 		}
@@ -136,13 +136,13 @@ func (s *state) firstThatFits(ranked *branch) (candidate, bool) {
 			kept = append(kept, p)
 			s.keep(p, 1)
 			if c.scattered {
-				rooms = append(rooms, s.floor.waitingRoom(c.line.amount))
+				rooms = append(rooms, s.gpuPool.reservedMachine(c.line.amount))
 			}
 		case len(kept) == 0:
 			return *c, true
 		case s.book.fits(c.line.level, c.line.ask, !c.line.preemptible):
 			var ok bool
-			if c.placement, ok = s.floor.place(c.line.amount, c.line.spread, false, rooms...); ok {
+			if c.placement, ok = s.gpuPool.place(c.line.amount, c.line.spread, false, rooms...); ok {
 				return *c, true
 			}
 		}
@@ -156,7 +156,7 @@ func (s *state) keep(p protection, sign int64) {
 	}
 }
 
-// scoreOf explains the standing of r.
+// scoreOf explains the rank of r.
 func (s *state) scoreOf(r *Request, distance int) *Score {
 	i, ok := s.tree().index[r.Project]
 	if !ok {

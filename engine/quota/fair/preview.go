@@ -13,29 +13,28 @@ type Edit struct {
 	Limits Limits
 }
 
-// Preview is what edits would do at once.
+// Preview describes the immediate effects of edits.
 type Preview struct {
-	// Excess has to stop so that every level is within its ceiling; Reclaimed
-	// would be stopped by requests that come within their guarantee.
+	// Excess must stop so that every level is within its ceiling; Reclaimed would be
+	// stopped by requests within their guarantee.
 	Excess    []Victim
 	Reclaimed []Victim
 	// OverCeiling are levels that stay above their ceiling until work ends that
 	// is not preemptible.
 	OverCeiling []Shortfall
-	Admitted    []Waiting // start once the others have ended
-	Blocked     []Waiting // wait now and could never start afterwards
+	Admitted    []Waiting // start once the stopped attempts have ended
+	Blocked     []Waiting // wait now and could never start with the edits
 	StillWait   int       // the others that wait before and after
-	Shifted     []Shift   // of those who wait, who would start much sooner or later
+	Shifted     []Shift   // waiting requests that would start much sooner or later
 	Before      Snapshot
-	After       Snapshot // once all that has happened
+	After       Snapshot // after all these effects
 }
 
-// Shift is a waiting request that typically starts at another time with the
-// edits than without.
+// Shift is a waiting request whose typical start time changes with the edits.
 type Shift struct {
 	Waiting
 
-	Before, After *time.Time // nil: not within what can be told
+	Before, After *time.Time // nil: beyond the forecast
 }
 
 // Later is how much later it starts; negative is sooner, 0 when a time is missing.
@@ -51,7 +50,7 @@ const (
 	muchShift = time.Minute
 )
 
-// Shortfall is how much a level holds of a resource above its ceiling.
+// Shortfall is the amount of a resource that a level holds above its ceiling.
 type Shortfall struct {
 	Level    LevelRef
 	Resource Resource
@@ -59,7 +58,7 @@ type Shortfall struct {
 	Ceiling  int64
 }
 
-// Preview says what edits would do. It changes nothing. Its errors are those of
+// Preview predicts the effects of edits. It changes nothing. Its errors are those of
 // NewTree, and apperr.NotFound for a level that is not in the tree.
 func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 	limits := make(map[uuid.UUID]Limits, len(edits))
@@ -83,8 +82,8 @@ func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 	return out, nil
 }
 
-// shifts compares when requests start without edits with when they do in s, the
-// state after edits in which those that start at once have started.
+// shifts compares the start times of requests without edits with those in s, the state
+// after edits in which immediate starts have happened.
 func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
 	with := s.clone().startTimes(keys)
 	for _, key := range keys {

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chaos plays anything at all against a Scheduler over any tree, and keeps its
-// own account of what is held.
+// chaos calls a Scheduler at random over a random tree, and keeps its own record of the
+// reservations.
 type chaos struct {
 	*bundle
 
@@ -23,9 +23,9 @@ type chaos struct {
 	lowered    bool // limits were lowered: levels may be above their ceilings
 }
 
-// TestChaos: no level is ever above its ceiling, what is offered and held is what
-// is used, everything that waits has a reason, victims obey the rules, and all
-// is free in the end.
+// TestChaos: no level is ever above its ceiling, use equals offers plus reservations,
+// every waiting request has a reason, victims follow the rules, and all capacity is
+// free at the end.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -83,7 +83,7 @@ func (c *chaos) admit(execution uuid.UUID, release []int, want []Request) []Gran
 	granted, refused := c.Admit(execution, release, want)
 	for _, g := range granted {
 		require.NotContains(c.r, c.held, g.Key, "granted twice")
-		require.Contains(c.r, c.waiting, g.Key, "nobody asked")
+		require.Contains(c.r, c.waiting, g.Key, "granted without a request")
 		delete(c.waiting, g.Key)
 		c.held[g.Key] = g.Request
 	}
@@ -142,8 +142,8 @@ func (c *chaos) releaseAny() {
 	c.admit(e, append(nodes, nodes...), nil)
 }
 
-// undoAny takes back grants. Releases are not taken back here: others may have
-// been offered the room, and the rows decide between them.
+// undoAny reverts grants. It does not revert releases: their capacity may have been
+// offered to others, and the rows decide between them.
 func (c *chaos) undoAny() {
 	e := c.execution()
 	r := c.any()
@@ -203,7 +203,7 @@ func (c *chaos) preempt() {
 	}
 }
 
-// change draws other limits, of which no level may hold more than before.
+// change draws new limits; no level may hold more than before.
 func (c *chaos) change() {
 	l := rapid.SampledFrom(c.Tree().Levels()[1:]).Draw(c.r, "level")
 	limits := l.Limits
@@ -218,7 +218,7 @@ func (c *chaos) change() {
 	require.NoError(c.r, err)
 	c.SetTree(tree)
 	excess := c.Excess()
-	require.Equal(c.r, keysOf(p.Excess), keysOf(excess), "as the preview said")
+	require.Equal(c.r, keysOf(p.Excess), keysOf(excess), "as the preview predicted")
 	for _, v := range excess {
 		delete(c.held, v.Key)
 		c.admit(v.Execution, []int{v.Node}, nil)
@@ -233,7 +233,7 @@ func keysOf(victims []Victim) (keys []Key) {
 	return keys
 }
 
-// askAgain asks for what was forgotten because its offer was missed, as executions do.
+// askAgain repeats requests that were dropped after a missed offer, as executions do.
 func (c *chaos) askAgain() {
 	for n := range c.node + 1 {
 		for _, e := range c.executions {
@@ -258,7 +258,7 @@ func (c *chaos) check() {
 				devices[p.Machine] = map[int]bool{}
 			}
 			for _, d := range p.Devices {
-				require.False(c.r, devices[p.Machine][d], "two have one device")
+				require.False(c.r, devices[p.Machine][d], "a device has two holders")
 				devices[p.Machine][d] = true
 			}
 			require.True(c.r, h.Spread || len(h.Placement) == 1)
@@ -282,7 +282,7 @@ func (c *chaos) check() {
 	require.Equal(c.r, len(c.held)+len(c.waiting), count+st.queue.count+len(st.missed))
 	for i := range st.tree().levels {
 		for a := range st.book.axes.count() {
-			require.Equal(c.r, sum.used[i].at(a), st.book.used[i].at(a), "offered and held is what is used")
+			require.Equal(c.r, sum.used[i].at(a), st.book.used[i].at(a), "use equals offers plus reservations")
 			require.Equal(c.r, sum.unlent[i].at(a), st.book.unlent[i].at(a))
 			require.Equal(c.r, sum.unused[i].at(a), st.book.unused[i].at(a))
 			n := &st.tree().levels[i]
@@ -308,7 +308,7 @@ func (c *chaos) check() {
 	}
 }
 
-// finish ends all that runs: everything that can ever start does.
+// finish ends all running work: every request that can start starts.
 func (c *chaos) finish() {
 	for range 10_000 {
 		for _, e := range c.executions {
@@ -320,14 +320,14 @@ func (c *chaos) finish() {
 			break
 		}
 		if len(keys) == 0 {
-			continue // somebody who was asked before has an offer by now
+			continue // a request made earlier has an offer by now
 		}
 		delete(c.held, keys[0])
 		c.clock.pass(time.Minute)
 		c.admit(keys[0].Execution, []int{keys[0].Node}, nil)
 	}
 	for key, r := range c.waiting {
-		require.NotNil(c.r, c.NeverFits(r), "%v waits for nothing", key)
+		require.NotNil(c.r, c.NeverFits(r), "%v waits without a reason", key)
 		c.Withdraw(key.Execution, []int{key.Node})
 	}
 	for i := range c.state.tree().levels {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// size is what requests of one line have in common, so that one of them fits
-// exactly when all do, and none overtakes another.
+// size is the key that requests of one line share, so that either all or none of them
+// fit, and none overtakes another.
 type size struct {
 	project     uuid.UUID
 	amount      Amount
@@ -24,8 +24,8 @@ func sizeOf(r Request) size {
 	return size{r.Project, r.Amount, r.Priority, r.Preemptible, r.Spread}
 }
 
-// queue holds waiting requests. Finding the next that fits costs as many looks
-// as there are projects and sizes, not requests.
+// queue holds waiting requests. Finding the next one that fits checks one request per
+// project and size.
 type queue struct {
 	entries map[uuid.UUID]map[int]*entry
 	lines   map[size]*line
@@ -47,7 +47,7 @@ type line struct {
 
 	ask     ask
 	level   int  // of the project; -1 when the tree does not know it
-	never   bool // it can never fit, whatever ends
+	never   bool // it can never fit, even when nothing else runs
 	least   int  // borrow distance in an empty cluster
 	entries []*entry
 }
@@ -63,8 +63,8 @@ func compareKeys(a, b Key) int {
 	return cmp.Or(bytes.Compare(a.Execution[:], b.Execution[:]), cmp.Compare(a.Node, b.Node))
 }
 
-// add puts r in the queue; a request of the same key keeps its place. It
-// returns the line that is new, or nil.
+// add puts r in the queue; a request with the same key keeps its position. It returns a
+// newly created line, or nil.
 func (q *queue) add(r Request) *line {
 	nodes := q.entries[r.Execution]
 	if nodes == nil {
@@ -114,7 +114,7 @@ func (q *queue) remove(key Key) {
 	}
 }
 
-// requests returns all that wait, by age.
+// requests returns all waiting requests, by age.
 func (q *queue) requests() []Request {
 	all := make([]Request, 0, q.count)
 	for _, l := range q.lines {
@@ -126,7 +126,7 @@ func (q *queue) requests() []Request {
 	return all
 }
 
-// oldest returns when the request that waits longest began to.
+// oldest returns the request that has waited longest.
 func (q *queue) oldest() (first *Request) {
 	for _, l := range q.lines {
 		if h := l.head(); first == nil || byAge(h, first) < 0 {
@@ -136,7 +136,7 @@ func (q *queue) oldest() (first *Request) {
 	return first
 }
 
-// clone copies the queue; requests are copied, so that both can be changed.
+// clone copies the queue; requests are copied, so that both can change.
 func (q *queue) clone() queue {
 	out := queue{entries: make(map[uuid.UUID]map[int]*entry, len(q.entries)), lines: make(map[size]*line, len(q.lines)), count: q.count}
 	block := make([]entry, 0, q.count)

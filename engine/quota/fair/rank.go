@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// branch is a level of the tree with candidates below it, in the order of their
-// right. Candidates of one project go by how far they would have to borrow in
-// an empty cluster, then by effective priority, then by age. Where branches
-// meet, the first of each are compared by how far up they would borrow below
-// that point, and then the branches by their scores, as in Slurm's Fair Tree:
-// what happens inside a branch never changes its standing among its siblings,
-// and a limit that both are under is no difference between them. Who was
-// promised room by preemption goes before all others.
+// branch is a level of the tree with the candidates below it, in the order of
+// admission. Candidates of one project go by how far they would have to borrow in an
+// empty cluster, then by effective priority, then by age. Where branches meet, the
+// first of each are compared by how far up they would borrow below that point, and then
+// the branches by their scores, as in Slurm's Fair Tree: what happens inside a branch
+// never changes its standing among its siblings, and a limit above both of them does
+// not affect their order. A request for which attempts were preempted goes first.
 type branch struct {
 	level    int
 	depth    int
@@ -21,18 +20,17 @@ type branch struct {
 	list     []candidate // of a project
 	gone     int         // of list, from its beginning
 	children []*branch
-	first    *branch // the child whose head goes first; nil when none has one
+	first    *branch // the child whose head goes first; nil when there is none
 	grown    bool
 }
 
-// ranker keeps the branches of the last ranking for the next.
+// ranker reuses the branches of the last ranking.
 type ranker struct {
 	branches []branch // by level
 	used     []int    // levels that the last ranking reached
 }
 
-// ranked returns the branch of the root over candidates. The next call takes it
-// apart.
+// ranked returns the branch of the root over candidates. The next call overwrites it.
 func (s *state) ranked(list []candidate) *branch {
 	r, levels := &s.ranker, s.tree().levels
 	if len(r.branches) != len(levels) {
@@ -68,7 +66,7 @@ func (b *branch) sort() {
 	b.order()
 }
 
-// order sorts the candidates of b itself and elects the child that goes first.
+// order sorts the candidates of b itself and selects the child that goes first.
 func (b *branch) order() {
 	if len(b.list) > 1 {
 		slices.SortFunc(b.list, func(x, y candidate) int { return beforeInProject(&x, &y) })
@@ -76,9 +74,8 @@ func (b *branch) order() {
 	b.elect()
 }
 
-// regrow brings the ranking of b up to date after the use of level i below it,
-// and the queue there, have changed. Where no level above has a limit, that makes
-// no difference to the others.
+// regrow updates the ranking of b after the use and the queue of level i below it have
+// changed. Where no level above has a limit, other levels are not affected.
 func (s *state) regrow(b *branch, i int) {
 	for _, c := range b.children {
 		switch {
@@ -93,7 +90,7 @@ func (s *state) regrow(b *branch, i int) {
 	b.elect()
 }
 
-// refresh looks at all candidates below b again, and at its score.
+// refresh re-evaluates all candidates below b, and its score.
 func (s *state) refresh(b *branch) {
 	b.score = s.score(b.level)
 	list := b.list[:0]
@@ -119,9 +116,9 @@ func (b *branch) elect() {
 	}
 }
 
-// head returns the candidate that goes first, or nil when there is none. A level
-// that has candidates of its own is a project, which has no children; the root
-// stands for projects that left the tree.
+// head returns the candidate that goes first, or nil when there is none. A level that
+// has candidates of its own is a project, which has no children; the root represents
+// projects that have left the tree.
 func (b *branch) head() *candidate {
 	switch {
 	case b.gone < len(b.list):
@@ -175,8 +172,8 @@ func trueFirst(x, y bool) int {
 	}
 }
 
-// reach is how far up towards a level at depth c would borrow: 0 is within every
-// limit below that level, and the nearer to it the more.
+// reach is how far c would borrow towards a level at depth: 0 is within every limit
+// below that level, and higher values are closer to it.
 func (c *candidate) reach(depth int) int {
 	below := c.over &^ (1<<(depth+1) - 1)
 	if below == 0 {
@@ -185,5 +182,5 @@ func (c *candidate) reach(depth int) int {
 	return maxDepth - bits.TrailingZeros32(below)
 }
 
-// maxDepth is more than the depth of any tree.
+// maxDepth is above the depth of any tree.
 const maxDepth = 32

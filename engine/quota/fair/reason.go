@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// The codes of a Reason. The last three belong to other parts of the engine,
-// which write them in the same field.
+// The codes of a Reason. Other parts of the engine write the last three in the same
+// field.
 const (
-	CPUUnavailable    = "CPU_UNAVAILABLE" // *_UNAVAILABLE: the cluster has no more
+	CPUUnavailable    = "CPU_UNAVAILABLE" // *_UNAVAILABLE: the cluster has none left
 	MemoryUnavailable = "MEMORY_UNAVAILABLE"
 	GPUUnavailable    = "GPU_UNAVAILABLE" // also: enough GPUs, but not together
 	PodsUnavailable   = "PODS_UNAVAILABLE"
-	QuotaExceeded     = "QUOTA_EXCEEDED" // a level of the tenancy tree has no more
+	QuotaExceeded     = "QUOTA_EXCEEDED" // a level of the tenancy tree has none left
 	BehindInFairShare = "BEHIND_IN_FAIR_SHARE"
 	Preempted         = "PREEMPTED"
 	ExecutionsLimit   = "EXECUTIONS_LIMIT"
@@ -23,7 +23,7 @@ const (
 	RetryBudget       = "RETRY_BUDGET"
 )
 
-// LevelRef names a level for programs and readers.
+// LevelRef identifies and names a level.
 type LevelRef struct {
 	ID   uuid.UUID `json:"id"`
 	Kind string    `json:"kind"`
@@ -38,8 +38,8 @@ func (l LevelRef) String() string {
 	return l.Kind + " " + l.Name
 }
 
-// toRelatives names the level in what its siblings and their children read:
-// tenants learn nothing of each other.
+// toRelatives names the level in texts for its siblings and their children: tenants
+// never see each other's names.
 func (l LevelRef) toRelatives() string {
 	if l.Kind == "tenant" {
 		return "another tenant"
@@ -47,37 +47,38 @@ func (l LevelRef) toRelatives() string {
 	return l.String()
 }
 
-// Reason says why something waits, in plain words and as numbers in Unit.
+// Reason says why a request waits, as a sentence and as numbers in Unit.
 type Reason struct {
 	Code     string    `json:"code"`
 	Message  string    `json:"message"`
 	Resource Resource  `json:"resource,omitempty"`
 	Unit     string    `json:"unit,omitempty"`
 	Asked    int64     `json:"asked,omitempty"`
-	Free     int64     `json:"free"` // what it could get of Resource at Level now
+	Free     int64     `json:"free"` // amount of Resource available at Level now
 	Capacity int64     `json:"capacity,omitempty"`
 	Missing  int64     `json:"missing,omitempty"`
-	Level    *LevelRef `json:"level,omitempty"` // where it is short
+	Level    *LevelRef `json:"level,omitempty"` // the level that lacks it
 	Holders  []Holder  `json:"holders,omitempty"`
-	// Position is its place in the queue when the reason was given, 1 is next;
-	// Ahead is how many of the same resource go before it.
+	// Position is its position in the queue when the reason was given, 1 is next; Ahead
+	// is the number of earlier requests for the same resource.
 	Position int `json:"position,omitempty"`
 	Ahead    int `json:"ahead,omitempty"`
-	// StartsFrom and StartsTo are the band in which it probably starts, from
-	// history; nil when that is missing.
+	// StartsFrom and StartsTo are the expected range of its start, from history; nil
+	// without history.
 	StartsFrom *time.Time `json:"starts_from,omitempty"`
 	StartsTo   *time.Time `json:"starts_to,omitempty"`
-	// Basis is how many earlier attempts the least known part of that rests on.
+	// Basis is the number of earlier attempts behind the least certain part of that
+	// estimate.
 	Basis int    `json:"basis,omitempty"`
 	Score *Score `json:"score,omitempty"`
-	// Preempting counts the attempts that were asked to make room for it.
+	// Preempting counts the attempts that are being preempted for it.
 	Preempting int `json:"preempting,omitempty"`
 }
 
 // Holder is an execution that holds some of the missing resource.
 type Holder struct {
 	Execution uuid.UUID `json:"execution_id"`
-	Node      int       `json:"node"` // the one that holds most; -1 is the execution itself
+	Node      int       `json:"node"` // the node that holds most; -1 is the execution itself
 	Nodes     int       `json:"nodes"`
 	Amount    int64     `json:"amount"`
 	// Project holds it, and Owner is the relative it counts for: the level
@@ -89,9 +90,9 @@ type Holder struct {
 	EndsTo   *time.Time `json:"ends_to,omitempty"`
 }
 
-// Score is the standing of a waiting request. Where the paths of two requests
-// part, the one that borrows less far goes first, then the branch of the lower
-// Score; inside a project Effective decides, then age.
+// Score is the rank of a waiting request. Where the paths of two requests diverge, the
+// one that borrows less far goes first, then the branch of the lower Score; inside a
+// project Effective decides, then age.
 type Score struct {
 	// Distance is how far up it has to borrow: 0 is within every guarantee on
 	// its path, 1 is beyond the one of its project, 2 beyond its team's, and so on.
@@ -105,13 +106,13 @@ type Score struct {
 	Effective   float64 `json:"effective"`
 }
 
-// LevelScore is the standing of a level among its siblings: the lowest Score
-// goes first, and 1 is exactly its share of what the parent has.
+// LevelScore is the rank of a level among its siblings: the lowest Score goes first,
+// and 1 is exactly its share of what the parent has.
 type LevelScore struct {
 	Level    LevelRef `json:"level"`
 	Weight   float64  `json:"weight"`
 	Share    float64  `json:"share"`    // of what the parent has, in its dominant resource, now
-	History  float64  `json:"history"`  // the same of its decayed use
-	Dominant Resource `json:"dominant"` // the resource of which it uses most
+	History  float64  `json:"history"`  // the same for its decayed use
+	Dominant Resource `json:"dominant"` // the resource with its largest share
 	Score    float64  `json:"score"`    // both, by weight; see Config.HistoryWeight
 }

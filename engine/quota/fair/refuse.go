@@ -8,15 +8,15 @@ import (
 const (
 	maxHolders    = 3               // holders that a stored reason names
 	allHolders    = 25              // holders that Why names
-	maxRanked     = 1000            // places of the queue that are told apart
-	rankOften     = 64              // a queue so short is ranked after every change
-	fresh         = time.Second     // how old a ranking may be that pages show
-	stored        = 5 * time.Second // and one that stored reasons name
-	preemptSuffix = " %d running %s asked to make room for it."
+	maxRanked     = 1000            // positions of the queue that are computed
+	rankOften     = 64              // a queue up to this length is ranked after every change
+	fresh         = time.Second     // maximum age of a ranking for pages
+	stored        = 5 * time.Second // and for stored reasons
+	preemptSuffix = " %d running %s preempted for it."
 )
 
-// refuse gives every request of want that still waits its reason. Requests of
-// one line have the same, but for the place in the queue.
+// refuse gives every request of want that still waits its reason. Requests of one line
+// have the same reason, except for the position in the queue.
 func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 	reasons := map[*line]Reason{}
 	for _, r := range want {
@@ -36,7 +36,7 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 	return refused
 }
 
-// lineup is the order of admission as it was at a time.
+// lineup is the order of admission at a time.
 type lineup struct {
 	at        time.Time
 	changes   int
@@ -44,8 +44,8 @@ type lineup struct {
 	positions map[Key]int
 }
 
-// lineup returns the order of admission: exact for a short queue, and else at
-// most as old as age.
+// lineup returns the order of admission: exact for a short queue, otherwise at most as
+// old as age.
 func (s *Scheduler) lineup(age time.Duration) *lineup {
 	known := s.positions.positions != nil
 	recent := s.state.queue.count > rankOften && s.state.now.Sub(s.positions.at) < age
@@ -56,8 +56,8 @@ func (s *Scheduler) lineup(age time.Duration) *lineup {
 	return &s.positions
 }
 
-// rank plays the admission of requests as if there was room for all and none
-// ended, until limit that are wanted have been found. A nil wanted wants all.
+// rank simulates the admission of requests as if all fit and none ended, until limit
+// wanted requests have been found. A nil wanted selects all.
 func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 	sim := s.cloneForPlanning()
 	out := lineup{at: s.now, positions: map[Key]int{}}
@@ -85,7 +85,7 @@ func (s *state) rank(limit int, wanted func(*Request) bool) lineup {
 	return out
 }
 
-// why returns the reason of a request of l that waits.
+// why returns the reason of a waiting request of l.
 func (s *state) why(l *line, r *Request, holders int) Reason {
 	if l.level < 0 {
 		return *unknownProject()
@@ -119,9 +119,9 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 	return reason
 }
 
-// storageFull returns why nothing starts at level i: a level of its path has used
-// all of its storage. The caller of Admit sees to that, since requests do not say
-// how much they will store.
+// storageFull returns why nothing starts at level i: a level of its path has used all
+// of its storage. The caller of Admit enforces that, because requests do not say how
+// much they will store.
 func (s *state) storageFull(i int) *Reason {
 	for ; i >= 0; i = s.tree().levels[i].parent {
 		n := &s.tree().levels[i]
@@ -140,8 +140,8 @@ func (s *state) storageFull(i int) *Reason {
 	return nil
 }
 
-// behind is the reason of a request that would fit: room is kept for another
-// with more right.
+// behind is the reason of a request that would fit: capacity is reserved for an earlier
+// one.
 func (s *state) behind(l *line) Reason {
 	var list []candidate
 	for _, other := range s.queue.lines {
@@ -151,7 +151,7 @@ func (s *state) behind(l *line) Reason {
 	}
 	ranked := s.ranked(list)
 	first := ranked.head()
-	reason := Reason{Code: BehindInFairShare, Message: "It would fit, and waits its turn."}
+	reason := Reason{Code: BehindInFairShare, Message: "It fits, and waits for its turn."}
 	if first.line == l {
 		return reason
 	}
@@ -161,25 +161,25 @@ func (s *state) behind(l *line) Reason {
 	me := s.candidate(l, fit{})
 	switch {
 	case i == j:
-		reason.Message = "It would fit, but room is kept for another of the same project, which goes first and needs more."
+		reason.Message = "It fits, but capacity is reserved for a larger request of the same project, which goes first."
 	case first.covered:
-		reason.Message = fmt.Sprintf("It would fit, but the room comes free for %s, whose guarantee it is.", other)
+		reason.Message = fmt.Sprintf("It fits, but the capacity is being freed for %s, which is entitled to it.", other)
 	case first.reach(depth) < me.reach(depth):
-		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which is within its guarantee.", other)
+		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which is within its guarantee.", other)
 	default:
-		reason.Message = fmt.Sprintf("It would fit, but room is kept for %s, which has had less of its fair share than %s.", other, mine)
+		reason.Message = fmt.Sprintf("It fits, but capacity is reserved for %s, which has had less of its fair share than %s.", other, mine)
 	}
 	return reason
 }
 
-// scatteredReason is the reason of a request for which there are enough GPUs,
-// but not on one machine.
+// scatteredReason is the reason of a request that lacks enough free GPUs on one
+// machine.
 func (s *state) scatteredReason(l *line) Reason {
 	r := s.book.axes.names[l.gpuAxis()]
-	total, most := s.floor.together(l.amount.GPUType)
+	total, most := s.gpuPool.together(l.amount.GPUType)
 	root := s.tree().levels[0].Ref()
 	n := int64(l.amount.GPUs)
-	message := fmt.Sprintf("Waits for %s on one machine: %d are free, at most %d of them together, and the operator does not allow to spread them.",
+	message := fmt.Sprintf("Waits for %s on one machine: %d are free, at most %d of them together, and the operator does not set spread.",
 		r.Format(n), total, most)
 	if l.spread {
 		message = fmt.Sprintf("Waits for %s: %d are free on the machines.", r.Format(n), total)
@@ -191,30 +191,30 @@ func (s *state) scatteredReason(l *line) Reason {
 }
 
 func (s *state) capacity(gpuType string) (n int64) {
-	for i := range s.floor.machines {
-		n += int64(s.floor.machines[i].free(gpuType, true))
+	for i := range s.gpuPool.machines {
+		n += int64(s.gpuPool.machines[i].free(gpuType, true))
 	}
 	return n
 }
 
-// tooLarge is the reason of a request for more GPUs than machines have.
+// tooLarge is the reason of a request for more GPUs than the machines have.
 func (s *state) tooLarge(r Request) Reason {
 	resource, root := GPU, s.tree().levels[0].Ref()
 	if r.Amount.GPUType != "" {
 		resource = OfType(r.Amount.GPUType)
 	}
 	largest := 0
-	for i := range s.floor.machines {
-		largest = max(largest, s.floor.machines[i].free(r.Amount.GPUType, true))
+	for i := range s.gpuPool.machines {
+		largest = max(largest, s.gpuPool.machines[i].free(r.Amount.GPUType, true))
 	}
 	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
 	reason := Reason{
 		Code: GPUUnavailable, Resource: resource, Asked: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
-		Message: fmt.Sprintf("Can never fit: needs %s, the machines have %d.", resource.Format(n), total),
+		Message: fmt.Sprintf("Cannot run here: needs %s, the machines have %d.", resource.Format(n), total),
 	}
 	if !r.Spread && total >= n {
 		reason.Capacity, reason.Free, reason.Missing = int64(largest), int64(largest), n-int64(largest)
-		reason.Message = fmt.Sprintf("Can never fit: needs %s on one machine, the largest has %d. The operator may allow to spread them.", resource.Format(n), largest)
+		reason.Message = fmt.Sprintf("Cannot run here: needs %s on one machine, the largest has %d. Set spread in the operator to use several machines.", resource.Format(n), largest)
 	}
 	return reason
 }
@@ -228,7 +228,7 @@ func (s *state) isBelow(i, above int) bool {
 	return i == above
 }
 
-// branch is the level right below above on the way to i, or i itself.
+// branch is the level directly below above on the path to i, or i itself.
 func (s *state) branch(i, above int) int {
 	levels := s.tree().levels
 	for i != above && levels[i].parent != above {

@@ -7,35 +7,37 @@ import (
 	"github.com/google/uuid"
 )
 
-// Key names what holds or asks: a node of an execution, or the execution itself.
+// Key identifies a requester or holder: a node of an execution, or the execution
+// itself.
 type Key struct {
 	Execution uuid.UUID
 	Node      int // ExecutionItself: the execution, which holds one of Executions
 }
 
-// ExecutionItself is the Node of a Key that stands for the execution.
+// ExecutionItself is the Node of a Key that identifies the execution.
 const ExecutionItself = -1
 
-// Request asks for what one attempt needs, or a gang as a whole, all or nothing.
+// Request is a request for the resources of one attempt, or of a whole gang, all or
+// nothing.
 type Request struct {
 	Key
 	Project  uuid.UUID
 	Amount   Amount
 	Priority int       // of the execution; higher goes first inside a project
 	Since    time.Time // when it became ready
-	// Preemptible work may borrow, and may be stopped for who was lent from.
-	// Other work has to fit in the guarantee and is never stopped.
+	// Preemptible work may borrow, and may be stopped when the lender needs its
+	// guarantee. Other work must fit in the guarantee and is never stopped.
 	Preemptible bool
-	// Spread allows the GPUs to come from several machines.
+	// Spread allows GPUs on several machines.
 	Spread   bool
 	Attempt  int
-	Workflow string // these two name the history that Expected comes from
+	Workflow string // these two identify the history behind Expected
 	Operator string
 	Expected Estimate
 }
 
-// Estimate is how long attempts like this one took: the 10th, 50th and 90th
-// percentile, From how many. The zero Estimate means that nobody knows.
+// Estimate is the duration of similar attempts: the 10th, 50th and 90th percentile, and
+// From how many. The zero Estimate means unknown.
 type Estimate struct {
 	Low, Typical, High time.Duration
 	From               int
@@ -63,9 +65,9 @@ type Placement struct {
 	Devices []int  `json:"devices"` // indexes of GPUs on it
 }
 
-// Grant is a request that may start. Placement is empty when it has no GPUs or
-// when no machines are known, because somebody else places it then. It has
-// several entries only for a request with Spread.
+// Grant is a request that may start. Placement is empty when it has no GPUs or when no
+// machines are known, because the cluster places it. It has several entries only for a
+// request with Spread.
 type Grant struct {
 	Request
 
@@ -78,10 +80,10 @@ type Held struct {
 
 	Placement []Placement
 	Granted   time.Time // zero: not known
-	Ending    bool      // it was asked to make room and has not ended yet
+	Ending    bool      // it is being preempted and has not ended yet
 }
 
-// Refusal says why a request has to wait.
+// Refusal says why a request must wait.
 type Refusal struct {
 	Key    Key
 	Reason Reason

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Resource names what is limited: one of the constants, or "gpu:<TYPE>".
+// Resource is the name of a limited resource: one of the constants, or "gpu:<TYPE>".
 type Resource string
 
-// The resources and their units. GPU counts GPUs of all types; a GPU that was
-// asked for by its type counts as OfType(type) as well.
+// The resources and their units. GPU counts GPUs of all types; a GPU that was requested
+// by type also counts as OfType(type).
 const (
 	CPU        Resource = "cpu"        // millicores
 	Memory     Resource = "memory"     // MiB
@@ -28,7 +28,7 @@ const (
 // OfType returns the resource of GPUs of one type.
 func OfType(gpuType string) Resource { return Resource(gpuPrefix + gpuType) }
 
-// GPUType returns the type of a resource that OfType made, and "" for others.
+// GPUType returns the type of a resource from OfType, and "" for others.
 func (r Resource) GPUType() string {
 	t, ok := strings.CutPrefix(string(r), gpuPrefix)
 	if !ok {
@@ -37,7 +37,7 @@ func (r Resource) GPUType() string {
 	return t
 }
 
-// Valid reports whether r is a resource that has a limit.
+// Valid reports whether r can have a limit.
 func (r Resource) Valid() bool {
 	switch r {
 	case CPU, Memory, GPU, Pods, Executions, Storage:
@@ -47,7 +47,7 @@ func (r Resource) Valid() bool {
 	}
 }
 
-// Unit returns the unit of the numbers of r; counts have none.
+// Unit returns the unit of r; counts have none.
 func (r Resource) Unit() string {
 	switch r {
 	case CPU:
@@ -59,7 +59,7 @@ func (r Resource) Unit() string {
 	}
 }
 
-// Title returns the name of r for readers.
+// Title returns the display name of r.
 func (r Resource) Title() string {
 	switch r {
 	case CPU:
@@ -73,7 +73,7 @@ func (r Resource) Title() string {
 	}
 }
 
-// Format returns n of r for readers: "1.5 cores", "2 GiB", "4 GPUs A100", "1 pod".
+// Format returns n of r for display: "1.5 cores", "2 GiB", "4 GPUs A100", "1 pod".
 func (r Resource) Format(n int64) string {
 	switch r {
 	case CPU:
@@ -97,7 +97,7 @@ func plural(n, noun string) string {
 	return n + " " + noun + "s"
 }
 
-// order sorts resources as readers expect them: CPU, memory, GPU, its types, the rest.
+// order is the display order of resources: CPU, memory, GPU, its types, the rest.
 func (r Resource) order() int {
 	fixed := []Resource{CPU, Memory, GPU, "", Pods, Executions, Storage}
 	if i := slices.Index(fixed, r); i >= 0 && r != "" {
@@ -111,8 +111,8 @@ func (r Resource) Compare(other Resource) int {
 	return cmp.Or(cmp.Compare(r.order(), other.order()), strings.Compare(string(r), string(other)))
 }
 
-// Vector is an amount of several resources; what is absent is zero, except in
-// Limits, where absent means what is said there.
+// Vector is an amount of several resources; an absent resource is zero, except in
+// Limits, where each field defines it.
 type Vector map[Resource]int64
 
 // Plus returns the sum.
@@ -143,7 +143,7 @@ func (v Vector) Resources() []Resource {
 	return slices.SortedFunc(maps.Keys(v), Resource.Compare)
 }
 
-// String returns v for readers: "2 cores, 4 GiB, 1 pod".
+// String returns v for display: "2 cores, 4 GiB, 1 pod".
 func (v Vector) String() string {
 	parts := make([]string, 0, len(v))
 	for _, r := range v.Resources() {
@@ -152,8 +152,8 @@ func (v Vector) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Amount is what one attempt holds, or one execution, or a gang of Pods in all.
-// It is comparable: requests of one Amount share a line.
+// Amount is the reservation of one attempt, one execution, or a whole gang of Pods. It
+// is comparable: requests of one Amount share a line.
 type Amount struct {
 	CPUMillis  int    `json:"cpu_millis,omitempty"`
 	MemoryMiB  int    `json:"memory_mib,omitempty"`
@@ -163,7 +163,7 @@ type Amount struct {
 	Executions int    `json:"executions,omitempty"`
 }
 
-// Vector returns a by resource. GPUs count as GPU and, typed, as their type too.
+// Vector returns a by resource. Typed GPUs count both as GPU and as their type.
 func (a Amount) Vector() Vector {
 	v := Vector{}
 	for _, w := range []struct {
@@ -182,7 +182,7 @@ func (a Amount) Vector() Vector {
 	return v
 }
 
-// String returns a for readers, GPUs by their type alone when it is given.
+// String returns a for display, with GPUs by type when they have one.
 func (a Amount) String() string {
 	v := a.Vector()
 	if a.GPUs > 0 && a.GPUType != "" {
@@ -191,7 +191,7 @@ func (a Amount) String() string {
 	return v.String()
 }
 
-// Check returns an error when a is not a possible amount.
+// Check returns an error when a is invalid.
 func (a Amount) Check() error {
 	if a.CPUMillis < 0 || a.MemoryMiB < 0 || a.GPUs < 0 || a.Pods < 0 || a.Executions < 0 {
 		return fmt.Errorf("a negative amount: %+v", a)

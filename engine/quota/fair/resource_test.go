@@ -33,7 +33,7 @@ func TestVectors(t *testing.T) {
 	a := Vector{CPU: 1, GPU: 2}
 	require.Equal(t, Vector{CPU: 4, GPU: 2}, a.Plus(Vector{CPU: 3}))
 	require.Equal(t, Vector{GPU: 2}, a.Minus(Vector{CPU: 1}))
-	require.Equal(t, Vector{CPU: 1, GPU: 2}, a, "neither changes a")
+	require.Equal(t, Vector{CPU: 1, GPU: 2}, a, "Plus and Minus do not change a")
 	require.Equal(t, Vector{CPU: 1}, Vector(nil).Plus(Vector{CPU: 1}))
 	require.Equal(t, []Resource{CPU, Memory, GPU, "gpu:A", "gpu:B", Pods, Executions, Storage},
 		Vector{Storage: 1, "gpu:B": 1, Executions: 1, GPU: 1, Memory: 1, "gpu:A": 1, CPU: 1, Pods: 1}.Resources())

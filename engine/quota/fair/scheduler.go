@@ -10,26 +10,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config configures a Scheduler. Tree is required; Wake too when requests wait.
+// Config configures a Scheduler. Tree is required, and so is Wake when requests can
+// wait.
 type Config struct {
 	Tree *Tree
-	// Wake is told that an execution has an offer, and takes it by Admit. It
-	// must not block and not call the Scheduler.
+	// Wake is called when an execution has an offer, which it claims with Admit. Wake
+	// must not block or call the Scheduler.
 	Wake func(execution uuid.UUID)
 	Now  func() time.Time
-	// Patience is how long smaller requests may pass one that does not fit: 30 s.
+	// Patience is how long smaller requests may overtake one that does not fit: 30 s.
 	Patience time.Duration
-	// OfferTTL is how long an offer stands: 10 s.
+	// OfferTTL is how long an offer is valid: 10 s.
 	OfferTTL time.Duration
-	// HalfLife is after how long past use counts half: 168 h.
+	// HalfLife is the half-life of past use: 168 h.
 	HalfLife time.Duration
-	// HistoryWeight is the part of past use in a share, the rest is present
-	// use: 0.5. Negative: history does not count.
+	// HistoryWeight is the weight of past use in a share, the rest is current use: 0.5.
+	// Negative: ignore history.
 	HistoryWeight float64
-	// EntryPenalty is the time that every start is charged in advance: 1 min.
-	// Negative: none.
+	// EntryPenalty is the time charged in advance for every start: 1 min. Negative:
+	// none.
 	EntryPenalty time.Duration
-	// IdleAfter is how long a guarantee has to be unused to be called idle: 1 h.
+	// IdleAfter is how long a guarantee must be unused to count as idle: 1 h.
 	IdleAfter time.Duration
 }
 
@@ -61,13 +62,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Scheduler shares the capacity of a cluster among the projects of a tree. The
-// truth is the table of reservations; Scheduler is its image in memory, filled
-// by Restore at start. It is safe for concurrent use.
+// Scheduler shares the capacity of a cluster among the projects of a tree. The table of
+// reservations is the source of truth; Scheduler is its image in memory, filled by
+// Restore at start. It is safe for concurrent use.
 //
-// A refused request stays in the queue. Capacity that comes free is set aside
-// for the next in the queue as an offer, and the execution it belongs to is
-// woken; so nobody polls and nobody takes an offer away.
+// A refused request stays in the queue. Freed capacity is reserved for the next request
+// in the queue as an offer, and its execution is woken. No execution polls, and no
+// other request can claim an offer.
 type Scheduler struct {
 	config Config
 
@@ -75,17 +76,17 @@ type Scheduler struct {
 	state         *state
 	machines      []Machine
 	recentlyEnded endedReservations // for Undo and Refresh
-	changes       int               // grows with every change, for what is cached
+	changes       int               // incremented by every change, for caches
 	positions     lineup
 }
 
-// NewScheduler returns a Scheduler of which everything is free.
+// NewScheduler returns a Scheduler without reservations.
 func NewScheduler(c Config) *Scheduler {
 	c = c.withDefaults()
 	now := c.Now()
 	levels := len(c.Tree.levels)
 	return &Scheduler{
-		config: c, recentlyEnded: endedReservations{young: map[Key]released{}, turned: now},
+		config: c, recentlyEnded: endedReservations{young: map[Key]released{}, rotatedAt: now},
 		state: &state{
 			patience: c.Patience, offerTTL: c.OfferTTL, now: now,
 			book: NewBook(c.Tree), empty: newWhole(c.Tree), queue: newQueue(),
@@ -97,8 +98,8 @@ func NewScheduler(c Config) *Scheduler {
 	}
 }
 
-// update changes the state under the lock, hands out what came free by it to
-// others than self, and wakes them.
+// update changes the state under the lock, offers the freed capacity to executions
+// other than self, and wakes them.
 func (s *Scheduler) update(self uuid.UUID, change func(*state)) {
 	s.mu.Lock()
 	s.state.tick(s.config.Now())
@@ -111,20 +112,20 @@ func (s *Scheduler) update(self uuid.UUID, change func(*state)) {
 	}
 }
 
-// SetTree replaces the tree. What is held stays held, even above new limits.
+// SetTree replaces the tree. Reservations stay, even above new limits.
 func (s *Scheduler) SetTree(t *Tree) {
 	s.update(uuid.Nil, func(st *state) { st.rebuild(t, s.machines) })
 }
 
-// Tree returns the present tree.
+// Tree returns the current tree.
 func (s *Scheduler) Tree() *Tree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.tree()
 }
 
-// SetMachines replaces the machines with GPUs. Without machines somebody else
-// places GPUs and the tree alone limits them.
+// SetMachines replaces the machines with GPUs. Without machines, the cluster places
+// GPUs and only the tree limits them.
 func (s *Scheduler) SetMachines(machines []Machine) {
 	s.update(uuid.Nil, func(st *state) {
 		s.machines = slices.Clone(machines)
@@ -132,8 +133,8 @@ func (s *Scheduler) SetMachines(machines []Machine) {
 	})
 }
 
-// SetUsage replaces what is used beside what is held: storage, and what other
-// schedulers hold. Each amount counts at its level and at all above it.
+// SetUsage replaces the use other than reservations: storage, and the use by other
+// schedulers. Each amount counts at its level and at all levels above it.
 func (s *Scheduler) SetUsage(usage map[uuid.UUID]Vector) {
 	s.update(uuid.Nil, func(st *state) {
 		for id, v := range st.usage {
@@ -147,8 +148,8 @@ func (s *Scheduler) SetUsage(usage map[uuid.UUID]Vector) {
 	})
 }
 
-// Dismiss takes an execution out of the queue, with the room that is set aside for
-// it, and returns what it waited for: nothing of it begins until it asks again.
+// Dismiss removes the requests and offers of an execution and returns their keys. No
+// node of it begins until it makes new requests.
 func (s *Scheduler) Dismiss(execution uuid.UUID) (keys []Key) {
 	s.update(uuid.Nil, func(st *state) {
 		for node := range st.queue.entries[execution] {
@@ -170,7 +171,7 @@ func (s *Scheduler) Dismiss(execution uuid.UUID) (keys []Key) {
 	return keys
 }
 
-// Waits returns the executions that wait for anything, or have room set aside.
+// Waits returns the executions with waiting requests or offers.
 func (s *Scheduler) Waits() []uuid.UUID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,13 +188,12 @@ func (s *Scheduler) Waits() []uuid.UUID {
 	return slices.SortedFunc(maps.Keys(all), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// Restore replaces what is held by held, the live reservations, at start.
+// Restore sets the reservations to held, the live ones, at start.
 func (s *Scheduler) Restore(held []Held) { s.Refresh(time.Time{}, held) }
 
-// Refresh is Restore while grants and releases are under way: what was granted
-// or released here at or after asOf is newer than held and stays as it is. Give
-// the time of the read minus the longest a transaction may take. The zero time
-// believes held alone.
+// Refresh is Restore while grants and releases are in progress: grants and releases
+// made here at or after asOf are newer than held and stay. Pass the time of the read
+// minus the longest transaction. The zero time trusts only held.
 func (s *Scheduler) Refresh(asOf time.Time, held []Held) {
 	newer := func(at time.Time) bool { return !asOf.IsZero() && !at.Before(asOf) }
 	s.update(uuid.Nil, func(st *state) {
@@ -218,10 +218,10 @@ func (s *Scheduler) Refresh(asOf time.Time, held []Held) {
 	})
 }
 
-// Admit gives back what release holds, then grants what it can of want and of
-// the earlier refused requests of the same execution, and refuses the rest,
-// which stays in the queue. The caller writes granted reservations and calls
-// Undo when its transaction does not commit.
+// Admit releases the reservations of release, then grants what it can of want and of
+// earlier refused requests of the same execution. It refuses the rest, which stays in
+// the queue. The caller writes granted reservations and calls Undo when its transaction
+// does not commit.
 func (s *Scheduler) Admit(execution uuid.UUID, release []int, want []Request) (granted []Grant, refused []Refusal) {
 	s.mu.Lock()
 	st := s.state
@@ -247,8 +247,8 @@ func (s *Scheduler) Admit(execution uuid.UUID, release []int, want []Request) (g
 	return granted, refused
 }
 
-// Undo takes back an Admit whose transaction did not commit: release and
-// granted are those of the Admit.
+// Undo reverts an Admit whose transaction did not commit: release and granted are those
+// of the Admit.
 func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
 	s.update(uuid.Nil, func(st *state) {
 		for _, g := range granted {
@@ -264,8 +264,8 @@ func (s *Scheduler) Undo(execution uuid.UUID, release []int, granted []Grant) {
 	})
 }
 
-// Withdraw removes the waiting requests of an execution: of all its nodes when
-// nodes is nil. What it holds stays held.
+// Withdraw removes the waiting requests of an execution: of all its nodes when nodes is
+// nil. Its reservations stay.
 func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
 	if nodes == nil {
 		s.Dismiss(execution)
@@ -278,20 +278,20 @@ func (s *Scheduler) Withdraw(execution uuid.UUID, nodes []int) {
 	})
 }
 
-// Sweep withdraws offers that nobody took in time. Call it every second or so.
+// Sweep withdraws offers that were not claimed in time. Call it every second or so.
 func (s *Scheduler) Sweep() {
 	s.update(uuid.Nil, func(st *state) {
 		st.expire()
-		s.recentlyEnded.turn(st.now)
+		s.recentlyEnded.rotate(st.now)
 	})
 }
 
-// SetHistory sets decayed use as it was at a time, for the levels given.
+// SetHistory sets the decayed use at a time, for the given levels.
 func (s *Scheduler) SetHistory(at time.Time, history map[uuid.UUID]map[Resource]float64) {
 	s.update(uuid.Nil, func(st *state) { st.setPastUse(at, history) })
 }
 
-// History returns the decayed use of every level now, to keep over restarts.
+// History returns the decayed use of every level now, to preserve it across restarts.
 func (s *Scheduler) History() (at time.Time, history map[uuid.UUID]map[Resource]float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,8 +299,8 @@ func (s *Scheduler) History() (at time.Time, history map[uuid.UUID]map[Resource]
 	return s.state.history.at, s.state.pastUse()
 }
 
-// HeldBy returns what is held at or below a level, largest first; of the whole
-// cluster for uuid.Nil.
+// HeldBy returns the reservations at or below a level, largest first; those of the
+// whole cluster for uuid.Nil.
 func (s *Scheduler) HeldBy(level uuid.UUID) []Held {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ func (c *clock) Now() time.Time { return c.now }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
 
-// bundle is a Scheduler over a forest that notes whom it wakes.
+// bundle is a Scheduler over a forest that records the executions it wakes.
 type bundle struct {
 	*Scheduler
 
@@ -25,7 +25,7 @@ type bundle struct {
 	woken []uuid.UUID
 }
 
-// schedule returns a Scheduler of a forest, with changes of its configuration.
+// schedule returns a Scheduler of a forest, with a changed configuration.
 func (f *forest) schedule(t require.TestingT, configure ...func(*Config)) *bundle {
 	b := &bundle{t: t, forest: f, clock: &clock{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}
 	c := Config{Tree: f.tree(t), Now: b.clock.Now, Wake: func(id uuid.UUID) { b.woken = append(b.woken, id) }}
@@ -42,7 +42,7 @@ func one(t require.TestingT) *bundle {
 	return grow(Vector{CPU: 4000, Memory: 1000, Pods: 10}).tenant("a", Limits{}).team("a/t", Limits{}).project("a/t/p", Limits{}).schedule(t)
 }
 
-// request asks for a node of a project that can be preempted.
+// request returns a request for a preemptible node of a project.
 func (b *bundle) request(project string, execution uuid.UUID, node int, amount Amount) Request {
 	return Request{
 		Key: Key{execution, node}, Project: b.ids[project], Amount: amount, Priority: 50,
@@ -50,7 +50,7 @@ func (b *bundle) request(project string, execution uuid.UUID, node int, amount A
 	}
 }
 
-// ask asks for nodes of one size, a second apart, and returns those granted.
+// ask requests nodes of one size, a second apart, and returns those granted.
 func (b *bundle) ask(project string, execution uuid.UUID, amount Amount, nodes ...int) (granted []int, refused []Refusal) {
 	var want []Request
 	for _, n := range nodes {
@@ -73,7 +73,7 @@ func nodesOf(grants []Grant) (nodes []int) {
 	return nodes
 }
 
-// used is what the cluster has used of a resource.
+// used is the use of a resource in the cluster.
 func (b *bundle) used(r Resource) int64 { return b.state.book.Used(b.ids[""])[r] }
 
 func TestAdmitUntilFull(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAdmitUntilFull(t *testing.T) {
 		Project: LevelRef{b.ids["a/t/p"], "project", "p"}, Owner: LevelRef{b.ids["a"], "tenant", "a"},
 	}, reason.Holders[0])
 	require.NotNil(t, reason.Score)
-	require.Equal(t, []int{2}, b.release(e, 0), "what comes free goes to the next")
+	require.Equal(t, []int{2}, b.release(e, 0), "freed capacity goes to the next request")
 	b.release(e, 1, 2)
 	require.Zero(t, b.used(CPU))
 	b.release(e, 1, 2)
@@ -116,15 +116,15 @@ func TestOfferWakesTheNextAlone(t *testing.T) {
 	want(high, 75, 0)
 	require.Empty(t, b.release(a, 0))
 	require.Equal(t, []uuid.UUID{high}, b.woken)
-	require.Empty(t, want(a, 90, 1), "an offer is not taken away")
-	require.Equal(t, []int{0}, b.release(high), "the offer is taken")
+	require.Empty(t, want(a, 90, 1), "no other request can claim an offer")
+	require.Equal(t, []int{0}, b.release(high), "the offer is claimed")
 
 	b.clock.pass(time.Minute)
 	b.release(high, 0)
 	require.Equal(t, []uuid.UUID{high, a}, b.woken, "priority before age")
 	b.clock.pass(time.Minute)
 	b.Sweep()
-	require.Equal(t, []uuid.UUID{high, a, low}, b.woken, "an offer that nobody takes goes to the next")
+	require.Equal(t, []uuid.UUID{high, a, low}, b.woken, "an unclaimed offer goes to the next request")
 }
 
 func TestSmallOnesPassForAWhileOnly(t *testing.T) {
@@ -134,17 +134,17 @@ func TestSmallOnesPassForAWhileOnly(t *testing.T) {
 	_, refused := b.ask("a/t/p", e, Amount{CPUMillis: 3000, Pods: 1}, 1)
 	require.Len(t, refused, 1)
 	granted, _ := b.ask("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 2)
-	require.Equal(t, []int{2}, granted, "a small one passes")
+	require.Equal(t, []int{2}, granted, "a small request overtakes")
 	b.clock.pass(time.Minute)
 	granted, refused = b.ask("a/t/p", e, Amount{CPUMillis: 500, Pods: 1}, 3)
-	require.Empty(t, granted, "the large one has waited long enough")
+	require.Empty(t, granted, "the large request has waited long enough")
 	require.Equal(t, BehindInFairShare, refused[0].Reason.Code)
-	require.Contains(t, refused[0].Reason.Message, "another of the same project")
+	require.Contains(t, refused[0].Reason.Message, "a larger request of the same project")
 	require.Equal(t, []int{1, 3}, b.release(e, 0))
 }
 
-// TestKeepingRoomLeavesNoTrace: room kept on some levels for one and on all for
-// another is given back to the last unit.
+// TestKeepingRoomLeavesNoTrace: capacity reserved on some levels for one request and on
+// all levels for another is released completely.
 func TestKeepingRoomLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 12, GPU: 4, Memory: 10}).
@@ -156,7 +156,7 @@ func TestKeepingRoomLeavesNoTrace(t *testing.T) {
 	b.ask("a/p", uuid.New(), Amount{CPUMillis: 7, MemoryMiB: 10}, 0)
 	b.clock.pass(time.Minute)
 	granted, _ := b.ask("a/p", uuid.New(), Amount{MemoryMiB: 1}, 0)
-	require.Empty(t, granted, "room is kept for two others")
+	require.Empty(t, granted, "capacity is reserved for two other requests")
 	fresh := NewBook(b.Tree())
 	for _, h := range b.HeldBy(uuid.Nil) {
 		fresh.Add(h.Project, h.Amount.Vector())
@@ -166,13 +166,13 @@ func TestKeepingRoomLeavesNoTrace(t *testing.T) {
 	require.Equal(t, fresh.used, b.state.book.used)
 }
 
-// TestOneThatNeverFitsHoldsNobodyUp: no room is kept for what cannot start, as
-// after a limit was lowered.
+// TestOneThatNeverFitsHoldsNobodyUp: no capacity is reserved for a request that cannot
+// start, as after a limit was lowered.
 func TestOneThatNeverFitsHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
 	_, refused := b.ask("a/t/p", e, Amount{CPUMillis: 5000, Pods: 1}, 0)
-	require.Equal(t, "Can never fit: needs 5 cores, the size of the cluster is 4 cores.", refused[0].Reason.Message)
+	require.Equal(t, "Cannot run here: needs 5 cores, the size of the cluster is 4 cores.", refused[0].Reason.Message)
 	b.clock.pass(time.Hour)
 	granted, _ := b.ask("a/t/p", e, Amount{CPUMillis: 4000, Pods: 1}, 1)
 	require.Equal(t, []int{1}, granted)
@@ -195,8 +195,7 @@ func TestUndoAndWithdraw(t *testing.T) {
 	require.Zero(t, b.used(Memory))
 }
 
-// TestReleasesAreForgotten: a release can be taken back for two minutes, and not
-// for ever.
+// TestReleasesAreForgotten: a release can be undone for two minutes, but not forever.
 func TestReleasesAreForgotten(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
@@ -215,8 +214,8 @@ func TestReleasesAreForgotten(t *testing.T) {
 	require.Zero(t, b.used(CPU))
 }
 
-// TestMissedOfferComesBack: who does not take an offer is offered room again when its
-// execution is heard of soon, and is forgotten otherwise.
+// TestMissedOfferComesBack: a request that missed its offer gets another one when its
+// execution calls soon, and is dropped otherwise.
 func TestMissedOfferComesBack(t *testing.T) {
 	t.Parallel()
 	b, holder, e := one(t), uuid.New(), uuid.New()
@@ -228,9 +227,9 @@ func TestMissedOfferComesBack(t *testing.T) {
 	b.Sweep()
 	reason, ok := b.Why(Key{e, 0})
 	require.True(t, ok)
-	require.Contains(t, reason.Message, "not taken in time")
+	require.Contains(t, reason.Message, "not claimed in time")
 	require.Equal(t, []uuid.UUID{e}, b.woken)
-	require.Equal(t, []int{0}, b.release(e), "its execution is heard of")
+	require.Equal(t, []int{0}, b.release(e), "its execution calls")
 
 	b.release(e, 0)
 	b.ask("a/t/p", holder, all, 0)
@@ -241,15 +240,15 @@ func TestMissedOfferComesBack(t *testing.T) {
 		b.Sweep()
 	}
 	_, ok = b.Why(Key{e, 1})
-	require.False(t, ok, "nothing was heard of it")
+	require.False(t, ok, "its execution did not call")
 	require.Empty(t, b.Waits())
 	require.Empty(t, b.release(e))
 	granted, _ := b.ask("a/t/p", e, all, 1)
-	require.Equal(t, []int{1}, granted, "it asks again")
+	require.Equal(t, []int{1}, granted, "it requests again")
 }
 
-// TestGrantedElsewhereWaitsNoMore: a reservation that another server made takes the
-// request out of the queue here; a later attempt's request stays.
+// TestGrantedElsewhereWaitsNoMore: a reservation by another server removes the request
+// from this queue; the request of a later attempt stays.
 func TestGrantedElsewhereWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	b, holder, gone, again := one(t), uuid.New(), uuid.New(), uuid.New()
@@ -276,8 +275,8 @@ func TestDismiss(t *testing.T) {
 	b.ask("a/t/p", next, all, 0)
 	b.release(holder, 0)
 	require.Equal(t, []uuid.UUID{e}, b.woken)
-	require.Equal(t, []Key{{e, 0}, {e, 1}}, b.Dismiss(e), "what it was offered, too")
-	require.Equal(t, []uuid.UUID{e, next}, b.woken, "the room goes to the next")
+	require.Equal(t, []Key{{e, 0}, {e, 1}}, b.Dismiss(e), "including its offers")
+	require.Equal(t, []uuid.UUID{e, next}, b.woken, "the capacity goes to the next request")
 }
 
 func TestWithdrawnOfferGoesToTheNext(t *testing.T) {
@@ -321,13 +320,13 @@ func TestProjectsComeLater(t *testing.T) {
 	b.project("a/t/new", Limits{})
 	granted, refused := b.ask("a/t/new", e, Amount{CPUMillis: 1}, 0)
 	require.Empty(t, granted)
-	require.Equal(t, "The project is not known to the scheduler yet.", refused[0].Reason.Message)
+	require.Equal(t, "The scheduler does not know the project yet.", refused[0].Reason.Message)
 	require.Empty(t, b.Queue(Filter{Level: b.ids["a"]}))
 	b.SetTree(b.tree(t))
 	require.Equal(t, []uuid.UUID{e}, b.woken)
 }
 
-// TestRefreshKeepsEstimates: rows do not hold how long something probably takes.
+// TestRefreshKeepsEstimates: rows do not hold estimated durations.
 func TestRefreshKeepsEstimates(t *testing.T) {
 	t.Parallel()
 	b, e := one(t), uuid.New()
@@ -353,8 +352,8 @@ func TestUsageBesideCounts(t *testing.T) {
 	require.Equal(t, int64(3000), b.used(CPU))
 }
 
-// TestExecutionsAreRequests: an execution waits for a limit of executions as a
-// node does for CPU, and neither holds the other up.
+// TestExecutionsAreRequests: an execution waits for a limit of executions as a node
+// does for CPU, and neither blocks the other.
 func TestExecutionsAreRequests(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 4000}).tenant("a", Limits{Limit: Vector{Executions: 1}}).project("a/p", Limits{}).schedule(t)
@@ -371,8 +370,8 @@ func TestExecutionsAreRequests(t *testing.T) {
 	require.Equal(t, []uuid.UUID{second}, b.woken)
 }
 
-// TestLimitsChangeWhileRunning: raised limits wake who waits, lowered ones keep
-// what runs and start nothing new.
+// TestLimitsChangeWhileRunning: raised limits wake waiting executions; lowered ones
+// keep running work and start nothing new.
 func TestLimitsChangeWhileRunning(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).tenant("a", Limits{Limit: gpus(2)}).project("a/p", Limits{}).schedule(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// history is the decayed average of what each level used: an exponential moving
-// average with a half-life, advanced when somebody looks and a second has
-// passed. Work that is shorter than that is seen by what a start is charged.
+// history is the decayed average use of each level: an exponential moving average with
+// a half-life, advanced on access, at most once a second. Shorter work counts through
+// the charge for its start.
 type history struct {
 	halfLife time.Duration
 	weight   float64 // of history in a share
@@ -19,7 +19,7 @@ type history struct {
 	average  [][]float64 // by level and axis
 }
 
-// tickEvery is how often history is advanced at most.
+// tickEvery is the minimum interval between two advances of history.
 const tickEvery = time.Second
 
 // newHistory starts at zero use.
@@ -29,7 +29,7 @@ func newHistory(halfLife time.Duration, weight float64, entry time.Duration, lev
 	return h
 }
 
-// decay is what is left of past use after d.
+// decay is the remaining fraction of past use after d.
 func (h *history) decay(d time.Duration) float64 { return math.Exp2(-float64(d) / float64(h.halfLife)) }
 
 func (h *history) clone() history {
@@ -41,8 +41,8 @@ func (h *history) clone() history {
 	return out
 }
 
-// advance brings history to now, as if used had been used since it was last
-// advanced. It reports whether it did.
+// advance brings history to now, assuming the use was used since the last advance. It
+// reports whether it advanced.
 func (h *history) advance(used []row, now time.Time) bool {
 	passed := now.Sub(h.at)
 	if passed < tickEvery {
@@ -81,15 +81,15 @@ func (h *history) on(i, a int) float64 {
 	return h.average[i][a]
 }
 
-// standing is the share of a level of what its siblings and it share.
+// standing is the share of a level in what it shares with its siblings.
 type standing struct {
 	axis         int     // the dominant resource
 	now, history float64 // of it
 	share        float64 // both, by weight of history
 }
 
-// standing returns the dominant share of level i: the greatest over resources
-// of what it uses of what its parent has (Ghodsi et al. 2011). Storage is not
+// standing returns the dominant share of level i: the largest fraction, over all
+// resources, of its parent's capacity that it uses (Ghodsi et al. 2011). Storage is not
 // scheduled and does not count.
 func (s *state) standing(i int) (best standing) {
 	parent := s.tree().levels[i].parent
@@ -110,13 +110,13 @@ func (s *state) standing(i int) (best standing) {
 	return best
 }
 
-// score is what siblings are compared by: the lowest goes first.
+// score orders siblings: the lowest goes first.
 func (s *state) score(i int) float64 {
 	return s.standing(i).share / s.tree().levels[i].Limits.Weight
 }
 
-// levelScore is standing for readers: 1 is exactly the share that the weight
-// of level i is of the weights of all its siblings.
+// levelScore is standing for display: 1 is exactly the fair share of level i by its
+// weight among its siblings.
 func (s *state) levelScore(i int) LevelScore {
 	n := &s.tree().levels[i]
 	st := s.standing(i)
@@ -154,7 +154,7 @@ func (s *state) pastUse() map[uuid.UUID]map[Resource]float64 {
 	return all
 }
 
-// setPastUse puts use that was kept at a time into history, decayed to now.
+// setPastUse loads the use stored at a time into history, decayed to now.
 func (s *state) setPastUse(at time.Time, all map[uuid.UUID]map[Resource]float64) {
 	left := s.history.decay(max(0, s.history.at.Sub(at)))
 	for id, use := range all {

@@ -21,8 +21,8 @@ func (b *bundle) order() (projects []string) {
 	return projects
 }
 
-// TestFairTree: a busy project does not harm its sibling's standing towards
-// other teams beyond what the team has together.
+// TestFairTree: a busy project affects its sibling's rank among other teams only
+// through the use of the whole team.
 func TestFairTree(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 10_000, GPU: 10}).tenant("a", Limits{}).tenant("b", Limits{Weight: 2}).
@@ -51,7 +51,8 @@ func TestFairTree(t *testing.T) {
 	require.Len(t, b.Queue(Filter{Execution: queue[2].Execution}), 1)
 }
 
-// TestGuaranteeBeforeShare: who is within the guarantee goes before who has less.
+// TestGuaranteeBeforeShare: a request within its guarantee goes before one with a
+// smaller share.
 func TestGuaranteeBeforeShare(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).
@@ -79,7 +80,7 @@ func TestEffectivePriorityInsideAProject(t *testing.T) {
 	longest, long := waited(36*time.Minute), waited(24*time.Minute)
 	b.ask("a/p", uuid.New(), Amount{CPUMillis: 500}, 0)
 	queue := b.Queue(Filter{})
-	require.Equal(t, longest, queue[0].Key, "5 less is made up for by waiting half an hour longer")
+	require.Equal(t, longest, queue[0].Key, "half an hour of waiting makes up for a priority lower by 5")
 	require.Equal(t, long, queue[2].Key)
 	score := queue[0].Reason.Score
 	require.InDelta(t, 45, score.Base, 1e-9)
@@ -113,7 +114,7 @@ func TestPastUseDecays(t *testing.T) {
 	b.ask("a/p", uuid.New(), Amount{CPUMillis: 4000}, 2)
 	b.ask("b/p", uuid.New(), Amount{CPUMillis: 4000}, 3)
 	b.release(e, 1)
-	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "nobody uses anything, but a did")
+	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "there is no current use, but a has past use")
 
 	at, history := b.History()
 	other := b.forest.schedule(t, func(c *Config) { c.HalfLife = time.Hour })
@@ -128,7 +129,7 @@ func TestPastUseDecays(t *testing.T) {
 	require.Equal(t, restored, moved)
 }
 
-// TestEntryPenalty: work too short to be seen in use counts by its starts.
+// TestEntryPenalty: work too short for the samples counts by its starts.
 func TestEntryPenalty(t *testing.T) {
 	t.Parallel()
 	b := grow(Vector{CPU: 1000}).tenant("a", Limits{}).project("a/p", Limits{}).tenant("b", Limits{}).project("b/p", Limits{}).schedule(t)
@@ -141,7 +142,7 @@ func TestEntryPenalty(t *testing.T) {
 	b.ask("a/p", uuid.New(), all, 0)
 	b.ask("b/p", uuid.New(), all, 0)
 	b.release(flood, 49)
-	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "a asked before b")
+	require.Equal(t, []string{"b/p", "a/p"}, b.order(), "a requested before b")
 }
 
 func TestLevelScoreIsOneAtItsShare(t *testing.T) {

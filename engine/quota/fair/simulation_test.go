@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// game plays a Scheduler on a virtual clock: granted requests run for as long as
+// simulation runs a Scheduler on a virtual clock: granted requests run for as long as
 // runs says and are released.
-type game struct {
+type simulation struct {
 	*bundle
 
 	ends    endings
@@ -24,15 +24,15 @@ type game struct {
 	zero    time.Time
 }
 
-func play(b *bundle) *game {
-	return &game{
+func play(b *bundle) *simulation {
+	return &simulation{
 		bundle: b, begun: map[Key]time.Time{}, ended: func(Request) {}, running: map[uuid.UUID]map[int]time.Duration{},
 		seconds: map[uuid.UUID]float64{}, zero: b.clock.now,
 	}
 }
 
-// submit asks for nodes of one size that run for a time.
-func (g *game) submit(project string, execution uuid.UUID, amount Amount, took time.Duration, nodes ...int) {
+// submit requests nodes of one size that run for a time.
+func (g *simulation) submit(project string, execution uuid.UUID, amount Amount, took time.Duration, nodes ...int) {
 	if g.running[execution] == nil {
 		g.running[execution] = map[int]time.Duration{}
 	}
@@ -45,7 +45,7 @@ func (g *game) submit(project string, execution uuid.UUID, amount Amount, took t
 	g.wake()
 }
 
-func (g *game) start(granted []Grant, refused []Refusal) {
+func (g *simulation) start(granted []Grant, refused []Refusal) {
 	for _, r := range refused {
 		require.NotEmpty(g.t, r.Reason.Message)
 	}
@@ -56,8 +56,8 @@ func (g *game) start(granted []Grant, refused []Refusal) {
 	}
 }
 
-// wake lets those take their offers who were woken.
-func (g *game) wake() {
+// wake lets woken executions claim their offers.
+func (g *simulation) wake() {
 	for len(g.woken) > 0 {
 		e := g.woken[0]
 		g.woken = g.woken[1:]
@@ -65,8 +65,8 @@ func (g *game) wake() {
 	}
 }
 
-// until plays until a time or until nothing runs.
-func (g *game) until(end time.Time) {
+// until advances to a time or until nothing runs.
+func (g *simulation) until(end time.Time) {
 	for len(g.ends) > 0 && !g.ends[0].at.After(end) {
 		next := heap.Pop(&g.ends).(ending)
 		g.clock.now = next.at
@@ -88,9 +88,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// TestSharesFollowWeights: ten teams of weights 1 to 10 that always have work
-// get their shares of a full cluster within 2 %, with present use alone and with
-// history; within 5 % when their tasks have different sizes.
+// TestSharesFollowWeights: ten teams of weights 1 to 10 that always have work get their
+// shares of a full cluster within 2 %, with current use only and with history; within 5
+// % when their tasks have different sizes.
 func TestSharesFollowWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestSharesFollowWeights(t *testing.T) {
 	}{
 		"present use":  {-1, func(int) int { return 1000 }, 0.02},
 		"with history": {0.5, func(int) int { return 1000 }, 0.02},
-		// What comes free in small pieces goes to those who ask for small ones.
+		// Capacity that is freed in small pieces goes to small requests.
 		"different sizes": {0.5, func(team int) int { return 500 * (1 + team%3) }, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestFloodDelaysNobody(t *testing.T) {
 		nodes[i] = i
 	}
 	g.submit("a/t0/p", flood, Amount{CPUMillis: 1000}, task, nodes...)
-	require.Len(t, g.ends, 40, "the flood borrows all that is idle")
+	require.Len(t, g.ends, 40, "the flood borrows all idle capacity")
 	asked := map[Key]time.Time{}
 	for round := range 20 {
 		g.until(g.clock.now.Add(97 * time.Second))
@@ -182,8 +182,8 @@ func TestFloodDelaysNobody(t *testing.T) {
 	require.Equal(t, int64(40_000), g.used(CPU), "and the flood still fills the rest")
 }
 
-// TestLargeOneIsNotStarved: small tasks of its own and of other teams come all
-// the time, and the large one still starts.
+// TestLargeOneIsNotStarved: small tasks of its own and of other teams keep arriving,
+// and the large one still starts.
 func TestLargeOneIsNotStarved(t *testing.T) {
 	t.Parallel()
 	f := grow(Vector{CPU: 8_000}).tenant("a", Limits{Limit: Vector{CPU: 8000}}).tenant("b", Limits{Limit: Vector{CPU: 4000}, Borrow: Vector{CPU: 4000}})

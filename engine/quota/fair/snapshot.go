@@ -11,7 +11,7 @@ import (
 type Snapshot struct {
 	At        time.Time
 	Levels    []LevelState // parents before children, siblings by name
-	Resources []Resource   // that some level limits, uses or waits for, in the order of display
+	Resources []Resource   // that any level limits, uses or waits for, in display order
 	Pairs     []Pair
 	Idle      []Idle
 	// Longest is the request that has waited longest; nil when nothing waits.
@@ -36,54 +36,54 @@ type LevelState struct {
 	Resources map[Resource]ResourceState
 	// Waiting counts requests at or below the level.
 	Waiting int
-	// Standing is its place among its siblings.
+	// Standing is its rank among its siblings.
 	Standing LevelScore
 	// History is the decayed average of what it used, as of Snapshot.At.
 	History map[Resource]float64
 }
 
-// ResourceState is what a level has and uses of one resource, everything at or
-// below it. Guaranteed + Borrowed = Used. Guaranteed + Lent + Free = Limit,
-// when there is one.
+// ResourceState is the limit and use of one resource at a level, including everything
+// below it. Guaranteed + Borrowed = Used. Guaranteed + Lent + Free = Limit, when there
+// is one.
 type ResourceState struct {
-	Limit   *int64 // nil: none of its own
+	Limit   *int64 // nil: no limit of its own
 	Borrow  int64  // at most
 	Lend    *int64 // at most; nil without a limit
 	Used    int64  // by what runs, and by offers
-	Offered int64  // part of Used that is set aside and has not started
-	Ending  int64  // part of Used that was asked to make room
+	Offered int64  // part of Used that is offered and has not started
+	Ending  int64  // part of Used that is being preempted
 
 	Guaranteed int64
 	Borrowed   int64
 	Lent       int64
 	Free       int64
-	// Available is what a request below it could get now, borrowing included;
-	// nil when nothing on its path limits it.
+	// Available is the amount that a request below it could get now, borrowing
+	// included; nil when no level on its path limits it.
 	Available *int64
-	Waiting   int64 // asked for by waiting requests
+	Waiting   int64 // requested by waiting requests
 }
 
-// Pair is a level that waits within its guarantee or its borrowing limit, and a
-// relative that could help.
+// Pair is a level with requests that wait within its guarantee or its borrowing limit,
+// and a relative that could help.
 type Pair struct {
 	Resource Resource
 	Starved  LevelRef
-	Wants    int64 // of what waits, within its guarantee when Guaranteed
-	// Guaranteed: Starved is below its guarantee, and Other borrows of it. Else
-	// Starved would borrow, and Other does not lend what it leaves idle.
+	Wants    int64 // of the waiting requests, within its guarantee when Guaranteed
+	// Guaranteed: Starved is below its guarantee, and Other borrows from it. Otherwise
+	// Starved would borrow, and Other does not lend its idle guarantee.
 	Guaranteed bool
 	Other      LevelRef
-	Amount     int64 // that Other borrows, or leaves idle and does not lend
+	Amount     int64 // that Other borrows, or leaves idle without lending
 	First      Key   // the request of Starved that goes first
 }
 
-// Idle is a guarantee that nobody has used for a while.
+// Idle is a guarantee that its owner has not used for a while.
 type Idle struct {
 	Level    LevelRef
 	Resource Resource
 	Amount   int64
 	Of       int64
-	Lent     int64 // part of Amount that relatives use meanwhile
+	Lent     int64 // part of Amount that relatives use now
 	Since    time.Time
 }
 
@@ -96,7 +96,7 @@ func (s *Scheduler) Snapshot() Snapshot {
 }
 
 func (s *state) snapshot(idleAfter time.Duration) Snapshot {
-	c := s.census()
+	c := s.totals()
 	out := Snapshot{At: s.now, Levels: make([]LevelState, len(s.tree().levels))}
 	var axes []int
 	for axis, r := range s.book.axes.names {
@@ -131,8 +131,8 @@ func (s *state) snapshot(idleAfter time.Duration) Snapshot {
 	return out
 }
 
-// resource is what level i has of one axis.
-func (s *state) resource(i, axis int, c *census, lent int64) ResourceState {
+// resource is the state of level i on one axis.
+func (s *state) resource(i, axis int, c *totals, lent int64) ResourceState {
 	n := &s.tree().levels[i]
 	used := s.book.used[i].at(axis) + n.takenOn(axis)
 	out := ResourceState{

@@ -32,7 +32,7 @@ func TestSnapshot(t *testing.T) {
 	require.Empty(t, s.Pairs)
 	require.Nil(t, s.Longest)
 
-	// Research borrows 3 of product: what is lent reaches the team below.
+	// Research borrows 3 from product: the loan counts at the team below.
 	b.fill(vision, 4)
 	s = b.Snapshot()
 	require.Equal(t, int64(3), at("research").Borrowed)
@@ -106,7 +106,7 @@ func TestIdleGuarantees(t *testing.T) {
 	tree, err := b.Tree().With(nil)
 	require.NoError(t, err)
 	b.SetTree(tree)
-	require.Equal(t, begin, idle["ranking"].Since, "a new tree forgets nothing")
+	require.Equal(t, begin, idle["ranking"].Since, "a new tree keeps the records")
 }
 
 func TestPreview(t *testing.T) {
@@ -129,7 +129,7 @@ func TestPreview(t *testing.T) {
 	require.Len(t, p.Reclaimed, 2, "two more for speech, which gets two from product")
 	require.Len(t, p.Admitted, 1)
 	require.Len(t, p.Blocked, 1)
-	require.Equal(t, "Can never fit: needs 9 GPUs, the limit of team ranking is 2.", p.Blocked[0].Reason.Message)
+	require.Equal(t, "Cannot run here: needs 9 GPUs, the limit of team ranking is 2.", p.Blocked[0].Reason.Message)
 	require.Zero(t, p.StillWait)
 	require.Equal(t, int64(4), p.Before.Find(id).Resources[GPU].Used)
 	require.Equal(t, int64(2), p.After.Find(id).Resources[GPU].Used)
@@ -147,7 +147,7 @@ func TestPreview(t *testing.T) {
 	require.Equal(t, []Shortfall{{LevelRef{b.ids["product/ranking"], "team", "ranking"}, GPU, 4, 1}}, p.OverCeiling)
 }
 
-// TestPreviewOfWaits: who keeps waiting is told how much longer or shorter.
+// TestPreviewOfWaits: the preview lists how much longer or shorter requests wait.
 func TestPreviewOfWaits(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
@@ -159,10 +159,10 @@ func TestPreviewOfWaits(t *testing.T) {
 	b.Admit(r.Execution, nil, []Request{r})
 	p, err := b.Preview([]Edit{{b.ids["research/vision"], Limits{Limit: gpus(4), Borrow: gpus(4)}}})
 	require.NoError(t, err)
-	require.Empty(t, p.Shifted, "it waits for its team anyway")
+	require.Empty(t, p.Shifted, "it waits for its own team in both cases")
 	p, err = b.Preview([]Edit{{b.ids["product"], Limits{Limit: gpus(4), Borrow: gpus(8), Lend: gpus(0)}}, {b.ids["research/speech"], Limits{Limit: gpus(4), Lend: gpus(0)}}})
 	require.NoError(t, err)
 	require.Len(t, p.Shifted, 1)
 	require.Equal(t, r.Key, p.Shifted[0].Key)
-	require.InDelta(t, 40, p.Shifted[0].Later().Minutes(), 1, "nobody lends any more: until all of its team have ended")
+	require.InDelta(t, 40, p.Shifted[0].Later().Minutes(), 1, "no level lends any more: it waits until all of its team have ended")
 }

@@ -8,33 +8,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// state is everything a Scheduler knows. It can be cloned and played forward,
-// which is how forecasts and previews are made. It is not safe for concurrent use.
+// state is the state of a Scheduler. Forecasts and previews clone it and simulate the
+// future. It is not safe for concurrent use.
 type state struct {
 	patience, offerTTL time.Duration
 
-	now     time.Time // of the present call
-	book    *Book     // of what is held, offered, and used beside that
-	empty   *Book     // of all that the tree ever has, with nothing in it
-	real    *Book     // while victims are looked for: book without what began meanwhile
+	now     time.Time // of the current call
+	book    *Book     // of reservations, offers and other use
+	empty   *Book     // of the whole capacity of the tree, without any use
+	real    *Book     // while searching victims: book without the simulated starts
 	queue   queue
-	floor   floor
+	gpuPool gpuPool
 	history history
 	idle    idleness
 	held    map[uuid.UUID]map[int]*holding
 	offers  map[uuid.UUID]map[int]*offer
-	// missed are requests whose offer nobody took in time. They come back when their
-	// execution is heard of within as long as an offer lasts; then they are forgotten:
-	// whoever still wants them asks again, and who went to another server does not
-	// keep room from others.
+	// missed are requests whose offer was not claimed in time. They return to the queue
+	// when their execution calls within another OfferTTL; then they are dropped. An
+	// execution that still needs them requests them again, and one that moved to
+	// another server does not block others.
 	missed map[Key]missed
 	usage  map[uuid.UUID]Vector
-	// covered names, by request, the victims that make room for it and have not
-	// ended. Who is covered goes first when room comes free.
+	// covered lists, by request, its victims that have not ended. A covered request
+	// goes first when capacity is freed.
 	covered map[Key][]Key
 
-	ranker ranker      // these two keep memory from one decision
-	heads  []candidate // for the next
+	ranker ranker // these two reuse memory between decisions
+	heads  []candidate
 	most   holdersOf
 }
 
@@ -45,17 +45,17 @@ type holding struct {
 
 	level int
 	ask   ask
-	cause Key // the request it has to end for, when it is ending
+	cause Key // the request that it is preempted for, when it is ending
 }
 
-// offer is room that is set aside for a request.
+// offer is capacity that is reserved for a request.
 type offer struct {
 	holding
 
 	expires time.Time
 }
 
-// missed is a request that did not take its offer.
+// missed is a request that did not claim its offer.
 type missed struct {
 	request Request
 	until   time.Time
@@ -63,14 +63,14 @@ type missed struct {
 
 func (s *state) tree() *Tree { return s.book.tree }
 
-// level returns the level of a project; what the tree does not know counts for
-// the whole cluster alone.
+// level returns the level of a project; an unknown project counts only at the root.
 func (s *state) level(project uuid.UUID) int { return s.tree().index[project] }
 
-// clone copies what can change. Holdings are shared: they are replaced, not changed.
+// clone copies the mutable parts. Holdings are shared: they are replaced, never
+// changed.
 func (s *state) clone() *state {
 	out := *s
-	out.book, out.queue, out.floor, out.history = s.book.clone(), s.queue.clone(), s.floor.clone(), s.history.clone()
+	out.book, out.queue, out.gpuPool, out.history = s.book.clone(), s.queue.clone(), s.gpuPool.clone(), s.history.clone()
 	out.idle, out.ranker, out.heads, out.most = idleness{}, ranker{}, nil, holdersOf{}
 	out.held = make(map[uuid.UUID]map[int]*holding, len(s.held))
 	for id, nodes := range s.held {
@@ -88,9 +88,9 @@ func (s *state) clone() *state {
 	return &out
 }
 
-// cloneForPlanning copies what an order of admission depends on, and shares the rest: the
-// copy can be asked who goes next, have requests taken from its queue, and
-// amounts added to its book.
+// cloneForPlanning copies the parts that the order of admission depends on, and shares
+// the rest. On the copy, callers may choose the next request, remove requests from the
+// queue and add amounts to the book.
 func (s *state) cloneForPlanning() *state {
 	out := *s
 	out.book, out.queue = s.book.clone(), s.queue.clone()
@@ -98,7 +98,7 @@ func (s *state) cloneForPlanning() *state {
 	return &out
 }
 
-// tick brings the state to now.
+// tick advances the state to now.
 func (s *state) tick(now time.Time) {
 	if now.After(s.now) {
 		s.now = now
@@ -108,11 +108,11 @@ func (s *state) tick(now time.Time) {
 	}
 }
 
-// rebuild fills a new book of tree and a floor of machines with what is held,
-// offered and used beside that.
+// rebuild fills a new book of tree and a gpuPool of machines with the reservations,
+// offers and other use.
 func (s *state) rebuild(tree *Tree, machines []Machine) {
 	at, past, before := s.history.at, s.pastUse(), s.book
-	s.book, s.empty, s.floor = NewBook(tree), newWhole(tree), newFloor(machines)
+	s.book, s.empty, s.gpuPool = NewBook(tree), newWhole(tree), newGPUPool(machines)
 	s.idle.move(before, s.book)
 	s.most = holdersOf{}
 	s.history.average = make([][]float64, len(tree.levels))
@@ -136,7 +136,7 @@ func (s *state) rebuild(tree *Tree, machines []Machine) {
 	}
 }
 
-// locate finds what a line asks of which level, and whether that can ever be.
+// locate sets the level and the amount of a line, and whether it can ever fit.
 func (s *state) locate(l *line) {
 	l.ask = s.book.axes.ask(l.amount.Vector())
 	l.level = -1
@@ -146,21 +146,21 @@ func (s *state) locate(l *line) {
 	_, l.never = s.neverFits(*l.head())
 }
 
-// enter puts what is held into book and floor.
+// enter adds a reservation to book and gpuPool.
 func (s *state) enter(h Held) *holding {
 	out := &holding{Held: h, level: s.level(h.Project), ask: s.book.axes.ask(h.Amount.Vector())}
 	s.book.add(out.level, out.ask, 1)
-	s.floor.take(h.Placement, 1)
+	s.gpuPool.take(h.Placement, 1)
 	return out
 }
 
-// leave takes h out of book and floor.
+// leave removes h from book and gpuPool.
 func (s *state) leave(h *holding) {
 	s.book.add(h.level, h.ask, -1)
-	s.floor.take(h.Placement, -1)
+	s.gpuPool.take(h.Placement, -1)
 }
 
-// hold makes a reservation live; one of the same key is replaced.
+// hold makes a reservation live and replaces one with the same key.
 func (s *state) hold(h Held) *holding {
 	s.release(h.Key)
 	nodes := s.held[h.Execution]
@@ -172,7 +172,7 @@ func (s *state) hold(h Held) *holding {
 	return nodes[h.Node]
 }
 
-// release ends a reservation. It returns nil when there is none.
+// release ends a reservation. It returns nil when it does not exist.
 func (s *state) release(key Key) *holding {
 	nodes := s.held[key.Execution]
 	h, ok := nodes[key.Node]
@@ -188,14 +188,14 @@ func (s *state) release(key Key) *holding {
 	return h
 }
 
-// uncover notes that h ends or is spared.
+// uncover removes h, which ended or was spared, from covered.
 func (s *state) uncover(h *holding) {
 	if victims, ok := s.covered[h.cause]; ok {
 		s.covered[h.cause] = slices.DeleteFunc(victims, func(k Key) bool { return k == h.Key })
 	}
 }
 
-// want puts a request in the queue, unless room is set aside for it already.
+// want puts a request in the queue, unless it already has an offer.
 func (s *state) want(r Request) {
 	if _, offered := s.offers[r.Execution][r.Node]; offered {
 		return
@@ -242,8 +242,8 @@ func (s *state) dropOffer(key Key) {
 	}
 }
 
-// expire takes offers back that nobody took in time, and forgets those of whom
-// nothing was heard since.
+// expire withdraws offers that were not claimed in time, and drops missed requests
+// whose execution has not called since.
 func (s *state) expire() {
 	maps.DeleteFunc(s.missed, func(_ Key, m missed) bool { return !s.now.Before(m.until) })
 	for _, nodes := range s.offers {
@@ -256,7 +256,7 @@ func (s *state) expire() {
 	}
 }
 
-// requeueMissed puts the requests of an execution in the queue again that missed offers.
+// requeueMissed requeues the requests of an execution that missed their offers.
 func (s *state) requeueMissed(execution uuid.UUID) {
 	for key := range s.missed {
 		if key.Execution == execution {
@@ -272,7 +272,7 @@ func (s *state) requeue(key Key) {
 }
 
 // distribute turns waiting requests into offers while they fit, and returns the
-// executions other than self that got their first.
+// executions other than self that got their first offer.
 func (s *state) distribute(self uuid.UUID) (woken []uuid.UUID) {
 	for {
 		c, ok := s.choose()
@@ -294,8 +294,8 @@ func (s *state) distribute(self uuid.UUID) (woken []uuid.UUID) {
 	}
 }
 
-// neverFits returns where r is short of room in an empty cluster. Of a project
-// that is not known yet nothing can be said.
+// neverFits returns why r does not fit in an empty cluster. It returns false for a
+// project that is not known yet.
 func (s *state) neverFits(r Request) (*Reason, bool) {
 	i, ok := s.tree().index[r.Project]
 	if !ok {
@@ -305,15 +305,15 @@ func (s *state) neverFits(r Request) (*Reason, bool) {
 		reason := s.empty.never(short)
 		return &reason, true
 	}
-	if _, ok := s.floor.place(r.Amount, r.Spread, true); !ok {
+	if _, ok := s.gpuPool.place(r.Amount, r.Spread, true); !ok {
 		reason := s.tooLarge(r)
 		return &reason, true
 	}
 	return nil, false
 }
 
-// supersede drops a request that h grants already: another server did, and whoever
-// asked here waits for nothing any more. One for a later attempt stays.
+// supersede drops a request that h already grants, because another server granted it. A
+// request for a later attempt stays.
 func (s *state) supersede(h Held) {
 	asked := func(r Request) bool { return r.Attempt <= h.Attempt }
 	if r, ok := s.queue.find(h.Key); ok && asked(r) {
@@ -327,8 +327,8 @@ func (s *state) supersede(h Held) {
 	}
 }
 
-// restore makes h what is held under its key. A reservation that is known
-// already stays marked as ending, and keeps what rows do not hold.
+// restore sets the reservation of h's key to h. A known reservation keeps its mark as
+// ending and the fields that rows do not hold.
 func (s *state) restore(h Held) {
 	before := s.held[h.Execution][h.Node]
 	if before == nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Limits are what one level may use and give.
+// Limits are what one level may use, borrow and lend.
 type Limits struct {
 	Weight float64 `json:"weight"` // share among siblings; 0 means 1
 	Limit  Vector  `json:"limit"`  // its guarantee; absent: no bound of its own and no guarantee
-	Borrow Vector  `json:"borrow"` // above Limit, of what relatives leave; absent: nothing
-	Lend   Vector  `json:"lend"`   // of Limit, to relatives while idle; absent: everything
-	// Default is what each pod of a task requests at or below the level that names no CPU or
-	// no memory; absent: what the level above says.
+	Borrow Vector  `json:"borrow"` // above Limit, from idle relatives; absent: nothing
+	Lend   Vector  `json:"lend"`   // of Limit, to relatives while idle; absent: all of it
+	// Default is the CPU and memory of each pod of a task at or below the level that
+	// requests none; absent: the default of the level above.
 	Default Vector `json:"default,omitempty"`
 }
 
-// Level is a node of the tenancy tree. Parent of the root is uuid.Nil; Limit of
-// the root is the capacity of the cluster. Taken is what others, who ask nobody
-// here, hold of it now: it is not free, but what needs it may fit one day.
+// Level is a node of the tenancy tree. Parent of the root is uuid.Nil; Limit of the
+// root is the capacity of the cluster. Taken is the current use by workloads outside
+// this scheduler: it is not free now, but may become free.
 type Level struct {
 	ID, Parent uuid.UUID
 	Kind, Name string
@@ -36,14 +36,14 @@ type Level struct {
 // Ref returns the name of l.
 func (l Level) Ref() LevelRef { return LevelRef{l.ID, l.Kind, l.Name} }
 
-// Tree is an immutable tree of levels with sound limits.
+// Tree is an immutable tree of levels with valid limits.
 type Tree struct {
 	axes   axes
 	levels []node // parents before children
 	index  map[uuid.UUID]int
 }
 
-// node is a Level with its place in the tree and its limits by axis.
+// node is a Level with its position in the tree and its limits by axis.
 type node struct {
 	Level
 
@@ -54,14 +54,14 @@ type node struct {
 	borrow   []int64
 	lend     []int64 // at most limit
 	taken    []int64
-	pool     []float64 // what children share, for the denominators of their shares
+	pool     []float64 // the amount that children share: the denominator of their shares
 }
 
-// noLimit stands for an absent limit. It is far from overflow in sums.
+// noLimit represents an absent limit. It is small enough that sums do not overflow.
 const noLimit = math.MaxInt64 / 4
 
-// NewTree returns the tree of levels. Errors are apperr.Invalid with one field
-// per fault; the path of a field is "<level id>.<limit|borrow|lend|weight>.<resource>".
+// NewTree returns the tree of levels. Errors are apperr.Invalid with one field per
+// problem; the path of a field is "<level id>.<limit|borrow|lend|weight>.<resource>".
 func NewTree(levels []Level) (*Tree, error) {
 	t := &Tree{axes: newAxes(), index: make(map[uuid.UUID]int, len(levels))}
 	if err := t.arrange(levels); err != nil {
@@ -92,7 +92,7 @@ func (t *Tree) arrange(levels []Level) error {
 		children[l.Parent] = append(children[l.Parent], l)
 	}
 	if len(children[uuid.Nil]) != 1 {
-		return apperr.New(apperr.Invalid, "A tree has one root, not %d.", len(children[uuid.Nil]))
+		return apperr.New(apperr.Invalid, "A tree must have one root, not %d.", len(children[uuid.Nil]))
 	}
 	for _, l := range levels {
 		if l.Parent != uuid.Nil && !known[l.Parent] {
@@ -100,7 +100,7 @@ func (t *Tree) arrange(levels []Level) error {
 		}
 	}
 	t.add(children[uuid.Nil][0], -1)
-	for i := 0; i < len(t.levels); i++ { //nolint:intrange // the list grows meanwhile
+	for i := 0; i < len(t.levels); i++ { //nolint:intrange // the loop appends to the list
 		below := children[t.levels[i].ID]
 		slices.SortFunc(below, func(a, b Level) int { return cmp.Or(cmp.Compare(a.Name, b.Name), bytes.Compare(a.ID[:], b.ID[:])) })
 		for _, l := range below {
@@ -108,7 +108,7 @@ func (t *Tree) arrange(levels []Level) error {
 		}
 	}
 	if deepest := t.levels[len(t.levels)-1].depth; deepest >= maxDepth {
-		return apperr.New(apperr.Invalid, "The tree is %d levels deep; at most %d are possible.", deepest, maxDepth-1)
+		return apperr.New(apperr.Invalid, "The tree is %d levels deep; at most %d are allowed.", deepest, maxDepth-1)
 	}
 	if len(t.levels) != len(levels) {
 		return apperr.New(apperr.Invalid, "%d levels are their own ancestors.", len(levels)-len(t.levels))
@@ -146,7 +146,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		faults = append(faults, apperr.Field{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	if w := n.Limits.Weight; !(w > 0 && w <= maxWeight) {
-		fault("weight", "", "The weight of %s is %g; it is above 0 and at most %d.", n.Ref(), w, maxWeight)
+		fault("weight", "", "The weight of %s is %g; it must be above 0 and at most %d.", n.Ref(), w, maxWeight)
 	}
 	for _, given := range []struct {
 		what string
@@ -154,9 +154,9 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 	}{{"limit", n.Limits.Limit}, {"borrow", n.Limits.Borrow}, {"lend", n.Limits.Lend}} {
 		for _, r := range given.v.Resources() {
 			if amount := given.v[r]; !r.Valid() {
-				fault(given.what, r, "%q, for which %s has a number, is no resource.", r, n.Ref())
+				fault(given.what, r, "%q is not a resource. Remove it from %s.", r, n.Ref())
 			} else if amount < 0 || amount >= noLimit {
-				fault(given.what, r, "The number for %s of %s is %d; it has to be 0 or more.", r.Title(), n.Ref(), amount)
+				fault(given.what, r, "The number for %s of %s is %d; it must be 0 or more.", r.Title(), n.Ref(), amount)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 		if lend, ok := n.Limits.Lend[r]; ok {
 			n.lend[a] = min(lend, limit)
 			if lend > limit {
-				fault("lend", r, "Of its %s %s cannot lend %s.", r.Format(limit), n.Ref(), r.Format(lend))
+				fault("lend", r, "%s cannot lend %s: its limit is %s.", n.Ref(), r.Format(lend), r.Format(limit))
 			}
 		}
 		if above := t.bound(n.parent, a); above >= 0 && limit > t.levels[above].limit[a] {
@@ -188,7 +188,7 @@ func (t *Tree) limits(i int) (faults []apperr.Field) {
 	if n.parent < 0 {
 		for _, r := range n.Limits.Borrow.Resources() {
 			if n.Limits.Borrow[r] > 0 {
-				fault("borrow", r, "The cluster has nobody to borrow %s from.", r.Title())
+				fault("borrow", r, "The cluster cannot borrow %s: no level is above it.", r.Title())
 			}
 		}
 	}
@@ -207,8 +207,8 @@ func (t *Tree) bound(i, a int) int {
 	return -1
 }
 
-// share sets what the children of level i share: its limit, or when that is
-// absent or nothing, what it may borrow, or else what its parent has.
+// share sets the amount that the children of level i share: its limit, or, when that is
+// absent or zero, what it may borrow, or else the amount of its parent.
 func (t *Tree) share(i int) {
 	n := &t.levels[i]
 	n.pool = make([]float64, t.axes.count())
@@ -224,7 +224,7 @@ func (t *Tree) share(i int) {
 	}
 }
 
-// limitOn returns the limit of level i on axis a, which the tree may not know.
+// limitOn returns the limit of level i on axis a, which may be newer than the tree.
 func (n *node) limitOn(a int) int64 {
 	if a >= len(n.limit) {
 		return noLimit
@@ -260,8 +260,8 @@ func (n *node) poolOn(a int) float64 {
 	return n.pool[a]
 }
 
-// fork returns the siblings, or the same level, by which levels i and j are
-// compared: those right below their nearest common ancestor.
+// fork returns the siblings, or the same level, by which levels i and j are compared:
+// those directly below their nearest common ancestor.
 func (t *Tree) fork(i, j int) (a, b int) {
 	for t.levels[i].depth > t.levels[j].depth {
 		i = t.levels[i].parent
@@ -293,8 +293,8 @@ func (t *Tree) Levels() []Level {
 	return all
 }
 
-// Path returns the ids from the root to id, or nil when id is unknown. This is
-// the order in which rows of the levels are locked.
+// Path returns the ids from the root to id, or nil when id is unknown. The rows of the
+// levels are locked in this order.
 func (t *Tree) Path(id uuid.UUID) []uuid.UUID {
 	i, ok := t.index[id]
 	if !ok {
@@ -307,7 +307,7 @@ func (t *Tree) Path(id uuid.UUID) []uuid.UUID {
 	return path
 }
 
-// Children returns the ids of the levels right below id.
+// Children returns the ids of the levels directly below id.
 func (t *Tree) Children(id uuid.UUID) []uuid.UUID {
 	i, ok := t.index[id]
 	if !ok {
@@ -320,8 +320,8 @@ func (t *Tree) Children(id uuid.UUID) []uuid.UUID {
 	return ids
 }
 
-// With returns a tree in which the limits of some levels are others. Its errors
-// are those of NewTree.
+// With returns a copy of the tree with new limits for some levels. Its errors are those
+// of NewTree.
 func (t *Tree) With(edits map[uuid.UUID]Limits) (*Tree, error) {
 	levels := t.Levels()
 	for id := range edits {

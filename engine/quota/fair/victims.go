@@ -7,34 +7,33 @@ import (
 	"slices"
 )
 
-// Victim is an attempt that has to make room: it gets the signal to write a
-// checkpoint, a grace period, and goes back to READY. Who stops it releases it
-// as usual; until then it counts as ending and is not chosen again.
+// Victim is an attempt to preempt: it gets the signal to write a checkpoint and a grace
+// period, and its node returns to READY. The caller stops and releases it as usual;
+// until then it counts as ending and is not chosen again.
 type Victim struct {
 	Held
 
-	// For is the request that starts in its place, or the zero Key when a
-	// limit was lowered.
+	// For is the request that replaces it, or the zero Key when a limit was lowered.
 	For Key
-	// Level is what is above its guarantee, or above its ceiling.
+	// Level is the level above its guarantee or its ceiling.
 	Level    LevelRef
 	Resource Resource
-	// Reason is what its node shows while it waits again; its code is Preempted.
+	// Reason is shown on its node while it waits again; its code is Preempted.
 	Reason Reason
 }
 
-// maxReclaims bounds the requests that one call of Victims makes room for.
+// maxReclaims is the maximum number of requests that one call of Victims preempts for.
 const maxReclaims = 64
 
 // Victims returns the attempts to stop now so that requests within their
 // guarantee start, and marks them as ending.
 //
-// Only who borrows is stopped, and only for who is within the guarantee that was
-// lent out, nearest relatives first: lowest priority, then newest. Every level
-// below the common ancestor that has a limit still holds at least its limit
-// afterwards; one without a limit has no guarantee to fall below. Nothing is
-// stopped for its own execution, nor what is not preemptible, nor more than is
-// needed. Room that is coming free already is counted first.
+// Only borrowers are stopped, and only for requests within the guarantee that was lent,
+// nearest relatives first, then lowest priority, then newest. Every level below the
+// common ancestor that has a limit still holds at least its limit afterwards; a level
+// without a limit has no guarantee. An attempt is never stopped for its own execution.
+// Attempts that are not preemptible are never stopped, and no more attempts than
+// necessary are. Capacity that is already being freed counts first.
 func (s *Scheduler) Victims() []Victim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +48,8 @@ func (s *Scheduler) Victims() []Victim {
 	return victims
 }
 
-// Spare takes the mark of Victims or Excess away: they are not stopped after all.
+// Spare removes the mark of Victims or Excess from attempts that are not stopped after
+// all.
 func (s *Scheduler) Spare(keys []Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Scheduler) Spare(keys []Key) {
 	s.changes++
 }
 
-// mark notes that victims are ending, and for whom.
+// mark records that victims are ending, and for which request.
 func (s *state) mark(victims []Victim) {
 	for _, v := range victims {
 		h := s.held[v.Execution][v.Node]
@@ -80,8 +80,8 @@ func (s *state) mark(victims []Victim) {
 	}
 }
 
-// reclaim plays forward what happens once all that is ending has ended, and
-// returns who else has to end for those within their guarantee. It changes s.
+// reclaim simulates the state after everything that is ending has ended, and returns
+// the additional victims for requests within their guarantee. It changes s.
 func (s *state) reclaim() (victims []Victim) {
 	s.settle()
 	s.real = s.book.clone()
@@ -108,7 +108,7 @@ func (s *state) reclaim() (victims []Victim) {
 	return victims
 }
 
-// settle lets everything end that is ending.
+// settle releases all holdings that are ending.
 func (s *state) settle() {
 	for _, nodes := range s.held {
 		for _, h := range nodes {
@@ -119,7 +119,7 @@ func (s *state) settle() {
 	}
 }
 
-// begin starts the request of c at once. It is nobody's victim in this game.
+// begin starts the request of c at once. It is never a victim in this simulation.
 func (s *state) begin(c candidate) *holding {
 	r := *c.head
 	s.queue.remove(r.Key)
@@ -132,19 +132,19 @@ func (s *state) begin(c candidate) *holding {
 type entitled struct {
 	candidate
 
-	victims []*holding
-	contest contest
+	victims    []*holding
+	contention contention
 }
 
-// contest is what a request is short of, and by which limits its guarantee and
-// those of others are told: GPUs are limited as such and by their type.
-type contest struct {
+// contention holds the axes that a request lacks, and the axes whose limits define the
+// guarantees: GPUs are limited in total and by type.
+type contention struct {
 	short []int // axes
 	rules []int // axes, short among them
 }
 
-// nextEntitled returns the request with the most right that victims can be found
-// for. Lines for which there are none become hopeless.
+// nextEntitled returns the first request in the order of admission that has victims.
+// Lines without victims become hopeless.
 func (s *state) nextEntitled(hopeless map[*line]bool) *entitled {
 	var list []candidate
 	for _, l := range s.queue.lines {
@@ -166,8 +166,8 @@ func (s *state) nextEntitled(hopeless map[*line]bool) *entitled {
 	return nil
 }
 
-// contest returns what the line of c is short of.
-func (s *state) contest(c *candidate) (out contest) {
+// contention returns the axes that the line of c lacks.
+func (s *state) contention(c *candidate) (out contention) {
 	gpus := false
 	for _, q := range c.line.ask {
 		if _, short := s.book.shortOn(c.line.level, q, !c.line.preemptible); short {
@@ -188,8 +188,8 @@ func (s *state) contest(c *candidate) (out contest) {
 
 func isGPU(axis int) bool { return axis == gpuAxis || axis > storageAxis }
 
-// findVictims looks for a minimal set of holdings that lets c start, among its
-// nearest relatives first. It leaves s as it was.
+// findVictims looks for a minimal set of holdings that lets c start, among its nearest
+// relatives first. It does not change s.
 func (s *state) findVictims(c *candidate) *entitled {
 	var taken []*holding
 	defer func() {
@@ -198,16 +198,16 @@ func (s *state) findVictims(c *candidate) *entitled {
 		}
 	}()
 	levels := s.tree().levels
-	contest := s.contest(c)
+	contention := s.contention(c)
 	for child, a := c.line.level, levels[c.line.level].parent; a >= 0; child, a = a, levels[a].parent {
-		if !s.isWithin(c, a, contest) {
+		if !s.isWithin(c, a, contention) {
 			return nil
 		}
-		if !s.isGuaranteed(c, a, contest) {
+		if !s.isGuaranteed(c, a, contention) {
 			continue
 		}
-		for _, h := range s.borrowers(c, a, child, contest) {
-			if !s.canPreempt(h, a, contest) {
+		for _, h := range s.borrowers(c, a, child, contention) {
+			if !s.canPreempt(h, a, contention) {
 				continue
 			}
 			s.takeOut(h)
@@ -215,7 +215,7 @@ func (s *state) findVictims(c *candidate) *entitled {
 			if f := s.tryFit(c.line); !f.blocked {
 				taken = s.spare(c, taken)
 				c.fit = s.tryFit(c.line)
-				return &entitled{candidate: *c, victims: slices.Clone(taken), contest: contest}
+				return &entitled{candidate: *c, victims: slices.Clone(taken), contention: contention}
 			}
 		}
 	}
@@ -229,12 +229,12 @@ func (s *state) takeOut(h *holding) {
 
 func (s *state) putBack(h *holding) {
 	s.book.add(h.level, h.ask, 1)
-	s.floor.take(h.Placement, 1)
+	s.gpuPool.take(h.Placement, 1)
 	s.real.add(h.level, h.ask, 1)
 }
 
-// spare puts back those of taken without whom c fits too, the last chosen first,
-// and returns the others.
+// spare puts back holdings of taken that c does not need, the last chosen first, and
+// returns the others.
 func (s *state) spare(c *candidate, taken []*holding) []*holding {
 	for i := len(taken) - 1; i >= 0 && len(taken) > 1; i-- {
 		s.putBack(taken[i])
@@ -247,11 +247,11 @@ func (s *state) spare(c *candidate, taken []*holding) []*holding {
 	return taken
 }
 
-// isWithin reports whether c stays within the limits on its path below level a,
-// on the contested axes.
-func (s *state) isWithin(c *candidate, a int, contest contest) bool {
+// isWithin reports whether c stays within the limits on its path below level a, on the
+// contended axes.
+func (s *state) isWithin(c *candidate, a int, contention contention) bool {
 	levels := s.tree().levels
-	for _, axis := range contest.rules {
+	for _, axis := range contention.rules {
 		for l := c.line.level; l != a; l = levels[l].parent {
 			if limit := levels[l].limitOn(axis); limit != noLimit && s.book.used[l].at(axis)+c.line.ask.on(axis) > limit {
 				return false
@@ -261,12 +261,12 @@ func (s *state) isWithin(c *candidate, a int, contest contest) bool {
 	return true
 }
 
-// isGuaranteed reports whether the path of c below level a has limits for what
-// is contested: without, nothing is guaranteed there. A limit of GPUs or of
-// their type is enough for both.
-func (s *state) isGuaranteed(c *candidate, a int, contest contest) bool {
+// isGuaranteed reports whether the path of c below level a has limits on the contended
+// axes: without them, nothing is guaranteed there. A limit of GPUs or of their type is
+// enough for both.
+func (s *state) isGuaranteed(c *candidate, a int, contention contention) bool {
 	gpus, limited := false, false
-	for _, axis := range contest.rules {
+	for _, axis := range contention.rules {
 		has := s.hasLimit(c.line.level, a, axis)
 		switch {
 		case isGPU(axis):
@@ -288,15 +288,15 @@ func (s *state) hasLimit(i, a, axis int) bool {
 	return false
 }
 
-// borrowers returns what is held below level a, outside of its child that c is
-// under, of what c is short of, in the order in which it is taken.
-func (s *state) borrowers(c *candidate, a, child int, contest contest) (list []*holding) {
+// borrowers returns the holdings below level a, outside its child above c, of the axes
+// that c lacks, in the order of preemption.
+func (s *state) borrowers(c *candidate, a, child int, contention contention) (list []*holding) {
 	for id, nodes := range s.held {
 		if id == c.head.Execution {
 			continue
 		}
 		for _, h := range nodes {
-			helps := slices.ContainsFunc(contest.short, func(axis int) bool { return h.ask.on(axis) > 0 })
+			helps := slices.ContainsFunc(contention.short, func(axis int) bool { return h.ask.on(axis) > 0 })
 			if helps && h.expendable() && s.isBelow(h.level, a) && !s.isBelow(h.level, child) {
 				list = append(list, h)
 			}
@@ -306,8 +306,7 @@ func (s *state) borrowers(c *candidate, a, child int, contest contest) (list []*
 	return list
 }
 
-// expendable reports whether h may be stopped at all. An execution is not
-// stopped, its nodes are.
+// expendable reports whether h may be stopped. Nodes are stopped, executions are not.
 func (h *holding) expendable() bool { return h.Preemptible && !h.Ending && h.Node != ExecutionItself }
 
 // byExpendability orders holdings: lowest priority first, then newest.
@@ -316,11 +315,11 @@ func byExpendability(x, y *holding) int {
 }
 
 // canPreempt reports whether every level on the path of h below a that has a limit
-// holds at least that without h, on the contested axes that h holds. What has
-// only begun in this game does not count as held.
-func (s *state) canPreempt(h *holding, a int, contest contest) bool {
+// holds at least that without h, on the contested axes that h holds. Simulated starts
+// do not count as held.
+func (s *state) canPreempt(h *holding, a int, contention contention) bool {
 	levels := s.tree().levels
-	for _, axis := range contest.rules {
+	for _, axis := range contention.rules {
 		n := h.ask.on(axis)
 		if n == 0 {
 			continue
@@ -334,10 +333,10 @@ func (s *state) canPreempt(h *holding, a int, contest contest) bool {
 	return true
 }
 
-// victim says why h has to end for e.
+// victim returns the victim h with the reason that it ends for e.
 func (s *state) victim(h *holding, e *entitled) Victim {
-	axis := e.contest.short[0]
-	for _, x := range e.contest.short {
+	axis := e.contention.short[0]
+	for _, x := range e.contention.short {
 		if h.ask.on(x) > 0 {
 			axis = x
 			break
@@ -349,7 +348,7 @@ func (s *state) victim(h *holding, e *entitled) Victim {
 	v := Victim{Held: h.Held, For: e.head.Key, Level: owner, Resource: r}
 	v.Reason = Reason{
 		Code: Preempted, Resource: r, Unit: r.Unit(), Asked: h.ask.on(axis), Missing: h.ask.on(axis), Level: &owner,
-		Message: fmt.Sprintf("Was stopped because %s had borrowed %s of %s, which needs its guarantee back. It starts again when there is room.",
+		Message: fmt.Sprintf("Stopped because %s had borrowed %s from %s, which needs its guarantee back. It restarts when capacity is available.",
 			owner, r.Format(h.ask.on(axis)), lender.toRelatives()),
 	}
 	return v

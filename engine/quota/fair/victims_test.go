@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shared is a cluster of 12 GPUs: vision and speech of research with 4 each and
-// ranking of product with 4, all lent and borrowed freely.
+// shared is a cluster of 12 GPUs: vision and speech of research with 4 each and ranking
+// of product with 4, all lent and borrowed without limit.
 func shared(t require.TestingT) *bundle {
 	return grow(gpus(12)).
 		tenant("research", Limits{Limit: gpus(8), Borrow: gpus(4)}).
@@ -61,16 +61,16 @@ func TestGuaranteeIsTakenBackFromNearestRelatives(t *testing.T) {
 	v := victims[0]
 	require.Equal(t, "team speech", v.Level.String())
 	require.Equal(t, Preempted, v.Reason.Code)
-	require.Equal(t, "Was stopped because team speech had borrowed 1 GPU of team vision, which needs its guarantee back. It starts again when there is room.", v.Reason.Message)
+	require.Equal(t, "Stopped because team speech had borrowed 1 GPU from team vision, which needs its guarantee back. It restarts when capacity is available.", v.Reason.Message)
 	require.Equal(t, refused[0].Key, v.For)
 	require.Empty(t, b.Victims(), "not again while they are ending")
 
 	reason, ok := b.Why(refused[0].Key)
 	require.True(t, ok)
 	require.Equal(t, 3, reason.Preempting)
-	require.Contains(t, reason.Message, "3 running attempts were asked to make room for it.")
+	require.Contains(t, reason.Message, "3 running attempts were preempted for it.")
 
-	// The room comes free bit by bit; nobody else takes it.
+	// The capacity is freed step by step; no other request claims it.
 	other := uuid.New()
 	b.ask(ranking, other, Amount{GPUs: 1}, 0)
 	for i, v := range victims {
@@ -88,11 +88,11 @@ func TestOnlyBorrowersArePreempted(t *testing.T) {
 		start func(*bundle)
 		ask   func(*bundle)
 	}{
-		"who asks beyond its guarantee": {
+		"a request beyond its guarantee": {
 			start: func(b *bundle) { b.fill(speech, 6); b.fill(vision, 4); b.fill(ranking, 2) },
 			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
-		"who is within its guarantee": {
+		"a holder within its guarantee": {
 			start: func(b *bundle) { b.fill(speech, 4); b.fill(ranking, 4); b.fill(vision, 4) },
 			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
@@ -120,7 +120,7 @@ func TestOnlyBorrowersArePreempted(t *testing.T) {
 			start: func(b *bundle) { b.fill(speech, 8); b.fill(ranking, 4) },
 			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 13}, 0) },
 		},
-		"it fits as it is": {
+		"it fits already": {
 			start: func(b *bundle) { b.fill(speech, 8) },
 			ask:   func(b *bundle) { b.ask(vision, uuid.New(), Amount{GPUs: 1}, 0) },
 		},
@@ -155,7 +155,7 @@ func TestLowestPriorityThenNewestAndNoMoreThanNeeded(t *testing.T) {
 	require.Equal(t, low, executionsOf(b.Victims()))
 	b.ask(vision, uuid.New(), Amount{GPUs: 3}, 0)
 	victims := b.Victims()
-	require.Len(t, victims, 1, "the newest is enough, and more than one would be too much")
+	require.Len(t, victims, 1, "the newest alone is enough")
 	require.Equal(t, 3, victims[0].Amount.GPUs)
 }
 
@@ -175,8 +175,8 @@ func TestSparedRunsOn(t *testing.T) {
 	require.Empty(t, b.Victims())
 }
 
-// TestGuaranteeByTypeAndInAll: a limit of all GPUs is a guarantee when the type
-// is short, and victims hold that type.
+// TestGuaranteeByTypeAndInAll: a limit of all GPUs is a guarantee when the type is
+// scarce, and victims hold that type.
 func TestGuaranteeByTypeAndInAll(t *testing.T) {
 	t.Parallel()
 	both := func(a, h int64) Vector { return Vector{GPU: a + h, OfType("A100"): a, OfType("H100"): h} }

@@ -5,44 +5,44 @@ import (
 	"slices"
 )
 
-// floor knows which GPUs of which machines are free. Without machines it has
-// nothing to say, and GPUs are placed by somebody else.
-type floor struct {
-	machines []rack
+// gpuPool knows which GPUs of which machines are free. Without machines it decides
+// nothing, and the cluster places GPUs.
+type gpuPool struct {
+	machines []poolMachine
 }
 
-// rack is a machine and how often each of its devices is taken. Twice happens
-// for a moment when a release is undone.
-type rack struct {
+// poolMachine is a machine and the number of holders of each of its devices. A device
+// briefly has two holders when a release is undone.
+type poolMachine struct {
 	Machine
 
 	taken []int
 }
 
-func newFloor(machines []Machine) floor {
-	f := floor{}
+func newGPUPool(machines []Machine) gpuPool {
+	f := gpuPool{}
 	for _, m := range machines {
 		if len(m.Devices) == 0 {
 			continue
 		}
 		m.Devices = slices.Clone(m.Devices)
 		slices.SortFunc(m.Devices, func(a, b Device) int { return cmp.Compare(a.Index, b.Index) })
-		f.machines = append(f.machines, rack{m, make([]int, len(m.Devices))})
+		f.machines = append(f.machines, poolMachine{m, make([]int, len(m.Devices))})
 	}
-	slices.SortFunc(f.machines, func(a, b rack) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.machines, func(a, b poolMachine) int { return cmp.Compare(a.Name, b.Name) })
 	return f
 }
 
-func (f *floor) clone() floor {
-	out := floor{slices.Clone(f.machines)}
+func (f *gpuPool) clone() gpuPool {
+	out := gpuPool{slices.Clone(f.machines)}
 	for i := range out.machines {
 		out.machines[i].taken = slices.Clone(out.machines[i].taken)
 	}
 	return out
 }
 
-// free counts the free devices of a type, "" is any; all counts those in use too.
-func (m *rack) free(gpuType string, all bool) (n int) {
+// free counts the free devices of a type, "" is any; all includes devices in use.
+func (m *poolMachine) free(gpuType string, all bool) (n int) {
 	for i, d := range m.Devices {
 		if (gpuType == "" || d.Type == gpuType) && (all || m.taken[i] == 0) {
 			n++
@@ -51,8 +51,8 @@ func (m *rack) free(gpuType string, all bool) (n int) {
 	return n
 }
 
-// pick takes nothing yet: it returns the first n free devices of a type.
-func (m *rack) pick(n int, gpuType string) Placement {
+// pick returns the first n free devices of a type without taking them.
+func (m *poolMachine) pick(n int, gpuType string) Placement {
 	p := Placement{Machine: m.Name, Devices: make([]int, 0, n)}
 	for i, d := range m.Devices {
 		if len(p.Devices) < n && m.taken[i] == 0 && (gpuType == "" || d.Type == gpuType) {
@@ -62,10 +62,10 @@ func (m *rack) pick(n int, gpuType string) Placement {
 	return p
 }
 
-// types returns the types of GPU to try for a request: its own, or for any type
-// each that the machines have, so that the GPUs of one attempt are alike, and
-// last a mixture, "".
-func (f *floor) types(gpuType string) []string {
+// types returns the types of GPU to try for a request: its own, or, for any type, each
+// type of the machines, so that the GPUs of one attempt are alike, and last a mixture,
+// "".
+func (f *gpuPool) types(gpuType string) []string {
 	if gpuType != "" {
 		return []string{gpuType}
 	}
@@ -84,16 +84,16 @@ func (f *floor) types(gpuType string) []string {
 	return append(types, "")
 }
 
-// place finds GPUs for a: on one machine, the fullest that has enough, or with
-// spread on as few machines as possible. With all it looks at machines as if
-// they were empty. Machines named in without are left alone. It reports whether
-// there is room; requests without GPUs always have.
-func (f *floor) place(a Amount, spread, all bool, without ...string) ([]Placement, bool) {
+// place finds GPUs for a: on one machine, the fullest that has enough, or with spread
+// on as few machines as possible. With all, it treats machines as empty. It skips
+// machines named in without. It reports whether the request fits; requests without GPUs
+// always fit.
+func (f *gpuPool) place(a Amount, spread, all bool, without ...string) ([]Placement, bool) {
 	if a.GPUs == 0 || len(f.machines) == 0 {
 		return nil, true
 	}
 	types := f.types(a.GPUType)
-	var best *rack
+	var best *poolMachine
 	var bestType string
 	for _, gpuType := range types {
 		m := f.bestFit(a.GPUs, gpuType, all, without)
@@ -116,7 +116,7 @@ func (f *floor) place(a Amount, spread, all bool, without ...string) ([]Placemen
 }
 
 // bestFit returns the machine with the fewest free GPUs among those that have n.
-func (f *floor) bestFit(n int, gpuType string, all bool, without []string) (best *rack) {
+func (f *gpuPool) bestFit(n int, gpuType string, all bool, without []string) (best *poolMachine) {
 	least := 0
 	for i := range f.machines {
 		m := &f.machines[i]
@@ -130,20 +130,20 @@ func (f *floor) bestFit(n int, gpuType string, all bool, without []string) (best
 	return best
 }
 
-// scatter takes from the machines with most free GPUs first. A gang whose GPUs
-// divide by its pods gets those of a pod together.
-func (f *floor) scatter(a Amount, gpuType string, all bool, without []string) (parts []Placement, ok bool) {
+// scatter takes from the machines with most free GPUs first. When the pods of a gang
+// share its GPUs evenly, the GPUs of each pod are on one machine.
+func (f *gpuPool) scatter(a Amount, gpuType string, all bool, without []string) (parts []Placement, ok bool) {
 	unit := 1
 	if a.Pods > 1 && a.GPUs%a.Pods == 0 {
 		unit = a.GPUs / a.Pods
 	}
-	order := make([]*rack, 0, len(f.machines))
+	order := make([]*poolMachine, 0, len(f.machines))
 	for i := range f.machines {
 		if !slices.Contains(without, f.machines[i].Name) {
 			order = append(order, &f.machines[i])
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *rack) int { return cmp.Compare(b.free(gpuType, all), a.free(gpuType, all)) })
+	slices.SortStableFunc(order, func(a, b *poolMachine) int { return cmp.Compare(b.free(gpuType, all), a.free(gpuType, all)) })
 	left := a.GPUs
 	for _, m := range order {
 		n := min(left, m.free(gpuType, all)/unit*unit)
@@ -159,7 +159,7 @@ func (f *floor) scatter(a Amount, gpuType string, all bool, without []string) (p
 }
 
 // take marks devices as taken sign times more.
-func (f *floor) take(parts []Placement, sign int) {
+func (f *gpuPool) take(parts []Placement, sign int) {
 	for _, p := range parts {
 		for i := range f.machines {
 			if m := &f.machines[i]; m.Name == p.Machine {
@@ -169,7 +169,7 @@ func (f *floor) take(parts []Placement, sign int) {
 	}
 }
 
-func (m *rack) mark(devices []int, sign int) {
+func (m *poolMachine) mark(devices []int, sign int) {
 	for i, d := range m.Devices {
 		if slices.Contains(devices, d.Index) {
 			m.taken[i] = max(0, m.taken[i]+sign)
@@ -177,9 +177,9 @@ func (m *rack) mark(devices []int, sign int) {
 	}
 }
 
-// together returns how many GPUs of a type are free in all and on the machine
-// with most of them.
-func (f *floor) together(gpuType string) (total, most int) {
+// together returns the number of free GPUs of a type in total and on the machine with
+// the most.
+func (f *gpuPool) together(gpuType string) (total, most int) {
 	for i := range f.machines {
 		free := f.machines[i].free(gpuType, false)
 		total, most = total+free, max(most, free)
@@ -187,9 +187,9 @@ func (f *floor) together(gpuType string) (total, most int) {
 	return total, most
 }
 
-// waitingRoom returns the machine to keep for a request that does not fit: the
-// one with most free GPUs among those that would be large enough.
-func (f *floor) waitingRoom(a Amount) string {
+// reservedMachine returns the machine to reserve for a request that does not fit: the
+// one with the most free GPUs among those that are large enough.
+func (f *gpuPool) reservedMachine(a Amount) string {
 	name, most := "", -1
 	for i := range f.machines {
 		m := &f.machines[i]

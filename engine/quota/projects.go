@@ -9,20 +9,20 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// ProjectsAt returns the projects at or below place whose executions the reader may
-// see, by id. It returns NotFound for a place that the reader does not know, as
-// QueueAt does.
-func (s *Service) ProjectsAt(ctx context.Context, place uuid.UUID) (map[uuid.UUID]fair.LevelRef, error) {
-	subject, _, err := s.member(ctx, place)
+// ProjectsAt returns the projects at or below a node whose executions the subject may
+// see, by id. Like QueueAt, it returns NotFound for a node that the subject may not
+// see.
+func (s *Service) ProjectsAt(ctx context.Context, node uuid.UUID) (map[uuid.UUID]fair.LevelRef, error) {
+	subject, _, err := s.member(ctx, node)
 	if err != nil {
 		return nil, err
 	}
 	tree := s.fair.Tree()
-	if _, known := tree.Level(place); !known {
-		return nil, absent(place)
+	if _, known := tree.Level(node); !known {
+		return nil, absent(node)
 	}
 	projects := map[uuid.UUID]fair.LevelRef{}
-	below := []uuid.UUID{place}
+	below := []uuid.UUID{node}
 	for len(below) > 0 {
 		id := below[0]
 		below = append(below[1:], tree.Children(id)...)

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// census sums by level and axis what is in which state.
-type census struct {
-	requests []int // that wait
+// totals sums amounts by level, axis and state.
+type totals struct {
+	requests []int // waiting requests
 	waiting  []row
 	offered  []row
 	ending   []row
-	// starved is the part of waiting that is short of the very axis, and first
-	// the request among them with the most right.
+	// starved is the part of waiting that lacks this axis, and first is the first such
+	// request in the order of admission.
 	starved []row
 	first   []map[int]Key
 }
 
-func (s *state) census() *census {
+func (s *state) totals() *totals {
 	n := len(s.tree().levels)
-	c := &census{
+	c := &totals{
 		requests: make([]int, n), waiting: make([]row, n), offered: make([]row, n), ending: make([]row, n),
 		starved: make([]row, n), first: make([]map[int]Key, n),
 	}
@@ -54,8 +54,8 @@ func (s *state) census() *census {
 	return c
 }
 
-// starve counts what the line of x is short of.
-func (s *state) starve(c *census, x *candidate) {
+// starve counts the resources that the line of x lacks.
+func (s *state) starve(c *totals, x *candidate) {
 	for _, q := range x.line.ask {
 		if _, short := s.book.shortOn(x.line.level, q, !x.line.preemptible); !short {
 			continue
@@ -81,16 +81,16 @@ func (s *state) sum(rows []row, i int, k ask, n int64) {
 	}
 }
 
-// matters reports whether anybody limits, uses or waits for an axis.
-func (c *census) matters(s *state, axis int) bool {
+// matters reports whether any level limits, uses or waits for an axis.
+func (c *totals) matters(s *state, axis int) bool {
 	if s.book.used[0].at(axis) != 0 || c.waiting[0].at(axis) != 0 {
 		return true
 	}
 	return slices.ContainsFunc(s.tree().levels, func(n node) bool { return n.limitOn(axis) != noLimit })
 }
 
-// members returns the levels that draw on level i for an axis: those with a limit
-// that no other such level lies above, and projects without any.
+// members returns the levels that draw on level i for an axis: the topmost levels with
+// a limit below it, and projects without one.
 func (s *state) members(i, axis int) (list []int) {
 	for _, c := range s.tree().levels[i].children {
 		n := &s.tree().levels[c]
@@ -112,9 +112,10 @@ func (s *state) drawn(i, axis int) int64 {
 	return max(0, used-limit)
 }
 
-// lent is how much of each guarantee relatives use. What is drawn on a level is
-// first of all what that has not handed out, then what it borrows itself, and
-// the rest is lent by the members that leave something idle, in proportion.
+// lent is how much of each guarantee relatives use. Use above guarantees counts first
+// against the part of a level that is not guaranteed to its children, then against what
+// the level borrows itself; the rest is lent by the members with idle guarantees, in
+// proportion.
 func (s *state) lent() []row {
 	lent := make([]row, len(s.tree().levels))
 	for i := range s.tree().levels {
@@ -142,7 +143,8 @@ func (s *state) lent() []row {
 	return lent
 }
 
-// apportion divides total by idle, at most all of it, by largest remainders.
+// apportion divides total in proportion to idle, at most all of idle, by largest
+// remainders.
 func apportion(total int64, idle []int64) []int64 {
 	var sum int64
 	for _, n := range idle {
@@ -171,8 +173,8 @@ func apportion(total int64, idle []int64) []int64 {
 	return parts
 }
 
-// pairs finds who waits and which relative could help, on every level.
-func (s *state) pairs(c *census) (pairs []Pair) {
+// pairs finds, on every level, the members that wait and the relatives that could help.
+func (s *state) pairs(c *totals) (pairs []Pair) {
 	levels := s.tree().levels
 	for i := range levels {
 		for axis, r := range s.book.axes.names {
@@ -193,8 +195,8 @@ func (s *state) pairs(c *census) (pairs []Pair) {
 	return pairs
 }
 
-// pairsOf pairs member m, which wants more, with those that borrow of its
-// guarantee, or else with those that do not lend what they leave idle.
+// pairsOf pairs member m, which wants more, with those that borrow its guarantee, or
+// else with those that do not lend their idle guarantee.
 func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pairs []Pair) {
 	limit := s.tree().levels[m].limitOn(axis)
 	room := limit - s.book.used[m].at(axis)
@@ -220,7 +222,7 @@ func (s *state) pairsOf(m, axis int, wants int64, members []int, pair Pair) (pai
 	return pairs
 }
 
-// idleGuarantees lists what has not been used for after or longer.
+// idleGuarantees lists guarantees that have been unused for at least after.
 func (s *state) idleGuarantees(after time.Duration, lent []row) (list []Idle) {
 	if s.idle.peaks == nil {
 		return nil

@@ -17,8 +17,8 @@ func machine(name, gpuType string, n int) Machine {
 	return m
 }
 
-// racks is one project on machines of 4, 4 and 8 A100 and one of 4 T4.
-func racks(t require.TestingT) *bundle {
+// gpuMachines is one project on machines of 4, 4 and 8 A100 and one of 4 T4.
+func gpuMachines(t require.TestingT) *bundle {
 	b := grow(Vector{GPU: 20, OfType("A100"): 16, OfType("T4"): 4}).tenant("a", Limits{}).project("a/p", Limits{}).schedule(t)
 	b.SetMachines([]Machine{machine("m1", "A100", 4), machine("m2", "A100", 4), machine("m3", "A100", 8), machine("t", "T4", 4), {Name: "none"}})
 	return b
@@ -34,28 +34,28 @@ func (b *bundle) placed(execution uuid.UUID, node int, amount Amount, spread boo
 
 func TestTogetherOnTheFullestMachine(t *testing.T) {
 	t.Parallel()
-	b, e := racks(t), uuid.New()
+	b, e := gpuMachines(t), uuid.New()
 	a100 := func(n int) Amount { return Amount{GPUs: n, GPUType: "A100"} }
 	require.Equal(t, []Placement{{"m1", []int{0, 1}}}, b.placed(e, 0, a100(2), false))
-	require.Equal(t, []Placement{{"m1", []int{2, 3}}}, b.placed(e, 1, a100(2), true), "together though it may be spread")
+	require.Equal(t, []Placement{{"m1", []int{2, 3}}}, b.placed(e, 1, a100(2), true), "together although it may be spread")
 	require.Equal(t, []Placement{{"m3", []int{0, 1, 2, 3, 4, 5, 6, 7}}}, b.placed(e, 2, a100(8), false))
 	require.Equal(t, []Placement{{"t", []int{0}}}, b.placed(e, 3, Amount{GPUs: 1, GPUType: "T4"}, false))
-	require.Equal(t, []Placement{{"t", []int{1, 2, 3}}}, b.placed(e, 4, Amount{GPUs: 3}, false), "of any type: where it fits best")
+	require.Equal(t, []Placement{{"t", []int{1, 2, 3}}}, b.placed(e, 4, Amount{GPUs: 3}, false), "any type: best fit")
 	b.release(e, 0)
-	require.Equal(t, []Placement{{"m1", []int{0}}}, b.placed(e, 5, a100(1), false), "a device that came free")
+	require.Equal(t, []Placement{{"m1", []int{0}}}, b.placed(e, 5, a100(1), false), "a device that was released")
 	b.Restore(b.HeldBy(uuid.Nil))
-	require.Equal(t, []Placement{{"m1", []int{1}}}, b.placed(e, 6, a100(1), false), "restored ones are taken")
+	require.Equal(t, []Placement{{"m1", []int{1}}}, b.placed(e, 6, a100(1), false), "restored reservations hold their devices")
 }
 
 func TestSpreadWhenTheOperatorAllowsIt(t *testing.T) {
 	t.Parallel()
-	b, e := racks(t), uuid.New()
+	b, e := gpuMachines(t), uuid.New()
 	b.placed(e, 0, Amount{GPUs: 6, GPUType: "A100"}, false)
 	b.placed(e, 1, Amount{GPUs: 1, GPUType: "A100"}, false)
 	_, refused := b.ask("a/p", e, Amount{GPUs: 5, GPUType: "A100"}, 2)
 	reason := refused[0].Reason
 	require.Equal(t, GPUUnavailable, reason.Code)
-	require.Equal(t, "Waits for 5 GPUs A100 on one machine: 9 are free, at most 4 of them together, and the operator does not allow to spread them.", reason.Message)
+	require.Equal(t, "Waits for 5 GPUs A100 on one machine: 9 are free, at most 4 of them together, and the operator does not set spread.", reason.Message)
 	require.Equal(t, int64(1), reason.Missing)
 	require.Equal(t, int64(16), reason.Capacity)
 	require.Equal(t, []Placement{{"m1", []int{0, 1, 2, 3}}, {"m2", []int{0}}}, b.placed(e, 3, Amount{GPUs: 5, GPUType: "A100"}, true), "on as few as possible")
@@ -63,7 +63,7 @@ func TestSpreadWhenTheOperatorAllowsIt(t *testing.T) {
 
 func TestPodsOfAGangStayWhole(t *testing.T) {
 	t.Parallel()
-	b, e := racks(t), uuid.New()
+	b, e := gpuMachines(t), uuid.New()
 	b.placed(e, 0, Amount{GPUs: 5, GPUType: "A100"}, false) // on m3: 3 left there
 	got := b.placed(e, 1, Amount{GPUs: 6, GPUType: "A100", Pods: 3}, true)
 	require.Equal(t, []Placement{{"m1", []int{0, 1, 2, 3}}, {"m2", []int{0, 1}}}, got)
@@ -73,22 +73,22 @@ func TestPodsOfAGangStayWhole(t *testing.T) {
 
 func TestNeverTogether(t *testing.T) {
 	t.Parallel()
-	b, e := racks(t), uuid.New()
+	b, e := gpuMachines(t), uuid.New()
 	r := b.request("a/p", e, 0, Amount{GPUs: 9, GPUType: "A100"})
-	require.Equal(t, "Can never fit: needs 9 GPUs A100 on one machine, the largest has 8. The operator may allow to spread them.", b.NeverFits(r).Message)
+	require.Equal(t, "Cannot run here: needs 9 GPUs A100 on one machine, the largest has 8. Set spread in the operator to use several machines.", b.NeverFits(r).Message)
 	r.Spread = true
 	require.Nil(t, b.NeverFits(r))
 	r.Amount.GPUType = "H100"
-	require.Equal(t, "Can never fit: needs 9 GPUs H100, the machines have 0.", b.NeverFits(r).Message)
+	require.Equal(t, "Cannot run here: needs 9 GPUs H100, the machines have 0.", b.NeverFits(r).Message)
 	r.Amount = Amount{GPUs: 21}
-	require.Equal(t, "Can never fit: needs 21 GPUs, the size of the cluster is 20.", b.NeverFits(r).Message)
+	require.Equal(t, "Cannot run here: needs 21 GPUs, the size of the cluster is 20.", b.NeverFits(r).Message)
 	r.Project = uuid.New()
-	require.Nil(t, b.NeverFits(r), "of a project that is not known yet nothing can be said")
-	require.Equal(t, "The project is not known to the scheduler yet.", b.Forecast([]Request{r}).Message)
+	require.Nil(t, b.NeverFits(r), "a project that is not known yet has no answer")
+	require.Equal(t, "The scheduler does not know the project yet.", b.Forecast([]Request{r}).Message)
 }
 
-// TestRoomTogetherIsKept: small requests do not keep a machine from becoming
-// free for one that needs all of it.
+// TestRoomTogetherIsKept: small requests do not prevent a machine from becoming free
+// for a request that needs all of it.
 func TestRoomTogetherIsKept(t *testing.T) {
 	t.Parallel()
 	b := grow(gpus(8)).tenant("a", Limits{}).project("a/p", Limits{}).schedule(t)
@@ -100,7 +100,7 @@ func TestRoomTogetherIsKept(t *testing.T) {
 	require.Equal(t, GPUUnavailable, refused[0].Reason.Code)
 	b.clock.pass(time.Minute)
 	granted, _ := b.ask("a/p", small, Amount{GPUs: 1}, 6, 7)
-	require.Empty(t, granted, "4 are free, and kept")
+	require.Empty(t, granted, "4 are free, and reserved")
 	b.release(small, 2, 3)
 	require.Equal(t, []uuid.UUID{large}, b.woken)
 	taken, _ := b.Admit(large, nil, nil)
