@@ -10,25 +10,25 @@ import (
 func fixed(n int, f function) function {
 	return func(m *meter, args []any) (any, error) {
 		if len(args) != n {
-			return nil, fmt.Errorf("it takes %d arguments, and got %d", n, len(args))
+			return nil, fmt.Errorf("expected %d arguments, got %d", n, len(args))
 		}
 		return f(m, args)
 	}
 }
 
-// textAt is the text at place i of args.
+// textAt returns the text at index i of args.
 func textAt(args []any, i int) (string, error) {
 	if i >= len(args) {
 		return "", fmt.Errorf("argument %d is missing", i+1)
 	}
 	s, ok := args[i].(string)
 	if !ok {
-		return "", fmt.Errorf("argument %d needs to be a text, and is %s", i+1, kindOf(args[i]))
+		return "", fmt.Errorf("argument %d must be a text, but is %s", i+1, kindOf(args[i]))
 	}
 	return s, nil
 }
 
-// texts are the first n arguments, which must be texts.
+// texts returns the first n arguments, which must be texts.
 func texts(args []any, n int) ([]string, error) {
 	out := make([]string, n)
 	for i := range out {
@@ -41,7 +41,7 @@ func texts(args []any, n int) ([]string, error) {
 	return out, nil
 }
 
-// intAt is the whole number at place i of args.
+// intAt returns the integer at index i of args.
 func intAt(args []any, i int) (int, error) {
 	if i >= len(args) {
 		return 0, fmt.Errorf("argument %d is missing", i+1)
@@ -56,7 +56,7 @@ func intAt(args []any, i int) (int, error) {
 			return int(v), nil
 		}
 	}
-	return 0, fmt.Errorf("argument %d needs to be a whole number, and is %s", i+1, kindOf(args[i]))
+	return 0, fmt.Errorf("argument %d must be an integer, but is %s", i+1, kindOf(args[i]))
 }
 
 func listAt(args []any, i int) ([]any, error) {
@@ -68,7 +68,7 @@ func listAt(args []any, i int) ([]any, error) {
 	}
 	r := reflect.ValueOf(args[i])
 	if r.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("argument %d needs to be a list, and is %s", i+1, kindOf(args[i]))
+		return nil, fmt.Errorf("argument %d must be a list, but is %s", i+1, kindOf(args[i]))
 	}
 	out := make([]any, r.Len())
 	for k := range out {
@@ -80,7 +80,7 @@ func listAt(args []any, i int) ([]any, error) {
 func objectAt(args []any, i int) (map[string]any, error) {
 	v, ok := args[i].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("argument %d needs to be an object, and is %s", i+1, kindOf(args[i]))
+		return nil, fmt.Errorf("argument %d must be an object, but is %s", i+1, kindOf(args[i]))
 	}
 	return v, nil
 }

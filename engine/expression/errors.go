@@ -14,14 +14,14 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// UnknownError is the error about a name that nothing stands behind. It is wrapped in
-// an [apperr.Error]; errors.As finds it.
+// UnknownError is the error for an undefined name. It is wrapped in an [apperr.Error];
+// errors.As finds it.
 type UnknownError struct {
 	Name string   // as it is written, dotted: "inputs.rat"
-	Near []string // names that do exist and look like it, best first
+	Near []string // similar names that exist, best first
 }
 
-// Error says which name it is, and what may have been meant.
+// Error names the undefined name and similar names.
 func (u *UnknownError) Error() string {
 	if len(u.Near) == 0 {
 		return "there is no " + u.Name
@@ -29,7 +29,8 @@ func (u *UnknownError) Error() string {
 	return "there is no " + u.Name + ": did you mean " + strings.Join(u.Near, " or ") + "?"
 }
 
-// invalid is the error about source that readers see: cause, the place and a piece of the text.
+// invalid is the error for source that users see: the cause, the position and an
+// excerpt.
 func invalid(source string, err error) error {
 	place, cause := "", err.Error()
 	if e, ok := errors.AsType[*file.Error](err); ok {
@@ -43,15 +44,15 @@ func invalid(source string, err error) error {
 			place = fmt.Sprintf(" at column %d", e.Column+1)
 		}
 	}
-	return refuse(err, "The expression %s is wrong%s: %s", quoted(source), place, plainWords(cause))
+	return refuse(err, "The expression %s is not valid%s: %s", quoted(source), place, plainWords(cause))
 }
 
-// refuse is an error for readers, on one line, that keeps its cause.
+// refuse returns an error for users, on one line, that wraps its cause.
 func refuse(cause error, format string, args ...any) error {
 	return said{&apperr.Error{Code: apperr.Invalid, Message: visible(short(fmt.Sprintf(format, args...), 800))}, cause}
 }
 
-// visible is s with a sign for each character that does not print.
+// visible returns s with a symbol for each character that is not printable.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -61,8 +62,8 @@ func visible(s string) string {
 	}, s)
 }
 
-// said is an error for readers with the cause that it has already put into words:
-// errors.As finds both, and the text is the reader's alone.
+// said is an error for users that already describes its cause: errors.As finds both,
+// and the text is only the user's.
 type said struct {
 	reader *apperr.Error
 	cause  error
@@ -71,12 +72,12 @@ type said struct {
 func (s said) Error() string   { return s.reader.Message }
 func (s said) Unwrap() []error { return []error{s.reader, s.cause} }
 
-// quoted is a text as messages show it: on one line, and not too long.
+// quoted returns a text for messages: quoted, on one line, shortened.
 func quoted(s string) string {
 	return "«" + visible(short(strings.Join(strings.Fields(short(s, 400)), " "), 80)) + "»"
 }
 
-// short is the beginning of s, of at most n characters.
+// short returns the first n characters of s.
 func short(s string, n int) string {
 	for at := range s {
 		if n--; n < 0 {
@@ -86,17 +87,17 @@ func short(s string, n int) string {
 	return s
 }
 
-// What the library says of values of the wrong kind.
+// Messages of the library about values of the wrong kind.
 var (
 	conversion = regexp.MustCompile(`^interface conversion: interface \{\} is (\S+), not (\S+)$`)
 	operation  = regexp.MustCompile(`^invalid operation: (\S+) ?(\S*) ?(\S*)`)
 )
 
-// plainWords says a cause of the library's in the words of this product.
+// plainWords translates a message of the library.
 func plainWords(cause string) string {
 	cause = strings.TrimPrefix(cause, "runtime error: ")
 	if m := conversion.FindStringSubmatch(cause); m != nil {
-		return "it needs " + kindOfType(m[2]) + ", and got " + kindOfType(m[1])
+		return "expected " + kindOfType(m[2]) + ", got " + kindOfType(m[1])
 	}
 	switch {
 	case strings.Contains(cause, "memory budget exceeded"):
@@ -104,15 +105,15 @@ func plainWords(cause string) string {
 	case strings.Contains(cause, "exceeds maximum allowed nodes"):
 		return fmt.Sprintf("it has more than %d parts", MaxParts)
 	case strings.Contains(cause, "token EOF"), strings.Contains(cause, "unexpected end"):
-		return "it ends too early"
+		return "unexpected end"
 	}
 	if m := operation.FindStringSubmatch(cause); m != nil && m[3] != "" {
-		return fmt.Sprintf("%s does not work between %s and %s", m[2], kindOfType(m[1]), kindOfType(m[3]))
+		return fmt.Sprintf("operator %s does not apply to %s and %s", m[2], kindOfType(m[1]), kindOfType(m[3]))
 	}
 	return strings.NewReplacer("\n", " ", "map[string]interface {}", "an object", "[]interface {}", "a list", "interface {}", "a value", helper, "").Replace(cause)
 }
 
-// kindOfType says a Go type in words of JSON.
+// kindOfType returns the JSON name of a Go type.
 func kindOfType(t string) string {
 	switch t {
 	case "bool":
@@ -137,7 +138,7 @@ func kindOfType(t string) string {
 	return t
 }
 
-// kindOf says what v is, with the value itself when that is short.
+// kindOf describes the kind of v, with the value itself when that is short.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -152,12 +153,12 @@ func kindOf(v any) string {
 	return kindOfType(fmt.Sprintf("%T", v))
 }
 
-// unknown is the error about name, whose last part is not among the keys of m.
+// unknown returns the error for name, whose last part is not a key of m.
 func unknown(prefix, last string, m map[string]any) *UnknownError {
 	return &UnknownError{Name: join(prefix, last), Near: near(prefix, last, slices.Sorted(maps.Keys(m)))}
 }
 
-// near returns at most two names, of those that look most like name.
+// near returns at most two of names that are most similar to name.
 func near(prefix, name string, names []string) []string {
 	const longest, most = 64, 200
 	if len(name) > longest {
@@ -183,7 +184,7 @@ func near(prefix, name string, names []string) []string {
 	return nil
 }
 
-// join puts a dot between two parts of a path, if there are two.
+// join joins two parts of a path with a dot, if both exist.
 func join(prefix, name string) string {
 	if prefix == "" {
 		return name

@@ -18,37 +18,36 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Expression is a checked text that can be evaluated, by many at once.
+// Expression is a checked expression. Concurrent evaluations are safe.
 type Expression struct {
 	text    string
 	dialect *dialect
 	program *vm.Program
-	refs    []reading // one for each place
+	refs    []reading // one per position
 }
 
-// Reference is something that an expression reads from its environment.
+// Reference is a value that an expression reads from its environment.
 type Reference struct {
 	Path     []string // its names from the outside in: nodes, my-op, status
-	Optional bool     // everywhere the text says what stands for it when it is not there (??, ?., == nil)
+	Optional bool     // every use provides for its absence (??, ?., == nil)
 }
 
 // String is the path with dots between the names.
 func (r Reference) String() string { return strings.Join(r.Path, ".") }
 
-// Parse reads an expression of FlowForge's own: the language of expr-lang.org
-// with asInt, asFloat, toJson and jsonpath, without now(). An error is
-// [apperr.Invalid] and says where in the text something is wrong.
+// Parse reads an expression of FlowForge's own: the language of expr-lang.org with
+// asInt, asFloat, toJson and jsonpath, without now(). An error is [apperr.Invalid] and
+// gives the position of the mistake.
 func Parse(text string) (*Expression, error) { return parse(text, native()) }
 
-// ParseArgo reads an expression as Argo has it in {{=…}}, in valueFrom.expression
-// and in retryStrategy.expression: with sprig's functions besides, and now().
-// Functions that read the environment or the network, or make or use keys, are
-// not there: env, expandenv, getHostByName, genPrivateKey, genCA, genCAWithKey,
-// genSelfSignedCert, genSelfSignedCertWithKey, genSignedCert,
-// genSignedCertWithKey, buildCustomCert, derivePassword, htpasswd, bcrypt,
-// encryptAES, decryptAES; nor is randBytes. Argo removes the first two alone.
-// As in Argo a name that is not there is nil beside ==, != and in; elsewhere it
-// is an error, of which Argo's own words say less.
+// ParseArgo parses an expression of Argo, as in {{=…}}, in valueFrom.expression and in
+// retryStrategy.expression: with sprig's functions besides, and now(). Functions that
+// read the environment or the network, or make or use keys, are excluded: env,
+// expandenv, getHostByName, genPrivateKey, genCA, genCAWithKey, genSelfSignedCert,
+// genSelfSignedCertWithKey, genSignedCert, genSignedCertWithKey, buildCustomCert,
+// derivePassword, htpasswd, bcrypt, encryptAES, decryptAES; nor is randBytes. Argo
+// removes only the first two. As in Argo, an undefined name is nil beside ==, != and
+// in; elsewhere it is an error, with a better message than Argo's.
 func ParseArgo(text string) (*Expression, error) { return parse(text, argo()) }
 
 func parse(text string, d *dialect) (e *Expression, err error) {
@@ -59,7 +58,7 @@ func parse(text string, d *dialect) (e *Expression, err error) {
 		return nil, apperr.New(apperr.Invalid, "The expression is empty.")
 	}
 	if strings.Contains(text, helper) {
-		return nil, apperr.New(apperr.Invalid, "The expression holds a NUL byte.")
+		return nil, apperr.New(apperr.Invalid, "The expression contains a NUL byte.")
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -92,8 +91,9 @@ func parse(text string, d *dialect) (e *Expression, err error) {
 // String is the text.
 func (e *Expression) String() string { return e.text }
 
-// References returns what the expression reads, each once, in the order of their
-// text. A path ends before what is only known when it runs: nodes[item].status reads nodes.
+// References returns what the expression reads, each once, in the order of their text.
+// A path ends before the first part that is only known at run time: nodes[item].status
+// reads nodes.
 func (e *Expression) References() []Reference {
 	all := slices.Clone(e.refs)
 	slices.SortStableFunc(all, func(a, b reading) int { return slices.Compare(a.path, b.path) })
@@ -117,9 +117,9 @@ func (e *Expression) Names() []string {
 	return names
 }
 
-// Bool evaluates the expression over env, which holds plain values as JSON has
-// them (numbers of any type), nested. An answer that is neither true nor false
-// is [apperr.Invalid], as is everything that goes wrong.
+// Bool evaluates the expression over env, which holds plain values as JSON has them
+// (numbers of any type), nested. A result that is not a boolean is [apperr.Invalid], as
+// are all other errors.
 func (e *Expression) Bool(env map[string]any) (bool, error) {
 	v, err := e.Value(env)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *Expression) Bool(env map[string]any) (bool, error) {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		return false, apperr.New(apperr.Invalid, "The expression %s needs to give true or false, and gives %s.", quoted(e.text), kindOf(v))
+		return false, apperr.New(apperr.Invalid, "The expression %s must be true or false, but is %s.", quoted(e.text), kindOf(v))
 	}
 	return b, nil
 }
@@ -138,8 +138,8 @@ func (e *Expression) Value(env map[string]any) (any, error) {
 	return e.evaluate(env, false, newMeter())
 }
 
-// evaluate runs the program. With pending a name that is not there is always an
-// [UnknownError], because it may come later.
+// evaluate runs the program. With pending, an undefined name is always an
+// [UnknownError], because it may be defined later.
 func (e *Expression) evaluate(env map[string]any, pending bool, m *meter) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +155,7 @@ func (e *Expression) evaluate(env map[string]any, pending bool, m *meter) (v any
 	return m.result(v), nil
 }
 
-// asError is what a recovered panic says.
+// asError converts a recovered panic to an error.
 func asError(p any) error {
 	if err, ok := p.(error); ok {
 		return err
@@ -169,7 +169,7 @@ type run struct {
 	expression *Expression
 	values     map[string]any
 	pending    bool
-	read       []*any // the values of references that were read before
+	read       []*any // cached values of references
 }
 
 func (r *run) env() map[string]any {
@@ -179,7 +179,7 @@ func (r *run) env() map[string]any {
 	}
 }
 
-// path(index) is the value of a reference.
+// path(index) returns the value of a reference.
 func (r *run) path(args ...any) any {
 	i := args[0].(int)
 	if v := r.read[i]; v != nil {
@@ -196,7 +196,7 @@ func (r *run) path(args ...any) any {
 	return v
 }
 
-// step takes the field name from v, which was found at path.
+// step returns the field name of v, the value at path.
 func (r *run) step(path []string, v any, name string, lenient bool) any {
 	switch of := v.(type) {
 	case map[string]any:
@@ -216,7 +216,7 @@ func (r *run) step(path []string, v any, name string, lenient bool) any {
 	if len(path) > 0 {
 		prefix = strings.Join(path, ".")
 	}
-	panic(fmt.Errorf("%s is %s, and has no %s", prefix, kindOf(v), quoted(name)))
+	panic(fmt.Errorf("%s is %s, which has no %s", prefix, kindOf(v), quoted(name)))
 }
 
 // field(value, key, lenient) is an element of a list or a field of an object.
@@ -228,7 +228,7 @@ func (r *run) field(args ...any) any {
 		if name, ok := key.(string); ok {
 			if key, ok := of.(map[string]any); ok && lenient && r.pending {
 				if _, there := key[name]; !there {
-					return nil // a value that was computed gets no more fields
+					return nil // a computed value has no such field
 				}
 			}
 			return r.step(nil, of, name, lenient)
@@ -247,27 +247,27 @@ func (r *run) field(args ...any) any {
 			if lenient {
 				return nil
 			}
-			panic(fmt.Errorf("the list has %d elements, and none at %d", len(of), key))
+			panic(fmt.Errorf("index %[2]d is out of range: the list has %[1]d elements", len(of), key))
 		}
-		panic(fmt.Errorf("an element of a list is chosen by a number, not by %s", kindOf(key)))
+		panic(fmt.Errorf("a list index must be a number, not %s", kindOf(key)))
 	}
 	return r.meter.normal(runtime.Fetch(of, key), 0)
 }
 
-// tick(parts, value) ends a turn of a loop whose body has that many parts.
+// tick(parts, value) ends an iteration of a loop whose body has that many parts.
 func (r *run) tick(args ...any) any {
 	r.meter.spend(args[0].(int))
 	r.meter.weigh(args[1])
 	return args[1]
 }
 
-// weigh(value) counts what reading all of value costs.
+// weigh(value) charges the cost of reading all of value.
 func (r *run) weigh(args ...any) any {
 	r.meter.weigh(args[0])
 	return args[0]
 }
 
-// length(value) counts what it costs to count the characters of a text.
+// length(value) charges the cost of counting the characters of a text.
 func (r *run) length(args ...any) any {
 	r.meter.spend(1)
 	if s, ok := args[0].(string); ok {

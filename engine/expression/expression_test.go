@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// env is what decoding JSON gives, with every type of number that callers have.
+// env is like decoded JSON, with every type of number that callers use.
 func env() map[string]any {
 	return map[string]any{
 		"inputs": map[string]any{
@@ -108,26 +108,26 @@ func TestExpressionsGiveTheirValues(t *testing.T) {
 func TestErrorsAreForPeople(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`inputs.rat > 3`:       `wrong at column 1: there is no inputs.rat: did you mean inputs.rate?`,
-		`1 + nodez.train`:      `wrong at column 5: there is no nodez: did you mean nodes?`,
-		`item.lr.x`:            `wrong at column 1: item.lr is the number 0.1, and has no «x»`,
-		`inputs.none.x == 1`:   `inputs.none is null, and has no «x»`,
-		`inputs.name && true`:  `it needs true or false, and got a text`,
-		`inputs.name > 3`:      `> does not work between a text and a number`,
-		`filter([1], #)`:       `it needs true or false, and got a number`,
+		`inputs.rat > 3`:       `not valid at column 1: there is no inputs.rat: did you mean inputs.rate?`,
+		`1 + nodez.train`:      `not valid at column 5: there is no nodez: did you mean nodes?`,
+		`item.lr.x`:            `not valid at column 1: item.lr is the number 0.1, which has no «x»`,
+		`inputs.none.x == 1`:   `inputs.none is null, which has no «x»`,
+		`inputs.name && true`:  `expected true or false, got a text`,
+		`inputs.name > 3`:      `operator > does not apply to a text and a number`,
+		`filter([1], #)`:       `expected true or false, got a number`,
 		`foo(1)`:               `there is no function foo`,
 		`splitt("a", "b")`:     `there is no function splitt: did you mean split?`,
-		`$env`:                 `$env is no value of its own`,
-		`now()`:                `a decision must be the same when it is made again`,
-		`1 +`:                  `at column 3: it ends too early`,
+		`$env`:                 `$env cannot be used as a value`,
+		`now()`:                `decisions must be repeatable`,
+		`1 +`:                  `at column 3: unexpected end`,
 		"1 ==\n  ==":           `at line 2, column 3: unexpected token`,
-		`asInt("a")`:           `asInt: the text «a» is no whole number`,
-		`repeat(1, 2)`:         `repeat: argument 1 needs to be a text, and is the number 1`,
-		`keys([1])`:            `keys: argument 1 needs to be an object, and is a list`,
-		`inputs.list["a"]`:     `inputs.list is a list, and has no «a»`,
-		`inputs.list[7]`:       `the list has 3 elements, and none at 7`,
-		`"a" matches "("`:      `is no pattern: missing closing )`,
-		`fromJSON("{")`:        `is no JSON`,
+		`asInt("a")`:           `asInt: the text «a» is not an integer`,
+		`repeat(1, 2)`:         `repeat: argument 1 must be a text, but is the number 1`,
+		`keys([1])`:            `keys: argument 1 must be an object, but is a list`,
+		`inputs.list["a"]`:     `inputs.list is a list, which has no «a»`,
+		`inputs.list[7]`:       `index 7 is out of range: the list has 3 elements`,
+		`"a" matches "("`:      `is not a valid pattern: missing closing )`,
+		`fromJSON("{")`:        `is not valid JSON`,
 		`sprig.upper("a")`:     `there is no sprig`,
 		`date("2026-01-02").x`: `x`,
 		`inputs.list.map()`:    `method map of a list`,
@@ -159,7 +159,7 @@ func TestBoolWantsABool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = e.Bool(env()); err == nil || err.Error() != "The expression «inputs.name» needs to give true or false, and gives the text «cat»." {
+	if _, err = e.Bool(env()); err == nil || err.Error() != "The expression «inputs.name» must be true or false, but is the text «cat»." {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // function is a bounded function of a dialect. Its arguments are weighed before it is called.
 type function func(m *meter, args []any) (any, error)
 
-// dialect is what one kind of expression may call beside the language itself.
+// dialect is the set of functions that one kind of expression may call in addition to
+// the language.
 type dialect struct {
 	sprig     bool // sprig.name(…) is a call
 	clock     bool // now() is allowed
@@ -35,9 +36,9 @@ var common = sync.OnceValue(func() map[string]function {
 	return all
 })
 
-// basic are the functions that a filter of a JSON path has too. Most stand in for
-// one of the same name of the language, which makes more than its arguments are
-// long, or answers in an order that changes from run to run.
+// basic are the functions that are also available in filters of JSON paths. Most
+// replace a function of the language with the same name, whose result may be larger
+// than its arguments or have a random order.
 //
 //nolint:gochecknoglobals // the same table for every expression, never written again
 var basic = sync.OnceValue(func() map[string]function {
@@ -63,7 +64,7 @@ var basic = sync.OnceValue(func() map[string]function {
 	}
 })
 
-// between is a..b, both included.
+// between returns a..b, both inclusive.
 func between(m *meter, args []any) (any, error) {
 	from, err := intAt(args, 0)
 	if err != nil {
@@ -84,7 +85,7 @@ func between(m *meter, args []any) (any, error) {
 	return out, nil
 }
 
-// count is the length of from..to, or -1 when that is far too many.
+// count returns the length of from..to, or -1 when it is far too large.
 func count(from, to int) int {
 	const far = 1 << 40
 	if from < -far || from > far || to < -far || to > far {
@@ -108,7 +109,7 @@ func repeat(m *meter, args []any) (any, error) {
 
 func joined(m *meter, args []any) (any, error) {
 	if len(args) < 1 || len(args) > 2 {
-		return nil, fmt.Errorf("it takes a list and what to put between")
+		return nil, fmt.Errorf("expected a list and a separator")
 	}
 	list, err := listAt(args, 0)
 	if err != nil {
@@ -125,7 +126,7 @@ func joined(m *meter, args []any) (any, error) {
 	for i := range list {
 		s, ok := list[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("element %d needs to be a text, and is %s", i, kindOf(list[i]))
+			return nil, fmt.Errorf("element %d must be a text, but is %s", i, kindOf(list[i]))
 		}
 		parts[i] = s
 	}
@@ -161,7 +162,7 @@ func split(m *meter, args []any) (any, error) {
 	return out, nil
 }
 
-// trim takes white space, or the characters of a second text, from both ends.
+// trim removes white space, or the characters of a second text, from both ends.
 func trim(m *meter, args []any) (any, error) {
 	s, err := textAt(args, 0)
 	if err != nil || len(args) == 1 {
@@ -175,10 +176,10 @@ func trim(m *meter, args []any) (any, error) {
 	return strings.Trim(s, cut), nil
 }
 
-// cutting takes the steps of looking for each character of s among those of cut.
+// cutting charges the search for each character of s among those of cut.
 func (m *meter) cutting(s, cut string) { m.product(len(s), 1+len(cut)) }
 
-// flatten puts the elements of the lists inside a list, at any depth, into one.
+// flatten flattens nested lists, at any depth, into one.
 func flatten(_ *meter, args []any) (any, error) {
 	list, err := listAt(args, 0)
 	if err != nil {
@@ -260,14 +261,15 @@ func fromJSON(m *meter, args []any) (any, error) {
 	return m.decode(s)
 }
 
-// decode reads a JSON text. A byte of it may become a list of many bytes, so it costs more than a copy.
+// decode reads a JSON text. One byte may become a list of many bytes, so decoding costs
+// more than a copy.
 func (m *meter) decode(s string) (any, error) {
 	m.spend(1 + len(s)/4)
 	var v any
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("%s is no JSON: %w", quoted(s), err)
+		return nil, fmt.Errorf("%s is not valid JSON: %w", quoted(s), err)
 	}
 	if d.More() {
 		return nil, fmt.Errorf("%s holds more than one JSON value", quoted(s))
@@ -289,7 +291,7 @@ func (m *meter) encode(v any, indent string) (string, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
 	if err := e.Encode(m.result(v)); err != nil {
-		return "", fmt.Errorf("it has no JSON form: %w", err)
+		return "", fmt.Errorf("it cannot be encoded as JSON: %w", err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
@@ -299,7 +301,7 @@ func asInt(_ *meter, args []any) (any, error) {
 	case string:
 		n, err := strconv.Atoi(strings.TrimSpace(v))
 		if err != nil {
-			return nil, fmt.Errorf("%s is no whole number", kindOf(v))
+			return nil, fmt.Errorf("%s is not an integer", kindOf(v))
 		}
 		return n, nil
 	case float64:
@@ -316,7 +318,7 @@ func asFloat(_ *meter, args []any) (any, error) {
 	case string:
 		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no number", kindOf(v))
+			return nil, fmt.Errorf("%s is not a number", kindOf(v))
 		}
 		return f, nil
 	case int:
@@ -326,5 +328,5 @@ func asFloat(_ *meter, args []any) (any, error) {
 	case float64:
 		return v, nil
 	}
-	return nil, fmt.Errorf("%s is no number", kindOf(args[0]))
+	return nil, fmt.Errorf("%s is not a number", kindOf(args[0]))
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// checkAnswer fails when an evaluation spent more than it may, gave a value that
-// is not plain or not bounded, or failed in a way that readers cannot be shown.
+// checkAnswer fails when an evaluation exceeded its budget, returned a value that is
+// not plain or not bounded, or failed with an error that is not for users.
 func checkAnswer(t *testing.T, m *meter, v any, err error) {
 	t.Helper()
 	if m.left < 0 {
-		t.Errorf("it spent %d steps too many", -m.left)
+		t.Errorf("it exceeded the budget by %d steps", -m.left)
 	}
 	if err != nil {
 		checkError(t, err)
@@ -24,7 +24,7 @@ func checkAnswer(t *testing.T, m *meter, v any, err error) {
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				t.Errorf("the answer is greater than the budget: %v", p)
+				t.Errorf("the result is larger than the budget: %v", p)
 			}
 		}()
 		newMeter().weigh(v)
@@ -38,7 +38,7 @@ func checkError(t *testing.T, err error) {
 		t.Errorf("the error has the code %q: %v", apperr.CodeOf(err), err)
 	}
 	if s := err.Error(); len(s) > 4_000 || strings.ContainsAny(s, "\x00\n") || strings.Contains(s, "goroutine") {
-		t.Errorf("the message is not for readers: %q", s)
+		t.Errorf("the message is not for users: %q", s)
 	}
 }
 

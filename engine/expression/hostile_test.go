@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// hostile are texts that try to take all time or all memory. Each has to end
-// with an error, or with an answer when there is nothing wrong with it.
+// hostile are texts that try to exhaust time or memory. Each must end with an error, or
+// with a result when it is valid.
 func hostile() map[string]string {
 	doubled := func(start, op string, n int) string {
 		var b strings.Builder
@@ -106,7 +106,7 @@ func hostile() map[string]string {
 	}
 }
 
-// harmless are those of hostile that are only odd.
+// harmless reports whether a hostile text is valid but unusual.
 func harmless(name string) bool {
 	switch name {
 	case "deep brackets", "deep lists", "deep predicates", "deep conditions", "powers", "indented JSON", "a cycle by sprig.set":
@@ -119,7 +119,7 @@ func harmless(name string) bool {
 func TestHostileExpressionsEnd(t *testing.T) {
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			const steps, most = MaxSteps / 4, 200 << 20 // a quarter of what may be, for a quick test; -race makes more
+			const steps, most = MaxSteps / 4, 200 << 20 // a quarter of the limit, for a quick test; -race allocates more
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			m := &meter{left: steps}
@@ -129,7 +129,7 @@ func TestHostileExpressionsEnd(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			if made := after.TotalAlloc - before.TotalAlloc; made > most {
-				t.Errorf("it made %d MiB", made>>20)
+				t.Errorf("it allocated %d MiB", made>>20)
 			}
 			if err == nil && !harmless(name) {
 				t.Errorf("no error after %d steps", steps-m.left)

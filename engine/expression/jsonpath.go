@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// jsonPath is jsonpath(text, path): what path finds in a JSON text. A path that
-// can find one value alone gives that value, and an error when it is not there;
-// one with *, .., a slice, a filter or several names gives the list of all found.
+// jsonPath implements jsonpath(text, path): the values of a JSON text at path. A path
+// to a single value returns that value, or an error when it does not exist; a path with
+// *, .., a slice, a filter or several names returns the list of all matches.
 func jsonPath(m *meter, args []any) (any, error) {
 	s, err := texts(args, 2)
 	if err != nil {
@@ -23,7 +23,7 @@ func jsonPath(m *meter, args []any) (any, error) {
 	}
 	steps, err := parsePath(m, s[1])
 	if err != nil {
-		return nil, fmt.Errorf("the path %s is wrong: %w", quoted(s[1]), err)
+		return nil, fmt.Errorf("the path %s is not valid: %w", quoted(s[1]), err)
 	}
 	found, many := []any{root}, false
 	for _, step := range steps {
@@ -74,14 +74,14 @@ func (m *meter) below(all []any, v any) []any {
 	return all
 }
 
-// selector returns what it chooses inside v.
+// selector returns the selected parts of v.
 type selector func(m *meter, root, v any) ([]any, error)
 
 // step is one level of a path.
 type step struct {
 	text      string
 	deep      bool // at any depth: ..
-	plural    bool // it may choose more than one
+	plural    bool // it may select more than one
 	selectors []selector
 }
 
@@ -92,7 +92,7 @@ func parsePath(m *meter, path string) ([]step, error) {
 	m.spend(len(path))
 	rest, ok := strings.CutPrefix(strings.TrimSpace(path), "$")
 	if !ok {
-		return nil, errors.New("it has to begin with $")
+		return nil, errors.New("it must begin with $")
 	}
 	var steps []step
 	for rest != "" {
@@ -120,7 +120,7 @@ func parsePath(m *meter, path string) ([]step, error) {
 	return steps, nil
 }
 
-// name reads what follows a dot.
+// name reads the name after a dot.
 func (s *step) name(rest string) (string, error) {
 	end := strings.IndexAny(rest, ".[")
 	if end < 0 {
@@ -176,7 +176,7 @@ func (s *step) bracket(m *meter, rest string) (string, error) {
 	}
 }
 
-// quotedName reads 'name' or "name", with \ before what is meant literally.
+// quotedName reads 'name' or "name", with \ as the escape character.
 func quotedName(rest string) (name, after string, err error) {
 	var b strings.Builder
 	for i := 1; i < len(rest); i++ {
@@ -205,7 +205,7 @@ func (s *step) numbers(rest string) (string, error) {
 		}
 		n, err := strconv.Atoi(p)
 		if err != nil || i > 2 {
-			return "", fmt.Errorf("%s is no index: use a number, from:to, 'name' or *", quoted(rest[:end]))
+			return "", fmt.Errorf("%s is not an index: use a number, from:to, 'name' or *", quoted(rest[:end]))
 		}
 		at[i] = &n
 	}
@@ -214,14 +214,14 @@ func (s *step) numbers(rest string) (string, error) {
 		return rest[end:], nil
 	}
 	if at[2] != nil && *at[2] < 1 {
-		return "", errors.New("the third number of a slice has to be above 0")
+		return "", errors.New("the step of a slice must be above 0")
 	}
 	s.plural = true
 	s.selectors = append(s.selectors, between3(at[0], at[1], at[2]))
 	return rest[end:], nil
 }
 
-// filter reads (…) of [?(…)]: an expression in which @ is the element and $ the whole.
+// filter reads (…) of [?(…)]: an expression in which @ is the element and $ the root.
 func (s *step) filter(m *meter, rest string) (string, error) {
 	depth, quote := 0, byte(0)
 	var text strings.Builder
@@ -250,7 +250,7 @@ func (s *step) filter(m *meter, rest string) (string, error) {
 			depth--
 		}
 		if depth < 0 || depth == 0 && c == ']' && quote == 0 && strings.HasPrefix(rest[i+1:], "]") {
-			return "", fmt.Errorf("the filter %s has to stand in ( )", quoted(rest))
+			return "", fmt.Errorf("the filter %s must be in ( )", quoted(rest))
 		}
 		text.WriteByte(c)
 		if depth == 0 && quote == 0 {
@@ -306,7 +306,7 @@ func index(i int) selector {
 	}
 }
 
-// between3 is the slice from:to:step, of which any number may be missing.
+// between3 is the slice from:to:step, each of which may be omitted.
 func between3(from, to, by *int) selector {
 	return func(_ *meter, _, v any) ([]any, error) {
 		list, _ := v.([]any)
@@ -328,7 +328,7 @@ func between3(from, to, by *int) selector {
 	}
 }
 
-// where chooses the elements for which e gives true, or anything that is there.
+// where selects the elements for which e is true or any existing value.
 func where(e *Expression) selector {
 	return func(m *meter, root, v any) ([]any, error) {
 		all, err := children(m, root, v)
@@ -343,7 +343,7 @@ func where(e *Expression) selector {
 				return nil, errTooMuch
 			}
 			if err != nil || got == nil || got == false {
-				continue // as everywhere in JSONPath: what cannot be compared is not chosen
+				continue // as usual in JSONPath, values that cannot be compared are not selected
 			}
 			out = append(out, element)
 		}

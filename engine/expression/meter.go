@@ -10,25 +10,25 @@ import (
 const (
 	MaxLength = 16 << 10  // bytes of an expression or a condition
 	MaxParts  = 2_000     // parts (operators, names, literals) of an expression
-	MaxSteps  = 2_000_000 // steps of an evaluation: a part that ran, an element or 16 bytes of text that were touched
-	maxDepth  = 100       // lists and objects inside one another
-	maxItems  = 1_000_000 // elements of the lists that an evaluation makes
+	MaxSteps  = 2_000_000 // steps of an evaluation: an executed part, or an accessed element or 16 bytes of text
+	maxDepth  = 100       // nesting of lists and objects
+	maxItems  = 1_000_000 // elements of the lists that an evaluation creates
 )
 
 const bytesPerStep = 16
 
 var (
 	errTooMuch = errors.New("it does too much work: more than 2,000,000 steps; use shorter lists or texts")
-	errTooDeep = errors.New("a value has more than 100 lists or objects inside one another")
+	errTooDeep = errors.New("a value is nested more than 100 levels deep")
 )
 
-// meter counts what an evaluation may still do.
+// meter is the remaining budget of an evaluation.
 type meter struct{ left int }
 
 func newMeter() *meter { return &meter{left: MaxSteps} }
 
-// spend takes n steps. It panics when there are no n left: it is called in the
-// middle of what libraries do, and the evaluation that began it recovers.
+// spend charges n steps. It panics when fewer are left, because libraries call it
+// indirectly; the evaluation recovers.
 func (m *meter) spend(n int) {
 	if n < 0 || n > m.left {
 		m.left = 0
@@ -37,7 +37,7 @@ func (m *meter) spend(n int) {
 	m.left -= n
 }
 
-// parsing takes the steps of reading n bytes of a program, and reports whether there were enough.
+// parsing charges n bytes of a program, and reports whether the budget was sufficient.
 func (m *meter) parsing(n int) bool {
 	const base, perByte = 50, 2
 	if n > (m.left-base)/perByte {
@@ -47,7 +47,7 @@ func (m *meter) parsing(n int) bool {
 	return true
 }
 
-// text takes the steps of n bytes of text.
+// text charges n bytes of text.
 func (m *meter) text(n int) {
 	if n < 0 {
 		m.spend(-1)
@@ -55,7 +55,7 @@ func (m *meter) text(n int) {
 	m.spend(1 + n/bytesPerStep)
 }
 
-// product takes the steps of a text of a times b bytes, which may be more than an int holds.
+// product charges a text of a times b bytes, which may overflow an int.
 func (m *meter) product(a, b int) {
 	a, b = max(a, 0), max(b, 0)
 	if b > 0 && a > MaxSteps*bytesPerStep/b {
@@ -64,8 +64,8 @@ func (m *meter) product(a, b int) {
 	m.text(a * b)
 }
 
-// weigh takes the steps of reading all of v. What is shared is counted as often
-// as it is reached, since whoever prints or compares v walks it in the same way.
+// weigh charges reading all of v. Shared values are charged each time they are reached,
+// because printing and comparing v also visit them each time.
 func (m *meter) weigh(v any) { m.weighAt(v, 0) }
 
 func (m *meter) weighAt(v any, depth int) {
@@ -99,7 +99,7 @@ func (m *meter) weighAt(v any, depth int) {
 	}
 }
 
-// weighOther weighs the kinds of values that only functions of libraries make.
+// weighOther weighs values of kinds that only library functions return.
 func (m *meter) weighOther(v any, depth int) {
 	m.spend(1)
 	r := reflect.ValueOf(v)
@@ -118,7 +118,7 @@ func (m *meter) weighOther(v any, depth int) {
 	}
 }
 
-// indented takes the steps of printing v with two spaces per level.
+// indented charges printing v with two spaces per level.
 func (m *meter) indented(v any, depth int) {
 	m.product(depth, 2)
 	switch v := v.(type) {
@@ -133,7 +133,7 @@ func (m *meter) indented(v any, depth int) {
 	}
 }
 
-// pieces takes the steps of cutting s at every sep.
+// pieces charges splitting s at every sep.
 func (m *meter) pieces(s, sep string) {
 	m.spend(4 * (strings.Count(s, sep) + 1))
 }

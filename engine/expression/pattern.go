@@ -7,22 +7,22 @@ import (
 	"regexp/syntax"
 )
 
-// The limits of a regular expression: matching takes time that grows as its
-// states times the length of the text.
+// The limits of a regular expression: matching time is proportional to its states times
+// the length of the text.
 const (
 	maxPattern = 1_000
 	maxStates  = 5_000
 )
 
-// pattern compiles a regular expression (RE2) after it has counted the states.
+// pattern compiles a regular expression (RE2) after counting its states.
 func (m *meter) pattern(s string) (*regexp.Regexp, int, error) {
 	if len(s) > maxPattern {
-		return nil, 0, fmt.Errorf("a pattern may be %d bytes long, and this one is %d", maxPattern, len(s))
+		return nil, 0, fmt.Errorf("a pattern may have at most %d bytes, but this one has %d", maxPattern, len(s))
 	}
 	tree, err := syntax.Parse(s, syntax.Perl)
 	if err != nil {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
-			return nil, 0, fmt.Errorf("%s is no pattern: %s %s", quoted(s), e.Code, quoted(e.Expr))
+			return nil, 0, fmt.Errorf("%s is not a valid pattern: %s %s", quoted(s), e.Code, quoted(e.Expr))
 		}
 		return nil, 0, err
 	}
@@ -35,7 +35,8 @@ func (m *meter) pattern(s string) (*regexp.Regexp, int, error) {
 	return re, n, err
 }
 
-// states is about how many states the automaton of re has, and maxStates+1 for all that have more.
+// states estimates the number of states of the automaton of re; it returns maxStates+1
+// for any larger number.
 func states(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
@@ -47,7 +48,7 @@ func states(re *syntax.Regexp) int {
 	return min(n, maxStates+1)
 }
 
-// scan takes the steps of one search of a pattern through n bytes.
+// scan charges one search of a pattern through n bytes.
 func (m *meter) scan(n, states int) {
 	const statesPerStep = 64
 	if n > 0 && states > MaxSteps*statesPerStep/n {
@@ -56,7 +57,8 @@ func (m *meter) scan(n, states int) {
 	m.spend(1 + n*states/statesPerStep)
 }
 
-// matches is the operator: a text, and a pattern that is found somewhere in it.
+// matches implements the operator matches: it reports whether a text contains a match
+// of a pattern.
 func matches(m *meter, args []any) (any, error) {
 	s, err := texts(args, 2)
 	if err != nil {

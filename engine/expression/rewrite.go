@@ -9,22 +9,22 @@ import (
 	"github.com/expr-lang/expr/file"
 )
 
-// What a rewritten program calls while it runs. No name in a text can begin with
-// NUL, so nobody else calls them.
+// The helpers that a rewritten program calls. No name in a text can begin with NUL, so
+// a text cannot call them.
 const (
 	helper       = "\x00"
 	helperPath   = helper + "path"   // a name of the environment
-	helperField  = helper + "field"  // a field of a value that was computed
-	helperTick   = helper + "tick"   // the end of one turn of a loop
-	helperWeigh  = helper + "weigh"  // a value that something is about to read
+	helperField  = helper + "field"  // a field of a computed value
+	helperTick   = helper + "tick"   // the end of one iteration of a loop
+	helperWeigh  = helper + "weigh"  // a value that is about to be read
 	helperLength = helper + "length" // a value whose length is about to be counted
 	helperCall   = helper + "call"   // a function of the dialect
 	helperMethod = helper + "method" // a method of a date, a duration or a version
 )
 
-// rewriter turns the tree of a text into one that counts its steps: loops call
-// tick, what reads whole values weighs them first, and whatever could make much
-// from little is replaced by a bounded function.
+// rewriter turns the tree of a text into one that counts its steps: loops call tick,
+// operations that read whole values weigh them first, and functions with large results
+// are replaced by bounded ones.
 type rewriter struct {
 	dialect *dialect
 	refs    []reading
@@ -33,22 +33,22 @@ type rewriter struct {
 	err     *file.Error
 }
 
-// need says what a place does with a name that is not there.
+// need says how a position handles an undefined name.
 type need int
 
 const (
 	demanded  need = iota // it is an error
-	forgiven              // it is nil, as Argo has it in comparisons; a check before the run still asks for it
-	dispensed             // it is nil, since the text says what to do then: ??, ?., == nil
+	forgiven              // it is nil, as in Argo's comparisons; a check before the run still requires it
+	dispensed             // it is nil, because the text provides for that: ??, ?., == nil
 )
 
-// reading is one place that reads from the environment.
+// reading is one position that reads from the environment.
 type reading struct {
 	path []string
 	need need
 }
 
-// fail notes the first thing that is wrong, at n.
+// fail records the first error, at n.
 func (r *rewriter) fail(n ast.Node, err error) ast.Node {
 	if r.err == nil {
 		r.err = &file.Error{Location: n.Location(), Message: err.Error(), Prev: err}
@@ -56,7 +56,7 @@ func (r *rewriter) fail(n ast.Node, err error) ast.Node {
 	return n
 }
 
-// call makes a call of a helper at the place of n.
+// call creates a call of a helper at the position of n.
 func call(n ast.Node, name string, args ...ast.Node) ast.Node {
 	callee := &ast.IdentifierNode{Value: name}
 	node := &ast.CallNode{Callee: callee, Arguments: args}
@@ -70,7 +70,7 @@ func call(n ast.Node, name string, args ...ast.Node) ast.Node {
 	return node
 }
 
-// node rewrites n, which stands in a place that needs its names as need says.
+// node rewrites n; need says how its position handles undefined names.
 func (r *rewriter) node(n ast.Node, need need) ast.Node {
 	r.parts++
 	switch n := n.(type) {
@@ -123,13 +123,13 @@ func (r *rewriter) all(nodes []ast.Node) {
 	}
 }
 
-// member rewrites names and what is taken from values: as much of a.b["c"] as is
-// written out becomes one reference.
+// member rewrites names and fields: the constant part of a.b["c"] becomes one
+// reference.
 func (r *rewriter) member(n ast.Node, need need) ast.Node {
 	if path, ok := r.path(n); ok {
 		n = first(n)
 		if path[0] == "$env" || path[0] == "sprig" && r.dialect.sprig {
-			return r.fail(n, fmt.Errorf("%s is no value of its own", path[0]))
+			return r.fail(n, fmt.Errorf("%s cannot be used as a value", path[0]))
 		}
 		r.refs = append(r.refs, reading{path: path, need: need})
 		return call(n, helperPath, &ast.IntegerNode{Value: len(r.refs) - 1})
@@ -141,11 +141,11 @@ func (r *rewriter) member(n ast.Node, need need) ast.Node {
 	if m.Optional {
 		need = dispensed
 	}
-	lenient := need != demanded || r.dialect.sprig // Argo has nil for every field that a value of no name lacks
+	lenient := need != demanded || r.dialect.sprig // in Argo, a missing field of an unnamed value is nil
 	return call(n, helperField, r.node(m.Node, need), r.node(m.Property, demanded), &ast.BoolNode{Value: lenient})
 }
 
-// path returns the names of n when n is a name of the environment with fields that are written out.
+// path returns the names of n when n is a name of the environment with constant fields.
 func (r *rewriter) path(n ast.Node) ([]string, bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -163,7 +163,7 @@ func (r *rewriter) path(n ast.Node) ([]string, bool) {
 	return nil, false
 }
 
-// first is the name that a reference begins with: the place that errors show.
+// first returns the first name of a reference: the position in errors.
 func first(n ast.Node) ast.Node {
 	for {
 		m, ok := n.(*ast.MemberNode)
@@ -200,7 +200,7 @@ func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
 	return n
 }
 
-// weighed makes n count its size when it is not a short constant.
+// weighed charges the size of n unless it is a short constant.
 func weighed(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode:
@@ -226,13 +226,13 @@ func (r *rewriter) call(n *ast.CallNode) ast.Node {
 		args := append([]ast.Node{r.node(callee.Node, demanded), name}, n.Arguments...)
 		return call(n, helperMethod, args...)
 	}
-	return r.fail(n, fmt.Errorf("only functions can be called, by their names"))
+	return r.fail(n, fmt.Errorf("only functions can be called, by name"))
 }
 
 // function makes the call of the dialect's function name.
 func (r *rewriter) function(n *ast.CallNode, name string) ast.Node {
 	if why, ok := removed()[name]; ok {
-		return r.fail(n, fmt.Errorf("the function %s is not there, because %s", name, why))
+		return r.fail(n, fmt.Errorf("the function %s is not available, because %s", name, why))
 	}
 	if _, ok := r.dialect.functions()[name]; !ok {
 		return r.fail(n, &UnknownError{Name: "function " + name, Near: near("", name, slices.Sorted(maps.Keys(r.dialect.functions())))})
@@ -240,11 +240,11 @@ func (r *rewriter) function(n *ast.CallNode, name string) ast.Node {
 	return call(n, helperCall, append([]ast.Node{&ast.StringNode{Value: name}}, n.Arguments...)...)
 }
 
-// builtin rewrites a call of a function that the language itself has. Loops count
-// their turns; all others read their arguments, at most in time that grows as these do.
+// builtin rewrites a call of a function of the language. Loops count their iterations;
+// all others take time that is at most proportional to their arguments.
 func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	if n.Name == "now" && !r.dialect.clock {
-		return r.fail(n, fmt.Errorf("now() is not there, because a decision must be the same when it is made again"))
+		return r.fail(n, fmt.Errorf("now() is not available, because decisions must be repeatable"))
 	}
 	loop := false
 	for i, a := range n.Arguments {
@@ -261,7 +261,7 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	}
 	switch n.Name {
 	case "first", "last", "get", "type":
-		return n // they look at one element at most
+		return n // they access at most one element
 	case "len":
 		n.Arguments[0] = call(n.Arguments[0], helperLength, n.Arguments[0])
 		return n

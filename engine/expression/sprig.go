@@ -13,13 +13,13 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// removed are the functions of sprig that nobody gets, and why.
+// removed lists the functions of sprig that are excluded, and why.
 func removed() map[string]string {
 	const (
 		reads = "it reads the environment of the server"
-		asks  = "it asks the network"
-		keys  = "it makes or uses keys, which takes long"
-		raw   = "it makes bytes that are no text"
+		asks  = "it accesses the network"
+		keys  = "it creates or uses keys, which is slow"
+		raw   = "it returns bytes that are not text"
 	)
 	return map[string]string{
 		"sprig.env": reads, "sprig.expandenv": reads, "sprig.getHostByName": asks,
@@ -46,7 +46,7 @@ var withSprig = sync.OnceValue(func() map[string]function {
 	return all
 })
 
-// ofSprig is a function of sprig that counts what it will make before it makes it.
+// ofSprig wraps a function of sprig that charges for its result before it creates it.
 func ofSprig(f reflect.Value, guard func(*meter, []any) error) function {
 	return func(m *meter, args []any) (any, error) {
 		if guard != nil {
@@ -67,7 +67,7 @@ func ofSprig(f reflect.Value, guard func(*meter, []any) error) function {
 	}
 }
 
-// callGo calls f with args turned into the types of its parameters.
+// callGo calls f with args converted to the types of its parameters.
 func callGo(f reflect.Value, args []any) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -80,7 +80,7 @@ func callGo(f reflect.Value, args []any) (v any, err error) {
 		least--
 	}
 	if len(args) < least || len(args) > least && !t.IsVariadic() {
-		return nil, fmt.Errorf("it takes %d arguments, and got %d", least, len(args))
+		return nil, fmt.Errorf("expected %d arguments, got %d", least, len(args))
 	}
 	in := make([]reflect.Value, len(args))
 	for i, a := range args {
@@ -104,7 +104,7 @@ func callGo(f reflect.Value, args []any) (v any, err error) {
 	return out[0].Interface(), nil
 }
 
-// argument is a as a parameter of type want.
+// argument converts a to the parameter type want.
 func argument(a any, want reflect.Type) (reflect.Value, error) {
 	if a == nil {
 		return reflect.Zero(want), nil
@@ -120,10 +120,11 @@ func argument(a any, want reflect.Type) (reflect.Value, error) {
 	case v.Kind() == want.Kind() && v.CanConvert(want):
 		return v.Convert(want), nil
 	}
-	return v, fmt.Errorf("needs to be %s, and is %s", kindOfType(want.String()), kindOf(a))
+	return v, fmt.Errorf("must be %s, but is %s", kindOfType(want.String()), kindOf(a))
 }
 
-// guards take the steps of what a function of sprig makes beyond what its arguments are long.
+// guards charge for results of sprig's functions that exceed the size of their
+// arguments.
 func guards() map[string]func(*meter, []any) error {
 	pattern := func(m *meter, args []any) error { return guardPattern(m, args, "") }
 	replace := func(m *meter, args []any) error {
@@ -195,7 +196,7 @@ func guardIndent(m *meter, args []any) error {
 	return nil
 }
 
-// guardWrap holds for wrap(width, text) and wrapWith(width, between, text).
+// guardWrap applies to wrap(width, text) and wrapWith(width, between, text).
 func guardWrap(m *meter, args []any) error {
 	s, err := textAt(args, len(args)-1)
 	if err != nil {
@@ -258,8 +259,8 @@ func guardSplitn(m *meter, args []any) error {
 	return nil
 }
 
-// guardRange holds for until, untilStep and seq: the numbers cannot be more than
-// the widest distance between two of the arguments.
+// guardRange applies to until, untilStep and seq: the numbers cannot be more than the
+// widest distance between two of the arguments.
 func guardRange(m *meter, args []any) error {
 	least, most := 0, 0
 	for i := range args {
@@ -279,13 +280,14 @@ func guardRandom(m *meter, args []any) error {
 		return err
 	}
 	if n < 0 || n > 1_000 {
-		return fmt.Errorf("it makes between 0 and 1,000 characters")
+		return fmt.Errorf("it returns between 0 and 1,000 characters")
 	}
 	m.spend(4 * n)
 	return nil
 }
 
-// guardPattern holds for every function of a pattern and a text. With is what replaces a match.
+// guardPattern applies to every function of a pattern and a text. with is the
+// replacement of a match.
 func guardPattern(m *meter, args []any, with string) error {
 	s, err := texts(args, 2)
 	if err != nil {
@@ -309,7 +311,7 @@ func guardWithout(m *meter, args []any) error {
 	return nil
 }
 
-// ownAll gives a function that writes into an argument copies of all of them.
+// ownAll copies all arguments of a function that modifies one of them.
 func ownAll(m *meter, args []any) error {
 	for i := range args {
 		args[i] = m.normal(args[i], 0)
@@ -317,7 +319,7 @@ func ownAll(m *meter, args []any) error {
 	return nil
 }
 
-// guardTrim holds for trimAll(characters, text).
+// guardTrim applies to trimAll(characters, text).
 func guardTrim(m *meter, args []any) error {
 	s, err := texts(args, 2)
 	if err != nil {
@@ -327,7 +329,7 @@ func guardTrim(m *meter, args []any) error {
 	return nil
 }
 
-// guardVersion: versions are read by patterns.
+// guardVersion charges for the patterns that parse versions.
 func guardVersion(m *meter, args []any) error {
 	for i := range args {
 		s, err := textAt(args, i)
@@ -339,7 +341,8 @@ func guardVersion(m *meter, args []any) error {
 	return nil
 }
 
-// guardDecimals: each operand may add hundreds of digits to those that the next is calculated with.
+// guardDecimals charges for digits: each operand may add hundreds of digits to the
+// intermediate result.
 func guardDecimals(m *meter, args []any) error {
 	m.spend(100 * len(args))
 	m.product(100*len(args), len(args))

@@ -16,7 +16,7 @@ import (
 // The limits of a text with tags.
 const (
 	MaxTemplate = 4 << 20  // bytes of a text with tags
-	MaxRendered = 16 << 20 // bytes of a text after its tags were replaced
+	MaxRendered = 16 << 20 // bytes of a text after its tags are replaced
 	maxTags     = 10_000   // tags of one text
 	maxNesting  = 5        // tags inside tags
 )
@@ -24,17 +24,17 @@ const (
 // Template is a text with tags: {{a.name}} and {{=an expression}}.
 type Template struct {
 	parts  []part
-	nested bool // a tag stood inside another: there is one more tag when it is replaced
+	nested bool // it has a tag inside another: replacing it creates one more tag
 	length int
 }
 
 // part is a piece of text or a tag.
 type part struct {
-	text string // as it is written, with its braces
+	text string // as written, with its braces
 	name string // of a simple tag
 	tag  bool
 	expr *Expression
-	err  error // why an expression cannot be read
+	err  error // why an expression cannot be parsed
 }
 
 // Tag is one tag of a template.
@@ -42,12 +42,12 @@ type Tag struct {
 	Name       string      // of a simple tag, trimmed
 	Expression *Expression // of {{=…}}, nil when it cannot be read
 	Text       string      // as it is written
-	Err        error       // why an expression cannot be read
+	Err        error       // why an expression cannot be parsed
 }
 
-// ParseTemplate reads a text with tags. A {{ without its }} is text. An
-// expression that cannot be read is no error here but in its [Tag] and when it
-// is rendered, because a text for other programs may look like one.
+// ParseTemplate reads a text with tags. A {{ without its }} is text. An expression that
+// cannot be parsed is reported in its [Tag] and when it is rendered, not here, because
+// text for other programs may look like one.
 func ParseTemplate(text string) (*Template, error) { return parseTemplate(text, newMeter()) }
 
 func parseTemplate(text string, m *meter) (*Template, error) {
@@ -102,8 +102,8 @@ func readTag(text string, start *int, end int, m *meter) (part, int) {
 	return part{text: whole, tag: true, name: strings.TrimSpace(whole[2 : len(whole)-2])}, len(whole)
 }
 
-// readExpression reads {{=…}}, whose }} is the first one that makes it complete:
-// an expression may hold }} of its own, as {a: {b: 1}} does.
+// readExpression reads {{=…}}, whose }} is the first one that makes it complete: an
+// expression may contain }}, as {a: {b: 1}} does.
 func readExpression(text string, end int, m *meter) (part, int) {
 	const tries = 8
 	var first error
@@ -120,7 +120,7 @@ func readExpression(text string, end int, m *meter) (part, int) {
 			first = err
 		}
 		next := strings.Index(text[at+1:], "}}")
-		if strings.Count(source, "{") <= strings.Count(source, "}") { // another } would be one too many
+		if strings.Count(source, "{") <= strings.Count(source, "}") { // another } would be unbalanced
 			break
 		}
 		if next < 0 || at+1+next > MaxLength {
@@ -131,7 +131,7 @@ func readExpression(text string, end int, m *meter) (part, int) {
 	return part{text: text[:end+2], tag: true, err: first}, end + 2
 }
 
-// Tags returns the tags in their order, with those that stand more than once.
+// Tags returns the tags in order, including duplicates.
 func (t *Template) Tags() []Tag {
 	var tags []Tag
 	for _, p := range t.parts {
@@ -142,17 +142,17 @@ func (t *Template) Tags() []Tag {
 	return tags
 }
 
-// Scope is what tags stand for at some place of a workflow.
+// Scope is the values of tags at one position of a workflow.
 type Scope struct {
-	Lookup func(name string) (string, bool) // simple tags, by their whole text
-	Env    map[string]any                   // what expressions read, as nested objects
+	Lookup func(name string) (string, bool) // values of simple tags, by their whole text
+	Env    map[string]any                   // values for expressions, as nested objects
 
-	// Partial leaves a tag as it is when a name in it is not known: it may become
-	// known later, as {{retries}} and {{pod.name}} do.
+	// Partial keeps a tag with an unknown name: it may become known later, as
+	// {{retries}} and {{pod.name}} do.
 	Partial bool
 
-	// Foreign reports whether an unknown simple tag belongs to another language, such as
-	// Jinja: it stays as it is, also where Partial is false. Nil: no tag does.
+	// Foreign reports whether an unknown simple tag belongs to another language, such
+	// as Jinja: such a tag is kept even if Partial is false. Nil: no tag does.
 	Foreign func(name string) bool
 }
 
@@ -201,7 +201,7 @@ func (s Scope) render(t *Template, m *meter, depth int) (string, error) {
 	return b.String(), nil
 }
 
-// replace returns what one tag stands for.
+// replace returns the value of one tag.
 func (s Scope) replace(p part, m *meter) (string, error) {
 	switch {
 	case p.err != nil:
@@ -231,18 +231,19 @@ func (s Scope) replace(p part, m *meter) (string, error) {
 	return "", refuse(missing, "The tag %s cannot be replaced: %v", quoted(p.text), missing)
 }
 
-// written is a result as text: numbers and truth values as Argo writes them, lists and objects as JSON.
+// written formats a result as text: numbers and booleans as in Argo, lists and objects
+// as JSON.
 func written(e *Expression, v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
-		return "", apperr.New(apperr.Invalid, "The expression %s gives nothing (null), and a text is needed; write what else it should be after ??.", quoted(e.text))
+		return "", apperr.New(apperr.Invalid, "The expression %s is null, but a value is needed; add a default after ??.", quoted(e.text))
 	case string:
 		return v, nil
 	case bool, int64:
 		return fmt.Sprint(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return "", apperr.New(apperr.Invalid, "The expression %s gives %v, which is no number.", quoted(e.text), v)
+			return "", apperr.New(apperr.Invalid, "The expression %s is %v, which is not a number.", quoted(e.text), v)
 		}
 		return fmt.Sprint(v), nil
 	}
@@ -255,10 +256,10 @@ func written(e *Expression, v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// RenderValue replaces the tags in every text of a decoded JSON value, keys of
-// objects among them. Since it works on texts and not on JSON, nothing that is
-// put in can end a text or add a field. The value itself is not changed. All its
-// expressions share one budget of steps.
+// RenderValue replaces the tags in every text of a decoded JSON value, including the
+// keys of objects. It works on texts and not on JSON, so no inserted value can end a
+// text or add a field. It does not change v. All its expressions share one budget of
+// steps.
 func (s Scope) RenderValue(v any) (any, error) {
 	return s.renderValue(v, newMeter(), 0)
 }

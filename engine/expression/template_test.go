@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scope is what a template of Argo's sees: simple tags by name, the same as nested maps.
+// scope is the scope of an Argo template: simple tags by name, and the same values as
+// nested maps.
 func scope() Scope {
 	flat := map[string]string{
 		"inputs.parameters.message":             "hello",
@@ -219,24 +220,24 @@ func TestPartialReplacesTheRest(t *testing.T) {
 func TestWrongExpressionsInTags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{{=1 +}}":                                     "it ends too early",
-		"{{=nil}}":                                     "gives nothing (null)",
-		"{{=asInt('x')}}":                              "asInt: the text «x» is no whole number",
-		"{{=sprig.env('HOME')}}":                       "sprig.env is not there, because it reads the environment",
+		"{{=1 +}}":                                     "unexpected end",
+		"{{=nil}}":                                     "is null",
+		"{{=asInt('x')}}":                              "asInt: the text «x» is not an integer",
+		"{{=sprig.env('HOME')}}":                       "sprig.env is not available, because it reads the environment",
 		"{{=sprig.expandenv('$HOME')}}":                "reads the environment",
-		"{{=sprig.getHostByName('x')}}":                "asks the network",
+		"{{=sprig.getHostByName('x')}}":                "accesses the network",
 		"{{=sprig.genPrivateKey('rsa')}}":              "keys",
 		"{{=sprig.htpasswd('a', 'b')}}":                "keys",
-		"{{=sprig.randBytes(10)}}":                     "no text",
+		"{{=sprig.randBytes(10)}}":                     "not text",
 		"{{=sprig.randAlpha(100000)}}":                 "between 0 and 1,000",
 		"{{=sprig.uper('x')}}":                         "there is no function sprig.uper: did you mean sprig.upper?",
-		"{{=sprig.trim(1)}}":                           "sprig.trim: argument 1 needs to be a text, and is the number 1",
-		"{{=sprig.trim()}}":                            "sprig.trim: it takes 1 arguments, and got 0",
+		"{{=sprig.trim(1)}}":                           "sprig.trim: argument 1 must be a text, but is the number 1",
+		"{{=sprig.trim()}}":                            "sprig.trim: expected 1 arguments, got 0",
 		"{{=sprig.fail('because')}}":                   "sprig.fail: because",
-		"{{=sprig}}":                                   "sprig is no value of its own",
+		"{{=sprig}}":                                   "sprig cannot be used as a value",
 		"{{=jsonpath(inputs.parameters.json, '$.q')}}": "finds nothing at «.q»",
-		"{{=jsonpath('{', '$.q')}}":                    "is no JSON",
-		"{{=1.0 / 0}}":                                 "is no number",
+		"{{=jsonpath('{', '$.q')}}":                    "is not valid JSON",
+		"{{=1.0 / 0}}":                                 "is not a number",
 	} {
 		if got, err := scope().RenderString(text); err == nil || !strings.Contains(err.Error(), want) || apperr.CodeOf(err) != apperr.Invalid {
 			t.Errorf("%s = %q, %v; want %s", text, got, err, want)
@@ -375,8 +376,8 @@ func TestJSONPaths(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		`store`: `begin with $`, `$.`: `a name is missing`, `$[`: `a ] is missing`, `$['a`: `a quote is missing`, `$[x]`: `is no index`,
-		`$[0`: `a ] is missing`, `$.a.b`: `finds nothing at «.a»`, `$.store.book[9]`: `finds nothing at «[9]»`, `$[?(@.a]`: ``, `$[?(@.a > )]`: `wrong`, `$[0:1:0]`: `above 0`, `$x`: `a dot before it`,
+		`store`: `begin with $`, `$.`: `a name is missing`, `$[`: `a ] is missing`, `$['a`: `a quote is missing`, `$[x]`: `is not an index`,
+		`$[0`: `a ] is missing`, `$.a.b`: `finds nothing at «.a»`, `$.store.book[9]`: `finds nothing at «[9]»`, `$[?(@.a]`: ``, `$[?(@.a > )]`: `not valid`, `$[0:1:0]`: `above 0`, `$x`: `a dot before it`,
 	} {
 		e, err := ParseArgo(`jsonpath(doc, path)`)
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// normal returns a copy of v of which evaluation knows every kind: numbers are
-// int or float64, lists []any, objects map[string]any. The copy keeps functions
-// that write into objects away from the caller's values.
+// normal returns a copy of v that has only kinds known to evaluation: numbers are int
+// or float64, lists []any, objects map[string]any. The copy protects the caller's
+// values from functions that modify objects.
 func (m *meter) normal(v any, depth int) any {
 	if depth > maxDepth {
 		panic(errTooDeep)
@@ -83,23 +83,23 @@ func (m *meter) normalOther(r reflect.Value, depth int) any {
 	if s, ok := reflect.TypeAssert[fmt.Stringer](r); ok {
 		return s.String()
 	}
-	panic(fmt.Errorf("a value of type %s has no place in an expression", r.Type()))
+	panic(fmt.Errorf("a value of type %s cannot be used in an expression", r.Type()))
 }
 
-// number is n as an int when it is whole and fits, else as a float64.
+// number returns n as an int when it is an integer that fits, otherwise as a float64.
 func number(n json.Number) any {
 	if i, err := strconv.Atoi(n.String()); err == nil {
 		return i
 	}
 	f, err := n.Float64()
 	if err != nil {
-		panic(fmt.Errorf("%s is no number that fits", quoted(n.String())))
+		panic(fmt.Errorf("%s is not a number in range", quoted(n.String())))
 	}
 	return f
 }
 
-// result is v as callers get it: plain values as JSON has them, whole numbers as
-// int64, dates in RFC 3339 and durations as Go writes them.
+// result converts v for callers: plain JSON values, integers as int64, dates in RFC
+// 3339 and durations in Go's format.
 func (m *meter) result(v any) any {
 	return m.resultOf(m.normal(v, 0))
 }

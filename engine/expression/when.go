@@ -9,10 +9,10 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// When evaluates a condition of Argo's whose tags have been replaced:
-// `heads == tails`, `"{{x}}" == 'a'`, `3 > 2 && (a != b)`, `'a' in ('a', 'b')`,
-// `status =~ "Fail.*"`. A word without quotes is a text. Texts that look like
-// dates are compared as dates, and numbers are numbers, as in Argo.
+// When evaluates an Argo condition whose tags have been replaced: `heads == tails`,
+// `"{{x}}" == 'a'`, `3 > 2 && (a != b)`, `'a' in ('a', 'b')`, `status =~ "Fail.*"`. A
+// word without quotes is a text. Texts that look like dates are compared as dates, and
+// numbers are numbers, as in Argo.
 func When(text string) (value bool, err error) {
 	if len(text) > MaxLength {
 		return false, apperr.New(apperr.Invalid, "The condition is %d bytes long; at most %d are allowed.", len(text), MaxLength)
@@ -50,19 +50,20 @@ func When(text string) (value bool, err error) {
 	}
 	b, ok := got.(bool)
 	if !ok {
-		return false, apperr.New(apperr.Invalid, "The condition %s needs to give true or false, and gives %s.", quoted(text), kindOf(got))
+		return false, apperr.New(apperr.Invalid, "The condition %s must be true or false, but is %s.", quoted(text), kindOf(got))
 	}
 	return b, nil
 }
 
-// The limits of a condition: brackets inside one another, and states of all its patterns together.
+// The limits of a condition: nested brackets, and the total number of states of its
+// patterns.
 const (
 	maxBrackets = 100
 	maxWhen     = 2_000
 )
 
-// checkCondition walks a condition once, before the library does: brackets are
-// not too deep, and no pattern grows without measure.
+// checkCondition scans a condition before the library does. It limits the depth of
+// brackets and the size of patterns.
 func checkCondition(text string) error {
 	depth, total, m := 0, 0, newMeter()
 	for i := 0; i < len(text); i++ {
@@ -71,7 +72,7 @@ func checkCondition(text string) error {
 			i, _ = literalEnd(text, i)
 		case '(':
 			if depth++; depth > maxBrackets {
-				return fmt.Errorf("it has more than %d brackets inside one another", maxBrackets)
+				return fmt.Errorf("it has more than %d nested brackets", maxBrackets)
 			}
 		case ')':
 			depth--
@@ -91,12 +92,12 @@ func checkCondition(text string) error {
 	return nil
 }
 
-// operand returns the states of the pattern that stands first in text. The
-// library compiles it before anything else is done with it.
+// operand returns the number of states of the pattern at the start of text. The library
+// compiles it first.
 func (m *meter) operand(text string) (int, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return 0, nil // the library says so
+		return 0, nil // the library reports it
 	}
 	switch text[0] {
 	case '\'', '"', '[':
@@ -104,13 +105,13 @@ func (m *meter) operand(text string) (int, error) {
 		_, n, err := m.pattern(literal)
 		return n, err
 	case '(':
-		return 0, errors.New("a pattern has to stand right behind its sign, as one text in quotes")
+		return 0, errors.New("a pattern must follow its operator, as one quoted text")
 	}
-	return 0, nil // a word has no signs of patterns
+	return 0, nil // a word has no pattern syntax
 }
 
-// literalEnd returns where the literal that begins at i ends, and what it holds.
-// The library ends every literal at any kind of quote, so each kind ends it here.
+// literalEnd returns the end and the content of the literal that begins at i. The
+// library ends every literal at any kind of quote, so each kind ends it here.
 func literalEnd(text string, i int) (int, string) {
 	closes := `'"`
 	if text[i] == '[' {
@@ -128,7 +129,7 @@ func literalEnd(text string, i int) (int, string) {
 	return len(text), b.String()
 }
 
-// conditionError is the error about a condition, with what to do where that is known.
+// conditionError returns the error for a condition, with a hint when there is one.
 func conditionError(text string, err error) error {
 	cause := strings.TrimSpace(err.Error())
 	hint := ""
