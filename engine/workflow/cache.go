@@ -13,8 +13,8 @@ const (
 	maxCachedNodes    = 60_000
 )
 
-// versionCache keeps the versions used last. Versions never change, so nothing
-// in it goes stale.
+// versionCache keeps the most recently used versions. Versions never change, so entries
+// never become stale.
 type versionCache struct {
 	mu          sync.Mutex
 	maxVersions int
@@ -39,8 +39,8 @@ func (c *versionCache) get(id uuid.UUID) (Version, bool) {
 	return e.Value.(Version), true
 }
 
-// put adds v and drops the versions that were not used for longest; v itself
-// stays even when it alone is over the limit.
+// put adds v and evicts the least recently used versions; v itself stays even when it
+// alone exceeds the limit.
 func (c *versionCache) put(v Version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

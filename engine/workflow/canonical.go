@@ -327,7 +327,7 @@ func (s Source) reference() string {
 	return ""
 }
 
-// ownGraph is the graph that the definition names; that of a workflow is its own name.
+// ownGraph is the graph that the definition names; for a workflow, its own name.
 func (o *Operator) ownGraph() string {
 	if o.Type == TypeWorkflow {
 		return ""

@@ -47,14 +47,14 @@ func TestWhatIsReadWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, maker, reader, out, why string }{
 		{name: "streams", out: "storage: streaming"},
-		{name: "another reason to wait for it", reader: "depends_on: [make]", out: "storage: streaming", why: "it also needs what is known of make"},
-		{name: "a rule", reader: "depends: make.Succeeded", out: "storage: streaming", why: "its depends looks at how others ended"},
-		{name: "a condition of the rest", reader: "when: nodes.make.outputs.count > 1", out: "storage: streaming", why: "it also needs what is known of make"},
-		{name: "a cache of the reader", reader: "cache: {}", out: "storage: streaming", why: "its cache knows an input by all of its bytes"},
+		{name: "another reason to wait for it", reader: "depends_on: [make]", out: "storage: streaming", why: "it also needs the result of make"},
+		{name: "a rule", reader: "depends: make.Succeeded", out: "storage: streaming", why: "its depends reads the end states of other operators"},
+		{name: "a condition of the rest", reader: "when: nodes.make.outputs.count > 1", out: "storage: streaming", why: "it also needs the result of make"},
+		{name: "a cache of the reader", reader: "cache: {}", out: "storage: streaming", why: "its cache needs all bytes of an input"},
 		{name: "a cache of the writer", maker: "cache: {}", out: "storage: streaming"},
-		{name: "many writers", maker: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "make is no single attempt"},
-		{name: "many readers", reader: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "it is no single attempt"},
-		{name: "pods together", maker: "resources: {pods: 2}", out: "storage: streaming", why: "make is no single attempt"},
+		{name: "many writers", maker: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "make is not a single attempt"},
+		{name: "many readers", reader: "foreach: {items: [1, 2]}", out: "storage: streaming", why: "it is not a single attempt"},
+		{name: "pods together", maker: "resources: {pods: 2}", out: "storage: streaming", why: "make is not a single attempt"},
 		{name: "nobody asks", out: "storage: disk", why: "-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Graph is a set of operators with inputs and outputs of its own, which an operator
-// of type graph runs. The workflow itself is one without a name.
+// Graph is a set of operators with its own inputs and outputs, which an operator of
+// type graph runs. The workflow itself is a graph without a name.
 type Graph struct {
 	Name        string
 	Description string
 	Inputs      typeregistry.Schema
 	Outputs     []Output
 	Operators   []Operator
-	Parallelism int // of its operators, how many may be at work at once; 0: any number
+	Parallelism int // how many of its operators may be active at once; 0: no limit
 
 	path string // in the document
 }
@@ -56,7 +56,7 @@ func (g *Graph) at(format string, args ...any) string {
 	return g.path + fmt.Sprintf(format, args...)
 }
 
-// operatorPath is where operator i stands in the document.
+// operatorPath is the path of operator i in the document.
 func (g *Graph) operatorPath(i int) string {
 	if at := g.Operators[i].At; at != "" {
 		return at
@@ -78,8 +78,8 @@ func (g *Graph) compile() (*dag.Plan, []apperr.Field) {
 	return dag.Compile(specs)
 }
 
-// EveryOperator goes through the operators of the workflow and of its graphs, each
-// with its place in the document.
+// EveryOperator iterates over the operators of the workflow and of its graphs, with
+// their paths in the document.
 func (d *Definition) EveryOperator() iter.Seq2[string, *Operator] {
 	return func(yield func(string, *Operator) bool) {
 		for _, g := range d.all() {
@@ -95,8 +95,8 @@ func (d *Definition) EveryOperator() iter.Seq2[string, *Operator] {
 // Foreach makes an operator run once for each item of a list.
 type Foreach struct {
 	Items       Source // a list
-	Limit       int    // of items; more are refused
-	Parallelism int    // how many may be at work at once; 0: any number
+	Limit       int    // maximum number of items
+	Parallelism int    // how many may be active at once; 0: no limit
 	Partial     bool   // failed items leave gaps, unless all fail
 }
 
@@ -106,27 +106,27 @@ const (
 	MaxItems     = 100_000
 )
 
-// DefaultDepth is how deep graphs may run graphs, themselves among them.
+// DefaultDepth is the default nesting limit of graphs, recursion included.
 const DefaultDepth = 50
 
 // Approval makes an operator wait for a person.
 type Approval struct {
 	Message string
 	Form    typeregistry.Schema // what the person fills in; its fields are the operator's outputs
-	Default map[string]any      // the answer when nobody answers in time; nil: the operator fails then
+	Default map[string]any      // the answer after the timeout; nil: the operator fails then
 }
 
-// Depth is how deep graphs may run graphs.
+// Depth is the nesting limit of graphs.
 func (d *Definition) Depth() int { return cmp.Or(d.MaxDepth, DefaultDepth) }
 
-// Loop names what an operator reads of its fan-out.
+// The names of the values that an operator reads of its fan-out.
 const (
 	LoopItem  = "item"
 	LoopIndex = "index"
 )
 
-// traits are what the plan has to know of o; item is about one item of a fan-out
-// rather than about the operator as a whole.
+// traits returns the properties of o for the plan; item selects those of one item of a
+// fan-out instead of the whole operator.
 func (o *Operator) traits(item bool) dag.Traits {
 	t := dag.Traits{Final: o.Final && !item, MayFail: o.allowed(), OnFailure: dag.Continue, Watches: o.Watches && !item, Undrained: o.Late && !item}
 	if o.Retry.FailFast && !o.Final {
@@ -146,7 +146,7 @@ func (o *Operator) traits(item bool) dag.Traits {
 	return t
 }
 
-// allowed are the failures of o that do not fail the execution.
+// allowed returns the failures of o that do not fail the execution.
 func (o *Operator) allowed() dag.Failures {
 	switch {
 	case o.AllowFailure:
@@ -157,14 +157,14 @@ func (o *Operator) allowed() dag.Failures {
 	return dag.NoFailure
 }
 
-// runsGraph reports whether o becomes the operators of a graph.
+// runsGraph reports whether o expands into the operators of a graph.
 func (o *Operator) runsGraph() bool { return o.Type == TypeGraph || o.Type == TypeWorkflow }
 
-// ItemTraits are what the plan has to know of each item of o's fan-out.
+// ItemTraits returns the properties of each item of o's fan-out for the plan.
 func (o *Operator) ItemTraits() dag.Traits { return o.traits(true) }
 
-// Produces returns the output called name as others see it: of a fan-out, the list
-// of what its items gave, with null for those that failed where that is allowed.
+// Produces returns the output called name as other operators see it: for a fan-out, the
+// list of its items' outputs, with null for failed items where those are allowed.
 func (o *Operator) Produces(name string) (OperatorOutput, bool) {
 	out, ok := o.Output(name)
 	if !ok || o.Foreach == nil || out.Type == nil {
@@ -183,5 +183,5 @@ func (o *Operator) gaps() bool {
 	return o.Foreach.Partial || o.When != "" && o.whenOfItem || o.Tags.conditional(true, true)
 }
 
-// Waits returns how long a person has to answer; 0: any time.
+// Waits returns how long a person may take to answer; 0: no limit.
 func (o *Operator) Waits() time.Duration { return o.Timeout }

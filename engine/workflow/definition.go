@@ -1,6 +1,6 @@
-// Package workflow keeps workflow definitions: it parses and checks the native
-// form (YAML or JSON) against the type registry, gives every definition one
-// canonical form and hash, and registers, lists and serves immutable versions.
+// Package workflow manages workflow definitions: it parses and checks the native form
+// (YAML or JSON) against the type registry, computes one canonical form and hash of
+// every definition, and registers, lists and serves immutable versions.
 package workflow
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Limits on a definition; hostile documents end here and not in memory.
+// Limits on a definition, so that hostile documents cannot exhaust memory.
 const (
 	MaxDocumentBytes = 16 << 20
 	MaxOperators     = 20_000
 	MaxPorts         = 500 // inputs or outputs of one operator or workflow
 )
 
-// Definition is a checked workflow. Nobody changes it after Parse.
+// Definition is a checked workflow. It is immutable after Parse.
 type Definition struct {
 	Name        string
 	Version     string // semantic version 2.0.0 without build metadata
@@ -32,26 +32,26 @@ type Definition struct {
 	Metadata    map[string]any
 	Inputs      typeregistry.Schema
 	Outputs     []Output
-	Operators   []Operator // those of on_exit stand last
+	Operators   []Operator // those of on_exit come last
 	Graphs      []Graph    // by name
-	Parallelism int        // nodes of one execution that may be at work at once; 0: any number
+	Parallelism int        // nodes of one execution that may be active at once; 0: no limit
 	Timeout     time.Duration
-	Locks       []Lock             // that an execution holds from its begin to its end
-	MaxRunning  int                // executions of the workflow at once; 0: any number
-	MaxDepth    int                // of graphs in graphs; 0: DefaultDepth
+	Locks       []Lock             // that an execution holds from start to end
+	MaxRunning  int                // executions of the workflow at once; 0: no limit
+	MaxDepth    int                // nesting limit of graphs; 0: DefaultDepth
 	Errs        Errs               // when the failure of the whole is an error
 	RetryBudget protect.WindowRule // of all executions of the workflow together; the zero rule is no limit
 
 	TTL TTL // how long an ended execution is kept
 
-	Metrics []Metric // that an execution tells at its end
+	Metrics []Metric // that an execution reports at its end
 
-	// Notices are what a person should know about the workflow, although nothing is wrong with it.
+	// Notices are hints about a valid workflow.
 	Notices []string
 
-	// FromConfigMaps are inputs whose values ConfigMaps have when a launch gives none.
+	// FromConfigMaps are inputs whose default values come from ConfigMaps.
 	FromConfigMaps map[string]ConfigMapKey
-	// Constants are tags that stand for the same text in every operator (see Tags).
+	// Constants are tags with the same value in every operator (see Tags).
 	Constants map[string]string
 	document  json.RawMessage // the canonical form, when it is not the native one
 }
@@ -62,7 +62,7 @@ type Output struct {
 	Type        *typeregistry.Type
 	Description string
 	From        Reference
-	Source      Source // in place of From, when its Kind is not ""
+	Source      Source // instead of From, when its Kind is not ""
 }
 
 // Reference names an output of an operator.
@@ -78,7 +78,7 @@ func (r Reference) String() string { return r.Operator + "." + r.Output }
 type Operator struct {
 	Name        string
 	Type        OperatorType
-	Label       string // a word of its author's for the kind of work, such as TrainOperator
+	Label       string // the author's name for the kind of work, such as TrainOperator
 	Description string
 	Inputs      []Input
 	Outputs     []OperatorOutput
@@ -90,45 +90,45 @@ type Operator struct {
 	Timeout     time.Duration // 0: none
 	Retry       Retry
 	DependsOn   []string
-	// NeverPreempt keeps attempts running when somebody with a better right needs
-	// the room; such work has to fit into what its team is guaranteed.
+	// NeverPreempt protects attempts from preemption; such work must fit in the
+	// guarantee of its team.
 	NeverPreempt bool
-	// GracePeriod is how long a preempted attempt has to save a checkpoint, from
+	// GracePeriod is the time that a preempted attempt has to save a checkpoint, from
 	// SIGTERM to SIGKILL; 0 means DefaultGracePeriod.
 	GracePeriod time.Duration
-	// Resident lets attempts run in pods that are kept warm for their project and
-	// image, many after one another.
+	// Resident runs attempts in warm pods of their project and image, one after
+	// another.
 	Resident bool
-	// Pod holds the fields of the operator's pods under the names that Kubernetes
-	// gives them, as canonical JSON; nil for none. Launchers without pods pass it over.
+	// Pod holds the fields of the operator's pods with their Kubernetes names, as
+	// canonical JSON; nil for none. Launchers without pods ignore it.
 	Pod json.RawMessage
-	// Host is what takes the place of Pod where tasks are processes of this machine. The native
-	// form has none.
+	// Host replaces Pod when tasks are processes of this machine. The native form has
+	// none.
 	Host Host
 
-	When         string    // an expression that has to be true, or the operator is skipped
-	Depends      string    // a rule over what it depends on, beside DependsOn
+	When         string    // an expression; the operator is skipped unless it is true
+	Depends      string    // a rule over its dependencies, in addition to DependsOn
 	Foreach      *Foreach  // nil: it runs once
-	Locks        []Lock    // that each node holds while it is ready and runs
+	Locks        []Lock    // that each node holds while it is ready or running
 	AllowFailure bool      // its failure does not fail the execution
-	Final        bool      // it runs when all others have ended, however that was
-	MadeOf       string    // template "name@version" whose fields it took over; "": none
+	Final        bool      // it runs when all others have ended, in any state
+	MadeOf       string    // template "name@version" whose fields it uses; "": none
 	Graph        string    // set for TypeGraph alone
 	Workflow     string    // "name@version", for TypeWorkflow alone
 	Approval     *Approval // set for TypeApproval alone
-	Cache        *Cache    // nil: it runs whatever ran before
+	Cache        *Cache    // nil: it always runs
 
-	// Breaker withholds starts once attempts fail time and again; the zero rule never.
+	// Breaker blocks starts once attempts fail repeatedly; the zero rule never does.
 	Breaker protect.BreakerRule
-	Drain   bool   // when it fails for good, nothing more begins in its graph
-	Tags    *Tags  // nil: its texts mean what they say
-	Watches bool   // its depends takes up no failure, and how it ends counts for nothing
-	Late    bool   // it may begin when nothing else does any more because something failed (see Drain)
-	Serves  bool   // others need not wait for its end once it is ready; it runs until they have ended
-	At      string // where it stands in a document that is not native
-	CodeAt  string // where its container or script stands in such a document; "": it has none
+	Drain   bool   // when it fails finally, no further operator begins in its graph
+	Tags    *Tags  // nil: its texts have no tags
+	Watches bool   // its depends handles no failure, and its own end state is ignored
+	Late    bool   // it may begin while the graph drains after a failure (see Drain)
+	Serves  bool   // other operators do not wait for its end once it is ready; it runs until they have ended
+	At      string // its path in a document that is not native
+	CodeAt  string // the path of its container or script in such a document; "": it has none
 
-	Metrics []Metric // that each node tells at its end
+	Metrics []Metric // that each node reports at its end
 
 	// Members are several containers of one attempt that depend on each other. The one
 	// called MainMember has the operator's inputs and outputs.
@@ -146,17 +146,17 @@ type Member struct {
 	Name        string
 	Code        Code
 	Environment map[string]string
-	After       []string // members that have to succeed before
-	Retries     int      // inside of the attempt
+	After       []string // members that must succeed first
+	Retries     int      // within the attempt
 	Pause       time.Duration
-	// Pod holds what else Kubernetes is told of its container, as JSON; nil for none.
+	// Pod holds the other Kubernetes fields of its container, as JSON; nil for none.
 	Pod json.RawMessage
 }
 
-// DefaultGracePeriod is how long a preempted attempt may take to end by itself.
+// DefaultGracePeriod is how long a preempted attempt may take to exit.
 const DefaultGracePeriod = 30 * time.Second
 
-// Grace returns how long a preempted attempt of o may take to end by itself.
+// Grace returns how long a preempted attempt of o may take to exit.
 func (o *Operator) Grace() time.Duration {
 	if o.GracePeriod > 0 {
 		return o.GracePeriod
@@ -170,11 +170,11 @@ type Input struct {
 	Type        *typeregistry.Type
 	Description string
 	Source      Source
-	Path        string // where a file of the input has to stand; "": where the runner likes
-	Mode        uint32 // permission bits of that file; 0: as it was
+	Path        string // the path of the file of the input; "": chosen by the runner
+	Mode        uint32 // permission bits of that file; 0: unchanged
 	Recurse     bool   // of all files in that folder
-	// SubPath names a file in the folder that is given; it may have tags, which are
-	// those of whoever gives it when SubPathGiven, or else of the operator itself.
+	// SubPath names a file in the given folder; its tags are resolved in the scope of
+	// the caller when SubPathGiven, otherwise in that of the operator itself.
 	SubPath      string
 	SubPathGiven bool
 }
@@ -204,7 +204,7 @@ type Source struct {
 	Tagged  Tagged
 }
 
-// Storage hints where an output is best kept.
+// Storage is a hint where to store an output.
 type Storage string
 
 // The storage hints.
@@ -212,7 +212,7 @@ const (
 	StorageMemory      Storage = "memory"
 	StorageDisk        Storage = "disk"
 	StorageDistributed Storage = "distributed"
-	StorageStreaming   Storage = "streaming" // others read it while it is written, see Graph.Streams
+	StorageStreaming   Storage = "streaming" // readers read it while it is written, see Graph.Streams
 )
 
 // OperatorOutput is a typed output of an operator.
@@ -223,25 +223,25 @@ type OperatorOutput struct {
 	Storage     Storage
 
 	Path   string  // the absolute path of its file; "": in the outputs folder
-	Stdout bool    // it is what the command writes to its standard output
-	Source Source  // of what the task does not write itself, when its Kind is not ""
-	Else   *string // its value when there is no file; nil: none
+	Stdout bool    // it is the standard output of the command
+	Source Source  // of a value that the task does not write itself, when its Kind is not ""
+	Else   *string // its value without a file; nil: none
 
-	Default *string // what tags read when the operator did not run; nil: nothing
+	Default *string // the value for tags when the operator did not run; nil: none
 
-	Global string // the name under which the whole execution sees it
-	GC     string // when its artifact goes that nobody uses: "" with the execution's record, completion or never
-	Key    string // a name under which the artifacts of the execution are found; it may have tags
+	Global string // its name for the whole execution
+	GC     string // when its unused artifact is deleted: "" with the execution's record, completion or never
+	Key    string // a name to find the artifacts of the execution by; it may have tags
 }
 
-// Required reports whether the operator has to write the output.
+// Required reports whether the operator must write the output.
 func (o OperatorOutput) Required() bool { return o.Type.Kind != typeregistry.KindOptional }
 
 // Host is what an operator needs of the machine when it runs without a pod.
 type Host struct {
 	Secrets []SecretVariable
 	Scratch []Scratch
-	// Refused is what only a pod can do, with its path in the document.
+	// Refused lists features that only a pod has, with their paths in the document.
 	Refused []apperr.Field
 }
 
@@ -249,24 +249,24 @@ type Host struct {
 type SecretVariable struct {
 	Name   string
 	Secret string // of the project
-	// Optional leaves the variable out when there is no such secret.
+	// Optional omits the variable when the secret does not exist.
 	Optional bool
-	At       string // where it stands in the document
+	At       string // its path in the document
 }
 
-// Scratch is an empty folder at an absolute path; those of one name are one folder.
+// Scratch is an empty folder at an absolute path; equal names share one folder.
 type Scratch struct{ Name, Path string }
 
-// Resources is what one attempt needs; 0 leaves the choice to the launcher.
+// Resources are the resources of one attempt; 0 leaves the choice to the launcher.
 type Resources struct {
 	CPUMillis  int
 	MemoryMiB  int
 	GPUs       int
 	GPUType    string
 	StorageMiB int
-	Network    string // a wish such as "high"
+	Network    string // a hint such as "high"
 	Pods       int    // that run one attempt together, each with these resources; 0 means 1
-	Spread     bool   // GPUs may stand on several machines when no machine has enough
+	Spread     bool   // GPUs may be on several machines when no machine has enough
 	ShmMiB     int    // of shared memory (/dev/shm) in each pod; 0 leaves the choice to the launcher
 }
 
@@ -279,7 +279,7 @@ type Code struct {
 	Package      string // "sha256:<hex>" of a tar.gz; a folder until BindPackages
 	Image        string
 	Requirements []string // of Python, one per line of a requirements file
-	Folder       string   // absolute path of the folder that the command runs in; "": one of its own
+	Folder       string   // absolute path of the working directory; "": a directory of its own
 }
 
 // IsZero reports whether no code is given.
@@ -288,7 +288,7 @@ func (c Code) IsZero() bool {
 		c.Package == "" && c.Image == "" && len(c.Requirements) == 0 && c.Folder == ""
 }
 
-// OfImage reports whether the image says which program runs, and Args are its arguments.
+// OfImage reports whether the image's default program runs, with Args as its arguments.
 func (c Code) OfImage() bool {
 	return c.Image != "" && len(c.Command) == 0 && c.Script == "" && c.File == ""
 }
@@ -310,26 +310,27 @@ type Retry struct {
 	Factor       float64
 	MaxDelay     time.Duration
 	Jitter       float64 // 0 to 1, the share of the delay
-	FailFast     bool    // the final failure skips what depends on the operator and stops the rest
+	FailFast     bool    // the final failure skips the operator's dependents and stops the rest
 	Memory       MemoryGrowth
-	Policy       protect.Policy // which failures are tried again at all
-	// Condition has to be true besides for another try; nil for none. What it reads is
-	// in parse_retry.go. It may be of any dialect of package expression.
+	Policy       protect.Policy // which failures are retried
+	// Condition must also be true for a retry; nil for none. What it reads is in
+	// parse_retry.go. It may be of any dialect of package expression.
 	Condition *expression.Expression
-	// Declines is the sentence for a Condition that is false; "": the usual one.
+	// Declines is the sentence for a Condition that is false; "": the default one.
 	Declines string
-	// MaxDuration is how long after its first attempt another one may begin; 0: any time.
+	// MaxDuration is the time after the first attempt during which a retry may begin;
+	// 0: no limit.
 	MaxDuration time.Duration
 }
 
-// MemoryGrowth lets the attempt after one that ran out of memory ask for more:
-// Factor times as much, up to LimitMiB. The zero value asks for the same again.
+// MemoryGrowth raises the memory request after an attempt ran out of memory: by Factor,
+// up to LimitMiB. The zero value repeats the same request.
 type MemoryGrowth struct {
 	Factor   float64
 	LimitMiB int
 }
 
-// After returns what to ask for once memoryMiB did not suffice.
+// After returns the request that follows one of memoryMiB.
 func (g MemoryGrowth) After(memoryMiB int) int {
 	if g.Factor <= 1 || memoryMiB <= 0 {
 		return memoryMiB
@@ -337,7 +338,7 @@ func (g MemoryGrowth) After(memoryMiB int) int {
 	return max(memoryMiB, int(min(math.Ceil(float64(memoryMiB)*g.Factor), float64(g.LimitMiB))))
 }
 
-// defaultRetry holds for whatever a retry section leaves out.
+// defaultRetry provides the defaults of a retry section.
 func defaultRetry() Retry {
 	return Retry{InitialDelay: time.Second, Factor: 2, MaxDelay: time.Minute, Jitter: 0.1, FailFast: true, Policy: protect.Always}
 }

@@ -14,7 +14,7 @@ const (
 	maxValues = 2_000_000 // values in a document after its aliases are expanded
 )
 
-// documentError is why a document cannot be read at all.
+// documentError says why a document cannot be read.
 type documentError struct{ message string }
 
 func (e *documentError) Error() string { return e.message }
@@ -36,7 +36,7 @@ func decodeDocument(doc []byte) (any, error) {
 		return nil, documentErrorf("The document is not UTF-8 text.")
 	}
 	if bytes.IndexByte(doc, 0) >= 0 {
-		return nil, documentErrorf("The document holds a NUL character.")
+		return nil, documentErrorf("The document contains a NUL character.")
 	}
 	if text := bytes.TrimLeft(doc, " \t\r\n"); len(text) > 0 && text[0] == '{' && json.Valid(text) {
 		return decodeJSON(text)
@@ -57,7 +57,7 @@ func decodeJSON(doc []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := r.decoder.Token(); err != io.EOF {
-		return nil, documentErrorf("There is something after the end of the document.")
+		return nil, documentErrorf("Unexpected content after the end of the document.")
 	}
 	return v, nil
 }
@@ -95,7 +95,7 @@ func (r *jsonReader) object(depth int) (any, error) {
 		}
 		key, _ := token.(string)
 		if _, twice := object[key]; twice {
-			return nil, documentErrorf("The key %q stands twice in the same object.", key)
+			return nil, documentErrorf("The key %q appears twice in the same object.", key)
 		}
 		if err := checkText(key); err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (r *jsonReader) list(depth int) (any, error) {
 func checkText(s string) error {
 	for i := range len(s) {
 		if s[i] == 0 {
-			return documentErrorf("The document holds a NUL character in %s.", strconv.Quote(shorten(s, 40)))
+			return documentErrorf("The document contains a NUL character in %s.", strconv.Quote(shorten(s, 40)))
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func errTooDeep() error {
 }
 
 func errTooManyValues() error {
-	return documentErrorf("The document holds more than %d values once its aliases are expanded.", maxValues)
+	return documentErrorf("The document contains more than %d values once its aliases are expanded.", maxValues)
 }
 
 // shorten cuts s to at most n characters for a message.

@@ -11,17 +11,17 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// An operator that names a template takes its fields over; one of type workflow runs a version of another workflow. When a definition
-// is registered, that version becomes a graph of it, called name@version, and its own
-// graphs name@version/graph: what runs never changes, and a definition holds all that
-// it needs.
+// An operator that names a template uses its fields; one of type workflow runs a
+// version of another workflow. When a definition is registered, that version becomes a
+// graph of it, called name@version, and its own graphs name@version/graph: a registered
+// definition never changes, and contains all that it needs.
 
-// embed returns the document with the workflows in it that its operators name. A
-// document without any comes back as it is.
+// embed returns the document with the workflows that its operators name embedded. A
+// document without any is returned unchanged.
 func (s *Service) embed(ctx context.Context, doc []byte) ([]byte, []apperr.Field, error) {
 	tree, err := decodeDocument(doc)
 	if err != nil {
-		return doc, nil, nil //nolint:nilerr // Parse says what is wrong
+		return doc, nil, nil //nolint:nilerr // Parse reports the problem
 	}
 	e := embedder{service: s, problems: &problems{}, root: asMapping(tree), graphs: map[string]any{}}
 	maps.Copy(e.graphs, asMapping(e.root["graphs"]))
@@ -50,7 +50,7 @@ type embedder struct {
 	changed bool
 }
 
-// section looks at the operators of the workflow or of one graph.
+// section embeds the workflows of the operators of the workflow or of one graph.
 func (e *embedder) section(ctx context.Context, path string, section any) error {
 	for _, key := range []string{"operators", "on_exit"} {
 		list, _ := asMapping(section)[key].([]any)
@@ -74,10 +74,10 @@ func (e *embedder) section(ctx context.Context, path string, section any) error 
 	return nil
 }
 
-// take makes the version that an operator names a graph of the document.
+// take adds the version that an operator names to the document as a graph.
 func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string) error {
 	if _, there := e.graphs[ref]; there && strings.Contains(ref, "@") {
-		return nil // a definition that was read back, or named twice
+		return nil // a registered definition that was read again, or named twice
 	}
 	name, number, _ := strings.Cut(ref, "@")
 	v, err := e.service.Version(ctx, name, number)
@@ -89,7 +89,7 @@ func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string
 		return fmt.Errorf("workflow %s: %w", ref, err)
 	}
 	if v.Definition.Document() != nil {
-		e.add(path, "The workflow %s is written as an Argo file; only native ones run inside others.", v.Name)
+		e.add(path, "The workflow %s is written as an Argo file; only native workflows can run inside other workflows.", v.Name)
 		return nil
 	}
 	pinned := v.Name + "@" + v.Version
@@ -104,8 +104,8 @@ func (e *embedder) take(ctx context.Context, op map[string]any, ref, path string
 	return nil
 }
 
-// inside is the name of a graph of an embedded workflow; one that was embedded in it
-// keeps its name.
+// inside returns the name of a graph of an embedded workflow; graphs that were embedded
+// in it keep their names.
 func inside(pinned, graph string) string {
 	switch {
 	case graph == "":
@@ -116,7 +116,7 @@ func inside(pinned, graph string) string {
 	return pinned + "/" + graph
 }
 
-// renamed lets the operators of an embedded graph name the others under their new names.
+// renamed updates the references of an embedded graph to the new names.
 func renamed(graph map[string]any, pinned string) map[string]any {
 	for _, key := range []string{"operators", "on_exit"} {
 		list, _ := graph[key].([]any)
@@ -130,7 +130,7 @@ func renamed(graph map[string]any, pinned string) map[string]any {
 	return graph
 }
 
-// asDocument is a value as it stands in a document.
+// asDocument converts a value to its form in a document.
 func asDocument(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

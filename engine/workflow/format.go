@@ -12,30 +12,30 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Format reads documents that are not in the native form. Its definitions are kept
-// as documents of the format, and read by it again whenever they are loaded.
+// Format reads documents that are not in the native form. Its definitions are stored as
+// documents of the format, which parses them again when they are loaded.
 type Format interface {
 	// Reads reports whether doc is of the format.
 	Reads(doc map[string]any) bool
-	// Parse makes a definition of doc. It reports every problem with its path in the
-	// document; then the definition is nil. A definition without a version gets the
+	// Parse returns the definition of doc. It reports every problem with its path in
+	// the document; then the definition is nil. A definition without a version gets the
 	// next one when it is registered.
 	Parse(doc map[string]any, in Surroundings) (*Definition, []apperr.Field)
 }
 
-// Surroundings are what a format knows beside the document.
+// Surroundings are the inputs of a format other than the document.
 type Surroundings struct {
 	Types *typeregistry.Registry
 	// Find returns the document of the latest version of another workflow of the
 	// project; false when there is none in a foreign format. It is nil when a
-	// document is loaded, which holds all that it needs.
+	// registered document is loaded, because that contains all that it needs.
 	Find func(name string) (json.RawMessage, bool)
 }
 
 // ReadWith lets the service read documents of a format. Call it before anything else.
 func (s *Service) ReadWith(f Format) { s.formats = append(s.formats, f) }
 
-// read parses a document in whatever form it is.
+// read parses a document of any format.
 func (s *Service) read(doc []byte, in Surroundings) (*Definition, []apperr.Field) {
 	if len(s.formats) > 0 {
 		tree, err := decodeDocument(doc)
@@ -52,8 +52,8 @@ func (s *Service) read(doc []byte, in Surroundings) (*Definition, []apperr.Field
 	return Parse(doc, in.Types)
 }
 
-// Check says what Register would find wrong with a document, and gives the
-// definition when nothing is. Nothing is kept.
+// Check returns the problems that Register would report, or the definition when there
+// are none. It stores nothing.
 func (s *Service) Check(ctx context.Context, doc []byte) (*Definition, error) {
 	if _, err := auth.Authorize(ctx, auth.WorkflowWrite); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (f *finder) find(name string) (json.RawMessage, bool) {
 	return doc, doc != nil
 }
 
-// firstVersion is that of a definition which names none.
+// firstVersion is the version of a definition without one.
 const firstVersion = "1.0.0"
 
 // number gives the definition a version when it has none: that of the latest one of

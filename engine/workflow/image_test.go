@@ -18,10 +18,10 @@ func TestCommandOfTheImage(t *testing.T) {
 	for code, want := range map[string]string{
 		`{image: nginx}`:                "",
 		`{image: nginx, args: [-v]}`:    "",
-		`{args: [-v]}`:                  "or an image that runs one by itself",
-		`{}`:                            "or an image that runs one by itself",
-		`{image: nginx, command: [""]}`: "Say which program to run",
-		`{image: nginx, package: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}`: "Say which program of the package",
+		`{args: [-v]}`:                  "or use an image with a default program",
+		`{}`:                            "or use an image with a default program",
+		`{image: nginx, command: [""]}`: "Set the program to run",
+		`{image: nginx, package: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}`: "Specify which program of the package",
 		`{image: nginx, script: ls}`: "has no script",
 	} {
 		d, problems := Parse([]byte("name: a\nversion: 1.0.0\noperators: [{name: x, type: command, code: "+code+"}]"), typeregistry.Builtin())

@@ -8,9 +8,9 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// link resolves every reference of d and checks the types along it, graph by graph:
-// those that another runs come first, because their outputs are its operator's.
-// Operators that do not exist are left to dag.Compile, which names them.
+// link resolves every reference of d and checks its types, graph by graph. Graphs that
+// another graph runs come first, because their outputs are those of its operator.
+// dag.Compile reports operators that do not exist.
 func (p *parser) link(d *Definition) {
 	state := map[string]linkState{}
 	for _, g := range d.all() {
@@ -18,7 +18,7 @@ func (p *parser) link(d *Definition) {
 	}
 }
 
-// linkState says how far a graph is linked.
+// linkState is the progress of linking a graph.
 type linkState int
 
 const (
@@ -83,11 +83,11 @@ func (l *linker) operator(op *Operator, path string) {
 		l.graphInputs(op, path)
 	}
 	if op.Final && (op.Depends != "" || len(op.DependsOn) > 0) {
-		l.add(path, "What runs at the exit waits for all others; it has no depends.")
+		l.add(path, "An on_exit operator runs after all others and cannot have depends.")
 	}
 }
 
-// input gives an input without a type the type of its source.
+// input sets the type of an input without one to the type of its source.
 func (l *linker) input(in *Input, path string) {
 	switch in.Source.Kind {
 	case SourceLiteral:
@@ -138,7 +138,7 @@ func (l *linker) workflowInput(in *Input, path string) {
 	_, filled := field.DefaultValue(typeregistry.Env{})
 	mayBeAbsent := !field.Required && !filled && from.Kind != typeregistry.KindOptional
 	if mayBeAbsent && in.Type != nil && in.Type.Kind != typeregistry.KindOptional {
-		l.add(path+".from", "The input %q may be left out, so it has to be required, have a default, or be taken as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
+		l.add(path+".from", "The input %q may be left out; make it required, give it a default, or declare the input as Optional<%s>.", field.Name, shorten(in.Type.String(), 60))
 	}
 }
 
@@ -160,8 +160,8 @@ func (l *linker) future(ref Reference, path string) (OperatorOutput, bool) {
 	return out, ok
 }
 
-// flow checks that a value of type from may become one of type to, and returns
-// to, or from when to was left out.
+// flow checks that a value of type from can be used as type to, and returns to, or from
+// when to is nil.
 func (l *linker) flow(from, to *typeregistry.Type, path, source string) *typeregistry.Type {
 	switch {
 	case from == nil || to == nil && l.unreadable[path]:
@@ -181,7 +181,7 @@ func (l *linker) output(out *Output, operators []Operator, path string) {
 	if out.From == (Reference{}) {
 		ref, count := namesake(out.Name, operators)
 		if count != 1 {
-			l.add(path+".from", "Say which operator output this is: from: <operator>.<output>.")
+			l.add(path+".from", "Specify which operator output this is: from: <operator>.<output>.")
 			return
 		}
 		out.From = ref

@@ -30,7 +30,7 @@ func (l *linker) graphOutputs(op *Operator, path string) {
 	op.Outputs = nil
 	for _, out := range g.Outputs {
 		if out.Type == nil && l.state[g.Name] == linking {
-			l.add(g.at("outputs")+"."+out.Name, "Say the type of this output, because the graph runs itself.")
+			l.add(g.at("outputs")+"."+out.Name, "Set the type of this output, because the graph is recursive.")
 		}
 		op.Outputs = append(op.Outputs, OperatorOutput{Name: out.Name, Type: out.Type, Description: out.Description, Storage: StorageDisk})
 	}
@@ -52,7 +52,7 @@ func (l *linker) graphNames() []string {
 	return names
 }
 
-// graphInputs checks that an operator gives its graph what that wants.
+// graphInputs checks that an operator sets the required inputs of its graph.
 func (l *linker) graphInputs(op *Operator, path string) {
 	g, ok := l.definition.Graph(op.Graph)
 	if !ok || op.Graph == "" {
@@ -83,8 +83,8 @@ func (l *linker) graphInputs(op *Operator, path string) {
 	}
 }
 
-// loop checks the fan-out of an operator and returns the type of its items; nil
-// when nobody knows it.
+// loop checks the fan-out of an operator and returns the type of its items; nil when it
+// is unknown.
 func (l *linker) loop(op *Operator, path string) *typeregistry.Type {
 	if op.Foreach == nil {
 		return nil
@@ -125,11 +125,11 @@ func (l *linker) element(list *typeregistry.Type, at string) *typeregistry.Type 
 	case list.Kind == typeregistry.KindJSON:
 		return nil
 	}
-	l.add(at, "This has to be a list; it is %s.", shorten(list.String(), 60))
+	l.add(at, "This must be a list; it is %s.", shorten(list.String(), 60))
 	return nil
 }
 
-// loopValue gives an input that takes the item or its index its type.
+// loopValue sets the type of an input that reads the item or its index.
 func (l *linker) loopValue(op *Operator, in *Input, item *typeregistry.Type, path string) {
 	if op.Foreach == nil {
 		l.add(path+".from", "Only an operator with foreach has items.")
@@ -150,14 +150,14 @@ func (l *linker) loopValue(op *Operator, in *Input, item *typeregistry.Type, pat
 		from = nil
 	}
 	if from == nil && in.Type == nil && !l.unreadable[path] {
-		l.add(path+".type", "Say which type this has; that of the items is not known before they are there.")
+		l.add(path+".type", "Specify which type this has; the type of the items is not known before they exist.")
 		return
 	}
 	in.Type = l.flow(from, in.Type, path, "the item")
 }
 
-// names checks what an expression reads: inputs, nodes, the execution, and with
-// item the item and its index.
+// names checks the names in an expression: inputs, nodes, the execution, and, with
+// item, the item and its index.
 func (l *linker) names(e *expression.Expression, at string, item bool) {
 	if e == nil {
 		return
@@ -174,7 +174,7 @@ func (l *linker) names(e *expression.Expression, at string, item bool) {
 		case first == LoopItem, first == LoopIndex:
 			l.add(at, "Only an operator with foreach has items.")
 		default:
-			l.add(at, "There is no %q here; expressions read inputs.<name>, nodes.<operator>.status, nodes.<operator>.outputs.<name>, item, index and execution.", shorten(r.String(), 60))
+			l.add(at, "There is no %q here; expressions can read inputs.<name>, nodes.<operator>.status, nodes.<operator>.outputs.<name>, item, index and execution.", shorten(r.String(), 60))
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (l *linker) nodeName(r expression.Reference, at string) {
 			l.add(at, "Operator %q has no output called %q.", op.Name, shorten(r.Path[3], 60))
 		}
 	case len(r.Path) > 2 && !slices.Contains([]string{"status", "outputs", "error"}, r.Path[2]):
-		l.add(at, "Of an operator expressions read status, outputs and error, not %q.", shorten(r.Path[2], 60))
+		l.add(at, "Expressions can read status, outputs and error of an operator, not %q.", shorten(r.Path[2], 60))
 	}
 }
 
@@ -211,8 +211,8 @@ func (l *linker) operatorNames() []string {
 	return names
 }
 
-// read returns the operators that an expression reads; ended are those of which
-// the status or the error alone is asked.
+// read returns the operators that an expression reads; ended are those of which it
+// reads only the status or the error.
 func read(e *expression.Expression) (succeeded, ended []string) {
 	if e == nil {
 		return nil, nil
@@ -237,13 +237,13 @@ func readsItem(e *expression.Expression) bool {
 	})
 }
 
-// spec is the operator as dag.Compile takes it, all being those that can be read while
-// they write: values that it takes from others
-// make it wait for them, as do depends_on, depends and what its expressions read.
+// spec converts the operator for dag.Compile; all are the operators whose outputs can
+// be streamed. It depends on the operators whose values it reads, and on those in
+// depends_on, depends and its expressions.
 func (o *Operator) spec(all writers, path string) dag.Spec {
 	s := dag.Spec{Name: o.Name, Path: path, Traits: o.traits(false)}
 	if o.Final {
-		return s // all others have ended when it begins
+		return s // all other operators have ended when it begins
 	}
 	waits := waits{spec: &s}
 	for j, in := range o.Inputs {
@@ -270,7 +270,7 @@ func (o *Operator) spec(all writers, path string) dag.Spec {
 	return s
 }
 
-// waits gathers what an operator waits for.
+// waits collects the dependencies of an operator.
 type waits struct {
 	spec  *dag.Spec
 	rules []string
@@ -299,8 +299,8 @@ func (w *waits) expression(e *expression.Expression, path string) {
 	w.ended = append(w.ended, ended...)
 }
 
-// finish joins the rules. Whom nothing else names may have ended in any way when
-// an expression reads its status alone.
+// finish joins the rules. An operator of which only an expression reads the status may
+// have ended in any state.
 func (w *waits) finish() {
 	named := map[string]bool{}
 	for _, d := range w.spec.Dependencies {

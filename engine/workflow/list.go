@@ -19,18 +19,19 @@ const (
 	maxPageSize     = 500
 )
 
-// cursorMark begins a cursor, which holds the name of the last workflow of a page.
+// cursorMark is the prefix of a cursor, which is the name of the last workflow of a
+// page.
 const cursorMark = "~"
 
-// Filter narrows a list. Zero values do not filter. After is the Next of the
-// page before; Limit is at most 500, 50 when it is 0.
+// Filter narrows a list. Zero values do not filter. After is the Next of the previous
+// page; Limit is at most 500, 50 when it is 0.
 type Filter struct {
 	Query  string // part of name, description, team or tag
 	Tag    string
 	Team   string
 	Status Status
 	After  string
-	Number int // of the page, from 1; 0 goes by After
+	Number int // of the page, from 1; 0 uses After
 	Limit  int
 }
 
@@ -41,7 +42,7 @@ type Page[T any] struct {
 	Total int // of all pages
 }
 
-// Summary is a workflow as lists show it: what its latest version says.
+// Summary is a workflow in lists, with the fields of its latest version.
 type Summary struct {
 	ID          uuid.UUID
 	Name        string
@@ -56,7 +57,7 @@ type Summary struct {
 	UpdatedAt   time.Time
 }
 
-// List returns the workflows of the caller's project that f lets through, by name.
+// List returns the workflows of the caller's project that match f, by name.
 func (s *Service) List(ctx context.Context, f Filter) (Page[Summary], error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page[Summary], error) {
 	return page, nil
 }
 
-// likePattern finds text anywhere, without regard to case; % and _ are themselves.
+// likePattern matches text anywhere, ignoring case; % and _ are literal.
 func likePattern(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", ""))
 	if text == "" {
@@ -106,7 +107,7 @@ func likePattern(text string) string {
 	return "%" + db.EscapeLike(strings.ToLower(text)) + "%"
 }
 
-// Facet is a value to filter by and how many active workflows have it.
+// Facet is a value to filter by and the number of active workflows that have it.
 type Facet struct {
 	Value string
 	Uses  int
@@ -118,7 +119,7 @@ type Facets struct {
 	Teams []Facet
 }
 
-// Facets returns what a reader may filter the list by.
+// Facets returns the values to filter the list by.
 func (s *Service) Facets(ctx context.Context) (Facets, error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
 	if err != nil {
@@ -140,8 +141,8 @@ func (s *Service) Facets(ctx context.Context) (Facets, error) {
 	return f, nil
 }
 
-// Archive takes the workflow out of lists of active ones and refuses new
-// launches. Its versions and executions stay.
+// Archive removes the workflow from lists of active workflows and blocks new launches.
+// Its versions and executions stay.
 func (s *Service) Archive(ctx context.Context, ref string) error {
 	return s.setStatus(ctx, ref, Archived)
 }

@@ -3,10 +3,10 @@ package workflow
 // IsLockName reports whether a mutex or a semaphore may have the name.
 func IsLockName(name string) bool { return lockName.MatchString(name) }
 
-// MaxPermits is the most that a semaphore may have.
+// MaxPermits is the maximum number of permits of a semaphore.
 const MaxPermits = maxPermits
 
-// Workflow is the workflow whose executions hold l, when l is a place among them.
+// Workflow is the workflow whose executions hold l, when l limits their number.
 func (l Lock) Workflow() string { return l.Name[min(len(ownLock), len(l.Name)):] }
 
 // LockCalled finds a lock of the definition or of one of its operators.

@@ -12,8 +12,8 @@ import (
 type Lock struct {
 	Name    string
 	Permits int // 1 is a mutex; an administrator may set another number
-	// Limit says where the number stands unless an administrator has set one; the zero
-	// value: nowhere else.
+	// Limit is the source of the number unless an administrator has set one; the zero
+	// value means none.
 	Limit ConfigMapKey
 }
 
@@ -24,8 +24,8 @@ const (
 
 var lockName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
 
-// locks reads a list of names (mutexes) and of {name, permits}, in the order of the
-// names, in which they are taken.
+// locks reads a list of names (mutexes) and of {name, permits}, sorted by name, the
+// order in which they are acquired.
 func (p *parser) locks(o *object) []Lock {
 	items, path := o.list(maxLocks, "locks")
 	var locks []Lock
@@ -42,7 +42,7 @@ func (p *parser) locks(o *object) []Lock {
 			p.add(at, "A lock is named by letters, digits, . _ / and -, at most 200.")
 		}
 		if slices.ContainsFunc(locks, func(l Lock) bool { return l.Name == lock.Name }) {
-			p.add(at, "The lock %q stands twice.", shorten(lock.Name, 60))
+			p.add(at, "The lock %q appears twice.", shorten(lock.Name, 60))
 		}
 		locks = append(locks, lock)
 	}
@@ -50,8 +50,8 @@ func (p *parser) locks(o *object) []Lock {
 	return locks
 }
 
-// ExecutionLocks are what an execution as a whole needs: its locks, and its place
-// among those of the same workflow that may run at once.
+// ExecutionLocks returns the locks of an execution as a whole: its own, and the one
+// that limits the concurrent executions of the workflow.
 func (d *Definition) ExecutionLocks() []Lock {
 	if d.MaxRunning == 0 {
 		return d.Locks
@@ -59,10 +59,10 @@ func (d *Definition) ExecutionLocks() []Lock {
 	return append([]Lock{{Name: ownLock + d.Name, Permits: d.MaxRunning}}, d.Locks...)
 }
 
-// ownLock begins the names of locks that stand for workflows; no other may.
+// ownLock is the reserved prefix of the names of workflow locks.
 const ownLock = "workflow:"
 
-// OfWorkflow reports whether l is a place among the executions of a workflow.
+// OfWorkflow reports whether l limits the concurrent executions of a workflow.
 func (l Lock) OfWorkflow() bool { return strings.HasPrefix(l.Name, ownLock) }
 
 type lockJSON struct {

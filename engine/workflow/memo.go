@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Cache lets an operator take over the result of an earlier node that did the same
-// work with the same inputs, in place of running.
+// Cache makes an operator reuse the result of an earlier node with the same work and
+// the same inputs instead of running.
 type Cache struct {
-	Version string        // a change makes earlier results strangers
-	TTL     time.Duration // results older than that are not taken; 0: any age
-	Ignore  []string      // inputs that make no difference
+	Version string        // a change invalidates earlier results
+	TTL     time.Duration // maximum age of results; 0: no limit
+	Ignore  []string      // inputs that do not affect the cache key
 }
 
 const maxIgnored = 500
@@ -54,10 +54,10 @@ func numberOrText(o *object, name string) string {
 	return o.text(100, name)
 }
 
-// checkMemo refuses a cache of what no attempt runs.
+// checkMemo refuses a cache on operators without attempts.
 func (p *parser) checkMemo(o *object, op *Operator) {
 	if op.Cache != nil && op.Type != "" && !op.Type.Runs() {
-		o.add(o.at("cache"), "An operator of type %s runs no task of its own, so there is nothing to keep; put cache into the operators that do the work.", op.Type)
+		o.add(o.at("cache"), "An operator of type %s runs no task of its own, so it has no result to cache; set cache on the operators that do the work.", op.Type)
 	}
 }
 
@@ -78,14 +78,14 @@ func (c *Cache) wire() *cacheJSON {
 	return out
 }
 
-// Ignores reports whether an input makes no difference.
+// Ignores reports whether an input does not affect the cache key.
 func (c *Cache) Ignores(input string) bool {
 	_, found := slices.BinarySearch(c.Ignore, input)
 	return found
 }
 
-// Work is the fingerprint of what an attempt of o does, apart from the values that it
-// gets and from how much room, time and patience it is given.
+// Work is the fingerprint of the work of an attempt of o, without its input values,
+// resources, timeouts and retries.
 func (o *Operator) Work() [sha256.Size]byte {
 	w := o.work()
 	for i, in := range w.Inputs {
@@ -95,11 +95,11 @@ func (o *Operator) Work() [sha256.Size]byte {
 	return fingerprint(w)
 }
 
-// Sense is the fingerprint of all that decides what o does and gives: its work, where
-// its values come from, and when it runs.
+// Sense is the fingerprint of everything that determines the results of o: its work,
+// the sources of its values, and when it runs.
 func (o *Operator) Sense() [sha256.Size]byte { return fingerprint(o.work()) }
 
-// work is o without what makes no difference to what it gives.
+// work is o without the fields that do not affect its results.
 func (o *Operator) work() operatorJSON {
 	w := o.wire()
 	w.Name, w.Description, w.Resources, w.Timeout, w.Retry, w.Cache = "", "", nil, "", nil, nil
@@ -120,7 +120,7 @@ func (o *Operator) work() operatorJSON {
 func fingerprint(w operatorJSON) [sha256.Size]byte {
 	data, err := json.Marshal(w)
 	if err != nil {
-		panic("workflow: an operator that was read cannot be written: " + err.Error())
+		panic("workflow: cannot encode a parsed operator: " + err.Error())
 	}
 	return sha256.Sum256(data)
 }

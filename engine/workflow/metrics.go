@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Metric is a number for Prometheus that an operator, or a whole execution, tells when it
-// has ended. Name, Help, When, Value and the values of labels may have tags, which are
-// replaced then. The native form has none.
+// Metric is a number for Prometheus that an operator, or a whole execution, reports
+// when it has ended. Name, Help, When, Value and the values of labels may have tags,
+// which are replaced then. The native form has none.
 type Metric struct {
-	Name   string // as it is told
+	Name   string // as reported
 	Help   string
 	Labels []MetricLabel
 	When   string // a condition in the language of Tags.When; "": always
 	Kind   MetricKind
 	Value  string
 	Change GaugeChange // of a gauge
-	// Live says that the gauge is how long the operator runs, or the execution, and is
-	// told as it grows. Then only Value has tags that are not known at the begin.
+	// Live means that the gauge is the running time of the operator or the execution,
+	// reported while it grows. Then only Value has tags that are unknown at the start.
 	Live   bool
 	Bounds []float64 // of a histogram: the upper bounds of its buckets, without the infinite one
-	At     string    // where it stands in a document that is not native
+	At     string    // its path in a document that is not native
 }
 
 // MetricLabel is a label of a metric.
@@ -57,7 +57,7 @@ const (
 	MaxBuckets      = 100
 	maxMetricName   = 200
 	maxMetricText   = 1000 // bytes of a help text or of the value of a label
-	// maxMetricValue keeps sums of any number of values that will ever come finite.
+	// maxMetricValue keeps sums of any realistic number of values finite.
 	maxMetricValue = 1e200
 )
 
@@ -74,7 +74,7 @@ func MetricNameProblem(name string) string {
 	return ""
 }
 
-// MetricTextProblem says why text can be neither a help text nor the value of a label.
+// MetricTextProblem says why text is not valid as a help text or the value of a label.
 func MetricTextProblem(text string) string {
 	if len(text) > maxMetricText {
 		return fmt.Sprintf("It is longer than %d bytes.", maxMetricText)
@@ -95,21 +95,21 @@ func MetricLabelProblem(key string, kind MetricKind) string {
 	return ""
 }
 
-// MetricValue reads the value of a metric of a kind; a text that is none is told as a
-// sentence.
+// MetricValue parses the value of a metric of a kind; problem is a sentence when text
+// is not valid.
 func MetricValue(text string, kind MetricKind) (value float64, problem string) {
 	value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	switch {
 	case err != nil || math.IsNaN(value) || math.Abs(value) > maxMetricValue:
-		return 0, fmt.Sprintf("The value has to be a number, and is %q.", shorten(text, 60))
+		return 0, fmt.Sprintf("The value must be a number, but is %q.", shorten(text, 60))
 	case kind == MetricCounter && value < 0:
-		return 0, fmt.Sprintf("A counter only grows; the value is %s.", strings.TrimSpace(text))
+		return 0, fmt.Sprintf("A counter can only increase; the value is %s.", strings.TrimSpace(text))
 	}
 	return value, ""
 }
 
-// Agrees says in what a metric of the same name differs from m, so that both cannot be
-// told; "" when they can. Labels may differ: they make another series.
+// Agrees says how a metric of the same name conflicts with m; "" when both can be
+// reported. Labels may differ: they make another series.
 func (m *Metric) Agrees(other *Metric) string {
 	switch {
 	case m.Kind != other.Kind:
@@ -122,7 +122,7 @@ func (m *Metric) Agrees(other *Metric) string {
 	return ""
 }
 
-// HasLiveMetrics reports whether anything of d is told while it runs.
+// HasLiveMetrics reports whether d has metrics that are reported while it runs.
 func (d *Definition) HasLiveMetrics() bool {
 	live := func(m Metric) bool { return m.Live }
 	if slices.ContainsFunc(d.Metrics, live) {

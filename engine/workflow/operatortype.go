@@ -23,19 +23,19 @@ const (
 	TypeApproval OperatorType = "approval"
 )
 
-// Runs reports whether an attempt of an operator of type t runs anywhere.
+// Runs reports whether operators of type t have attempts.
 func (t OperatorType) Runs() bool {
 	return t != TypeNoop && t != TypeGraph && t != TypeWorkflow && t != TypeApproval
 }
 
-// ownOutputs reports whether the outputs of an operator of type t are its own and not
-// those of what it runs or asks.
+// ownOutputs reports whether the outputs of an operator of type t are declared by
+// itself and not by the graph or form that it uses.
 func (t OperatorType) ownOutputs() bool {
 	return t != TypeGraph && t != TypeWorkflow && t != TypeApproval
 }
 
-// operatorType is all that tells one type from another: the check of its own
-// section of a definition, and the process it runs.
+// operatorType holds the differences between types: the check of its section of a
+// definition, and the process that it runs.
 type operatorType struct {
 	name    OperatorType
 	summary string
@@ -43,7 +43,7 @@ type operatorType struct {
 	process func(Code) Process // nil: no process
 }
 
-// operatorTypes is the one list of types; a new type is a value here.
+// operatorTypes lists all types; to add a type, add a value here.
 func operatorTypes() [8]operatorType {
 	return [...]operatorType{
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
@@ -79,7 +79,7 @@ func OperatorTypeNames() []string {
 // operatorLabel matches the kinds of work that the design document has, such as TrainOperator.
 var operatorLabel = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,50}Operator$`)
 
-// labelOf is text when it is such a kind, and else "".
+// labelOf returns text when it is such a kind, otherwise "".
 func labelOf(text string) string {
 	if operatorLabel.MatchString(text) {
 		return text
@@ -87,7 +87,7 @@ func labelOf(text string) string {
 	return ""
 }
 
-// typeOfCode is the type of an operator that has a label alone: what its code is.
+// typeOfCode returns the type of an operator that has only a label, from its code.
 func (o *Operator) typeOfCode() OperatorType {
 	switch c := o.Code; {
 	case o.HTTP != nil:
@@ -100,7 +100,7 @@ func (o *Operator) typeOfCode() OperatorType {
 	return TypePython
 }
 
-// Summary says in a few words what operators of the type do.
+// Summary is a short description of the type.
 func (t OperatorType) Summary() string {
 	e, _ := t.entry()
 	return e.summary
@@ -116,7 +116,7 @@ type Process struct {
 	Args        []string
 }
 
-// Process returns what the operator runs; false when its work is no process.
+// Process returns the process of the operator; false when it has none.
 func (o *Operator) Process() (Process, bool) {
 	e, _ := o.Type.entry()
 	if e.process == nil {
@@ -174,10 +174,10 @@ func checkCommand(c *sectionCheck) {
 	code := c.op.Code
 	switch {
 	case code.OfImage() && code.Package != "":
-		c.add(c.codePath+".command", "Say which program of the package to run: what the image runs by itself does not know of it.")
-	case code.OfImage(): // what it runs by itself
+		c.add(c.codePath+".command", "Specify which program of the package to run: the default program of the image does not know the package.")
+	case code.OfImage(): // the default program of the image
 	case len(code.Command) == 0 || code.Command[0] == "":
-		c.add(c.codePath+".command", "Say which program to run, as a list: [program, argument]; or an image that runs one by itself.")
+		c.add(c.codePath+".command", "Set the program to run, as a list: [program, argument]; or use an image with a default program.")
 	}
 	c.refuse(code.Script != "", "script")
 	c.refuse(code.File != "", "file")
@@ -195,10 +195,10 @@ func checkScripted(c *sectionCheck) {
 	case code.Script == "" && code.File == "":
 		c.add(c.codePath, "Give a script, or a file of the package.")
 	case code.File != "" && code.Package == "":
-		c.add(c.codePath+".package", "Say which package holds the file %s.", code.File)
+		c.add(c.codePath+".package", "Specify which package holds the file %s.", code.File)
 	}
 	if code.File != "" && !localPath(code.File) {
-		c.add(c.codePath+".file", "The file has to lie inside the package.")
+		c.add(c.codePath+".file", "The file must be inside the package.")
 	}
 	if c.op.Type != TypePython {
 		c.refuse(len(code.Requirements) > 0, "requirements")
@@ -227,11 +227,11 @@ func checkHTTP(c *sectionCheck) {
 	c.refuseCode()
 	h := c.op.HTTP
 	if h == nil {
-		c.add(c.path+".http", "Say which request to make: http: {url: …}.")
+		c.add(c.path+".http", "Specify which request to make: http: {url: …}.")
 		return
 	}
 	if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.add(c.path+".http.url", "This has to be a full http or https address.")
+		c.add(c.path+".http.url", "This must be a full http or https address.")
 	}
 	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, h.Method) {
 		c.add(c.path+".http.method", "The method %q is not one of GET, HEAD, POST, PUT, PATCH and DELETE.", h.Method)

@@ -5,16 +5,16 @@ import "strings"
 // Orders is a [Format] whose documents refer to each other.
 type Orders interface {
 	Format
-	// Names returns the name under which doc is registered, and those of the documents that
-	// have to be registered before it.
+	// Names returns the name under which doc is registered, and those of the documents
+	// to register before it.
 	Names(doc map[string]any) (own string, needs []string)
 }
 
-// InOrder returns the indexes of docs in the order in which they can be registered: what a
-// document refers to comes before it. Otherwise their order stays; a circle is left to the
-// registration, which reports what is missing.
+// InOrder returns the indexes of docs in the order in which they can be registered:
+// referenced documents come first. Otherwise their order is kept; the registration
+// reports missing documents of a cycle.
 func InOrder(docs [][]byte, formats ...Format) []int {
-	given := map[string][]int{} // a name may be given by several versions
+	given := map[string][]int{} // several versions may have the same name
 	needs := make([][]string, len(docs))
 	for i, doc := range docs {
 		var own string

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// packagePrefix begins the name of a package in the store.
+// packagePrefix is the prefix of the name of a package in the store.
 const packagePrefix = "sha256:"
 
 // MaxPackageBytes bounds the files of one code package before compression.
 const MaxPackageBytes = 256 << 20
 
-// Pack returns the folder as a tar.gz whose bytes depend on names, contents and
-// executable bits alone: sorted, without owners or times. Names that begin with
-// a dot, __pycache__, *.pyc and node_modules are left out; anything that is
-// neither file nor folder is refused.
+// Pack returns the folder as a tar.gz whose bytes depend only on names, contents and
+// executable bits: sorted, without owners or times. Names that begin with a dot,
+// __pycache__, *.pyc and node_modules are left out; anything that is neither file nor
+// folder is refused.
 func Pack(folder fs.FS) ([]byte, error) {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -49,7 +49,7 @@ type packer struct {
 	size   int64
 }
 
-// visit adds one file; fs.WalkDir comes by in lexical order.
+// visit adds one file; fs.WalkDir visits in lexical order.
 func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	switch {
 	case err != nil:
@@ -95,10 +95,10 @@ func leftOut(base string) bool {
 	return strings.HasPrefix(base, ".") || base == "__pycache__" || base == "node_modules" || path.Ext(base) == ".pyc"
 }
 
-// BindPackages returns doc as JSON with every local folder of code.package
-// replaced by "sha256:<hex>", which resolve answers for the folder as written;
-// it is asked once for each. An operator with a file and no package gets the
-// folder ".". Nothing else is checked.
+// BindPackages returns doc as JSON with every local folder of code.package replaced by
+// "sha256:<hex>", which resolve returns for the folder as written; it is called once
+// per folder. An operator with a file and no package gets the folder ".". Nothing else
+// is checked.
 func BindPackages(doc []byte, resolve func(folder string) (sha256 string, err error)) ([]byte, error) {
 	tree, err := decodeDocument(doc)
 	if err != nil {
@@ -126,7 +126,7 @@ func BindPackages(doc []byte, resolve func(folder string) (sha256 string, err er
 	return json.Marshal(tree)
 }
 
-// codeSections returns the code mapping of each operator, nil where there is none.
+// codeSections returns the code mapping of each operator, nil when it has none.
 func codeSections(tree any) []map[string]any {
 	operators := operatorsOf(tree)
 	for _, graph := range asMapping(asMapping(tree)["graphs"]) {
@@ -147,7 +147,7 @@ func codeSections(tree any) []map[string]any {
 	return sections
 }
 
-// operatorsOf are the operators of a workflow or of a graph.
+// operatorsOf returns the operators of a workflow or a graph.
 func operatorsOf(graph any) []any {
 	operators, _ := asMapping(graph)["operators"].([]any)
 	last, _ := asMapping(graph)["on_exit"].([]any)

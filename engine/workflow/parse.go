@@ -24,13 +24,13 @@ var (
 	tagPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]{0,62}$`)
 )
 
-// parser holds what is needed while one document is read.
+// parser is the state of parsing one document.
 type parser struct {
 	*problems
 	registry *typeregistry.Registry
 	types    map[string]*typeregistry.Type // expressions seen before; types never change
-	// unreadable marks the paths whose type was given and reported, so that
-	// nothing else is said about it.
+	// unreadable marks the paths whose invalid type was already reported, so that no
+	// further problems are.
 	unreadable map[string]bool
 }
 
@@ -71,7 +71,7 @@ func (p *parser) definition(tree any) *Definition {
 	}
 	o := p.object(tree, "")
 	for _, set := range []string{"workflow_id", "version_id", "created_at", "updated_at"} {
-		o.get(set) // the server sets these; a definition read back from it carries them
+		o.get(set) // the server sets these; a definition fetched from it contains them
 	}
 	d := &Definition{
 		Name:        o.name(workflowName, "lower-case letters, digits, . _ and -, at most 128, beginning with a letter or digit"),
@@ -174,7 +174,7 @@ func (p *parser) outputs(o *object) []Output {
 func sentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
-		return "It is wrong."
+		return "It is not valid."
 	}
 	s = string(unicode.ToUpper(first)) + s[size:]
 	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") {

@@ -6,8 +6,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// storage reads where an output of type t, nil when that is wrong, is best kept: a hint
-// for the choice of its channel.
+// storage reads the storage hint of an output of type t, which is nil when that type is
+// invalid. It affects the choice of the channel.
 func (p *parser) storage(o *object, t *typeregistry.Type) Storage {
 	v, path, _ := o.get("storage", "storage_hint")
 	if v == nil {
@@ -21,17 +21,17 @@ func (p *parser) storage(o *object, t *typeregistry.Type) Storage {
 			p.add(path, "Values of type %s cannot be read while they are written: File, Dataset, FeatureSet and Table can.", shorten(t.String(), 60))
 		}
 	default:
-		p.add(path, "This has to be memory, disk, distributed or streaming.")
+		p.add(path, "This must be memory, disk, distributed or streaming.")
 	}
 	return s
 }
 
-// noChannel refuses a channel that somebody asks for: it is chosen by what is known when
-// an attempt starts, and the storage of an output is the wish about it.
+// noChannel refuses an explicit channel: it is chosen when an attempt starts, and the
+// storage of an output is the hint for it.
 func (p *parser) noChannel(o *object) {
 	v, path, _ := o.get("channel")
 	if v == nil {
 		return
 	}
-	p.add(path, "The channel is chosen when an attempt starts. Say at the output with storage: memory, disk, distributed or streaming where it is best kept.")
+	p.add(path, "The channel is chosen when an attempt starts. Set storage of the output to memory, disk, distributed or streaming as a hint.")
 }

@@ -20,10 +20,11 @@ const (
 	maxExpression    = 10_000
 )
 
-// embeddedName is that of a workflow inside of another: prepare@1.2.0, prepare@1.2.0/tune.
+// embeddedName matches the name of an embedded workflow: prepare@1.2.0,
+// prepare@1.2.0/tune.
 var embeddedName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}@[0-9A-Za-z.-]{1,100}(/[A-Za-z][A-Za-z0-9_-]{0,62})?$`)
 
-// graph reads what a workflow and a graph have in common.
+// graph reads the fields that workflows and graphs share.
 func (p *parser) graph(o *object) Graph {
 	g := Graph{
 		Inputs: p.inputs(o), Outputs: p.outputs(o), Operators: p.operators(o),
@@ -65,7 +66,7 @@ func (p *parser) graphs(parent *object) []Graph {
 	return graphs
 }
 
-// control reads when, how often and as what an operator runs.
+// control reads the fields that control when and how often an operator runs.
 func (p *parser) control(o *object, op *Operator) {
 	op.When, op.condition = p.condition(o)
 	op.Depends = strings.TrimSpace(o.text(maxExpression, "depends"))
@@ -76,7 +77,7 @@ func (p *parser) control(o *object, op *Operator) {
 	op.Approval = p.approval(o)
 	op.MadeOf = o.text(300, "made_of")
 	if name := o.text(300, "template"); name != "" {
-		o.add(o.at("template"), "There are no templates here: %q is filled in when a definition is registered.", shorten(name, 60))
+		o.add(o.at("template"), "Templates are not available here: %q is resolved when a definition is registered.", shorten(name, 60))
 	}
 	for i, text := range op.DependsOn {
 		if _, err := dag.ParseRule(text, dag.HasSucceeded); err != nil {
@@ -110,7 +111,7 @@ func (p *parser) condition(o *object) (string, *expression.Expression) {
 	return text, parsed
 }
 
-// formula reads an expression that gives a value.
+// formula reads an expression for a value.
 func (p *parser) formula(v any, path string) Source {
 	text := strings.TrimSpace(p.textValue(v, path, maxExpression))
 	if text == "" {
@@ -130,7 +131,7 @@ func (p *parser) foreach(parent *object) *Foreach {
 	switch v := v.(type) {
 	case nil:
 		if present {
-			p.add(at, "Say over what: foreach: inputs.<name>, <operator>.<output>, or a list.")
+			p.add(at, "Set the list to iterate over: foreach: inputs.<name>, <operator>.<output>, or a list.")
 		}
 		return nil
 	case string:
@@ -149,7 +150,7 @@ func (p *parser) foreach(parent *object) *Foreach {
 	}
 }
 
-// items reads where the list comes from: items, expression, or range.
+// items reads the source of the list: items, expression, or range.
 func (p *parser) items(o *object) Source {
 	v, at, given := o.get("items")
 	formula, formulaAt, computed := o.get("expression")
@@ -168,14 +169,14 @@ func (p *parser) items(o *object) Source {
 		case []any:
 			return Source{Kind: SourceLiteral, Value: v}
 		}
-		p.add(at, "This has to be a list, inputs.<name> or <operator>.<output>, not %s.", describe(v))
+		p.add(at, "This must be a list, inputs.<name> or <operator>.<output>, not %s.", describe(v))
 	default:
-		o.add(o.at("items"), "Say over what: items, expression or range.")
+		o.add(o.at("items"), "Set the list to iterate over: items, expression or range.")
 	}
 	return Source{}
 }
 
-// span reads a range of whole numbers, both ends included.
+// span reads a range of integers, both ends inclusive.
 func (p *parser) span(v any, path string) Source {
 	o := p.object(v, path)
 	if o == nil {
@@ -186,7 +187,7 @@ func (p *parser) span(v any, path string) Source {
 	const far = 1_000_000_000
 	from, to, step := o.whole(0, -far, far, "from"), o.whole(0, -far, far, "to"), o.whole(1, 1, far, "step")
 	if _, _, ok := o.get("to"); !ok {
-		o.add(o.at("to"), "Say where the range ends; the end belongs to it.")
+		o.add(o.at("to"), "Set the last number of the range; it is inclusive.")
 		return Source{}
 	}
 	if (to-from)/step >= MaxItems {
@@ -234,7 +235,7 @@ func checkGraph(c *sectionCheck) {
 	c.refuseHTTP()
 	c.refuseCode()
 	if c.op.Graph == "" {
-		c.add(c.path+".graph", "Say which graph runs: one of the graphs of this definition.")
+		c.add(c.path+".graph", "Specify which graph runs: one of the graphs of this definition.")
 	}
 	c.refuseOutputs("its graph")
 }
@@ -243,12 +244,12 @@ func checkWorkflow(c *sectionCheck) {
 	c.refuseHTTP()
 	c.refuseCode()
 	if c.op.Workflow == "" {
-		c.add(c.path+".workflow", "Say which workflow runs, such as prepare@1.2.0.")
+		c.add(c.path+".workflow", "Specify which workflow runs, such as prepare@1.2.0.")
 	}
 	if c.op.Graph != "" {
 		c.add(c.path+".graph", "An operator of type workflow runs another workflow; a graph is run by type graph.")
 	}
-	c.op.Graph = c.op.Workflow // it stands there under this name once it is registered
+	c.op.Graph = c.op.Workflow // the registered graph has this name
 	c.refuseOutputs("the other workflow")
 }
 
@@ -260,7 +261,7 @@ func checkApproval(c *sectionCheck) {
 		c.op.Approval = &Approval{}
 	}
 	if c.op.Approval.Default != nil && c.op.Timeout == 0 {
-		c.add(c.path+".approval.default", "A default answer needs a timeout after which it holds.")
+		c.add(c.path+".approval.default", "A default answer requires a timeout, after which it applies.")
 	}
 	for _, f := range c.op.Approval.Form.Fields {
 		c.op.Outputs = append(c.op.Outputs, OperatorOutput{Name: f.Name, Type: f.Type, Description: f.Description, Storage: StorageDisk})

@@ -74,11 +74,11 @@ func (p *parser) operator(v any, path string) Operator {
 	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {
-		o.add(o.at("grace_period"), "A preempted task has at most %s to end.", writeDuration(maxGracePeriod))
+		o.add(o.at("grace_period"), "The grace period of a preempted task is at most %s.", writeDuration(maxGracePeriod))
 	}
 	o.checkPods(&op)
 	if slices.Contains([]string{"inputs", LoopItem, LoopIndex}, op.Name) {
-		o.add(o.at("name"), "The name %q has a meaning of its own in references.", op.Name)
+		o.add(o.at("name"), "The name %q is reserved in references.", op.Name)
 	}
 	slices.Sort(op.DependsOn)
 	op.DependsOn = slices.Compact(op.DependsOn)
@@ -87,14 +87,14 @@ func (p *parser) operator(v any, path string) Operator {
 	p.memo(o, &op)
 	p.operatorType(o, &op, codePath)
 	if op.Breaker.On() && op.Type != "" && !op.Type.Runs() {
-		o.add(o.at("breaker"), "An operator of type %s starts nothing that a breaker could withhold.", op.Type)
+		o.add(o.at("breaker"), "An operator of type %s starts no attempts, so it cannot have a breaker.", op.Type)
 	}
 	p.checkMemo(o, &op)
 	o.finish()
 	return op
 }
 
-// operatorType reads the type and lets it check its own section.
+// operatorType reads the type and calls the check of its section.
 func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 	names := strings.Join(OperatorTypeNames(), ", ")
 	v, path, _ := o.get("type")
@@ -105,13 +105,13 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 	case labelled && op.Label == "" && v == nil:
 		v, path = label, labelPath
 	case labelled && op.Label == "":
-		o.add(labelPath, "This says the same as %s; keep one of them.", path)
+		o.add(labelPath, "This is an alias of %s; keep only one of them.", path)
 	}
 	text := p.textValue(v, path, 200)
 	entry, ok := OperatorType(text).entry()
 	if !ok {
 		if v == nil {
-			p.add(path, "Say what the operator is: %s.", names)
+			p.add(path, "Set the type of the operator: %s.", names)
 		} else if text != "" {
 			p.add(path, "There is no operator type %q; the types are %s.", shorten(text, 60), names)
 		}
@@ -138,7 +138,7 @@ func (o *object) name(pattern *regexp.Regexp, rule string) string {
 
 const portRule = "a letter or _, then letters, digits and _, at most 64"
 
-// ports reads a list of named things, and refuses names that differ in case alone
+// ports reads a list of named things, and refuses names that differ only in case,
 // because they become files and environment variables.
 func ports[T any](p *parser, o *object, read func(*object) T, name func(T) string, names ...string) []T {
 	items, path := o.list(MaxPorts, names...)
@@ -182,7 +182,7 @@ func (p *parser) operatorOutputs(o *object) []OperatorOutput {
 		out := OperatorOutput{Name: i.name(portName, portRule), Description: i.text(maxDescription, "description")}
 		if out.Type = p.typeOf(i); out.Type == nil {
 			if v, path, _ := i.get("type"); v == nil {
-				p.add(path, "Say which type the output has.")
+				p.add(path, "Specify which type the output has.")
 			}
 		}
 		out.Storage = p.storage(i, out.Type)
@@ -191,7 +191,7 @@ func (p *parser) operatorOutputs(o *object) []OperatorOutput {
 	}, func(out OperatorOutput) string { return out.Name }, "outputs")
 }
 
-// typeOf parses the type at "type"; nil when there is none or it is wrong.
+// typeOf parses the type at "type"; nil when it is missing or not valid.
 func (p *parser) typeOf(o *object) *typeregistry.Type {
 	raw, path, _ := o.get("type")
 	if raw == nil {
@@ -226,7 +226,7 @@ func (p *parser) source(o *object) Source {
 	case literal:
 		return Source{Kind: SourceLiteral, Value: value}
 	case !referenced || from == nil:
-		p.add(o.at("from"), "Say where the value comes from: from: inputs.<name>, from: <operator>.<output>, value: <literal>, or expression: <expression>.")
+		p.add(o.at("from"), "Set the source of the value: from: inputs.<name>, from: <operator>.<output>, value: <literal>, or expression: <expression>.")
 	default:
 		return p.reference(from, path)
 	}
@@ -311,7 +311,7 @@ func (p *parser) resources(parent *object) Resources {
 		o.add(o.at("gpu_type"), "A GPU type is a name such as A100: letters, digits, _, . and -, at most 40.")
 	}
 	if r.Spread && r.GPUs == 0 {
-		o.add(o.at("spread"), "Only GPUs are spread over machines; add gpu: 2 or more.")
+		o.add(o.at("spread"), "Only GPUs can be spread over machines; add gpu: 2 or more.")
 	}
 	return r
 }
@@ -338,7 +338,7 @@ func (p *parser) code(parent *object) (Code, string) {
 	}
 	for i, r := range c.Requirements {
 		if strings.TrimSpace(r) == "" || strings.ContainsAny(r, "\r\n") || strings.HasPrefix(r, "-") {
-			p.add(fmt.Sprintf("%s[%d]", o.at("requirements"), i), "This has to be one requirement such as numpy==2.1.0.")
+			p.add(fmt.Sprintf("%s[%d]", o.at("requirements"), i), "This must be one requirement such as numpy==2.1.0.")
 		}
 	}
 	return c, at
@@ -373,7 +373,7 @@ func (p *parser) http(parent *object) *HTTP {
 	for i, c := range codes {
 		n, err := strconv.Atoi(numberText(c))
 		if err != nil || n < 100 || n > 599 {
-			o.add(fmt.Sprintf("%s[%d]", path, i), "This has to be a status code from 100 to 599.")
+			o.add(fmt.Sprintf("%s[%d]", path, i), "This must be a status code from 100 to 599.")
 			continue
 		}
 		h.Success = append(h.Success, n)

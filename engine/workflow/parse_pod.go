@@ -9,9 +9,8 @@ import (
 // maxPodBytes bounds the pod fields of one operator.
 const maxPodBytes = 64 << 10
 
-// pod reads the fields of the operator's pods as canonical JSON: names are in
-// order, and what is empty is nothing. What they mean is the launcher's (see
-// Service.CheckPodsWith).
+// pod reads the fields of the operator's pods as canonical JSON: names are sorted, and
+// empty fields are dropped. The launcher interprets them (see Service.CheckPodsWith).
 func (o *object) pod() json.RawMessage {
 	fields := o.mapping("pod")
 	if len(fields) == 0 {
@@ -23,15 +22,14 @@ func (o *object) pod() json.RawMessage {
 		return nil
 	}
 	if len(raw) > maxPodBytes {
-		o.add(o.at("pod"), "The fields of the pod take %d KiB, at most %d are allowed.", len(raw)>>10, maxPodBytes>>10)
+		o.add(o.at("pod"), "The fields of the pod have %d KiB; at most %d are allowed.", len(raw)>>10, maxPodBytes>>10)
 		return nil
 	}
 	return raw
 }
 
-// podWithoutTags are the fields of the pod with something that fits nearly everywhere in
-// place of texts with tags, so that the rest can be checked. A patch is read when its tags
-// are replaced.
+// podWithoutTags returns the fields of the pod with placeholders for texts with tags,
+// so that the rest can be checked. A patch is checked when its tags are replaced.
 func (o *Operator) podWithoutTags() json.RawMessage {
 	if o.Tags == nil || !bytes.Contains(o.Pod, []byte("{{")) {
 		return o.Pod
@@ -70,20 +68,20 @@ func withoutTags(v any) any {
 	return v
 }
 
-// checkPods holds what an operator says of its pods against each other.
+// checkPods checks the pod settings of an operator for conflicts.
 func (o *object) checkPods(op *Operator) {
 	growth, memory := op.Retry.Memory, op.Resources.MemoryMiB
 	switch {
 	case growth.Factor == 0:
 	case memory == 0:
-		o.add(o.at("retry.memory"), "Only memory that is asked for can grow; add resources: {memory: 4Gi}.")
+		o.add(o.at("retry.memory"), "Only requested memory can grow; add resources: {memory: 4Gi}.")
 	case growth.LimitMiB > 0 && growth.LimitMiB < memory:
-		o.add(o.at("retry.memory.limit"), "This is less than the %dMi that the first attempt asks for.", memory)
+		o.add(o.at("retry.memory.limit"), "This is less than the %dMi that the first attempt requests.", memory)
 	}
 	if op.Resident && op.Resources.Pods > 1 {
-		o.add(o.at("resident"), "Several pods together cannot run in a warm pod.")
+		o.add(o.at("resident"), "A gang of several pods cannot run in a warm pod.")
 	}
 	if op.Resident && op.Type != "" && !op.Type.Runs() {
-		o.add(o.at("resident"), "An operator of type %s runs nowhere itself.", op.Type)
+		o.add(o.at("resident"), "An operator of type %s has no attempts of its own.", op.Type)
 	}
 }

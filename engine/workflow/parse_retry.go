@@ -32,8 +32,8 @@ func (p *parser) retry(parent *object) Retry {
 	return r
 }
 
-// defaultGrowth is how much more memory an attempt asks for when the definition
-// says the limit alone.
+// defaultGrowth is the factor of the memory request when the definition sets only the
+// limit.
 const defaultGrowth = 2
 
 func (p *parser) memoryGrowth(parent *object) MemoryGrowth {
@@ -45,12 +45,12 @@ func (p *parser) memoryGrowth(parent *object) MemoryGrowth {
 	defer o.finish()
 	g := MemoryGrowth{Factor: o.fraction(defaultGrowth, 1, 100, "factor"), LimitMiB: o.size(0, "limit")}
 	if g.LimitMiB == 0 {
-		o.add(o.at("limit"), "Say how much memory it may come to at most, such as 64Gi.")
+		o.add(o.at("limit"), "Set the maximum memory, such as 64Gi.")
 	}
 	return g
 }
 
-// policy reads which failures are tried again.
+// policy reads which failures are retried.
 func (p *parser) policy(o *object) protect.Policy {
 	v, path, _ := o.get("policy", "retry_policy")
 	text := p.textValue(v, path, 100)
@@ -80,12 +80,12 @@ const (
 	RetryMessage  = "message"
 )
 
-// retryNames are all of them.
+// retryNames returns all of them.
 func retryNames() []string {
 	return []string{RetryLast, RetryCount, RetryAttempt, RetryClass, RetryExitCode, RetryMessage}
 }
 
-// retryCondition reads the expression that has to be true for another try.
+// retryCondition reads the expression that must be true for a retry.
 func (p *parser) retryCondition(o *object) *expression.Expression {
 	v, path, _ := o.get("expression")
 	text := strings.TrimSpace(p.textValue(v, path, maxExpression))
@@ -99,15 +99,15 @@ func (p *parser) retryCondition(o *object) *expression.Expression {
 	}
 	for _, r := range parsed.References() {
 		if !slices.Contains(retryNames(), r.Path[0]) {
-			p.add(path, "There is no %q here; this expression reads %s.", shorten(r.String(), 60), strings.Join(retryNames(), ", "))
+			p.add(path, "There is no %q here; this expression can read %s.", shorten(r.String(), 60), strings.Join(retryNames(), ", "))
 		} else if r.Path[0] == RetryLast && len(r.Path) > 1 && !slices.Contains([]string{"exitCode", "status", "duration", "message"}, r.Path[1]) {
-			p.add(path, "Of %s this expression reads exitCode, status, duration and message, not %q.", RetryLast, shorten(r.Path[1], 60))
+			p.add(path, "This expression can read exitCode, status, duration and message of %s, not %q.", RetryLast, shorten(r.Path[1], 60))
 		}
 	}
 	return parsed
 }
 
-// defaultBreaker holds for whatever a breaker section leaves out.
+// defaultBreaker provides the defaults of a breaker section.
 func defaultBreaker() protect.BreakerRule {
 	return protect.BreakerRule{Failures: 5, Window: 10 * time.Minute, OpenFor: 5 * time.Minute}
 }
@@ -117,8 +117,7 @@ const (
 	leastBreak         = time.Second
 )
 
-// breaker reads when an operator that fails time and again is not started any more: a
-// mapping, or true for the usual one.
+// breaker reads the circuit breaker of an operator: a mapping, or true for the default.
 func (p *parser) breaker(parent *object) protect.BreakerRule {
 	v, at, _ := parent.get("breaker")
 	rule := defaultBreaker()
@@ -142,17 +141,17 @@ func (p *parser) breaker(parent *object) protect.BreakerRule {
 	return rule
 }
 
-// leastSpan reads a time span of a second at least.
+// leastSpan reads a time span of at least a second.
 func (p *parser) leastSpan(o *object, fallback time.Duration, name string) time.Duration {
 	d := o.duration(fallback, name)
 	if d < leastBreak {
-		o.add(o.at(name), "This has to be %s or longer.", writeDuration(leastBreak))
+		o.add(o.at(name), "This must be %s or longer.", writeDuration(leastBreak))
 		return fallback
 	}
 	return d
 }
 
-// retryBudget reads how many retries a workflow has in a time.
+// retryBudget reads the retry budget of a workflow.
 func (p *parser) retryBudget(parent *object) protect.WindowRule {
 	v, at, _ := parent.get("retry_budget")
 	o := p.object(v, at)
@@ -165,7 +164,7 @@ func (p *parser) retryBudget(parent *object) protect.WindowRule {
 		Window:  p.leastSpan(o, time.Hour, "window"),
 	}
 	if _, _, given := o.get("retries"); !given {
-		o.add(o.at("retries"), "Say how many retries all executions of this workflow have in the window.")
+		o.add(o.at("retries"), "Set the number of retries of all executions of this workflow in the window.")
 	}
 	return rule
 }

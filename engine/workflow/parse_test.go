@@ -88,7 +88,7 @@ func TestParseReadsEverything(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := d.Operators[0].Inputs[0].Type; got == nil || got.Kind != typeregistry.KindDataset {
-		t.Errorf("the type of the source is not taken over: %v", got)
+		t.Errorf("the type of the source is not used: %v", got)
 	}
 	if got := d.Outputs[1]; got.From.String() != "train.score" || got.Type.Kind != typeregistry.KindFloat {
 		t.Errorf("output without from: %+v", got)
@@ -141,7 +141,7 @@ func TestCanonicalFormRoundTrips(t *testing.T) {
 	}
 	changed := strings.Replace(trainYAML, "value: 42", "value: 43", 1)
 	if _, other, _ := mustParse(t, changed).Canonical(); other == hash {
-		t.Error("another content has the same hash")
+		t.Error("different content has the same hash")
 	}
 }
 
@@ -232,7 +232,7 @@ operators:
 		"version":                       "semantic version",
 		"colour":                        "no field",
 		"outputs[0].from":               "train.model does not fit",
-		"outputs[1].from":               "Say which operator output",
+		"outputs[1].from":               "Specify which operator output",
 		"operators[0].comand":           "no field",
 		"operators[0].inputs[0].from":   "inputs.epochs does not fit",
 		"operators[0].inputs[1].from":   `Did you mean "epochs"?`,
@@ -243,7 +243,7 @@ operators:
 		"operators[0].inputs[5].value":  "",
 		"operators[0].inputs[6].type":   "",
 		"operators[0].inputs[7].from":   "one of from, value and expression",
-		"operators[0].inputs[8].from":   "where the value comes from",
+		"operators[0].inputs[8].from":   "source of the value",
 		"operators[0].code.file":        "inside the package",
 		"operators[0].code.package":     "which package",
 		"operators[0].code.command":     "has no command",
@@ -266,7 +266,7 @@ operators:
 		delete(paths, path)
 	}
 	for path, message := range paths {
-		t.Errorf("one too many: %s: %s", path, message)
+		t.Errorf("unexpected problem: %s: %s", path, message)
 	}
 }
 
@@ -317,8 +317,8 @@ func BenchmarkParseTenThousandOperators(b *testing.B) {
 	}
 }
 
-// FuzzParse: no document makes Parse panic; an accepted one has a canonical form
-// that parses to the same form, and a plan.
+// FuzzParse: Parse never panics; an accepted document has a canonical form that parses
+// to the same form, and a plan.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(trainYAML))
 	f.Add(layeredJSON(2, 2, 1))

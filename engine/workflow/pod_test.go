@@ -97,10 +97,10 @@ func TestPodFieldsAreChecked(t *testing.T) {
 	d := mustParse(t, podYAML)
 	s := &Service{}
 	if problems := s.checkPods(d); len(problems) > 0 {
-		t.Errorf("nobody checks: %v", problems)
+		t.Errorf("without a check: %v", problems)
 	}
 	s.CheckPodsWith(func([]byte) error {
-		return apperr.InvalidFields("It is wrong.", []apperr.Field{{Path: "nodeSelector.zone", Message: "No."}})
+		return apperr.InvalidFields("It is not valid.", []apperr.Field{{Path: "nodeSelector.zone", Message: "No."}})
 	})
 	if diff := cmp.Diff([]apperr.Field{{Path: "operators[0].pod.nodeSelector.zone", Message: "No."}}, s.checkPods(d)); diff != "" {
 		t.Error(diff)

@@ -43,10 +43,10 @@ operators:
 		t.Fatal(problems)
 	}
 	if diff := cmp.Diff(d.Operators[1].Resources, again.Operators[1].Resources); diff != "" || !again.Operators[1].NeverPreempt || again.Operators[1].GracePeriod != 2*time.Minute {
-		t.Errorf("the canonical form loses something: %s\n%s", diff, canonical)
+		t.Errorf("the canonical form loses fields: %s\n%s", diff, canonical)
 	}
 	if strings.Contains(string(canonical[:strings.Index(string(canonical), "gang")]), "preemptible") {
-		t.Errorf("what is left out stays out: %s", canonical)
+		t.Errorf("defaults must be omitted: %s", canonical)
 	}
 }
 

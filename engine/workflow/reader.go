@@ -9,10 +9,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// maxProblems bounds one report; a broken generator would repeat itself for ever.
+// maxProblems is the maximum number of problems in a report; a broken generator would
+// repeat the same one.
 const maxProblems = 100
 
-// problems collects everything wrong with a document.
+// problems collects the problems of a document.
 type problems struct {
 	list    []apperr.Field
 	dropped int
@@ -35,8 +36,8 @@ func (p *problems) fields() []apperr.Field {
 	return append(p.list, apperr.Field{Path: "document", Message: fmt.Sprintf("There are %d more problems.", p.dropped)})
 }
 
-// object reads one mapping of the document and remembers which keys it was
-// asked for, so that finish can refuse the others.
+// object reads one mapping of the document and records the keys that were read, so that
+// finish can refuse the others.
 type object struct {
 	*problems
 	path   string
@@ -44,12 +45,13 @@ type object struct {
 	known  []string
 }
 
-// object returns the mapping at path; nil (with a problem unless v is nil) when it is none.
+// object returns the mapping at path; nil (with a problem unless v is nil) when v is
+// not a mapping.
 func (p *problems) object(v any, path string) *object {
 	values, ok := v.(map[string]any)
 	if !ok {
 		if v != nil {
-			p.add(path, "This has to be a mapping, not %s.", describe(v))
+			p.add(path, "This must be a mapping, not %s.", describe(v))
 		}
 		return nil
 	}
@@ -67,8 +69,8 @@ func (o *object) at(key string) string {
 	return o.path + "." + key
 }
 
-// get returns the value under the first of the names that is there; the others
-// are other spellings of it. present tells null from nothing.
+// get returns the value of the first of names that exists; the others are aliases.
+// present distinguishes null from absent.
 func (o *object) get(names ...string) (v any, path string, present bool) {
 	o.known = append(o.known, names...)
 	path = o.at(names[0])
@@ -77,7 +79,7 @@ func (o *object) get(names ...string) (v any, path string, present bool) {
 		switch {
 		case !ok:
 		case present:
-			o.add(o.at(name), "This says the same as %s; keep one of them.", path)
+			o.add(o.at(name), "This is an alias of %s; keep only one of them.", path)
 		default:
 			v, path, present = value, o.at(name), true
 		}
@@ -85,7 +87,7 @@ func (o *object) get(names ...string) (v any, path string, present bool) {
 	return v, path, present
 }
 
-// finish refuses the keys that nobody asked for.
+// finish refuses the keys that were not read.
 func (o *object) finish() {
 	for _, key := range slices.Sorted(maps.Keys(o.values)) {
 		if slices.Contains(o.known, key) {
@@ -99,7 +101,7 @@ func (o *object) finish() {
 	}
 }
 
-// text returns a string, "" when it is not there.
+// text returns a string, "" when it is absent.
 func (o *object) text(limit int, names ...string) string {
 	v, path, _ := o.get(names...)
 	return o.textValue(v, path, limit)
@@ -110,7 +112,7 @@ func (p *problems) textValue(v any, path string, limit int) string {
 	switch {
 	case v == nil:
 	case !ok:
-		p.add(path, "This has to be text, not %s; put it in quotes.", describe(v))
+		p.add(path, "This must be text, not %s; put it in quotes.", describe(v))
 	case len(s) > limit:
 		p.add(path, "This is longer than %d bytes.", limit)
 	default:
@@ -119,14 +121,14 @@ func (p *problems) textValue(v any, path string, limit int) string {
 	return ""
 }
 
-// list returns a list, nil when it is not there.
+// list returns a list, nil when it is absent.
 func (o *object) list(limit int, names ...string) ([]any, string) {
 	v, path, _ := o.get(names...)
 	l, ok := v.([]any)
 	switch {
 	case v == nil:
 	case !ok:
-		o.add(path, "This has to be a list, not %s.", describe(v))
+		o.add(path, "This must be a list, not %s.", describe(v))
 	case len(l) > limit:
 		o.add(path, "There are %d entries; at most %d are allowed.", len(l), limit)
 	default:
@@ -142,7 +144,7 @@ func (o *object) texts(limit int, names ...string) []string {
 	for i, item := range items {
 		s, ok := item.(string)
 		if !ok {
-			o.add(fmt.Sprintf("%s[%d]", path, i), "This has to be text, not %s; put it in quotes.", describe(item))
+			o.add(fmt.Sprintf("%s[%d]", path, i), "This must be text, not %s; put it in quotes.", describe(item))
 			continue
 		}
 		out = append(out, s)
@@ -150,7 +152,7 @@ func (o *object) texts(limit int, names ...string) []string {
 	return out
 }
 
-// textMap returns a mapping of names to text; numbers and booleans are taken as written.
+// textMap returns a mapping of names to text; numbers and booleans keep their spelling.
 func (o *object) textMap(names ...string) map[string]string {
 	v, path, _ := o.get(names...)
 	inner := o.object(v, path)
@@ -167,13 +169,13 @@ func (o *object) textMap(names ...string) map[string]string {
 		case bool:
 			out[key] = fmt.Sprint(item)
 		default:
-			o.add(inner.at(key), "This has to be text, not %s.", describe(item))
+			o.add(inner.at(key), "This must be text, not %s.", describe(item))
 		}
 	}
 	return out
 }
 
-// mapping returns any mapping, nil when it is not there.
+// mapping returns any mapping, nil when it is absent.
 func (o *object) mapping(names ...string) map[string]any {
 	v, path, _ := o.get(names...)
 	if inner := o.object(v, path); inner != nil && len(inner.values) > 0 {
@@ -182,7 +184,7 @@ func (o *object) mapping(names ...string) map[string]any {
 	return nil
 }
 
-// boolean returns a boolean, fallback when it is not there.
+// boolean returns a boolean, fallback when it is absent.
 func (o *object) boolean(fallback bool, names ...string) bool {
 	v, path, _ := o.get(names...)
 	b, ok := v.(bool)
@@ -190,7 +192,7 @@ func (o *object) boolean(fallback bool, names ...string) bool {
 		return fallback
 	}
 	if !ok {
-		o.add(path, "This has to be true or false, not %s.", describe(v))
+		o.add(path, "This must be true or false, not %s.", describe(v))
 		return fallback
 	}
 	return b

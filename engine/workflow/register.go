@@ -19,10 +19,10 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// Register checks a definition and keeps it as a version. The same content again
-// returns the version that is there and created=false; other content under a
-// version that is taken is a Conflict; a faulty document is Invalid with every
-// problem and its path. The first version makes the workflow.
+// Register checks a definition and stores it as a version. The same content returns the
+// existing version and created=false; different content under an existing version is a
+// Conflict; an invalid document is Invalid with every problem and its path. The first
+// version creates the workflow.
 func (s *Service) Register(ctx context.Context, doc []byte) (version Version, created bool, err error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowWrite)
 	if err != nil {
@@ -56,7 +56,7 @@ func invalid(problems []apperr.Field) error {
 	return apperr.InvalidFields(message, problems)
 }
 
-// checkPackages makes sure that every code package is in the store.
+// checkPackages checks that every code package is in the store.
 func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Field, error) {
 	p := &problems{}
 	known := map[string]bool{"": true}
@@ -80,13 +80,13 @@ func (s *Service) checkPackages(ctx context.Context, d *Definition) ([]apperr.Fi
 			return nil, fmt.Errorf("code package %s: %w", sha, err)
 		}
 		if !has {
-			p.add(path, "There is no package %s in the store; upload it first.", name)
+			p.add(path, "The package %s is not in the store; upload it first.", name)
 		}
 	}
 	return p.fields(), nil
 }
 
-// checkPods says what is wrong with the pod fields of the operators.
+// checkPods returns the problems of the pod fields of the operators.
 func (s *Service) checkPods(d *Definition) []apperr.Field {
 	p := &problems{}
 	for path, op := range d.EveryOperator() {
@@ -97,7 +97,7 @@ func (s *Service) checkPods(d *Definition) []apperr.Field {
 		if err == nil {
 			continue
 		}
-		if op.CodeAt != "" { // the document says it at the template
+		if op.CodeAt != "" { // the document has it at the template
 			path = op.CodeAt[:strings.LastIndex(op.CodeAt, ".")]
 		} else {
 			path += ".pod"
@@ -171,7 +171,7 @@ func (r *registration) store(ctx context.Context, q *db.Queries) error {
 		r.id = head.ID
 		return nil
 	case err == nil:
-		return apperr.New(apperr.Conflict, "Version %s of %s exists with another content. Versions never change: register the new content under a higher version.", d.Version, d.Name)
+		return apperr.New(apperr.Conflict, "Version %s of %s already exists with different content. Versions never change: register the new content under a higher version.", d.Version, d.Name)
 	case !db.IsNoRows(err):
 		return fmt.Errorf("version %s of %s: %w", d.Version, d.Name, err)
 	}
@@ -214,8 +214,8 @@ func (r *registration) insert(ctx context.Context, q *db.Queries, w db.Workflow)
 	})
 }
 
-// record writes the new version to the audit log; what it says is in the version
-// itself, which never changes.
+// record writes the new version to the audit log; the content is in the version itself,
+// which never changes.
 func (r *registration) record(ctx context.Context, q *db.Queries, w db.Workflow) error {
 	return audit.Record(ctx, q, audit.Entry{
 		Action: "workflow.register", Kind: "workflow", ID: w.ID.String(), Name: r.definition.Name,

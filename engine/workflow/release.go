@@ -8,15 +8,15 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// parseVersion reads a semantic version 2.0.0. Build metadata is refused because
-// it has no place in the order of versions.
+// parseVersion reads a semantic version 2.0.0. Build metadata is refused because it
+// does not affect the order of versions.
 func parseVersion(s string) (*semver.Version, error) {
 	v, err := semver.StrictNewVersion(s)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%q is not a semantic version such as 1.0.0 or 2.1.0-beta.1", shorten(s, 60))
 	case v.Metadata() != "":
-		return nil, errors.New("a version carries no build metadata; leave out what follows the +")
+		return nil, errors.New("a version must not have build metadata; remove the part after the +")
 	case v.Major() > math.MaxInt64 || v.Minor() > math.MaxInt64 || v.Patch() > math.MaxInt64:
 		return nil, errors.New("the numbers of the version are too large")
 	}
@@ -34,8 +34,8 @@ func compareVersions(a, b string) int {
 	return va.Compare(vb)
 }
 
-// supersedes reports whether candidate becomes the latest version in the place
-// of current: any release comes before every pre-release.
+// supersedes reports whether candidate replaces current as the latest version: any
+// release comes before every pre-release.
 func supersedes(candidate, current string) bool {
 	c, errC := parseVersion(candidate)
 	now, errN := parseVersion(current)

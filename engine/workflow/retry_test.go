@@ -68,13 +68,13 @@ operators:
 		paths[p.Path] = p.Message
 	}
 	for path, part := range map[string]string{
-		"retry_budget.retries":          "how many retries",
+		"retry_budget.retries":          "number of retries",
 		"operators[0].retry.policy":     "Always, OnError, OnTransient, Never",
 		"operators[0].retry.expression": `There is no "inputs.x" here`,
 		"operators[1].retry.expression": `not "code"`,
 		"operators[1].breaker.failures": "from 1 to 100",
 		"operators[1].breaker.window":   "1s or longer",
-		"operators[2].breaker":          "starts nothing",
+		"operators[2].breaker":          "starts no attempts",
 		"operators[3].breaker.failure":  "",
 	} {
 		require.Contains(t, paths, path)

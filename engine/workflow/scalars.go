@@ -29,9 +29,9 @@ func (o *object) duration(fallback time.Duration, names ...string) time.Duration
 	d, ok := parseDuration(v)
 	switch {
 	case !ok:
-		o.add(path, "This has to be a time span such as 30s, 10m or 1h30m.")
+		o.add(path, "This must be a time span such as 30s, 10m or 1h30m.")
 	case d < 0 || d > maxDelay:
-		o.add(path, "This has to be between 0 and 30 days.")
+		o.add(path, "This must be between 0 and 30 days.")
 	default:
 		return d
 	}
@@ -80,7 +80,7 @@ func (o *object) whole(fallback, low, high int, names ...string) int {
 	}
 	n, err := strconv.Atoi(numberText(v))
 	if err != nil || n < low || n > high {
-		o.add(path, "This has to be a whole number from %d to %d.", low, high)
+		o.add(path, "This must be a whole number from %d to %d.", low, high)
 		return fallback
 	}
 	return n
@@ -94,7 +94,7 @@ func (o *object) fraction(fallback, low, high float64, names ...string) float64 
 	}
 	f, err := strconv.ParseFloat(numberText(v), 64)
 	if err != nil || !(f >= low && f <= high) {
-		o.add(path, "This has to be a number from %g to %g.", low, high)
+		o.add(path, "This must be a number from %g to %g.", low, high)
 		return fallback
 	}
 	return f
@@ -139,7 +139,7 @@ func (o *object) quantity(limit int, example string, units map[string]float64, n
 		factor = units[match[2]]
 	}
 	if factor == 0 {
-		o.add(path, "This has to be %s.", example)
+		o.add(path, "This must be %s.", example)
 		return 0
 	}
 	f, err := strconv.ParseFloat(match[1], 64)

@@ -16,27 +16,27 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// TypeSource gives the types that definitions may name.
+// TypeSource provides the types that definitions may name.
 type TypeSource interface {
 	Types(ctx context.Context) (*typeregistry.Registry, error)
 }
 
-// Packages says which code packages are in the store; sha256 is hexadecimal.
+// Packages reports which code packages are in the store; sha256 is hexadecimal.
 type Packages interface {
 	Has(ctx context.Context, sha256 string) (bool, error)
 }
 
-// Service keeps workflows and their versions in Postgres. Every method
-// authorises its caller first: lists and names are of the current project, ids of
-// any project that the caller may read.
+// Service stores workflows and their versions in Postgres. Every method authorizes its
+// caller first: lists and names refer to the current project, ids to any project that
+// the caller may read.
 type Service struct {
 	pool     *pgxpool.Pool
 	types    TypeSource
 	packages Packages
 	now      func() time.Time
 	cache    *versionCache
-	checkPod func(fields []byte) error // nil: pod fields are not looked into
-	formats  []Format                  // beside the native one
+	checkPod func(fields []byte) error // nil: pod fields are not checked
+	formats  []Format                  // in addition to the native one
 }
 
 // NewService returns a service. A nil packages leaves code packages unchecked.
@@ -44,13 +44,12 @@ func NewService(pool *pgxpool.Pool, types TypeSource, packages Packages, now fun
 	return &Service{pool: pool, types: types, packages: packages, now: now, cache: newVersionCache(maxCachedVersions, maxCachedNodes)}
 }
 
-// CheckPodsWith makes Register hold the pod fields of operators, a JSON object,
-// against check. What check finds is a fault of the definition: an error of package
-// apperr with the paths of the fields at fault, or else a sentence. Call it before
-// anything else.
+// CheckPodsWith makes Register check the pod fields of operators, a JSON object, with
+// check. Its error is a problem of the definition: an error of package apperr with the
+// paths of the invalid fields, or a sentence. Call it before anything else.
 func (s *Service) CheckPodsWith(check func(fields []byte) error) { s.checkPod = check }
 
-// Status says whether a workflow may be launched.
+// Status is the state of a workflow: whether it may be launched.
 type Status string
 
 // The states of a workflow.
@@ -85,7 +84,7 @@ type VersionHead struct {
 	CreatedAt     time.Time
 }
 
-// Version is one immutable version. It is shared: nobody changes what it points to.
+// Version is one immutable version. It is shared and must not be modified.
 type Version struct {
 	ID            uuid.UUID
 	WorkflowID    uuid.UUID
@@ -102,7 +101,7 @@ type Version struct {
 	CreatedAt     time.Time
 }
 
-// Get returns the workflow that ref, a name or an id, stands for.
+// Get returns the workflow that ref, a name or an id, identifies.
 func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 	q := db.New(s.pool)
 	row, err := s.find(ctx, q, auth.WorkflowRead, ref)
@@ -130,8 +129,8 @@ func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 	return w, nil
 }
 
-// Version returns a version of the workflow that ref, a name or an id, stands
-// for: the latest for "" and "latest".
+// Version returns a version of the workflow that ref, a name or an id, identifies: the
+// latest for "" and "latest".
 func (s *Service) Version(ctx context.Context, ref, version string) (Version, error) {
 	q := db.New(s.pool)
 	row, err := s.find(ctx, q, auth.WorkflowRead, ref)
@@ -154,8 +153,8 @@ func (s *Service) Version(ctx context.Context, ref, version string) (Version, er
 	return s.versionByID(ctx, head.ID)
 }
 
-// VersionByID returns the version with this id. Versions never change, so the
-// ones in use stay in memory.
+// VersionByID returns the version with this id. Versions never change, so recently used
+// ones stay in memory.
 func (s *Service) VersionByID(ctx context.Context, id uuid.UUID) (Version, error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return Version{}, err
@@ -193,7 +192,7 @@ func (s *Service) load(ctx context.Context, id uuid.UUID) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("workflow version %s: %w", id, err)
 	}
-	types, err := s.types.Types(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)) // of its tenant, whoever asks
+	types, err := s.types.Types(auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)) // of its tenant, for any caller
 	if err != nil {
 		return Version{}, fmt.Errorf("types for workflow version %s: %w", id, err)
 	}
@@ -227,8 +226,8 @@ func (s *Service) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid
 	return tenantOf(place), row.ProjectID, nil
 }
 
-// find returns the row that ref names when the caller may do a with it: by its id
-// in any project of the caller's, by its name in the current one.
+// find returns the row that ref names when the caller may perform a on it: by its id in
+// any project of the caller's, by its name in the current one.
 func (s *Service) find(ctx context.Context, q *db.Queries, a auth.Action, ref string) (db.Workflow, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Documents splits a file into its documents: those of YAML stand between lines that
-// begin with ---. A file of JSON is one. Empty ones, and those of comments alone, are
-// left out.
+// Documents splits a file into its documents: YAML documents are separated by lines
+// that begin with ---. A JSON file is one document. Empty documents, and those with
+// only comments, are omitted.
 func Documents(file []byte) [][]byte {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	if text := bytes.TrimLeft(file, " \t\r\n"); len(text) > 0 && text[0] == '{' {

@@ -24,9 +24,8 @@ func (g *Graph) writers() writers {
 	return all
 }
 
-// Streams says whether the output that is the source of in, an input of o in g, asks to
-// be read while it is written, and why that cannot be; "" when it can, as far as the
-// definition goes.
+// Streams says whether the output that is the source of in, an input of o in g,
+// requests streaming, and why it cannot stream; "" when the definition allows it.
 func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 	all := g.writers()
 	if asked, why = all.read(o, in); !asked || why != "" {
@@ -35,16 +34,16 @@ func (g *Graph) Streams(o *Operator, in Input) (asked bool, why string) {
 	spec := o.spec(all, "")
 	for _, d := range spec.Dependencies {
 		if d.Name == in.Source.Future.Operator && !d.Streams {
-			return true, fmt.Sprintf("it also needs what is known of %s when that has ended", d.Name)
+			return true, fmt.Sprintf("it also needs the result of %s after it has ended", d.Name)
 		}
 	}
 	if spec.Rule != nil {
-		return true, "its depends looks at how others ended"
+		return true, "its depends reads the end states of other operators"
 	}
 	return true, ""
 }
 
-// read is Graph.Streams without what else o waits for.
+// read is Graph.Streams without the other dependencies of o.
 func (w writers) read(o *Operator, in Input) (asked bool, why string) {
 	if len(w) == 0 || in.Source.Kind != SourceFuture {
 		return false, ""
@@ -59,19 +58,19 @@ func (w writers) read(o *Operator, in Input) (asked bool, why string) {
 	}
 	switch {
 	case !from.streamed():
-		why = from.Name + " is no single attempt that writes a file"
+		why = from.Name + " is not a single attempt that writes a file"
 	case out.Path != "" || out.Stdout || out.Source.Kind != "":
-		why = out.Name + " does not stand in the folder of outputs"
+		why = out.Name + " is not in the outputs folder"
 	case o.Final:
-		why = "what runs at the exit begins when all others have ended"
+		why = "on_exit operators begin when all others have ended"
 	case !o.streamed():
-		why = "it is no single attempt that reads a file"
+		why = "it is not a single attempt that reads a file"
 	case o.Cache != nil:
-		why = "its cache knows an input by all of its bytes"
+		why = "its cache needs all bytes of an input"
 	case in.Type != nil && !in.Type.Streamable():
 		why = "its input is of type " + in.Type.Name()
 	case in.Path != "" || in.Mode != 0:
-		why = "the file has to stand at a place of its own"
+		why = "the file must have a fixed path"
 	}
 	return true, why
 }

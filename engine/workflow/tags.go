@@ -7,65 +7,68 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 )
 
-// Tags are what an operator has whose texts hold tags, {{…}}, as those of Argo's
-// files do: they are replaced when the operator needs them. A definition of a
-// [Format] has such operators; the native form has none.
+// Tags belong to an operator whose texts have tags, {{…}}, as in Argo's files: they are
+// replaced when the operator needs them. A definition of a [Format] has such operators;
+// the native form has none.
 type Tags struct {
-	// When is a condition in Argo's language with tags; "" for none. It is of the
-	// operator, or with WhenOfItem of every item of its fan-out.
+	// When is a condition in Argo's language with tags; "" for none. It applies to the
+	// operator, or, with WhenOfItem, to every item of its fan-out.
 	When       string
 	WhenOfItem bool
-	// Target, when it is not "", names with spaces between them the operators for
-	// whose sake the graph runs; the operator runs for those of For alone.
+	// Target, when it is not "", lists the target operators of the graph, separated by
+	// spaces; the operator runs only for those of For.
 	Target string
 	For    []string
 	// Template is the name of the template that the operator runs.
 	Template string
-	// Settle works out the settings that hang on the operator's inputs; nil when none does. render
-	// replaces the tags in all texts of a value.
+	// Settle computes the settings that depend on the operator's inputs; nil when none
+	// do. render replaces the tags in all texts of a value.
 	Settle func(render func(any) (any, error)) (Settings, error)
-	// Timeout and Retries are the texts with tags of which Settle makes these settings, for
-	// people; "" for none.
+	// Timeout and Retries are the texts with tags from which Settle computes these
+	// settings, for display; "" for none.
 	Timeout, Retries string
-	// ItemOf names the fan-out beside whose items the operator's own are: each runs for the
-	// one with its index, and does not run when that did not.
+	// ItemOf names the fan-out whose items the operator's own items follow: each runs
+	// for the item with its index, and does not run when that did not.
 	ItemOf string
-	// Errs and ItemErrs say when the failure of the graph that the operator becomes, and of
-	// its fan-out, is an error: one around a task rather than of it.
+	// Errs and ItemErrs say when the failure of the operator's graph, and of its
+	// fan-out, is an error: a failure of the system rather than of a task.
 	Errs, ItemErrs Errs
-	// Allows are the failures of the operator that do not fail what it is part of.
+	// Allows are the failures of the operator that do not fail its graph.
 	Allows dag.Failures
-	// Open says that the task may give outputs that Outputs does not declare: every value and
-	// file that it writes is kept under its name. A dag_spec has such tasks.
+	// Open means that the task may produce outputs that Outputs does not declare: every
+	// value and file that it writes is stored under its name. A dag_spec has such
+	// tasks.
 	Open bool
-	// Names are tags that stand for the same text everywhere in the operator, and win over others.
+	// Names are tags with one value everywhere in the operator; they take precedence
+	// over others.
 	Names map[string]string
 }
 
-// Errs says by which of the failures that came out at the ends of a graph or fan-out its
-// own failure is an error.
+// Errs says which of the failures that reached the ends of a graph or fan-out make its
+// own failure an error.
 type Errs string
 
-// The ways to tell.
+// The rules.
 const (
-	ErrsNever Errs = ""      // it is none
+	ErrsNever Errs = ""      // never
 	ErrsFirst Errs = "first" // by the first one
 	ErrsLast  Errs = "last"  // by the last one
 	ErrsAll   Errs = "all"   // when all failures of the fan-out are errors
 )
 
-// Settings are what of an operator Tags.Settle works out, in place of its own.
+// Settings are the settings of an operator that Tags.Settle computes, instead of its
+// own.
 type Settings struct {
 	Timeout time.Duration
 	Retry   Retry
 	Locks   []Lock
 }
 
-// Settles reports whether settings are to be worked out before the operator begins, or of
-// one that fans out before an item of it.
+// Settles reports whether settings must be computed before the operator begins, or, for
+// a fan-out, before one of its items begins.
 func (t *Tags) Settles(fans, item bool) bool { return t != nil && t.Settle != nil && fans == item }
 
-// KeepsAll reports whether outputs that o does not declare are kept.
+// KeepsAll reports whether undeclared outputs of o are stored.
 func (o *Operator) KeepsAll() bool { return o.Tags != nil && o.Tags.Open }
 
 // TemplateName is the name of the template that o runs; "" when it runs none.
@@ -76,8 +79,8 @@ func (o *Operator) TemplateName() string {
 	return o.Tags.Template
 }
 
-// conditional reports whether something has to be worked out before the operator, or
-// one item of it, begins.
+// conditional reports whether a condition must be evaluated before the operator, or one
+// item of it, begins.
 func (t *Tags) conditional(fans, item bool) bool {
 	if t == nil {
 		return false
@@ -85,8 +88,8 @@ func (t *Tags) conditional(fans, item bool) bool {
 	return t.When != "" && (!fans || t.WhenOfItem == item) || t.Target != "" && !item || t.ItemOf != "" && item
 }
 
-// Condition returns what has to hold before the operator, or with item an item of it,
-// begins; "" for nothing.
+// Condition returns the condition for the operator, or, with item, for one of its
+// items, to begin; "" for none.
 func (t *Tags) Condition(fans, item bool) string {
 	if t == nil || fans && t.WhenOfItem != item {
 		return ""
@@ -94,18 +97,19 @@ func (t *Tags) Condition(fans, item bool) string {
 	return t.When
 }
 
-// TaggedAs says what the texts of a Tagged become.
+// TaggedAs is the kind of value that a Tagged becomes.
 type TaggedAs string
 
-// What a Tagged may become.
+// The kinds of value of a Tagged.
 const (
 	TaggedText     TaggedAs = "text"     // Value, a text, with its tags replaced
-	TaggedList     TaggedAs = "list"     // Value, or the JSON that it is a text of, has to be a list
+	TaggedList     TaggedAs = "list"     // Value, or its JSON text, must be a list
 	TaggedSequence TaggedAs = "sequence" // Value is {count or start and end, format}: a list of numbers as texts
-	TaggedName     TaggedAs = "name"     // Value is the name of a tag: what it stands for, whatever its type is
-	TaggedFormula  TaggedAs = "formula"  // Value is an expression of Argo's: what it gives, whatever its type is
+	TaggedName     TaggedAs = "name"     // Value is the name of a tag: its value, of any type
+	TaggedFormula  TaggedAs = "formula"  // Value is an Argo expression: its value, of any type
 	TaggedKey      TaggedAs = "key"      // Value is the key of an artifact (OperatorOutput.Key) of the same execution
-	// TaggedConfigMap is what a ConfigMap of the project's namespace has: Value is {name, key}.
+	// TaggedConfigMap is a value of a ConfigMap in the project's namespace: Value is
+	// {name, key}.
 	TaggedConfigMap TaggedAs = "configmap"
 )
 
@@ -113,12 +117,12 @@ const (
 type Tagged struct {
 	Value any // decoded JSON
 	As    TaggedAs
-	// Default is the value when something in Value is not known; nil: there is none.
+	// Default is the value when a tag in Value is unknown; nil: none.
 	Default *string
-	// Optional gives nothing, and is no fault, when something in Value is not known.
+	// Optional yields no value, without an error, when a tag in Value is unknown.
 	Optional bool
-	// Own says that its tags stand in the operator's own texts: they read its inputs,
-	// and not those of the graph around it.
+	// Own means that its tags are in the operator's own texts: they read its inputs,
+	// not those of the enclosing graph.
 	Own bool
 }
 
@@ -126,20 +130,20 @@ type Tagged struct {
 type ConfigMapKey struct {
 	Name    string
 	Key     string
-	Default *string // when the ConfigMap or the key is not there; nil: that is a fault
+	Default *string // when the ConfigMap or the key does not exist; nil: an error
 	At      string  // where it stands in the document
 }
 
-// A file that is none of the store's, as the value of an input: an object with one of
-// these fields.
+// The value of an input that is a file outside the store is an object with one of these
+// fields.
 const (
 	RawText = "$raw" // its text
-	RawURL  = "$url" // where the runner fetches it
+	RawURL  = "$url" // the address from which the runner fetches it
 	RawGit  = "$git" // a repository that the runner clones
 )
 
-// SetDocument makes doc, canonical JSON, the form in which d is kept. It is for
-// formats, whose Parse gives d for doc again.
+// SetDocument makes doc, canonical JSON, the stored form of d. Formats call it; their
+// Parse returns d for doc.
 func (d *Definition) SetDocument(doc json.RawMessage) { d.document = doc }
 
 // Document is the canonical form of a definition that is not native; nil for a native one.

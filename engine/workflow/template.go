@@ -21,8 +21,8 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Template is a version of an operator that definitions take over by its name: of one
-// project, or of the whole tenant.
+// Template is a version of a reusable operator that definitions reference by name, of
+// one project or of the whole tenant.
 type Template struct {
 	ID          uuid.UUID
 	Name        string
@@ -37,17 +37,17 @@ type Template struct {
 // maxTemplates bounds a list of templates.
 const maxTemplates = 2000
 
-// RegisterTemplate keeps a version of a template: an operator's document with name,
-// version and without the sources of its inputs. The same content again is
-// created=false, other content under the same version a Conflict, a faulty document
-// Invalid with every problem and its path.
+// RegisterTemplate stores a version of a template: an operator's document with name and
+// version, and without the sources of its inputs. The same content returns
+// created=false, different content under the same version is a Conflict, and an invalid
+// document is Invalid with every problem and its path.
 func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool) (t Template, created bool, err error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowWrite)
 	if err != nil {
 		return Template{}, false, err
 	}
 	if global {
-		denied := apperr.New(apperr.Forbidden, "Templates of the whole tenant are for its administrators.")
+		denied := apperr.New(apperr.Forbidden, "Only a tenant administrator may register templates for the whole tenant.")
 		if subject, err = auth.AuthorizeIn(ctx, auth.TypeWrite, subject.TenantID, denied); err != nil {
 			return Template{}, false, err
 		}
@@ -82,7 +82,7 @@ func (s *Service) RegisterTemplate(ctx context.Context, doc []byte, global bool)
 	}
 	t, err = s.Template(ctx, row.Name, row.Version)
 	if err == nil && !created && !sameDocument(t.Document, row.Document) {
-		err = apperr.New(apperr.Conflict, "Version %s of the template %s exists with another content. Versions never change: register the new content under a higher version.", row.Version, row.Name)
+		err = apperr.New(apperr.Conflict, "Version %s of the template %s already exists with different content. Versions never change: register the new content under a higher version.", row.Version, row.Name)
 	}
 	return t, created, err
 }
@@ -93,8 +93,8 @@ func sameDocument(a, b json.RawMessage) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// parseTemplate reads a template and checks it as an operator all inputs of which come
-// from inputs of its workflow.
+// parseTemplate reads a template and checks it as an operator whose inputs all come
+// from workflow inputs.
 func parseTemplate(doc []byte, types *typeregistry.Registry) (map[string]any, []apperr.Field) {
 	tree, err := decodeDocument(doc)
 	if err != nil {
@@ -114,7 +114,7 @@ func parseTemplate(doc []byte, types *typeregistry.Registry) (map[string]any, []
 	return fields, p.fields()
 }
 
-// sourced gives inputs without a source one, so that they can be checked.
+// sourced adds a source to inputs without one, so that they can be checked.
 func (p *parser) sourced(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -129,13 +129,13 @@ func (p *parser) sourced(v any) any {
 		}
 		for _, key := range []string{"from", "source", "value", "expression"} {
 			if _, given := in[key]; given {
-				p.add(fmt.Sprintf("inputs[%d].%s", i, key), "Whoever uses the template says where its inputs come from.")
+				p.add(fmt.Sprintf("inputs[%d].%s", i, key), "The workflow that uses the template sets the sources of its inputs; remove this field.")
 				delete(in, key)
 			}
 		}
 		in["from"] = "inputs.x"
 		if in["type"] == nil {
-			p.add(fmt.Sprintf("inputs[%d].type", i), "Say which type the input has.")
+			p.add(fmt.Sprintf("inputs[%d].type", i), "Specify which type the input has.")
 		}
 		out[i] = in
 	}
@@ -170,8 +170,8 @@ func templateRow(fields map[string]any, subject auth.Subject, global bool, now t
 	return row, nil
 }
 
-// Template returns a template that the current project sees, its own before one of
-// the tenant; version "" is the latest release.
+// Template returns a template visible to the current project; its own takes precedence
+// over the tenant's. version "" is the latest release.
 func (s *Service) Template(ctx context.Context, name, version string) (Template, error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
 	if err != nil {
@@ -196,8 +196,8 @@ func (s *Service) Template(ctx context.Context, name, version string) (Template,
 	return Template{}, apperr.New(apperr.NotFound, "There is no template %q.", shorten(name, 200))
 }
 
-// Templates lists what the current project sees, without the documents: by name, the
-// latest version first.
+// Templates lists the templates visible to the current project, without the documents:
+// by name, the latest version first.
 func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 	subject, err := auth.Authorize(ctx, auth.WorkflowRead)
 	if err != nil {
@@ -217,8 +217,8 @@ func (s *Service) Templates(ctx context.Context) ([]Template, error) {
 	return templates, nil
 }
 
-// fill lays an operator over the template that it names; the result names the version
-// that was taken. Inputs of the same name are joined.
+// fill merges an operator over the template that it names; the result names the version
+// that was used. Inputs of the same name are joined.
 func (e *embedder) fill(ctx context.Context, op map[string]any, ref, path string) error {
 	name, number, _ := strings.Cut(ref, "@")
 	t, err := e.service.Template(ctx, name, number)
@@ -248,7 +248,7 @@ func (e *embedder) fill(ctx context.Context, op map[string]any, ref, path string
 	return nil
 }
 
-// joined lays inputs over those of a template.
+// joined merges inputs over those of a template.
 func joined(base, over any) any {
 	list, ok := over.([]any)
 	from, _ := base.([]any)

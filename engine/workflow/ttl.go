@@ -8,18 +8,18 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// TTL says how long an execution is kept after its end; nil fields say nothing.
+// TTL is how long an execution is kept after its end; nil fields are not set.
 type TTL struct {
-	Completion *time.Duration // however it ended
+	Completion *time.Duration // for any end state
 	Success    *time.Duration
 	Failure    *time.Duration // a cancelled execution counts as a failed one
 }
 
-// maxTTL is ten years: longer is for ever, and that is said by giving no time.
+// maxTTL is ten years. To keep executions forever, set no time.
 const maxTTL = 3660 * 24 * time.Hour
 
-// After returns how long an execution that ended so is kept; false: t does not say.
-// What is said of the way it ended goes before what is said of every end.
+// After returns how long an execution with that result is kept; false: not set. Success
+// and Failure take precedence over Completion.
 func (t TTL) After(succeeded bool) (time.Duration, bool) {
 	d := t.Failure
 	if succeeded {
@@ -34,10 +34,10 @@ func (t TTL) After(succeeded bool) (time.Duration, bool) {
 	return *d, true
 }
 
-// IsZero reports whether t says nothing.
+// IsZero reports whether t is not set.
 func (t TTL) IsZero() bool { return t == TTL{} }
 
-// ParseTTL reads what a definition says at ttl, decoded: a time span for every end, or a
+// ParseTTL reads the decoded ttl of a definition: a time span for any end state, or a
 // mapping. The paths of problems begin with ttl.
 func ParseTTL(v any) (TTL, []apperr.Field) {
 	p := &parser{problems: &problems{}}
@@ -45,7 +45,7 @@ func ParseTTL(v any) (TTL, []apperr.Field) {
 	return t, p.fields()
 }
 
-// MarshalJSON writes t as definitions have it.
+// MarshalJSON writes t in the form of definitions.
 func (t TTL) MarshalJSON() ([]byte, error) { return json.Marshal(t.wire()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -62,7 +62,7 @@ func (t *TTL) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ttl reads a time span for every end, or a mapping.
+// ttl reads a time span for any end state, or a mapping.
 func (p *parser) ttl(parent *object) TTL {
 	v, at, _ := parent.get("ttl")
 	switch v.(type) {
@@ -88,16 +88,16 @@ func (p *parser) lifetime(v any, at string) *time.Duration {
 	d, ok := parseDuration(v)
 	switch {
 	case !ok:
-		p.add(at, "This has to be a time span such as 12h or 30d.")
+		p.add(at, "This must be a time span such as 12h or 30d.")
 	case d < 0 || d > maxTTL:
-		p.add(at, "This has to be between 0 and 3660 days.")
+		p.add(at, "This must be between 0 and 3660 days.")
 	default:
 		return &d
 	}
 	return nil
 }
 
-// ParseLifetime reads a time span such as 12h or 30d, as definitions have it.
+// ParseLifetime reads a time span such as 12h or 30d, in the format of definitions.
 func ParseLifetime(text string) (time.Duration, bool) {
 	d, ok := parseDuration(text)
 	return d, ok && d >= 0 && d <= maxTTL

@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on what reaches the YAML parser, which is recursive, and whose time
-// grows with the square of the keys of one block mapping.
+// Bounds on what reaches the YAML parser, which is recursive, and whose time is
+// quadratic in the keys of one block mapping.
 const (
 	maxYAMLBytes    = 4 << 20
 	maxNestingMarks = 1000 // opened flow brackets; block markers in one line
@@ -26,7 +26,7 @@ const (
 // the limit on values; tags and numbers that JSON cannot hold are refused.
 func decodeYAML(doc []byte) (any, error) {
 	if len(doc) > maxYAMLBytes {
-		return nil, documentErrorf("A YAML document may have %d MiB; larger ones have to be JSON.", maxYAMLBytes>>20)
+		return nil, documentErrorf("A YAML document may have at most %d MiB; larger ones must be JSON.", maxYAMLBytes>>20)
 	}
 	if err := checkShape(doc); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func decodeYAML(doc []byte) (any, error) {
 			continue
 		}
 		if body != nil {
-			return nil, documentErrorf("The file holds more than one document.")
+			return nil, documentErrorf("The file contains more than one document.")
 		}
 		body = d.Body
 	}
@@ -52,7 +52,7 @@ func decodeYAML(doc []byte) (any, error) {
 	return r.value(body, 0)
 }
 
-// parseYAML shields us from panics of the parser on malformed input.
+// parseYAML converts panics of the parser on malformed input to errors.
 func parseYAML(doc []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,8 +72,8 @@ func yamlError(err error) error {
 	return documentErrorf("The YAML cannot be read: %s.", shorten(err.Error(), 200))
 }
 
-// checkShape looks at brackets and indentation alone, so it counts what stands in
-// strings too: its bounds are far from what people write.
+// checkShape checks only brackets and indentation. It also counts those in strings, so
+// its bounds are far above those of real documents.
 func checkShape(doc []byte) error {
 	open := 0
 	var blocks []block // around the line, the innermost last
@@ -111,7 +111,7 @@ func checkShape(doc []byte) error {
 			last.keys++
 			continue
 		}
-		return documentErrorf("A mapping may have %d keys.", maxBlockKeys)
+		return documentErrorf("A mapping may have at most %d keys.", maxBlockKeys)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (r *yamlReader) value(n ast.Node, depth int) (any, error) {
 	case *ast.TagNode:
 		return nil, at(n, "tags such as %s are not supported", n.Start.Value)
 	default:
-		return nil, at(n, "%s cannot stand here", n.Type())
+		return nil, at(n, "%s is not allowed here", n.Type())
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *yamlReader) object(values []*ast.MappingValueNode, depth int) (any, err
 			return nil, err
 		}
 		if _, twice := object[key]; twice {
-			return nil, at(pair, "the key %q stands twice in the same mapping", key)
+			return nil, at(pair, "the key %q appears twice in the same mapping", key)
 		}
 		object[key] = v
 	}
@@ -226,7 +226,7 @@ func merge(into map[string]any, v any, pair ast.Node) error {
 	for _, s := range sources {
 		m, ok := s.(map[string]any)
 		if !ok {
-			return at(pair, "<< merges mappings alone")
+			return at(pair, "<< merges only mappings")
 		}
 		for k, item := range m {
 			if _, earlier := into[k]; !earlier {
@@ -237,7 +237,7 @@ func merge(into map[string]any, v any, pair ast.Node) error {
 	return nil
 }
 
-// key accepts text, and plain scalars as they are written (1: yes: null:).
+// key accepts text, and plain scalars with their spelling (1: yes: null:).
 func (r *yamlReader) key(n ast.Node) (string, error) {
 	if v, ok := r.kubernetesScalar(n); ok {
 		return fmt.Sprint(v), nil
@@ -248,7 +248,7 @@ func (r *yamlReader) key(n ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
 		return k.GetToken().Value, nil
 	}
-	return "", at(n, "a key has to be text")
+	return "", at(n, "a key must be text")
 }
 
 func integer(n *ast.IntegerNode) (any, error) {
@@ -261,8 +261,8 @@ func integer(n *ast.IntegerNode) (any, error) {
 	return nil, at(n, "%s is too large", shorten(n.GetToken().Value, 40))
 }
 
-// scientific is the core schema's float without a point, which the parser takes
-// for text: learning rates are often written 1e-4.
+// scientific is the core schema's float without a point, which the parser treats as
+// text: learning rates are often written 1e-4.
 var scientific = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)[eE][-+]?[0-9]{1,3}$`)
 
 func plain(n *ast.StringNode) (any, error) {
