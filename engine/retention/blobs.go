@@ -19,21 +19,20 @@ import (
 const (
 	chunkMarked  = 1000 // blobs that a project loses in one transaction
 	chunkFolders = 500
-	chunkStored  = 100 // blobs whose rows are held while their bytes are deleted
+	chunkStored  = 100 // blobs whose rows are locked while their bytes are deleted
 	deletesAtOne = 8
 
-	// deleteTimeout ends the deletes of a chunk before the database ends a transaction
-	// that says nothing for ten seconds, and with it the lock on their rows.
+	// deleteTimeout ends the deletes of a chunk before the database ends an idle
+	// transaction after ten seconds, and with it the lock on the rows.
 	deleteTimeout = 5 * time.Second
 
-	// clockRoom is what the clocks of servers may differ by.
+	// clockRoom is the maximum difference between the clocks of servers.
 	clockRoom = time.Minute
-	strayLook = 24 * time.Hour // between two lists of the whole store
+	strayLook = 24 * time.Hour // interval of listing the whole store
 )
 
-// sweepProjects takes from every project the blobs that it does not name. conn holds
-// the temporary table of marks: when it breaks, the marks are gone with it and nothing
-// goes on without them.
+// sweepProjects removes the unreferenced blobs of every project. conn holds the
+// temporary table of marks: when it breaks, the marks are lost and the sweep stops.
 func (s *Service) sweepProjects(ctx context.Context, conn *pgxpool.Conn, r *Report) error {
 	projects, err := s.queries.ProjectsWithBlobs(ctx)
 	if err != nil {
@@ -49,8 +48,8 @@ func (s *Service) sweepProjects(ctx context.Context, conn *pgxpool.Conn, r *Repo
 
 func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project uuid.UUID, r *Report) error {
 	q := db.New(conn)
-	// Asked before anything is marked: an attempt that ends later has its results
-	// marked, and one that ended before has them there already.
+	// Read before anything is marked: the results of an attempt that ends later are
+	// marked, and those of an earlier one already exist.
 	before, err := s.oldEnough(ctx, q, project)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project 
 	for after := []byte{}; ; {
 		rows, err := q.UnmarkedBlobs(ctx, project, before, after, chunkMarked)
 		if err != nil {
-			return fmt.Errorf("find what is not named: %w", err)
+			return fmt.Errorf("find unreferenced blobs: %w", err)
 		}
 		if len(rows) == 0 {
 			return nil
@@ -83,8 +82,8 @@ func (s *Service) sweepProject(ctx context.Context, conn *pgxpool.Conn, project 
 	}
 }
 
-// oldEnough is the moment since which nobody may have asked for a blob that goes: the
-// grace, and the life of the attempts that run.
+// oldEnough is the time since which a blob must not have been requested to be removed:
+// the grace period, or the start of the oldest running attempt.
 func (s *Service) oldEnough(ctx context.Context, q *db.Queries, project uuid.UUID) (time.Time, error) {
 	since, err := q.OldestReservation(ctx, s.now().Add(-s.config.Grace), project)
 	if err != nil {
@@ -93,15 +92,15 @@ func (s *Service) oldEnough(ctx context.Context, q *db.Queries, project uuid.UUI
 	return since.Add(-db.TouchEvery - clockRoom), nil
 }
 
-// mark marks what project names, and what the folders among it hold.
+// mark marks the blobs that project references, and the files of referenced folders.
 func (s *Service) mark(ctx context.Context, q *db.Queries, project uuid.UUID, dry bool) error {
 	var ahead *time.Time
 	if dry {
-		ahead = new(s.now()) // as if what has expired were gone
+		ahead = new(s.now()) // as if expired executions were removed
 	}
 	success, failure := secondsOf(s.config.Rule)
 	if err := q.MarkBlobs(ctx, project, ahead, success, failure); err != nil {
-		return fmt.Errorf("mark what is named: %w", err)
+		return fmt.Errorf("mark referenced blobs: %w", err)
 	}
 	for {
 		hashes, err := q.UnreadFolders(ctx, project, chunkFolders)
@@ -123,8 +122,8 @@ func (s *Service) mark(ctx context.Context, q *db.Queries, project uuid.UUID, dr
 	return nil
 }
 
-// readFolder notes which files a blob lists, when it is the manifest of a folder. Bytes
-// never change, so that is done once.
+// readFolder stores the files that a blob lists when it is the manifest of a folder.
+// Bytes never change, so this happens once.
 func (s *Service) readFolder(ctx context.Context, q *db.Queries, raw []byte) error {
 	files, folder, err := artifact.FolderFiles(ctx, s.config.Store, hex.EncodeToString(raw))
 	if err != nil {
@@ -137,19 +136,19 @@ func (s *Service) readFolder(ctx context.Context, q *db.Queries, raw []byte) err
 		}
 	}
 	if err := q.InsertFolderFiles(ctx, raw, hashes); err != nil {
-		return fmt.Errorf("note the files of folder %x: %w", raw, err)
+		return fmt.Errorf("store the files of folder %x: %w", raw, err)
 	}
 	if err := q.NoteFolder(ctx, folder, raw); err != nil {
-		return fmt.Errorf("note folder %x: %w", raw, err)
+		return fmt.Errorf("store folder %x: %w", raw, err)
 	}
 	return nil
 }
 
-// estimateSweep counts what would go.
+// estimateSweep counts what a sweep would remove.
 func (s *Service) estimateSweep(ctx context.Context, q *db.Queries, project uuid.UUID, hashes [][]byte, rows []db.UnmarkedBlobsRow, r *Report) error {
 	sole, err := q.SoleBytes(ctx, hashes, project)
 	if err != nil {
-		return fmt.Errorf("count what only one project has: %w", err)
+		return fmt.Errorf("count blobs of only one project: %w", err)
 	}
 	r.ProjectBlobs += int64(len(rows))
 	for _, row := range rows {
@@ -160,7 +159,7 @@ func (s *Service) estimateSweep(ctx context.Context, q *db.Queries, project uuid
 	return nil
 }
 
-// forget takes blobs from a project, with the counters of its storage.
+// forget removes blobs from a project, and updates its storage counters.
 func (s *Service) forget(ctx context.Context, conn *pgxpool.Conn, project uuid.UUID, hashes [][]byte, before time.Time, r *Report) error {
 	var bytes int64
 	var sizes []int64
@@ -177,7 +176,7 @@ func (s *Service) forget(ctx context.Context, conn *pgxpool.Conn, project uuid.U
 		return s.config.Free(ctx, q, project, bytes)
 	})
 	if err != nil {
-		return fmt.Errorf("take blobs away: %w", err)
+		return fmt.Errorf("remove blobs of a project: %w", err)
 	}
 	s.config.Crash("blobs.forgotten")
 	r.ProjectBlobs += int64(len(sizes))
@@ -185,9 +184,9 @@ func (s *Service) forget(ctx context.Context, conn *pgxpool.Conn, project uuid.U
 	return nil
 }
 
-// sweepStore deletes the bytes that no project has. The row of a blob is held while its
-// bytes go, and whoever brings the same bytes waits for it and looks whether they are
-// there: so nobody relies on bytes that are on their way out.
+// sweepStore deletes the bytes that no project has. It locks the row of a blob while it
+// deletes the bytes; an upload of the same bytes waits for the lock and checks whether
+// they exist, so no upload relies on bytes that are being deleted.
 func (s *Service) sweepStore(ctx context.Context, r *Report) error {
 	if err := s.noteStrays(ctx, r); err != nil {
 		return err
@@ -196,7 +195,7 @@ func (s *Service) sweepStore(ctx context.Context, r *Report) error {
 	if r.DryRun {
 		found, err := s.queries.CountUnclaimed(ctx, before)
 		if err != nil {
-			return fmt.Errorf("count what no project has: %w", err)
+			return fmt.Errorf("count blobs that no project has: %w", err)
 		}
 		r.Blobs += found.Blobs
 		r.Bytes += found.Bytes
@@ -232,14 +231,14 @@ func (s *Service) sweepStore(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// deleteHeld deletes the bytes of rows that the transaction of q holds, and then the
-// rows of those that are gone. failed is why some are not.
+// deleteHeld deletes the bytes of the rows that the transaction of q has locked, and
+// then the rows of deleted blobs. failed is the error for the others.
 func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockUnclaimedRow) (gone []db.LockUnclaimedRow, failed, err error) {
 	hashes := make([][]byte, len(rows))
 	for i, row := range rows {
 		hashes[i] = row.Sha256
 	}
-	// Read once more, now that the rows are held: nobody brings them from here on.
+	// Read again under the lock: no upload can claim them from here on.
 	claimed, err := q.ClaimedAmong(ctx, hashes)
 	if err != nil {
 		return nil, nil, err
@@ -259,7 +258,7 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 			continue
 		}
 		group.Go(func() error {
-			if err := deleting.Err(); err != nil { // this process stood still: others may hold the row now
+			if err := deleting.Err(); err != nil { // this process was suspended: another process may have locked the row
 				return fmt.Errorf("deleting took too long: %w", err)
 			}
 			if err := s.config.Store.Delete(deleting, hex.EncodeToString(row.Sha256)); err != nil {
@@ -280,13 +279,13 @@ func (s *Service) deleteHeld(ctx context.Context, q *db.Queries, rows []db.LockU
 	return gone, failed, q.DeleteBlobs(ctx, deleted)
 }
 
-// noteStrays lists the store once a day and gives every blob a row that has none, as
-// after a stop between the store and the database; a later sweep takes those that
-// nobody claims meanwhile.
+// noteStrays lists the store once a day and adds rows for blobs without one, as after a
+// crash between the store and the database. A later sweep removes those that are still
+// unclaimed.
 func (s *Service) noteStrays(ctx context.Context, r *Report) error {
 	seen, err := s.queries.StraysSeenAt(ctx)
 	if err != nil {
-		return fmt.Errorf("when the store was listed: %w", err)
+		return fmt.Errorf("read the time of the last listing: %w", err)
 	}
 	now := s.now()
 	if r.DryRun || now.Sub(seen) < strayLook {
@@ -303,7 +302,7 @@ func (s *Service) noteStrays(ctx context.Context, r *Report) error {
 		}
 		_, err := s.queries.NoteStrays(ctx, now, hashes, sizes)
 		if err != nil {
-			return fmt.Errorf("note strays: %w", err)
+			return fmt.Errorf("store strays: %w", err)
 		}
 		return nil
 	})

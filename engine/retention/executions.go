@@ -15,12 +15,13 @@ import (
 
 const (
 	chunkExecutions = 100    // that are removed together
-	chunkNodes      = 20_000 // that they have together, at about
+	chunkNodes      = 20_000 // that they have in total, approximately
 	chunkOrphans    = 1000
 )
 
-// removed are the tables whose rows go with their execution, by execution_id. What else
-// has that column stays: what was used is history, and artifacts are looked at one by one.
+// removed lists the tables whose rows are removed with their execution, by
+// execution_id. Other tables with that column keep their rows: usage is history, and
+// artifacts are checked individually.
 func removed() []string {
 	return []string{
 		"nodes", "attempts", "events", "reports", "checkpoints", "checkpoint_folders", "node_orders", "node_commands", "locks", "lock_waits",
@@ -28,7 +29,7 @@ func removed() []string {
 	}
 }
 
-// secondsOf are those of the installation's rule; nil: for ever.
+// secondsOf returns the retention of the installation's rule in seconds; nil: forever.
 func secondsOf(rule workflow.TTL) (success, failure *float64) {
 	seconds := func(succeeded bool) *float64 {
 		if d, ok := rule.After(succeeded); ok {
@@ -39,8 +40,8 @@ func secondsOf(rule workflow.TTL) (success, failure *float64) {
 	return seconds(true), seconds(false)
 }
 
-// newest is the moment before which executions may have ended so long ago that the
-// installation's rule lets them go; the beginning of time when it says nothing.
+// newest is the time before which ended executions expire under the installation's
+// rule; the zero time without a rule.
 func (s *Service) newest(now time.Time) time.Time {
 	at := time.Unix(0, 0).UTC()
 	for _, succeeded := range []bool{true, false} {
@@ -51,7 +52,7 @@ func (s *Service) newest(now time.Time) time.Time {
 	return at
 }
 
-// removeExpired removes the executions whose time is over, some at a time.
+// removeExpired removes expired executions in chunks.
 func (s *Service) removeExpired(ctx context.Context, r *Report) error {
 	for ctx.Err() == nil {
 		rows, err := s.beginRemoval(ctx)
@@ -70,11 +71,11 @@ func (s *Service) removeExpired(ctx context.Context, r *Report) error {
 			rows = rows[n:]
 		}
 	}
-	return ctx.Err() //nolint:wrapcheck // it ended
+	return ctx.Err() //nolint:wrapcheck // the context ended
 }
 
-// beginRemoval marks the next executions to go. A mark is taken back from those that
-// somebody went on from in the same moment.
+// beginRemoval marks the next executions to remove. It unmarks executions that were
+// resumed at the same time.
 func (s *Service) beginRemoval(ctx context.Context) ([]db.BeginRemovalRow, error) {
 	now := s.now()
 	success, failure := secondsOf(s.config.Rule)
@@ -112,8 +113,8 @@ func (s *Service) beginRemoval(ctx context.Context) ([]db.BeginRemovalRow, error
 	return rows, nil
 }
 
-// remove removes executions that are marked: first what is elsewhere, the row itself
-// last. Until that is gone, every sweep begins with them again.
+// remove removes marked executions: external data first, the row last. Until the row is
+// deleted, every sweep retries them.
 func (s *Service) remove(ctx context.Context, rows []db.BeginRemovalRow, r *Report) error {
 	ids := make([]uuid.UUID, len(rows))
 	for i, row := range rows {
@@ -141,8 +142,8 @@ func (s *Service) remove(ctx context.Context, rows []db.BeginRemovalRow, r *Repo
 	return nil
 }
 
-// removeRows removes the executions themselves with the artifacts that nobody uses, and
-// those of executions that went before and that nobody but these used.
+// removeRows removes the executions with their unused artifacts, and with artifacts of
+// earlier executions that only these used.
 func (s *Service) removeRows(ctx context.Context, rows []db.BeginRemovalRow, ids []uuid.UUID) (artifacts int64, err error) {
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockRemoved(ctx, ids); err != nil {
@@ -173,9 +174,9 @@ func (s *Service) removeRows(ctx context.Context, rows []db.BeginRemovalRow, ids
 	return artifacts, err
 }
 
-// deleteArtifacts deletes, of the artifacts of executions and of others, those that
-// nobody uses. It holds them all first: who is about to use one has noted it then, or
-// finds it gone.
+// deleteArtifacts deletes the unused artifacts among those of executions and others. It
+// locks them all first: a new user has either recorded its use by then, or finds the
+// artifact deleted.
 func deleteArtifacts(ctx context.Context, q *db.Queries, executions, others []uuid.UUID) (int64, error) {
 	held, err := q.LockArtifacts(ctx, executions, others)
 	if err != nil || len(held) == 0 {
@@ -186,14 +187,14 @@ func deleteArtifacts(ctx context.Context, q *db.Queries, executions, others []uu
 		return 0, err
 	}
 	if named == nil {
-		named = []uuid.UUID{} // NULL compares with nothing
+		named = []uuid.UUID{} // NULL never compares equal
 	}
 	gone, err := q.DeleteArtifacts(ctx, held, named, executions)
 	return int64(len(gone)), err
 }
 
-// removeOrphans removes the artifacts that stayed for others when their execution went,
-// and that nobody uses any more.
+// removeOrphans removes artifacts that outlived their execution because others used
+// them, and that are no longer used.
 func (s *Service) removeOrphans(ctx context.Context, r *Report) error {
 	before := s.now().Add(-s.config.Grace)
 	return s.removeFound(ctx, r, func(after uuid.UUID) ([]uuid.UUID, error) {
@@ -201,21 +202,20 @@ func (s *Service) removeOrphans(ctx context.Context, r *Report) error {
 	})
 }
 
-// removeCompleted removes the artifacts that were wanted until the end of their
-// execution alone.
+// removeCompleted removes the artifacts whose retention ends with their execution.
 func (s *Service) removeCompleted(ctx context.Context, r *Report) error {
 	return s.removeFound(ctx, r, func(after uuid.UUID) ([]uuid.UUID, error) {
 		return s.queries.CompletedArtifacts(ctx, after, chunkOrphans)
 	})
 }
 
-// removeFound removes the artifacts that find finds, some at a time.
+// removeFound removes the artifacts that find returns, in chunks.
 func (s *Service) removeFound(ctx context.Context, r *Report, find func(after uuid.UUID) ([]uuid.UUID, error)) error {
 	after := uuid.Nil
 	for {
 		ids, err := find(after)
 		if err != nil {
-			return fmt.Errorf("look for artifacts that nobody wants: %w", err)
+			return fmt.Errorf("find unused artifacts: %w", err)
 		}
 		if len(ids) == 0 {
 			return nil
@@ -227,7 +227,7 @@ func (s *Service) removeFound(ctx context.Context, r *Report, find func(after uu
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("remove artifacts that nobody wants: %w", err)
+			return fmt.Errorf("remove unused artifacts: %w", err)
 		}
 		r.Artifacts += n
 		s.config.Count(CountArtifacts, n)

@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 )
 
-// clock is moved by hand.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -43,8 +43,8 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// testBundle is a Service with the services whose data it sweeps, on a database and a
-// store of its own.
+// testBundle is a Service with the services whose data it sweeps, on its own database
+// and store.
 type testBundle struct {
 	*Service
 	t         testing.TB
@@ -85,7 +85,7 @@ func setup(t testing.TB, store artifact.Remover, change func(*Config)) *testBund
 	return b
 }
 
-// sweep sweeps once and wants all of it to go well.
+// sweep sweeps once and fails the test on any error.
 func (b *testBundle) sweep() Report {
 	b.t.Helper()
 	r, err := b.Sweep(b.ctx, false)
@@ -106,7 +106,7 @@ func (b *testBundle) count(sql string, args ...any) (n int64) {
 	return n
 }
 
-// project makes a project beside the local one.
+// project creates a project in addition to the local one.
 func (b *testBundle) project(name string) uuid.UUID {
 	b.t.Helper()
 	id := uuid.New()
@@ -115,14 +115,14 @@ func (b *testBundle) project(name string) uuid.UUID {
 	return id
 }
 
-// in is the administrator in project.
+// in returns the context of the administrator in project.
 func (b *testBundle) in(project uuid.UUID) context.Context {
 	s := auth.Local()
 	s.ProjectID = project
 	return auth.WithSubject(b.ctx, s)
 }
 
-// upload brings text into project and returns its hash.
+// upload uploads text to project and returns its hash.
 func (b *testBundle) upload(project uuid.UUID, text string) string {
 	b.t.Helper()
 	blob, err := b.artifacts.Upload(b.in(project), strings.NewReader(text))
@@ -130,7 +130,7 @@ func (b *testBundle) upload(project uuid.UUID, text string) string {
 	return blob.SHA256
 }
 
-// execution writes one that has ended, with inputs as JSON and its row of each table.
+// execution inserts an ended execution, with inputs as JSON and a row in each table.
 func (b *testBundle) execution(project uuid.UUID, status, inputs string) uuid.UUID {
 	b.t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -156,13 +156,13 @@ func (b *testBundle) execution(project uuid.UUID, status, inputs string) uuid.UU
 	return id
 }
 
-// expire says that an execution's time is over.
+// expire makes an execution expire.
 func (b *testBundle) expire(id uuid.UUID) {
 	b.t.Helper()
 	b.exec(`UPDATE executions SET expires_at = $2 WHERE id = $1`, id, b.clock.Now())
 }
 
-// publish makes bytes of project an artifact of an execution.
+// publish registers bytes of project as an artifact of an execution.
 func (b *testBundle) publish(project, execution uuid.UUID, hash, mediaType string) uuid.UUID {
 	b.t.Helper()
 	blob, err := b.artifacts.Blob(auth.AsSystem(b.ctx), project, hash, mediaType)
@@ -178,7 +178,7 @@ func (b *testBundle) publish(project, execution uuid.UUID, hash, mediaType strin
 	return id
 }
 
-// use notes that an execution names an artifact; false when that is gone.
+// use records that an execution uses an artifact; false when the artifact was deleted.
 func (b *testBundle) use(project, execution, id uuid.UUID) bool {
 	b.t.Helper()
 	found, err := db.New(b.pool).UseArtifacts(b.ctx, []uuid.UUID{id}, project, execution)
@@ -186,7 +186,7 @@ func (b *testBundle) use(project, execution, id uuid.UUID) bool {
 	return len(found) == 1
 }
 
-// folder brings the manifest of a folder with files of those hashes.
+// folder uploads the manifest of a folder with files of those hashes.
 func (b *testBundle) folder(project uuid.UUID, hashes ...string) string {
 	b.t.Helper()
 	var d artifact.Directory
@@ -198,8 +198,8 @@ func (b *testBundle) folder(project uuid.UUID, hashes ...string) string {
 	return b.upload(project, string(text))
 }
 
-// has reports whether project may read the bytes, without asking for them as somebody
-// who wants to use them; and whether the store has them.
+// has reports whether project may read the bytes, without requesting them for use, and
+// whether the store has them.
 func (b *testBundle) has(project uuid.UUID, hash string) (inProject, inStore bool) {
 	b.t.Helper()
 	raw, err := hex.DecodeString(hash)
@@ -212,7 +212,7 @@ func (b *testBundle) has(project uuid.UUID, hash string) (inProject, inStore boo
 	return inProject, err == nil
 }
 
-// gone wants that neither has bytes; there that both have.
+// gone checks that neither has the bytes; there checks that both have them.
 func (b *testBundle) gone(project uuid.UUID, hash, why string) {
 	b.t.Helper()
 	inProject, inStore := b.has(project, hash)

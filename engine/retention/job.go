@@ -8,20 +8,20 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// SweepArgs asks for a sweep, when one is due.
+// SweepArgs requests a sweep when one is due.
 type SweepArgs struct{}
 
 // Kind names the job.
 func (SweepArgs) Kind() string { return "sweep" }
 
-// SweepWhenDue sweeps unless the latest sweep began less than every ago, or one runs.
-// For the maintenance job, which comes at every start of a server, too.
+// SweepWhenDue sweeps unless the latest sweep began less than every ago, or one is
+// running. The maintenance job calls it, also at every start of a server.
 func (s *Service) SweepWhenDue(ctx context.Context, every time.Duration) error {
 	latest, err := s.queries.LatestSweep(ctx)
 	if err != nil {
 		return err
 	}
-	if s.now().Sub(latest) < every-every/10 { // jobs do not come to the second
+	if s.now().Sub(latest) < every-every/10 { // jobs do not run on the exact second
 		return nil
 	}
 	_, err = s.Sweep(auth.AsSystem(ctx), false)

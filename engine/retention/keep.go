@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Keep lets an execution stay whatever its time says, until Release. Everybody may who
-// may launch in its project. It returns apperr.Conflict when its removal has begun.
+// Keep exempts an execution from expiry until Release. It requires the right to launch
+// in the project. It returns apperr.Conflict when the removal has begun.
 func (s *Service) Keep(ctx context.Context, id uuid.UUID) error {
 	return s.change(ctx, id, "execution.keep", func(q *db.Queries, subject auth.Subject) error {
 		_, err := q.KeepExecution(ctx, s.now(), subject.Name, id)
@@ -25,15 +25,15 @@ func (s *Service) Keep(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Release takes Keep back: the execution's time counts again.
+// Release reverts Keep: the execution can expire again.
 func (s *Service) Release(ctx context.Context, id uuid.UUID) error {
 	return s.change(ctx, id, "execution.release", func(q *db.Queries, _ auth.Subject) error {
 		return q.ReleaseExecution(ctx, id)
 	})
 }
 
-// change authorises, changes and writes the entry of the audit log; what is so already
-// stays as it is.
+// change authorizes the caller, applies the change and writes the entry of the audit
+// log; it does nothing when there is no change.
 func (s *Service) change(ctx context.Context, id uuid.UUID, action string, change func(*db.Queries, auth.Subject) error) error {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 )
 
-// stores are where blobs are kept: a folder, and a real S3 server.
+// stores are the blob stores: a folder, and a real S3 server.
 func stores(t *testing.T) map[string]func(t *testing.T) artifact.Remover {
 	t.Helper()
 	return map[string]func(t *testing.T) artifact.Remover{
-		"disk": func(*testing.T) artifact.Remover { return nil }, // setup makes one
+		"disk": func(*testing.T) artifact.Remover { return nil }, // setup creates one
 		"s3": func(t *testing.T) artifact.Remover {
 			t.Helper()
 			server := s3test.Start(t, "bucket")
@@ -31,8 +31,8 @@ func stores(t *testing.T) map[string]func(t *testing.T) artifact.Remover {
 	}
 }
 
-// atPoint does something in another session when a sweep comes to a point, and lets the
-// sweep wait for it only as long as the other does not wait for the sweep.
+// atPoint runs do in another session when a sweep reaches a point. The sweep waits for
+// it unless do waits for the sweep.
 func (b *testBundle) atPoint(point string, do func() error) (result func() error) {
 	done := make(chan error, 1)
 	begun := false
@@ -50,7 +50,7 @@ func (b *testBundle) atPoint(point string, do func() error) (result func() error
 	}
 	return func() error {
 		b.crash = func(string) {}
-		require.True(b.t, begun, "the sweep never came to %s", point)
+		require.True(b.t, begun, "the sweep never reached %s", point)
 		return <-done
 	}
 }
@@ -64,7 +64,7 @@ func TestBytesThatComeDuringTheirRemoval(t *testing.T) {
 	for name, store := range stores(t) {
 		for _, point := range points {
 			if name == "s3" && !strings.HasPrefix(point, "store.de") {
-				continue // the store has no part in it
+				continue // the store is not involved
 			}
 			for _, who := range []string{"the same project", "another"} {
 				t.Run(name+"/"+point+"/"+who, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestBytesThatComeDuringTheirRemoval(t *testing.T) {
 						require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
 						require.Equal(t, hash, b.upload(project, text))
 					}
-					b.there(project, hash, "it was just brought")
+					b.there(project, hash, "it was just uploaded")
 					b.sweep()
 					b.there(project, hash, "and stays for the grace")
 				})
@@ -112,10 +112,10 @@ func TestBytesThatAreAskedForDuringTheirRemoval(t *testing.T) {
 			b.sweep()
 			if err := result(); err != nil {
 				require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
-				b.gone(auth.LocalProject, hash, "as was said")
+				b.gone(auth.LocalProject, hash, "as reported")
 				return
 			}
-			b.there(auth.LocalProject, hash, "as was said")
+			b.there(auth.LocalProject, hash, "as reported")
 		})
 	}
 }
@@ -137,9 +137,9 @@ func TestAnArtifactThatIsNamedWhileItsExecutionGoes(t *testing.T) {
 			b.sweep()
 			require.NoError(t, result())
 			n := b.count(`SELECT count(*) FROM artifacts WHERE id = $1`, id)
-			require.Equal(t, used, n == 1, "who could name it has it")
+			require.Equal(t, used, n == 1, "if its use was recorded, it exists")
 			if used {
-				b.there(p, hash, "it is named")
+				b.there(p, hash, "it is referenced")
 			}
 		})
 	}
@@ -155,9 +155,9 @@ func TestSweepsOnS3(t *testing.T) {
 	b.execution(p, "SUCCEEDED", `{"d": {"$file": "`+folder+`"}}`)
 	b.clock.add(aWhile)
 	b.sweep()
-	b.gone(p, gone, "nothing names it")
-	b.there(p, file, "it is in a folder that is named")
-	b.there(p, folder, "it is named")
+	b.gone(p, gone, "it is not referenced")
+	b.there(p, file, "it is in a referenced folder")
+	b.there(p, folder, "it is referenced")
 }
 
 // What came into the store and not into the database is found and goes after its grace.
@@ -171,7 +171,7 @@ func TestStraysGoAfterTheirGrace(t *testing.T) {
 			require.NoError(t, err)
 			b.sweep()
 			_, err = b.store.Stat(b.ctx, stray.SHA256)
-			require.NoError(t, err, "somebody may just be bringing it")
+			require.NoError(t, err, "an upload may be in progress")
 			b.clock.add(aWhile)
 			b.sweep()
 			_, err = b.store.Stat(b.ctx, stray.SHA256)
@@ -190,7 +190,7 @@ func TestOneSweepAtATime(t *testing.T) {
 	})
 	b.sweep()
 	require.True(t, apperr.Is(result(), apperr.Conflict))
-	b.sweep() // the lock was given back
+	b.sweep() // the lock was released
 	require.NoError(t, b.SweepWhenDue(b.ctx, time.Hour))
 	n := b.count(`SELECT count(*) FROM sweeps`)
 	b.clock.add(time.Hour)

@@ -16,18 +16,18 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 )
 
-// world is what a test believes to be true: who names what. It knows nothing of marks
+// world is the model of a test: the references between objects. It does not model marks
 // and sweeps.
 type world struct {
 	*testBundle
 	rng      *rand.Rand
 	projects []uuid.UUID
 
-	owned      map[uuid.UUID]map[string]time.Time // bytes of projects, with when somebody asked for them last
+	owned      map[uuid.UUID]map[string]time.Time // bytes of projects, with the time of the last request
 	folders    map[string][]string                // files by manifest
 	executions map[uuid.UUID]*modelExecution
 	artifacts  map[uuid.UUID]*modelArtifact
-	standing   map[uuid.UUID][]string // named by the catalogue and by definitions
+	standing   map[uuid.UUID][]string // referenced by the catalogue and by definitions
 }
 
 type modelExecution struct {
@@ -57,14 +57,15 @@ func newWorld(t *testing.T, seed uint64, store artifact.Remover) *world {
 
 func pick[T any](w *world, from []T) T { return from[w.rng.IntN(len(from))] }
 
-// bring uploads one of a few texts, so that projects share bytes and bring them again.
+// bring uploads one of a few texts, so that projects share bytes and upload them
+// repeatedly.
 func (w *world) bring(p uuid.UUID) string {
 	hash := w.upload(p, fmt.Sprint("text ", w.rng.IntN(40)))
 	w.owned[p][hash] = w.clock.Now()
 	return hash
 }
 
-// some is bytes that p has, asked for as somebody does who is about to name them.
+// some returns bytes of p, requested like by a caller that is about to reference them.
 func (w *world) some(p uuid.UUID) string {
 	all := slices.Sorted(maps.Keys(w.owned[p]))
 	if len(all) == 0 || w.rng.IntN(4) == 0 {
@@ -76,7 +77,7 @@ func (w *world) some(p uuid.UUID) string {
 		mediaType = artifact.DirectoryMediaType
 	}
 	_, err := w.testBundle.artifacts.Blob(auth.AsSystem(w.ctx), p, hash, mediaType)
-	require.NoError(w.t, err, "%s of %s is gone, and nobody could have let it go", hash, p)
+	require.NoError(w.t, err, "%s of %s is missing, although nothing released it", hash, p)
 	w.owned[p][hash] = w.clock.Now()
 	for _, f := range w.folders[hash] {
 		w.owned[p][f] = w.clock.Now()
@@ -93,7 +94,7 @@ func (w *world) ended() []uuid.UUID {
 	return ids
 }
 
-// act does one of the things that people and engines do.
+// act performs one random action of a person or engine.
 func (w *world) act() {
 	p := pick(w, w.projects)
 	switch kind := w.rng.IntN(12); {
@@ -138,7 +139,8 @@ func (w *world) act() {
 	}
 }
 
-// launch writes an execution that names a file, a folder, or the artifact of another.
+// launch inserts an execution that references a file, a folder, or the artifact of
+// another execution.
 func (w *world) launch(p uuid.UUID) {
 	hash := w.some(p)
 	id := w.testBundle.execution(p, "SUCCEEDED", `{"deep": [{"$file": "`+hash+`"}]}`)
@@ -157,7 +159,7 @@ func (w *world) launch(p uuid.UUID) {
 	}
 }
 
-// produce makes an artifact of an execution.
+// produce creates an artifact of an execution.
 func (w *world) produce() {
 	ids := w.ended()
 	if len(ids) == 0 {
@@ -173,8 +175,8 @@ func (w *world) produce() {
 	w.artifacts[w.publish(e.project, id, hash, mediaType)] = &modelArtifact{e.project, id, hash}
 }
 
-// swept forgets what a sweep that ended has removed: executions whose time was over,
-// and then the artifacts that nobody is left to use.
+// swept removes from the model what a completed sweep has removed: expired executions,
+// and then the unused artifacts.
 func (w *world) swept() {
 	for id, e := range w.executions {
 		if e.expired && !e.kept {
@@ -195,7 +197,7 @@ func (w *world) swept() {
 	for _, p := range w.projects {
 		named := w.named(p)
 		for hash, asked := range w.owned[p] {
-			// A note that somebody asked may be so much older than the asking.
+			// The recorded time of a request may be this much older than the request.
 			if !named[hash] && w.clock.Now().Sub(asked) > DefaultGrace {
 				delete(w.owned[p], hash)
 			}
@@ -203,7 +205,7 @@ func (w *world) swept() {
 	}
 }
 
-// named is what p names, directly or in folders.
+// named returns what p references, directly or in folders.
 func (w *world) named(p uuid.UUID) map[string]bool {
 	names := slices.Clone(w.standing[p])
 	for _, e := range w.executions {
@@ -226,7 +228,7 @@ func (w *world) named(p uuid.UUID) map[string]bool {
 	return named
 }
 
-// check wants everything that is named to be there; with all, that nothing else is.
+// check checks that everything referenced exists; with all, that nothing else exists.
 func (w *world) check(all bool, when string) {
 	inStore := map[string]bool{}
 	for _, p := range w.projects {
@@ -245,13 +247,13 @@ func (w *world) check(all bool, when string) {
 		require.Equal(w.t, bytes, w.testBundle.stored(p), "%s: the counters of the storage", when)
 		named := w.named(p)
 		for hash := range named {
-			require.True(w.t, have[hash], "%s: %s of %s is named and gone", when, hash, p)
+			require.True(w.t, have[hash], "%s: %s of %s is referenced and missing", when, hash, p)
 		}
 		for hash := range have {
 			inStore[hash] = true
 			_, err := w.store.Stat(w.ctx, hash)
 			require.NoError(w.t, err, "%s: %s", when, hash)
-			require.True(w.t, !all || named[hash], "%s: %s of %s is there and nothing names it", when, hash, p)
+			require.True(w.t, !all || named[hash], "%s: %s of %s exists and is not referenced", when, hash, p)
 		}
 	}
 	for id, a := range w.artifacts {
@@ -267,14 +269,14 @@ func (w *world) check(all bool, when string) {
 	require.EqualValues(w.t, len(w.executions), w.count(`SELECT count(*) FROM executions`), when)
 	require.NoError(w.t, w.store.List(w.ctx, func(blobs []artifact.Blob) error {
 		for _, b := range blobs {
-			require.True(w.t, inStore[b.SHA256], "%s: %s is in the store and nobody has it", when, b.SHA256)
+			require.True(w.t, inStore[b.SHA256], "%s: %s is in the store, but in no project", when, b.SHA256)
 		}
 		return nil
 	}))
 }
 
-// stopped sweeps with a stop at one of its points, as when its process is killed, and
-// reports whether it came to its end.
+// stopped sweeps with a stop at one of its points, like a killed process, and reports
+// whether it completed.
 func (w *world) stopped(at int) (ended bool) {
 	n := 0
 	w.crash = func(point string) {
@@ -296,11 +298,10 @@ func (w *world) stopped(at int) (ended bool) {
 	return true
 }
 
-// stop is where a test stopped a sweep.
+// stop is the point at which a test stopped a sweep.
 type stop string
 
-// forgetExpired takes out of the model what a stopped sweep may have begun to remove:
-// nobody may count on it any more.
+// forgetExpired removes from the model what a stopped sweep may have begun to remove.
 func (w *world) forgetExpired() {
 	for id, e := range w.executions {
 		if e.expired && !e.kept && w.count(`SELECT count(*) FROM executions WHERE id = $1 AND removal_began_at IS NULL`, id) == 0 {
@@ -335,7 +336,7 @@ func TestRandomWorldsKeepWhatIsNamed(t *testing.T) {
 	}
 }
 
-// play acts and sweeps, with stops everywhere, and wants a clean world at the end.
+// play acts and sweeps, with stops everywhere, and checks for a clean state at the end.
 func (w *world) play() {
 	for round := range 8 {
 		for range 12 {
@@ -355,18 +356,18 @@ func (w *world) play() {
 	w.sweep()
 	w.swept()
 	w.clock.add(5 * 24 * time.Hour)
-	w.sweep() // what the first left for its grace
+	w.sweep() // what the first left for the grace period
 	w.swept()
 	w.check(true, "at the end")
 }
 
-// sync forgets bytes that a sweep took although the model still remembers them: those
-// that nothing names, asked for before the grace.
+// sync removes bytes from the model that a sweep removed: unreferenced ones, last
+// requested before the grace period.
 func (w *world) sync() {
 	for _, p := range w.projects {
 		for hash, asked := range w.owned[p] {
 			if in, _ := w.has(p, hash); !in {
-				require.Greater(w.t, w.clock.Now().Sub(asked), DefaultGrace, "%s went within its grace", hash)
+				require.Greater(w.t, w.clock.Now().Sub(asked), DefaultGrace, "%s was removed within its grace period", hash)
 				delete(w.owned[p], hash)
 			}
 		}

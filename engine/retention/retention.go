@@ -1,9 +1,9 @@
-// Package retention removes what nobody keeps any more: executions whose time is over,
-// with their rows, logs and artifacts, and the bytes that nothing names. Whoever keeps
-// an execution keeps it here, too.
+// Package retention removes data that is no longer needed: expired executions, with
+// their rows, logs and artifacts, and unreferenced bytes. It also exempts executions
+// from expiry.
 //
-// A sweep may stop anywhere and begin again: every step leaves what the next sweep
-// finds (docs/decisions/012-garbage.md).
+// A sweep may stop anywhere and start again: the next sweep finds what each step left
+// (docs/decisions/012-garbage.md).
 package retention
 
 import (
@@ -20,31 +20,31 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// Config is what a Service needs; the first three fields are required.
+// Config configures a Service; the first three fields are required.
 type Config struct {
 	Pool  *pgxpool.Pool
 	Store artifact.Remover
-	// Free counts bytes that a project keeps no more, in the transaction of q.
+	// Free subtracts bytes that a project no longer stores, in the transaction of q.
 	Free func(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error
-	// Telemetry removes logs and metrics. It fails as long as it cannot, and then the
-	// executions stay. nil: there are none.
+	// Telemetry removes logs and metrics. While it fails, the executions stay. nil:
+	// there are none.
 	Telemetry func(ctx context.Context, executions []uuid.UUID) error
-	// Rule is how long executions are kept of which no definition says it.
+	// Rule is the retention of executions whose definition sets none.
 	Rule workflow.TTL
-	// Grace is how long bytes stay that nothing names: whoever brings some, or asks
-	// whether they are there, has so long to name them. Zero is a day.
+	// Grace is how long unreferenced bytes stay: a client that uploads bytes, or checks
+	// that they exist, must reference them within this time. Zero means a day.
 	Grace time.Duration
-	// Count, when set, is told what was removed.
+	// Count, when set, receives the number of removed objects.
 	Count func(what string, n int64)
-	// Crash, when set, is called with the name of each point where a stop must do no
-	// harm. Tests end the sweep there.
+	// Crash, when set, is called with the name of each point where a crash must be
+	// safe. Tests end the sweep there.
 	Crash func(point string)
 
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// What Count is told of.
+// The kinds of objects for Count.
 const (
 	CountExecutions = "executions"
 	CountArtifacts  = "artifacts"
@@ -52,19 +52,20 @@ const (
 	CountBytes      = "bytes"
 )
 
-// DefaultGrace is how long bytes stay that nothing names.
+// DefaultGrace is the default of Config.Grace.
 const DefaultGrace = 24 * time.Hour
 
-// LeastGrace bounds the grace: a launch takes its time from the upload to the commit.
+// LeastGrace is the minimum grace period: a launch takes time from the upload to the
+// commit.
 const LeastGrace = time.Hour
 
-// Service keeps, removes and sweeps.
+// Service exempts, expires and removes data.
 type Service struct {
 	config  Config
 	queries *db.Queries
 }
 
-// New returns a Service that does nothing of its own.
+// New returns a Service. It starts no background work.
 func New(c Config) *Service {
 	if c.Grace == 0 {
 		c.Grace = DefaultGrace
@@ -87,7 +88,7 @@ func New(c Config) *Service {
 	return &Service{config: c, queries: db.New(c.Pool)}
 }
 
-// now is the present in UTC, as exactly as Postgres keeps it.
+// now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
 func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }

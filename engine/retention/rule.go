@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RuleText says in a sentence how long executions are kept of which no definition says it.
+// RuleText describes the retention of executions whose definition sets none.
 func (s *Service) RuleText() string {
 	success, kept := s.config.Rule.After(true)
 	failure, failureKept := s.config.Rule.After(false)
@@ -26,7 +26,7 @@ func (s *Service) RuleText() string {
 	return fmt.Sprintf("%s; without a setting, those that succeeded are kept %s, the others %s.", others, text(success, kept), text(failure, failureKept))
 }
 
-// span writes whole days as days.
+// span formats whole days as days.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

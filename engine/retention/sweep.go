@@ -14,33 +14,33 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Report says what one sweep did, or with DryRun would do.
+// Report is the result of one sweep, or, with DryRun, the predicted result.
 type Report struct {
 	ID           uuid.UUID
 	BeganAt      time.Time
-	EndedAt      *time.Time // nil: it is under way, or its server stopped
+	EndedAt      *time.Time // nil: it is running, or its server stopped
 	DryRun       bool
 	Executions   int64 // that expired
 	Artifacts    int64
-	ProjectBlobs int64 // that projects kept and did not name
+	ProjectBlobs int64 // removed from projects because unreferenced
 	ProjectBytes int64
 	Blobs        int64 // deleted from the store
 	Bytes        int64
 	Partitions   int64      // tables of empty months
 	StraysSeenAt *time.Time // when this sweep listed the whole store
-	Error        string     // what could not be done; the next sweep tries it again
+	Error        string     // what failed; the next sweep retries it
 }
 
 // sweepLock is the advisory lock under which one sweep runs at a time.
 const sweepLock = 7166661025
 
-// emptyMonths is how old a month is at least whose empty tables are dropped.
+// emptyMonths is the minimum age of a month whose empty tables are dropped.
 const emptyMonths = 31 * 24 * time.Hour
 
-// Sweep removes what has expired and what nothing names; with dry it only counts. What
-// one step cannot do does not keep the others from theirs: the report names it. It is
-// for the administrators of the installation and for the maintenance job, and returns
-// apperr.Conflict while another sweep runs.
+// Sweep removes expired executions and unreferenced bytes; with dry, it only counts
+// them. A failed step does not stop the others: the report names it. Installation
+// administrators and the maintenance job may call it. It returns apperr.Conflict while
+// another sweep runs.
 func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return Report{}, err
@@ -56,12 +56,12 @@ func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 		return Report{}, fmt.Errorf("begin a sweep: %w", err)
 	}
 	if !held {
-		return Report{}, apperr.New(apperr.Conflict, "A sweep is under way. Its result is on the administration page when it has ended.")
+		return Report{}, apperr.New(apperr.Conflict, "A sweep is already running. Its result appears on the administration page when it has ended.")
 	}
 	defer s.release(ctx, conn)
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Report{}, fmt.Errorf("make id of sweep: %w", err)
+		return Report{}, fmt.Errorf("create the id of a sweep: %w", err)
 	}
 	r := &Report{ID: id, BeganAt: s.now(), DryRun: dry}
 	if err := s.save(ctx, r); err != nil {
@@ -69,18 +69,18 @@ func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 	}
 	err = s.sweep(ctx, conn, r)
 	if ctx.Err() != nil {
-		return *r, ctx.Err() //nolint:wrapcheck // it ended
+		return *r, ctx.Err() //nolint:wrapcheck // the context ended
 	}
 	r.EndedAt = new(s.now())
 	if err != nil {
 		r.Error = err.Error()
-		s.config.Logger.Warn("a sweep left something for the next one", "error", err)
+		s.config.Logger.Warn("a sweep was incomplete; the next one retries", "error", err)
 	}
 	return *r, errors.Join(s.save(ctx, r), s.queries.ForgetSweeps(ctx))
 }
 
-// release gives the lock back and the temporary table up; a connection that cannot is
-// closed, and the lock with it.
+// release releases the lock and drops the temporary table; if that fails, it closes the
+// connection, which releases the lock.
 func (s *Service) release(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -89,11 +89,11 @@ func (s *Service) release(ctx context.Context, conn *pgxpool.Conn) {
 		_, err = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(sweepLock))
 	}
 	if err != nil {
-		_ = conn.Conn().Close(ctx) // the pool throws it away
+		_ = conn.Conn().Close(ctx) // the pool discards it
 	}
 }
 
-// sweep does the steps in the order in which each makes work for the next.
+// sweep runs the steps in order; each creates work for the next.
 func (s *Service) sweep(ctx context.Context, conn *pgxpool.Conn, r *Report) error {
 	steps := []func() error{
 		func() error { return s.executions(ctx, r) },
@@ -157,7 +157,7 @@ func (s *Service) save(ctx context.Context, r *Report) error {
 		StraysSeenAt: r.StraysSeenAt, Error: r.Error,
 	})
 	if err != nil {
-		return fmt.Errorf("note the sweep: %w", err)
+		return fmt.Errorf("store the sweep: %w", err)
 	}
 	return nil
 }

@@ -43,16 +43,16 @@ func TestSweepTakesWhatNothingNames(t *testing.T) {
 	before := b.stored(p)
 
 	r := b.sweep()
-	require.Zero(t, r.ProjectBlobs, "what came a short while ago stays")
-	b.there(p, loose, "within the grace")
+	require.Zero(t, r.ProjectBlobs, "recent uploads stay")
+	b.there(p, loose, "within the grace period")
 	b.clock.add(aWhile)
 	foreseen, err := b.Sweep(b.ctx, true)
 	require.NoError(t, err)
-	b.there(p, loose, "a dry run takes nothing")
+	b.there(p, loose, "a dry run removes nothing")
 	r = b.sweep()
-	b.gone(p, loose, "nothing names it")
+	b.gone(p, loose, "it is not referenced")
 	for _, hash := range []string{file, one, two, folder, inner, saved, entry, code, deep, template} {
-		b.there(p, hash, "it is named")
+		b.there(p, hash, "it is referenced")
 	}
 	require.EqualValues(t, 1, r.Blobs)
 	require.EqualValues(t, len("loose"), r.Bytes)
@@ -61,7 +61,7 @@ func TestSweepTakesWhatNothingNames(t *testing.T) {
 	require.Zero(t, b.sweep().ProjectBlobs)
 }
 
-// stored are the bytes that the quota counts for a project.
+// stored returns the bytes that the quota counts for a project.
 func (b *testBundle) stored(project uuid.UUID) int64 {
 	b.t.Helper()
 	return b.count(`SELECT coalesce(sum(storage_bytes), 0)::bigint FROM quota_usage WHERE node_id = $1`, project)
@@ -86,7 +86,7 @@ func TestOnlyWhoHasNoProjectGoesFromTheStore(t *testing.T) {
 	r := b.sweep()
 	require.EqualValues(t, 1, r.ProjectBlobs)
 	require.Zero(t, r.Blobs)
-	b.there(other, hash, "another project names it")
+	b.there(other, hash, "another project references it")
 	inProject, _ := b.has(auth.LocalProject, hash)
 	require.False(t, inProject)
 }
@@ -110,7 +110,7 @@ func TestExpiredExecutionsGoWithEverything(t *testing.T) {
 	foreseen, err := b.Sweep(b.ctx, true)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, foreseen.Executions)
-	require.EqualValues(t, 3, foreseen.Bytes, "what goes with the execution is foreseen, too")
+	require.EqualValues(t, 3, foreseen.Bytes, "the dry run includes the execution's bytes")
 	r := b.sweep()
 	require.EqualValues(t, 1, r.Executions)
 	require.EqualValues(t, 1, r.Artifacts)
@@ -132,7 +132,7 @@ func TestExpiredExecutionsGoWithEverything(t *testing.T) {
 	require.EqualValues(t, 1, b.sweep().Executions)
 }
 
-// tablesOf are the tables with a column execution_id.
+// tablesOf returns the tables with a column execution_id.
 func (b *testBundle) tablesOf() []string {
 	b.t.Helper()
 	rows, err := b.pool.Query(b.ctx, `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'execution_id'
@@ -154,17 +154,17 @@ func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, nil)
 	known := map[string]string{
-		"artifacts": "looked at one by one", "artifact_uses": "released with the execution",
-		"secret_uses": "who used which secret is history", "reservations": "an execution that has some is not removed", "resource_hours": "use is history, for bills",
+		"artifacts": "checked individually", "artifact_uses": "released with the execution",
+		"secret_uses": "the use of secrets is history", "reservations": "an execution that has some is not removed", "resource_hours": "usage is history, for billing",
 	}
 	for _, name := range removed() {
 		known[name] = "removed"
 	}
 	for _, name := range b.tablesOf() {
-		require.NotEmpty(t, known[name], "say in retention.removed or here what becomes of the rows of %s when their execution is removed", name)
+		require.NotEmpty(t, known[name], "list %s in retention.removed or here: are its rows removed with their execution?", name)
 		delete(known, name)
 	}
-	require.Empty(t, known, "tables that are not there")
+	require.Empty(t, known, "tables that do not exist")
 }
 
 func TestTheInstallationsRuleHoldsWhereNoDefinitionSpeaks(t *testing.T) {
@@ -214,8 +214,8 @@ func TestWithoutClickHouseExecutionsStay(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, r.Error, "ClickHouse")
 	require.EqualValues(t, 1, b.count(`SELECT count(*) FROM nodes WHERE execution_id = $1`, id))
-	b.gone(p, loose, "the other steps go on")
-	require.True(t, apperr.Is(b.Keep(b.ctx, id), apperr.Conflict), "its logs may be gone")
+	b.gone(p, loose, "the other steps continue")
+	require.True(t, apperr.Is(b.Keep(b.ctx, id), apperr.Conflict), "its logs may be deleted")
 	away = false
 	require.EqualValues(t, 1, b.sweep().Executions)
 }
@@ -239,12 +239,12 @@ func TestArtifactsThatOthersUseStay(t *testing.T) {
 	b.there(p, out, "one still uses it")
 	b.expire(second)
 	require.EqualValues(t, 1, b.sweep().Artifacts)
-	b.gone(p, out, "nobody uses it")
-	b.there(p, named, "a definition names it")
+	b.gone(p, out, "it is unused")
+	b.there(p, named, "a definition references it")
 	require.False(t, b.use(p, second, id))
 	b.exec(`UPDATE workflow_versions SET definition = '{}'`)
 	require.EqualValues(t, 1, b.sweep().Artifacts)
-	b.gone(p, named, "no definition names it any more")
+	b.gone(p, named, "no definition references it any more")
 }
 
 func TestWhatIsStillNeededIsNotRemoved(t *testing.T) {
@@ -255,16 +255,16 @@ func TestWhatIsStillNeededIsNotRemoved(t *testing.T) {
 	b.expire(id)
 	next := b.execution(p, "RUNNING", `{}`)
 	b.exec(`UPDATE executions SET resume_of = $2 WHERE id = $1`, next, id)
-	require.Zero(t, b.sweep().Executions, "a live execution goes on from it")
+	require.Zero(t, b.sweep().Executions, "a live execution resumes it")
 	b.exec(`UPDATE executions SET resume_of = NULL WHERE id = $1`, next)
 
 	b.exec(`INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at)
 		VALUES ($1, 0, 1, $2, 'test', 1, 1, 50, now(), now())`, id, p)
-	require.Zero(t, b.sweep().Executions, "an attempt still holds something")
+	require.Zero(t, b.sweep().Executions, "an attempt still has a reservation")
 	b.exec(`DELETE FROM reservations`)
 
 	b.exec(`INSERT INTO river_job (kind, args, state, max_attempts, queue) VALUES ('finished', jsonb_build_object('execution_id', $1::text), 'available', 25, 'notify')`, id.String())
-	require.Zero(t, b.sweep().Executions, "nobody has been told of its end")
+	require.Zero(t, b.sweep().Executions, "its completion event is undelivered")
 	b.exec(`DELETE FROM river_job`)
 	require.EqualValues(t, 1, b.sweep().Executions)
 }
@@ -281,7 +281,7 @@ func TestBytesOfLiveAttemptsStay(t *testing.T) {
 	out := b.upload(p, "its output")
 	b.clock.add(7 * 24 * time.Hour)
 	b.sweep()
-	b.gone(p, old, "nothing names it")
+	b.gone(p, old, "it is not referenced")
 	b.there(p, out, "the attempt has not ended")
 	b.publish(p, e, out, "")
 	b.exec(`DELETE FROM reservations`)
@@ -310,13 +310,13 @@ func TestEmptyMonthsAreDropped(t *testing.T) {
 	b.exec(`DELETE FROM events WHERE execution_id = $1`, january)
 	r := b.sweep()
 	audited := b.count(`SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname = 'audit_log_y2026m01'`)
-	require.Equal(t, audited, partitions("y2026m01"), "those of the audit log are kept")
+	require.Equal(t, audited, partitions("y2026m01"), "the audit log is kept")
 	require.Positive(t, r.Partitions)
 	left := b.names(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE '%_y2026m02' ORDER BY 1`)
 	require.True(t, slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, "checkpoints_") }),
 		"an execution of February may still write: %v", left)
-	require.False(t, slices.Contains(left, "artifacts_y2026m02"), "artifacts stand by themselves")
-	b.execution(auth.LocalProject, "SUCCEEDED", `{}`) // this month's are there
+	require.False(t, slices.Contains(left, "artifacts_y2026m02"), "artifacts are independent of executions")
+	b.execution(auth.LocalProject, "SUCCEEDED", `{}`) // this month's tables exist
 }
 
 func (b *testBundle) names(sql string) (names []string) {
@@ -344,7 +344,7 @@ func TestKeepIsForThoseWhoMayLaunch(t *testing.T) {
 	require.True(t, apperr.Is(b.Keep(as(auth.Viewer), id), apperr.Forbidden))
 	require.True(t, apperr.Is(b.Keep(t.Context(), id), apperr.Unauthenticated))
 	require.True(t, apperr.Is(b.Keep(b.ctx, uuid.New()), apperr.NotFound))
-	for range 2 { // the second changes nothing
+	for range 2 { // the second call changes nothing
 		require.NoError(t, b.Keep(as(auth.ProjectDev), id))
 	}
 	require.EqualValues(t, 1, b.count(`SELECT count(*) FROM audit_log WHERE action = 'execution.keep' AND actor = 'mia'`))
@@ -377,9 +377,9 @@ func TestArtifactsGoWhenTheyAreToldTo(t *testing.T) {
 	b.expire(ended)
 	b.clock.add(aWhile)
 	b.sweep()
-	require.False(t, there(plain), "its execution is gone")
+	require.False(t, there(plain), "its execution was removed")
 	require.True(t, there(used) && there(never))
 	b.clock.add(aWhile)
 	b.sweep()
-	require.True(t, there(never), "what is never to go is no orphan")
+	require.True(t, there(never), "an artifact that is kept forever is not an orphan")
 }
