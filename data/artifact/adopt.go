@@ -20,15 +20,15 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// handover is the folder below the store's in which a runner of the same machine leaves
-// files that the store takes over as they are.
+// handover is the folder of the store in which a runner on the same machine leaves
+// files for the store to adopt without copying.
 const handover = "handover"
 
-// handedOver is how many names a file may have: the one in handover and the one that its
-// task gave it. With more, something else may be written through them.
+// handedOver is the maximum number of hard links of a file: the one in handover and the
+// task's own. Through any other link, the file could be modified.
 const handedOver = 2
 
-// adopter is a Store that takes over files of its machine without copying them.
+// adopter is a Store that adopts files of its machine without copying them.
 type adopter interface {
 	Adopt(ctx context.Context, name, expected string) (Blob, error)
 }
@@ -39,10 +39,10 @@ func HandoverPath(dir, task, hash string) string {
 	return filepath.Join(dir, handover, task+"."+hash)
 }
 
-// AdoptOutput takes over a file that the runner of the calling task, whose name is
-// owner, left at HandoverPath: no byte is copied. It returns apperr.Conflict when that
-// is not possible, and the runner then sends the file; apperr.Invalid when the bytes
-// have another hash. No limit refuses it, so that no work is thrown away.
+// AdoptOutput adopts a file that the runner of the calling task, whose name is owner,
+// left at HandoverPath, without copying it. It returns apperr.Conflict when that is not
+// possible, and the runner then uploads the file; apperr.Invalid when the bytes have
+// another hash. It ignores storage limits, so that no work is lost.
 func (s *Service) AdoptOutput(ctx context.Context, owner, hash string) (Blob, error) {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
@@ -65,17 +65,17 @@ func (s *Service) AdoptOutput(ctx context.Context, owner, hash string) (Blob, er
 }
 
 func notAdopted(err error) error {
-	return apperr.Wrap(apperr.Conflict, err, "The store cannot take the file over. Send it to the server.")
+	return apperr.Wrap(apperr.Conflict, err, "The store cannot adopt the file. Upload it to the server.")
 }
 
 // Adopt makes the file called name in the handover folder the blob with the hash
-// expected. Nobody may have it open for writing, and it may have no names elsewhere.
+// expected. The file must not be open for writing or have other hard links.
 func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, error) {
 	if err := checkHash(expected); err != nil {
 		return Blob{}, err
 	}
 	if !strings.HasSuffix(name, "."+expected) || filepath.Base(name) != name {
-		return Blob{}, apperr.New(apperr.Invalid, "%q names no file that was handed over.", name)
+		return Blob{}, apperr.New(apperr.Invalid, "%q is not a file in the handover folder.", name)
 	}
 	path := s.join(handover, name)
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -85,7 +85,7 @@ func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, err
 	if err != nil {
 		return Blob{}, diskError(err)
 	}
-	defer os.Remove(path) // gone already once it is published
+	defer os.Remove(path) // already moved once it is published
 	defer file.Close()
 	if err := unshared(file); err != nil {
 		return Blob{}, notAdopted(err)
@@ -106,11 +106,11 @@ func (s *DiskStore) Adopt(ctx context.Context, name, expected string) (Blob, err
 }
 
 var (
-	errNames  = errors.New("the file has other names")
-	errWriter = errors.New("somebody has the file open for writing")
+	errNames  = errors.New("the file has other hard links")
+	errWriter = errors.New("the file is open for writing")
 )
 
-// unshared makes sure that nobody can change the file without asking for the right to.
+// unshared checks that no other process can modify the file.
 func unshared(file *os.File) error {
 	if err := file.Chmod(0o400); err != nil {
 		return err //nolint:wrapcheck // notAdopted does
@@ -123,7 +123,8 @@ func unshared(file *os.File) error {
 	if !ok || !info.Mode().IsRegular() || stat.Nlink > handedOver {
 		return errNames
 	}
-	// The kernel gives a lease for reading only while nobody has a file open for writing.
+	// The kernel grants a read lease only while no process has the file open for
+	// writing.
 	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		return errors.Join(errWriter, err)
 	}

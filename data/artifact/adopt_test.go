@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/data/channel/mark"
 )
 
-// leave hands a file over as a runner does: by a second name of what the task wrote.
+// leave hands a file over like a runner: by a hard link to the task's file.
 func leave(t *testing.T, s *DiskStore, content, hash string) (output string) {
 	t.Helper()
 	output = filepath.Join(t.TempDir(), "model.bin")
@@ -42,7 +42,8 @@ func TestAdoptTakesTheFileItself(t *testing.T) {
 	require.NoFileExists(t, HandoverPath(s.dir, "task", helloHash))
 	require.NoError(t, Verify(t.Context(), s, helloHash))
 
-	// A repetition, as after an answer that was lost, finds three names and is sent instead.
+	// A repetition, as after a lost answer, finds three links, so the file is uploaded
+	// instead.
 	require.NoError(t, os.Link(output, HandoverPath(s.dir, "task", helloHash)))
 	_, err = s.Adopt(t.Context(), "task."+helloHash, helloHash)
 	require.True(t, apperr.Is(err, apperr.Conflict), "%v", err)
@@ -102,5 +103,5 @@ func TestStoredFilesAreMarked(t *testing.T) {
 	require.NoError(t, err)
 	stored := s.join("data", "2c", "f2", helloHash)
 	require.True(t, mark.Holds(stored, inode(t, stored)), "a put is marked too")
-	require.Zero(t, inode(t, stored).Mode().Perm()&0o222, "nobody writes it by mistake")
+	require.Zero(t, inode(t, stored).Mode().Perm()&0o222, "the file is read-only")
 }

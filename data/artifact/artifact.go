@@ -1,5 +1,5 @@
-// Package artifact keeps what tasks produce: the bytes in a content-addressed
-// store, and beside them, in Postgres, the name, type and origin of each output.
+// Package artifact stores the outputs of tasks: the bytes in a content-addressed store,
+// and the name, type and origin of each output in Postgres.
 package artifact
 
 import (
@@ -40,7 +40,7 @@ type Artifact struct {
 	CreatedAt    time.Time
 }
 
-// New is an artifact to publish; its blob stands in the store already.
+// New is an artifact to publish; its blob is already in the store.
 type New struct {
 	ID           uuid.UUID // from NewID
 	ExecutionID  uuid.UUID
@@ -58,21 +58,21 @@ type New struct {
 	GC           GC
 }
 
-// GC says when an artifact goes that nobody uses.
+// GC says when an unused artifact is removed.
 type GC string
 
-// When artifacts go.
+// The times at which unused artifacts are removed.
 const (
 	GCExecution  GC = ""           // with the record of their execution
 	GCCompletion GC = "completion" // once their execution has ended
-	GCNever      GC = "never"      // never by themselves
+	GCNever      GC = "never"      // never automatically
 )
 
 // NewID returns an id for an artifact.
 func NewID() (uuid.UUID, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return id, fmt.Errorf("make artifact id: %w", err)
+		return id, fmt.Errorf("create artifact id: %w", err)
 	}
 	return id, nil
 }
@@ -83,9 +83,9 @@ type Service struct {
 	store Store
 	now   func() time.Time
 
-	account  Account // nil: nobody counts
+	account  Account // nil: storage is not counted
 	direct   Direct  // nil: all bytes pass through the server
-	browsers bool    // downloads of people are direct too
+	browsers bool    // downloads in browsers are direct too
 }
 
 // NewService returns a Service over pool and store on the clock now.
@@ -93,11 +93,12 @@ func NewService(pool *pgxpool.Pool, store Store, now func() time.Time) *Service 
 	return &Service{pool: pool, store: store, now: now}
 }
 
-// Account counts bytes that are new to a project, in the transaction of q. With
-// refuse it returns apperr.Quota when there is no room for them.
+// Account counts bytes that are new to a project, in the transaction of q. With refuse,
+// it returns apperr.Quota when they exceed a limit.
 type Account func(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error
 
-// CountWith makes account count what projects keep. Call it before the service is used.
+// CountWith makes account count the storage of projects. Call it before the service is
+// used.
 func (s *Service) CountWith(account Account) { s.account = account }
 
 func (s *Service) count(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
@@ -107,13 +108,13 @@ func (s *Service) count(ctx context.Context, q *db.Queries, project uuid.UUID, b
 	return s.account(ctx, q, project, bytes, refuse)
 }
 
-// Store returns the content-addressed store. It knows of no projects: what a
-// request or a task names by its hash goes through Blob, OpenBlob and Has.
+// Store returns the content-addressed store. It does not check projects: hashes from a
+// request or a task must go through Blob, OpenBlob and Has.
 func (s *Service) Store() Store { return s.store }
 
-// Publish writes the rows of items with q, so that they appear together with
-// whatever else the transaction of q does. It is for the engine, in the name of
-// tenant and project of the execution.
+// Publish writes the rows of items with q, so that they appear together with the other
+// changes of the transaction of q. The engine calls it for the tenant and project of
+// the execution.
 func (s *Service) Publish(ctx context.Context, q *db.Queries, tenantID, projectID uuid.UUID, items []New) error {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (s *Service) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid
 		return uuid.Nil, uuid.Nil, absent(id)
 	}
 	if err != nil {
-		return uuid.Nil, uuid.Nil, fmt.Errorf("place of artifact %s: %w", id, err)
+		return uuid.Nil, uuid.Nil, fmt.Errorf("scope of artifact %s: %w", id, err)
 	}
 	_, err = auth.AuthorizeIn(ctx, auth.ArtifactRead, row.ProjectID, absent(id))
 	if err != nil {
@@ -234,7 +235,7 @@ type Filter struct {
 	Workflow    string // name
 	Type        string // kind, such as Model
 	Query       string // text in name, node, workflow or file name
-	After       string // Page.Next of the page before
+	After       string // Page.Next of the previous page
 	Limit       int    // 1 to 200; 50 when 0
 }
 
@@ -258,7 +259,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	before := uuid.Max
 	if f.After != "" {
 		if before, err = uuid.Parse(f.After); err != nil {
-			return Page{}, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Use next_page of the page before."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
 		}
 	}
 	limit := f.Limit

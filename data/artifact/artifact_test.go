@@ -117,14 +117,14 @@ func checkOtherProjectsSeeNothing(t *testing.T, s *Service) {
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	unknown := uuid.New()
 	_, same := s.Get(ctx, unknown)
-	require.Equal(t, strings.ReplaceAll(same.Error(), unknown.String(), ids[0].String()), err.Error(), "as if there were none")
+	require.Equal(t, strings.ReplaceAll(same.Error(), unknown.String(), ids[0].String()), err.Error(), "as if it did not exist")
 	_, err = s.ByHash(ctx, helloHash)
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	_, err = s.List(t.Context(), Filter{})
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
 	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev)})
 	err = s.Publish(member, db.New(s.pool), auth.LocalTenant, auth.LocalProject, nil)
-	require.True(t, apperr.Is(err, apperr.Forbidden), "outputs are the engine's to publish")
+	require.True(t, apperr.Is(err, apperr.Forbidden), "only the engine publishes outputs")
 }
 
 func TestWriteZip(t *testing.T) {

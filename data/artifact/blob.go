@@ -14,12 +14,12 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// The store keeps bytes once for everybody, and a hash is no secret: a project
-// may read and name the bytes that somebody brought into it, and no others. What
-// it has not got is absent, whether another project has it or nobody.
+// The store keeps bytes once for all projects, and a hash is not a secret: a project
+// may read and reference only the bytes that were uploaded to it. Other bytes are
+// absent to it, even if another project has them.
 
-// Upload stores what a person or a script gives in the current project, and
-// returns its blob. It returns apperr.Quota when a level has no storage left.
+// Upload stores bytes in the current project, and returns their blob. It returns
+// apperr.Quota when a level has no storage left.
 func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	subject, err := auth.Authorize(ctx, auth.ArtifactWrite)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Service) Upload(ctx context.Context, r io.Reader) (Blob, error) {
 	})
 }
 
-// TakeOutput stores a file that the calling task puts out; its bytes must have
-// hash. No limit refuses it, so that no work is thrown away.
+// TakeOutput stores an output file of the calling task; its bytes must have hash. It
+// ignores storage limits, so that no work is lost.
 func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blob, error) {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
@@ -61,8 +61,9 @@ func (s *Service) TakeOutput(ctx context.Context, r io.Reader, hash string) (Blo
 	})
 }
 
-// refer lets project refer to blob, and calls then with the bytes that are new to
-// it in the same transaction. A limit of its storage is an apperr.Quota.
+// refer adds a reference of project to blob, and calls then with the number of bytes
+// that are new to it in the same transaction. It returns apperr.Quota when a storage
+// limit is exceeded.
 func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then func(q *db.Queries, fresh int64) error) error {
 	raw, err := decodeHash(blob.SHA256)
 	if err != nil {
@@ -90,22 +91,21 @@ func (s *Service) refer(ctx context.Context, project uuid.UUID, blob Blob, then 
 	return nil
 }
 
-// claim keeps sweeps from the bytes of blob until the transaction of q ends, and
-// makes sure that none took them: what was found in the store a moment ago may have
-// been on its way out.
+// claim protects the bytes of blob from sweeps until the transaction of q ends, and
+// checks that no sweep has removed them in the meantime.
 func (s *Service) claim(ctx context.Context, q *db.Queries, raw []byte, blob Blob) error {
 	if err := q.ClaimBlob(ctx, raw, blob.Size, s.now()); err != nil {
 		return err
 	}
 	_, err := s.store.Stat(ctx, blob.SHA256)
 	if apperr.Is(err, apperr.NotFound) {
-		return apperr.Wrap(apperr.Unavailable, err, "The bytes were being removed as they came. Send them again.")
+		return apperr.Wrap(apperr.Unavailable, err, "A cleanup removed these bytes during the upload. Upload them again.")
 	}
 	return err
 }
 
-// Blob returns the size of bytes that project has, or apperr.NotFound. Of a
-// folder, by its media type, the project must have every file as well.
+// Blob returns the size of bytes that project has, or apperr.NotFound. For a folder, by
+// its media type, the project must also have every file.
 func (s *Service) Blob(ctx context.Context, project uuid.UUID, hash, mediaType string) (Blob, error) {
 	if err := mayRead(ctx, project, hash); err != nil {
 		return Blob{}, err
@@ -150,13 +150,13 @@ func (s *Service) Has(ctx context.Context, hash string) (bool, error) {
 		return false, err
 	}
 	_, err = s.blobOf(ctx, subject.ProjectID, hash)
-	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) { // absent, or no hash at all
+	if apperr.Is(err, apperr.NotFound) || apperr.Is(err, apperr.Invalid) { // absent, or not a hash
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// mayRead authorises people and the engine to read, and a task to read in its project.
+// mayRead authorizes people and the engine to read, and a task to read in its project.
 func mayRead(ctx context.Context, project uuid.UUID, hash string) error {
 	action := auth.ArtifactRead
 	if s, ok := auth.SubjectOf(ctx); ok && s.Role == auth.RoleTask {
@@ -203,7 +203,7 @@ func (s *Service) filesOf(ctx context.Context, hash string) ([]string, error) {
 	return files, nil
 }
 
-// hasAll fails with the NotFound of a hash that project has not got.
+// hasAll returns NotFound for a hash that project does not have.
 func (s *Service) hasAll(ctx context.Context, project uuid.UUID, hashes []string) error {
 	raw := make([][]byte, len(hashes))
 	for i, h := range hashes {

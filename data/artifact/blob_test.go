@@ -13,15 +13,14 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// memberOf is somebody who may do in one project what a developer may, and
-// nothing elsewhere.
+// memberOf returns a developer of one project without other rights.
 func memberOf(project uuid.UUID) auth.Subject {
 	dev := auth.Everywhere(auth.ProjectDev)
 	return auth.Subject{ID: uuid.New(), Name: "mia", Role: auth.RoleUser, TenantID: uuid.New(), ProjectID: project,
 		Policy: auth.PolicyFunc(func(a auth.Action, place uuid.UUID) bool { return place == project && dev.May(a, place) })}
 }
 
-// otherProject makes a project beside the local one.
+// otherProject creates a project in addition to the local one.
 func otherProject(t *testing.T, s *Service) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -52,8 +51,8 @@ func checkAProjectHasTheBlobsThatWereBroughtIntoIt(t *testing.T, s *Service) {
 	require.True(t, has)
 	has, err = s.Has(theirs, blob.SHA256)
 	require.NoError(t, err)
-	require.False(t, has, "the hash is no right to the bytes")
-	for _, project := range []uuid.UUID{auth.LocalProject, other} { // by their own project, and by naming ours
+	require.False(t, has, "a hash alone does not give access to the bytes")
+	for _, project := range []uuid.UUID{auth.LocalProject, other} { // in their own project, and with ours
 		_, err = s.Blob(theirs, project, blob.SHA256, "")
 		require.Equal(t, noBlob(blob.SHA256), err)
 		_, err = s.OpenBlob(theirs, project, blob.SHA256)
@@ -68,7 +67,7 @@ func checkAProjectHasTheBlobsThatWereBroughtIntoIt(t *testing.T, s *Service) {
 	defer r.Close()
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.Equal(t, "hello", string(text), "whoever has the bytes may bring them")
+	require.Equal(t, "hello", string(text), "anyone who has the bytes may upload them")
 }
 
 func TestAFolderNamesNoBytesOfOthers(t *testing.T) {
@@ -103,7 +102,7 @@ func checkATaskBringsItsOutputIntoItsProject(t *testing.T, s *Service) {
 	other := otherProject(t, s)
 	task := auth.WithSubject(t.Context(), auth.ForTask(auth.TaskScope{ExecutionID: uuid.New(), Attempt: 1, ProjectID: other}))
 	_, err := s.TakeOutput(task, strings.NewReader(""), helloHash)
-	require.True(t, apperr.Is(err, apperr.Invalid), "the bytes themselves are asked for, whoever has them")
+	require.True(t, apperr.Is(err, apperr.Invalid), "the bytes themselves are required, even if another project has them")
 	_, err = s.TakeOutput(task, strings.NewReader("hello"), helloHash)
 	require.NoError(t, err)
 	_, err = s.Blob(task, other, helloHash, "")

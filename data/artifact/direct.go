@@ -10,22 +10,23 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Direct is a Store whose bytes travel to and from others without the server between.
+// Direct is a Store that clients access without the server in between.
 type Direct interface {
 	// DownloadURL returns a link to a blob.
 	DownloadURL(ctx context.Context, hash string, d Download) (string, error)
-	// UploadRequest returns how owner brings blob; false when that is not possible.
+	// UploadRequest returns the request with which owner uploads blob; false when that
+	// is not possible.
 	UploadRequest(ctx context.Context, owner string, blob Blob) (Request, bool, error)
-	// Arrived takes what owner has brought of hash, or fails with apperr.NotFound.
+	// Arrived accepts the upload of hash by owner, or returns apperr.NotFound.
 	Arrived(ctx context.Context, owner, hash string) (Blob, error)
 }
 
-// SendDirect lets tasks, and with browsers people too, fetch and bring bytes at the
-// store itself. Call it before the service is used.
+// SendDirect lets tasks, and with browsers also people, download and upload bytes
+// directly at the store. Call it before the service is used.
 func (s *Service) SendDirect(d Direct, browsers bool) { s.direct, s.browsers = d, browsers }
 
-// TaskLink returns a link to bytes that project has; "" when the server has to send
-// them. It authorises as OpenBlob does.
+// TaskLink returns a link to bytes that project has; "" when the server must send them.
+// It authorizes like OpenBlob.
 func (s *Service) TaskLink(ctx context.Context, project uuid.UUID, hash string) (string, error) {
 	if err := mayRead(ctx, project, hash); err != nil || s.direct == nil {
 		return "", err
@@ -37,7 +38,7 @@ func (s *Service) TaskLink(ctx context.Context, project uuid.UUID, hash string) 
 }
 
 // BrowserLink returns a link to the bytes of an artifact that saves them under its
-// name; "" when the server has to send them.
+// name; "" when the server must send them.
 func (s *Service) BrowserLink(ctx context.Context, a Artifact) (string, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil || s.direct == nil || !s.browsers {
 		return "", err
@@ -45,14 +46,14 @@ func (s *Service) BrowserLink(ctx context.Context, a Artifact) (string, error) {
 	return s.direct.DownloadURL(ctx, a.SHA256, Download{Browser: true, Filename: a.Filename, MediaType: a.MediaType})
 }
 
-// UploadPlan says how the calling task brings a file: not at all (There), by Request
-// and then FinishUpload, or with neither through TakeOutput.
+// UploadPlan says how the calling task uploads a file: not at all (There), by Request
+// and then FinishUpload, or otherwise through TakeOutput.
 type UploadPlan struct {
 	There   bool
 	Request *Request
 }
 
-// PlanUpload says how the calling task, whose name is owner, brings blob.
+// PlanUpload returns how the calling task, whose name is owner, uploads blob.
 func (s *Service) PlanUpload(ctx context.Context, owner string, blob Blob) (UploadPlan, error) {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
@@ -72,16 +73,16 @@ func (s *Service) PlanUpload(ctx context.Context, owner string, blob Blob) (Uplo
 	return UploadPlan{Request: &request}, nil
 }
 
-// FinishUpload takes what the calling task, whose name is owner, has brought of hash by
-// a Request. No limit refuses it, so that no work is thrown away. It returns
-// apperr.Unavailable when nothing has come: the task brings it again.
+// FinishUpload accepts the upload of hash by the calling task, whose name is owner,
+// with a Request. It ignores storage limits, so that no work is lost. It returns
+// apperr.Unavailable when the upload is missing: the task then repeats it.
 func (s *Service) FinishUpload(ctx context.Context, owner, hash string) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
 		return err
 	}
 	if s.direct == nil {
-		return apperr.New(apperr.Conflict, "Files are sent to the server itself.")
+		return apperr.New(apperr.Conflict, "This installation accepts files only through the server.")
 	}
 	blob, err := s.direct.Arrived(ctx, owner, hash)
 	if apperr.Is(err, apperr.NotFound) {

@@ -31,22 +31,22 @@ const (
 	shownEntries  = 200
 )
 
-// ReadDirectory reads the manifest of a folder. A path that leads out of the
-// folder, or a hash that is none, makes it apperr.Invalid.
+// ReadDirectory reads the manifest of a folder. It returns apperr.Invalid for a path
+// outside the folder or an invalid hash.
 func ReadDirectory(r io.Reader) (Directory, error) {
 	var d Directory
 	if err := json.NewDecoder(io.LimitReader(r, manifestBytes)).Decode(&d); err != nil {
-		return d, apperr.Wrap(apperr.Invalid, err, "The list of the folder's files cannot be read.")
+		return d, apperr.Wrap(apperr.Invalid, err, "The manifest of the folder is not valid.")
 	}
 	for _, e := range d.Entries {
 		if !safePath(e.Path) || !ValidHash(e.SHA256) || e.Size < 0 {
-			return Directory{}, apperr.New(apperr.Invalid, "The folder lists the file %q, which is not safe.", e.Path)
+			return Directory{}, apperr.New(apperr.Invalid, "The folder contains the path %q, which is not allowed.", e.Path)
 		}
 	}
 	return d, nil
 }
 
-// safePath reports whether p names something below a folder.
+// safePath reports whether p is a path below a folder.
 func safePath(p string) bool {
 	return p != "" && p == path.Clean(p) && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
 }
@@ -64,7 +64,7 @@ func previewDirectory(r io.Reader) (Preview, error) {
 	return p, nil
 }
 
-// WriteZip writes a folder artifact as a zip file while it is read.
+// WriteZip streams a folder artifact as a zip file.
 func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return err

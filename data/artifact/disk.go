@@ -19,12 +19,11 @@ import (
 )
 
 // DiskStore keeps blobs in a directory under their own hash, data/ab/cd/<sha256>. A
-// blob appears as a whole or not at all, and is never written again, so readers
-// need no lock.
+// blob appears completely or not at all, and never changes, so readers need no lock.
 type DiskStore struct{ dir string }
 
-// OpenStore returns the store in dir, which it makes, and clears what a Put left that
-// was interrupted a day ago. Several servers may share dir.
+// OpenStore returns the store in dir, which it creates, and removes the files of
+// interrupted Puts after a day. Several servers may share dir.
 func OpenStore(dir string) (*DiskStore, error) {
 	s := &DiskStore{dir: dir}
 	for _, d := range []string{s.join("data"), s.join("tmp"), s.join(handover)} {
@@ -40,7 +39,7 @@ func OpenStore(dir string) (*DiskStore, error) {
 	return s, nil
 }
 
-// sweep removes what was left in a folder a day ago.
+// sweep removes files in a folder that are older than a day.
 func (s *DiskStore) sweep(folder string) error {
 	left, err := os.ReadDir(s.join(folder))
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *DiskStore) Put(ctx context.Context, r io.Reader, expected string) (Blob
 	if err != nil {
 		return Blob{}, diskError(err)
 	}
-	defer os.Remove(tmp.Name()) // gone already once it is published
+	defer os.Remove(tmp.Name()) // already moved once it is published
 	defer tmp.Close()
 	h := sha256.New()
 	size, err := io.Copy(io.MultiWriter(tmp, h), &contextReader{ctx: ctx, r: r})
@@ -119,7 +118,7 @@ func (s *DiskStore) publish(tmp, hash string) error {
 	return diskError(syncDir(dir))
 }
 
-// makeDir makes dir, whose parent exists; its entry is on disk when it returns.
+// makeDir creates dir, whose parent exists; its entry is on disk when it returns.
 func makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -140,8 +139,8 @@ func syncDir(dir string) error {
 	return d.Sync() //nolint:wrapcheck // diskError does
 }
 
-// sameSize reports whether target holds as many bytes as tmp. One that does not is
-// damaged, and the good bytes take its place.
+// sameSize reports whether target has as many bytes as tmp. Otherwise target is
+// damaged, and tmp replaces it.
 func sameSize(tmp, target string) (bool, error) {
 	there, err := os.Stat(target)
 	if errors.Is(err, fs.ErrNotExist) {

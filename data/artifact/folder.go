@@ -12,9 +12,9 @@ import (
 )
 
 // FolderFiles reads the blob under hash and returns the hashes of the files that it
-// lists when it is the manifest of a folder; false when it is anything else, or gone.
-// It is for sweeps, which ask of every project. A manifest that cannot be read now, or
-// is damaged, is an error: nobody knows what it holds.
+// lists when it is the manifest of a folder; false when it is anything else, or does
+// not exist. Sweeps call it for every project. A manifest that cannot be read, or is
+// damaged, is an error, because its files are unknown.
 func FolderFiles(ctx context.Context, s Store, hash string) ([]string, bool, error) {
 	r, err := s.Open(ctx, hash)
 	if apperr.Is(err, apperr.NotFound) {
@@ -44,7 +44,7 @@ func FolderFiles(ctx context.Context, s Store, hash string) ([]string, bool, err
 	}
 	d, err := ReadDirectory(bytes.NewReader(text))
 	if err != nil || d.Entries == nil {
-		return nil, false, nil // it is no list of a folder
+		return nil, false, nil // not the manifest of a folder
 	}
 	files := make([]string, len(d.Entries))
 	for i, e := range d.Entries {

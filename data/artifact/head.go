@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// headBytes is as much of the begin of a file as typeregistry looks at.
+// headBytes is the size of the file header that typeregistry inspects.
 const headBytes = 4 << 10
 
-// headWithin bounds the wait for a store elsewhere.
+// headWithin is the timeout for a remote store.
 const headWithin = 10 * time.Second
 
-// Head returns the first bytes of a blob, for what tells its type; false when it
-// cannot be read. The caller has seen that the reader may use the blob.
+// Head returns the first bytes of a blob, to detect its type; false when it cannot be
+// read. The caller must have authorized the reader.
 func (s *Service) Head(hash string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), headWithin)
 	defer cancel()

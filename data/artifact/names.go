@@ -9,9 +9,9 @@ import (
 
 const maxFilename = 120 // characters
 
-// SafeFilename returns a name under which a browser may save an artifact: the
-// last element of what the task called it, without control characters, path
-// separators or quotes, and with an ending that fits.
+// SafeFilename returns a name under which a browser may save an artifact: the last
+// element of the task's file name, without control characters, path separators or
+// quotes, and with a matching extension.
 func SafeFilename(filename, name, kind, mediaType string) string {
 	base := path.Base(strings.ReplaceAll(filename, `\`, "/"))
 	if base == "." || base == "/" || base == ".." || filename == "" {
@@ -56,8 +56,9 @@ func endingOf(kind, mediaType string) string {
 	return ""
 }
 
-// MediaTypeOf returns the media type of an output from what its runner found, its
-// file name and its kind, in this order; bytes that nobody knows stay octets.
+// MediaTypeOf returns the media type of an output from the type that its runner
+// detected, its file name and its kind, in this order; unknown bytes are
+// application/octet-stream.
 func MediaTypeOf(kind, filename, found string) string {
 	if base, _, err := mime.ParseMediaType(found); err == nil && base != "application/octet-stream" && base != "text/plain" {
 		return base
@@ -79,8 +80,8 @@ func MediaTypeOf(kind, filename, found string) string {
 	return "application/octet-stream"
 }
 
-// byExtension knows the endings that previews are for; the machine's own list of
-// types would differ between machines.
+// byExtension maps the extensions with previews; the system's list of types differs
+// between machines.
 func byExtension(ext string) string {
 	switch ext {
 	case ".csv":

@@ -11,11 +11,11 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
-// PreviewKind says how a preview is to be drawn.
+// PreviewKind says how a preview is rendered.
 type PreviewKind string
 
-// The kinds of previews. A report is HTML by strangers: it is shown in a
-// sandboxed frame alone. Anything that is not safe to draw is PreviewBinary.
+// The kinds of previews. A report is untrusted HTML: it is shown only in a sandboxed
+// frame. Anything that is not safe to render is PreviewBinary.
 const (
 	PreviewText      PreviewKind = "text"
 	PreviewJSON      PreviewKind = "json"
@@ -29,11 +29,11 @@ const (
 	PreviewBinary    PreviewKind = "binary"
 )
 
-// Preview is the beginning of an artifact in a form that a page can draw. The
-// field that belongs to Kind is set.
+// Preview is the start of an artifact in a form that a page can render. The field that
+// belongs to Kind is set.
 type Preview struct {
 	Kind      PreviewKind
-	Truncated bool // there is more than is shown
+	Truncated bool // the artifact is longer than the preview
 	Text      string
 	HTML      string // of Markdown, sanitised
 	Table     *Table
@@ -49,18 +49,18 @@ type Metric struct {
 	Value string
 }
 
-// Confusion is a confusion matrix: Matrix[i][j] counts what is Labels[i] and was
-// taken for Labels[j].
+// Confusion is a confusion matrix: Matrix[i][j] counts items of class Labels[i] that
+// were predicted as Labels[j].
 type Confusion struct {
 	Labels []string
 	Matrix [][]int64
 }
 
-// previewBytes bounds what is read for one preview.
+// previewBytes is the maximum number of bytes read for one preview.
 const previewBytes = 256 << 10
 
-// Preview reads the beginning of an artifact. Bytes that do not look like what
-// the type says come back as PreviewBinary; it fails only when they cannot be read.
+// Preview reads the beginning of an artifact. Bytes that do not match the type return
+// PreviewBinary; it fails only when they cannot be read.
 func (s *Service) Preview(ctx context.Context, a Artifact) (Preview, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
 		return Preview{}, err
@@ -137,7 +137,7 @@ func previewJSON(head []byte, truncated bool) (Preview, bool) {
 	return Preview{Kind: PreviewJSON, Text: indented.String()}, true
 }
 
-// maxClasses bounds a confusion matrix that is drawn.
+// maxClasses is the maximum size of a rendered confusion matrix.
 const maxClasses = 200
 
 func previewConfusion(head []byte) (Preview, bool) {
@@ -160,7 +160,7 @@ func previewConfusion(head []byte) (Preview, bool) {
 	return Preview{Kind: PreviewConfusion, Confusion: &Confusion{Labels: doc.Labels, Matrix: doc.Matrix}}, true
 }
 
-// previewMetrics takes an object whose values are numbers, in its own order.
+// previewMetrics reads an object whose values are numbers, in its order.
 func previewMetrics(head []byte) (Preview, bool) {
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.UseNumber()

@@ -97,7 +97,8 @@ func TestPreviewMarkdownIsHarmless(t *testing.T) {
 	}
 }
 
-// TestPreviewMarkdownLoadsNothing: a picture of another server would tell it who reads.
+// TestPreviewMarkdownLoadsNothing: an image of another server would reveal the reader
+// to it.
 func TestPreviewMarkdownLoadsNothing(t *testing.T) {
 	t.Parallel()
 	p, err := preview(t, "text/markdown", []byte("![x](https://evil.example/x.png) <img src=\"//evil.example/y.png\" srcset=\"https://evil.example/z.png 2x\"> <video poster=https://evil.example/v src=https://evil.example/w></video>"))
@@ -105,7 +106,7 @@ func TestPreviewMarkdownLoadsNothing(t *testing.T) {
 	require.NotContains(t, p.HTML, "evil.example")
 }
 
-// TestPictureBombsAreNotDrawn: a few bytes that a browser would unfold to gigabytes.
+// TestPictureBombsAreNotDrawn: a few bytes that a browser would expand to gigabytes.
 func TestPictureBombsAreNotDrawn(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[uint32]PreviewKind{10: PreviewImage, 60_000: PreviewBinary} {

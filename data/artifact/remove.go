@@ -13,17 +13,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Remover is a Store out of which blobs can be taken. Whoever does has made sure that
-// nobody names them and that nobody brings them meanwhile (package retention).
+// Remover is a Store that can remove blobs. The caller ensures that the blobs are
+// unreferenced and not being uploaded (package retention).
 type Remover interface {
 	Store
-	// Delete removes a blob; one that is not there is removed already.
+	// Delete removes a blob; it succeeds when the blob does not exist.
 	Delete(ctx context.Context, hash string) error
-	// List visits all blobs, some at a time, in no order.
+	// List visits all blobs in batches, in no order.
 	List(ctx context.Context, visit func([]Blob) error) error
 }
 
-// listed is how many blobs a visit of the folder gets at most.
+// listed is the maximum number of blobs per batch of a folder.
 const listed = 1000
 
 // Delete implements Remover.
@@ -38,13 +38,13 @@ func (s *DiskStore) Delete(_ context.Context, hash string) error {
 	return nil
 }
 
-// List implements Remover. What is no blob is passed over.
+// List implements Remover. It skips objects that are not blobs.
 func (s *DiskStore) List(ctx context.Context, visit func([]Blob) error) error {
 	var found []Blob
 	root := s.join("data")
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody removed it meanwhile
+		case errors.Is(err, fs.ErrNotExist): // removed concurrently
 			return nil
 		case err != nil:
 			return err
@@ -82,7 +82,7 @@ func (s *S3Store) Delete(ctx context.Context, hash string) error {
 		return err
 	}
 	_, err = s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.cfg.Bucket, Key: &key})
-	if statusOf(err) == http.StatusNotFound { // other stores say so, AWS does not
+	if statusOf(err) == http.StatusNotFound { // other stores report it, AWS does not
 		return nil
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *S3Store) Delete(ctx context.Context, hash string) error {
 	return nil
 }
 
-// List implements Remover. What is no blob is passed over.
+// List implements Remover. It skips objects that are not blobs.
 func (s *S3Store) List(ctx context.Context, visit func([]Blob) error) error {
 	prefix := s.key("data/")
 	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.cfg.Bucket, Prefix: &prefix})

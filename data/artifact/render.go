@@ -5,7 +5,7 @@ import (
 	"image"
 	"net/url"
 
-	// The raster formats that are drawn in a page; their decoders read the size.
+	// The raster formats that pages show; their decoders read the size.
 	_ "image/gif"
 	_ "image/jpeg"
 	_ "image/png"
@@ -15,14 +15,14 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// ImageFacts are what is known of a picture without drawing it; both are 0 for a
-// format whose size is not read.
+// ImageFacts are the properties of an image that are known without rendering it; both
+// are 0 for a format whose size is not read.
 type ImageFacts struct {
 	Width, Height int // pixels
 }
 
-// isRaster reports whether a browser draws bytes of mediaType without running
-// anything in them. SVG is a document with scripts and is not among them.
+// isRaster reports whether a browser renders bytes of mediaType without executing code
+// in them. SVG may contain scripts and is excluded.
 func isRaster(mediaType string) bool {
 	switch mediaType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -31,7 +31,7 @@ func isRaster(mediaType string) bool {
 	return false
 }
 
-// maxPixels bounds the pictures that a page draws: a small file may unfold to
+// maxPixels is the maximum size of an image on a page: a small file may expand to
 // gigabytes in the reader's browser.
 const maxPixels = 100_000_000
 
@@ -46,8 +46,8 @@ func previewImage(r *Reader) Preview {
 	return Preview{Kind: PreviewImage, Image: &ImageFacts{Width: config.Width, Height: config.Height}}
 }
 
-// previewMarkdown renders Markdown and takes everything out that could run, and
-// the addresses of pictures from elsewhere, which would tell that server who reads.
+// previewMarkdown renders Markdown. It removes everything executable, and the addresses
+// of external images, which would reveal the reader to their servers.
 func previewMarkdown(source []byte) Preview {
 	var out bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))

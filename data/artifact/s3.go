@@ -19,46 +19,46 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// S3Config names a bucket of an object store that speaks S3.
+// S3Config identifies a bucket of an S3-compatible object store.
 type S3Config struct {
 	Bucket string
-	Prefix string // of every key, without slashes at its ends; "" is none
+	Prefix string // of every key, without leading or trailing slash; "" is none
 	// Endpoint is the store's address, such as https://minio.example.com; "" is AWS.
 	Endpoint string
 	// PublicEndpoint is the address in links for browsers; "" is Endpoint.
 	PublicEndpoint string
-	PathStyle      bool // the bucket stands in the path, not in the host name
+	PathStyle      bool // the bucket is in the path, not in the host name
 	// Credentials is nil for the SDK's own chain: AWS_* variables, web identity
 	// (IRSA), the shared files, the machine's role.
 	Credentials aws.CredentialsProvider
-	Region      string // "" is what the chain says, or us-east-1
-	PartBytes   int    // of uploads in parts; 0 is 16 MiB, 5 MiB is the least that stores take
+	Region      string // "" is the region of the chain, or us-east-1
+	PartBytes   int    // part size of multipart uploads; 0 is 16 MiB, stores accept at least 5 MiB
 	Now         func() time.Time
 }
 
 const (
 	defaultPart    = 16 << 20
 	partsAtOnce    = 3
-	askAbove       = 256 << 10 // bytes that are worth the question whether they are there already
-	maxCopy        = 5 << 30   // bytes that one request copies, or puts
+	askAbove       = 256 << 10 // size above which Put first checks whether the blob exists
+	maxCopy        = 5 << 30   // maximum bytes that one request copies or puts
 	presignedFor   = 15 * time.Minute
-	incomingLives  = 24 * time.Hour // what nobody completed is removed after
+	incomingLives  = 24 * time.Hour // age at which incomplete uploads are removed
 	incomingFolder = "incoming/"
 )
 
-// S3Store keeps blobs in an object store under prefix/data/ab/cd/<sha256>. Bytes whose
-// hash is not known while they come, and those that tasks upload themselves, stand
-// under prefix/incoming/ until it is.
+// S3Store keeps blobs in an object store under prefix/data/ab/cd/<sha256>. Uploads with
+// an unknown hash, and those of tasks, are under prefix/incoming/ until the hash is
+// verified.
 type S3Store struct {
 	cfg     S3Config
 	client  *s3.Client
 	direct  *s3.PresignClient
 	browser *s3.PresignClient
-	plain   atomic.Bool // the store does not know conditional writes
+	plain   atomic.Bool // the store does not support conditional writes
 }
 
-// OpenS3 returns the store that cfg names after writing and reading a small object
-// there. Its errors name the setting that is wrong.
+// OpenS3 returns the store of cfg after writing and reading a small object there. Its
+// errors name the invalid setting.
 func OpenS3(ctx context.Context, cfg S3Config) (*S3Store, error) {
 	if cfg.PartBytes == 0 {
 		cfg.PartBytes = defaultPart
@@ -72,7 +72,7 @@ func OpenS3(ctx context.Context, cfg S3Config) (*S3Store, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the AWS_* settings cannot be used: %w", err)
+		return nil, fmt.Errorf("the AWS_* settings are not valid: %w", err)
 	}
 	loaded.Region = cmp.Or(loaded.Region, "us-east-1")
 	s := &S3Store{cfg: cfg}
@@ -88,7 +88,7 @@ func (s *S3Store) connect(c aws.Config, endpoint string) *s3.Client {
 		if endpoint != "" {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
-		// We bring SHA-256 sums ourselves; other stores know no others.
+		// We set SHA-256 checksums ourselves; other stores support no others.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
@@ -97,7 +97,7 @@ func (s *S3Store) connect(c aws.Config, endpoint string) *s3.Client {
 	})
 }
 
-// check writes and looks at an object, as everything later does.
+// check writes and reads an object, like later operations.
 func (s *S3Store) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -113,7 +113,7 @@ func (s *S3Store) check(ctx context.Context) error {
 	case code == "NoSuchBucket":
 		return fmt.Errorf("FLOWFORGE_ARTIFACTS: there is no bucket %s at %s", s.cfg.Bucket, cmp.Or(s.cfg.Endpoint, "AWS"))
 	case code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch":
-		return fmt.Errorf("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not taken by the artifact store %s (%s)", place, code)
+		return fmt.Errorf("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not accepted by the artifact store %s (%s)", place, code)
 	case statusOf(err) == http.StatusForbidden:
 		return fmt.Errorf("FLOWFORGE_ARTIFACTS: the credentials may not write and read objects of %s (%s)", place, code)
 	case statusOf(err) == http.StatusMovedPermanently || code == "AuthorizationHeaderMalformed":
@@ -131,7 +131,7 @@ func (s *S3Store) key(name string) string {
 	return s.cfg.Prefix + "/" + name
 }
 
-// blobKey is where the blob of a hash stands.
+// blobKey returns the key of the blob with a hash.
 func (s *S3Store) blobKey(hash string) (string, error) {
 	if err := checkHash(hash); err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (s *S3Store) blobKey(hash string) (string, error) {
 func (s *S3Store) Ready(ctx context.Context) error {
 	key := s.key(incomingFolder + "check")
 	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.cfg.Bucket, Key: &key})
-	if statusOf(err) == http.StatusNotFound { // it was cleared; the store answers
+	if statusOf(err) == http.StatusNotFound { // the object was deleted, but the store answers
 		return nil
 	}
 	return storeError(err)
@@ -156,7 +156,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// statusOf is the status that the store answered; 0 when it did not.
+// statusOf returns the HTTP status of the store's answer; 0 without an answer.
 func statusOf(err error) int {
 	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
@@ -164,15 +164,15 @@ func statusOf(err error) int {
 	return 0
 }
 
-// storeError says of what the store did not do whether it is for later. What it
-// refuses for good, such as our credentials, may be mended and is for later too.
+// storeError classifies an error of the store. Rejections, such as of our credentials,
+// may be fixed by an operator, so they can be retried as well.
 func storeError(err error) error {
 	_, said := errors.AsType[*apperr.Error](err)
 	switch {
 	case err == nil, said, errors.Is(err, context.Canceled):
 		return err
 	case statusOf(err) == http.StatusForbidden:
-		return apperr.Wrap(apperr.Unavailable, err, "The artifact store refuses the server's credentials.")
+		return apperr.Wrap(apperr.Unavailable, err, "The artifact store rejects the server's credentials.")
 	}
 	return apperr.Wrap(apperr.Unavailable, err, "The artifact store does not answer. Try again in a moment.")
 }

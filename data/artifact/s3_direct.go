@@ -18,15 +18,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Download says how a browser is to take the bytes of a link; zero for a task.
+// Download says how a browser should handle the bytes of a link; zero for a task.
 type Download struct {
 	Browser   bool
 	Filename  string
 	MediaType string
 }
 
-// Request is a request that somebody without credentials of the store may send there
-// for a quarter of an hour: with these headers and, for an upload, just these bytes.
+// Request is a presigned request to the store that is valid for 15 minutes, with
+// exactly these headers and, for an upload, exactly these bytes.
 type Request struct {
 	Method string            `json:"method"`
 	URL    string            `json:"url"`
@@ -42,7 +42,7 @@ func (s *S3Store) DownloadURL(ctx context.Context, hash string, d Download) (str
 	in, client := &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: &key}, s.direct
 	if d.Browser {
 		client = s.browser
-		// What tasks wrote is never shown by the store's own address.
+		// Outputs of tasks are never rendered from the store's own address.
 		disposition := mime.FormatMediaType("attachment", map[string]string{"filename": d.Filename})
 		in.ResponseContentDisposition = aws.String(cmp.Or(disposition, "attachment"))
 		in.ResponseContentType = aws.String(cmp.Or(d.MediaType, "application/octet-stream"))
@@ -54,9 +54,9 @@ func (s *S3Store) DownloadURL(ctx context.Context, hash string, d Download) (str
 	return signed.URL, nil
 }
 
-// UploadRequest returns how to bring the bytes of blob for owner, a name that no two
-// senders share; Arrived takes them. false says that blob has to go through Put.
-// The store checks the hash and the length.
+// UploadRequest returns the request that uploads blob for owner, a unique name per
+// sender; Arrived accepts the upload. false means that blob must go through Put. The
+// store checks the hash and the length.
 func (s *S3Store) UploadRequest(ctx context.Context, owner string, blob Blob) (Request, bool, error) {
 	if blob.Size > maxCopy {
 		return Request{}, false, nil
@@ -81,15 +81,15 @@ func (s *S3Store) UploadRequest(ctx context.Context, owner string, blob Blob) (R
 	return request, true, nil
 }
 
-// incomingKey is where owner brings the bytes of hash.
+// incomingKey is the key under which owner uploads the bytes of hash.
 func (s *S3Store) incomingKey(owner, hash string) string {
 	name := sha256.Sum256([]byte(owner))
 	return s.key(incomingFolder + hex.EncodeToString(name[:]) + "/" + hash)
 }
 
-// Arrived moves what owner has brought of hash to its place. That owner has the bytes
-// is proven by their being there: it fails with apperr.NotFound when they are not, and
-// with apperr.Invalid when they are others.
+// Arrived moves the upload of hash by owner to its final key. The upload proves that
+// owner has the bytes. Arrived returns apperr.NotFound without an upload, and
+// apperr.Invalid when its bytes have another hash.
 func (s *S3Store) Arrived(ctx context.Context, owner, hash string) (Blob, error) {
 	sum, err := base64Sum(hash)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *S3Store) Arrived(ctx context.Context, owner, hash string) (Blob, error)
 		return Blob{}, storeError(err)
 	}
 	blob := Blob{SHA256: hash, Size: aws.ToInt64(head.ContentLength)}
-	if aws.ToString(head.ChecksumSHA256) != sum { // a store that keeps no checksums
+	if aws.ToString(head.ChecksumSHA256) != sum { // a store without checksums
 		found, err := s.hashOf(ctx, key, blob.Size)
 		if err != nil {
 			return Blob{}, err
@@ -128,8 +128,8 @@ func (s *S3Store) hashOf(ctx context.Context, key string, size int64) (string, e
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Sweep removes what senders that went away left unfinished a day ago and more. It may
-// run anywhere and at any time.
+// Sweep removes incomplete uploads that are at least a day old. It may run on any
+// server at any time.
 func (s *S3Store) Sweep(ctx context.Context) error {
 	before := s.cfg.Now().Add(-incomingLives)
 	prefix := s.key(incomingFolder)
@@ -161,7 +161,7 @@ func (s *S3Store) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// SweepForever sweeps every few hours until ctx ends; logged is told what fails.
+// SweepForever sweeps every few hours until ctx ends; it passes errors to logged.
 func (s *S3Store) SweepForever(ctx context.Context, logged func(error)) error {
 	ticker := time.NewTicker(6 * time.Hour)
 	defer ticker.Stop()

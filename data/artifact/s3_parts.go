@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partUpload is an object that comes in parts. It is not there before complete.
+// partUpload is a multipart upload. The object does not exist before complete.
 type partUpload struct {
 	store *S3Store
 	key   string
@@ -37,7 +37,7 @@ func (s *S3Store) beginUpload(ctx context.Context, key string) (*partUpload, err
 	return &partUpload{store: s, key: key, id: out.UploadId}, nil
 }
 
-// all uploads first and what in gives after it, a few parts at once.
+// all uploads first and then the rest of in, several parts at once.
 func (u *partUpload) all(ctx context.Context, in *intake, first []byte) error {
 	group, ctx := errgroup.WithContext(ctx)
 	spare := make(chan []byte, partsAtOnce+1) // bounds the memory: a part waits for a buffer
@@ -49,7 +49,7 @@ func (u *partUpload) all(ctx context.Context, in *intake, first []byte) error {
 	for number := int32(1); ; number++ {
 		data := part[:n]
 		if n == 0 {
-			break // the part before was the last
+			break // the previous part was the last
 		}
 		group.Go(func() error {
 			err := u.put(ctx, number, data)
@@ -108,7 +108,7 @@ func (u *partUpload) add(part types.CompletedPart) {
 	u.parts = append(u.parts, part)
 }
 
-// copyAll fills the object with size bytes of another.
+// copyAll copies size bytes of another object.
 func (u *partUpload) copyAll(ctx context.Context, source string, size int64) error {
 	const step = 1 << 30
 	group, ctx := errgroup.WithContext(ctx)
@@ -129,7 +129,7 @@ func (u *partUpload) copyAll(ctx context.Context, source string, size int64) err
 	return group.Wait() //nolint:wrapcheck // a storeError
 }
 
-// complete makes the object appear; with once unless there is one already.
+// complete creates the object; with once, only if it does not exist.
 func (u *partUpload) complete(ctx context.Context, once bool) error {
 	slices.SortFunc(u.parts, func(a, b types.CompletedPart) int { return int(*a.PartNumber - *b.PartNumber) })
 	write := func(condition *string) error {
@@ -148,9 +148,9 @@ func (u *partUpload) complete(ctx context.Context, once bool) error {
 	return storeError(write(nil))
 }
 
-// abort throws the parts away. A part that is on its way while that happens may keep
-// the upload alive, so it is asked for until the store does not know the upload any
-// more, as the documentation of S3 advises; what is left even then Sweep finds.
+// abort discards the parts. A part in transit may keep the upload alive, so abort
+// repeats until the store no longer knows the upload, as the documentation of S3
+// advises; Sweep removes the rest.
 func (u *partUpload) abort(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

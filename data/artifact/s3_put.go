@@ -21,9 +21,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Put implements Store. Small blobs go in one request; larger ones in parts while they
-// are read, under their hash when it is known, else under a name for the time being
-// from where the store copies them. Nothing appears under a hash before its last
+// Put implements Store. Small blobs use one request; larger ones are uploaded in parts
+// while they are read, under their hash when it is known, otherwise under a temporary
+// name from which the store copies them. No blob appears under a hash before its last
 // byte has been checked.
 func (s *S3Store) Put(ctx context.Context, r io.Reader, expected string) (Blob, error) {
 	if expected != "" {
@@ -47,14 +47,14 @@ func (s *S3Store) Put(ctx context.Context, r io.Reader, expected string) (Blob, 
 	return blob, s.putSmall(ctx, blob, first[:n])
 }
 
-// intake reads the bytes of a blob and keeps their hash.
+// intake reads the bytes of a blob and computes their hash.
 type intake struct {
 	r    io.Reader
 	hash hash.Hash
 	size int64
 }
 
-// fill reads a part; last says that nothing follows it.
+// fill reads a part; last means that it is the last part.
 func (in *intake) fill(part []byte) (n int, last bool, err error) {
 	for n < len(part) && !last {
 		var read int
@@ -97,16 +97,16 @@ func (s *S3Store) putSmall(ctx context.Context, blob Blob, data []byte) error {
 		})
 		return err //nolint:wrapcheck // once does
 	})
-	// Stores say that it is there before they have read all of it, and hang up: what
-	// they said may be lost.
+	// Stores report an existing blob before they have read all of it, and close the
+	// connection: the answer may be lost.
 	if err != nil && blob.Size > 0 && ctx.Err() == nil && there() {
 		return nil
 	}
 	return err
 }
 
-// once writes with the condition that nothing is there yet. That something is there is
-// success; a store that knows no conditions is asked without.
+// once writes with the condition that the object does not exist. An existing object is
+// success; a store without conditional writes gets none.
 func (s *S3Store) once(write func(condition *string) error) error {
 	condition := aws.String("*")
 	if s.plain.Load() {
@@ -118,7 +118,7 @@ func (s *S3Store) once(write func(condition *string) error) error {
 	case statusOf(err) == http.StatusNotImplemented || codeOf(err) == "NotImplemented":
 		s.plain.Store(true)
 		err = write(nil)
-	case statusOf(err) == http.StatusConflict: // others write the same bytes just now
+	case statusOf(err) == http.StatusConflict: // a concurrent write of the same bytes
 		err = write(nil)
 	}
 	if statusOf(err) == http.StatusPreconditionFailed {
@@ -132,13 +132,13 @@ func base64Sum(hash string) (string, error) {
 	return base64.StdEncoding.EncodeToString(raw), err
 }
 
-// putLarge stores the part that was read and what follows it.
+// putLarge stores the part that was read and the rest.
 func (s *S3Store) putLarge(ctx context.Context, in *intake, first []byte, expected string) (Blob, error) {
 	key := s.key(incomingFolder + "upload/" + rand.Text())
 	if expected != "" {
 		there, err := s.Stat(ctx, expected)
 		switch {
-		case err == nil: // the sender still has to show that it has the bytes
+		case err == nil: // the sender must still prove that it has the bytes
 			return s.compare(in, there)
 		case !apperr.Is(err, apperr.NotFound):
 			return Blob{}, err
@@ -169,7 +169,7 @@ func (s *S3Store) putLarge(ctx context.Context, in *intake, first []byte, expect
 	return blob, err
 }
 
-// compare reads what is left and reports whether it is the blob that is there.
+// compare reads the rest and checks that it equals the existing blob.
 func (s *S3Store) compare(in *intake, there Blob) (Blob, error) {
 	rest, err := io.Copy(in.hash, in.r)
 	if err != nil {
@@ -179,8 +179,8 @@ func (s *S3Store) compare(in *intake, there Blob) (Blob, error) {
 	return in.blob(), checkExpected(in.blob(), there.SHA256)
 }
 
-// adopt moves an object, whose bytes were checked when it had the entity tag, to the
-// place of its hash.
+// adopt moves an object to the key of its hash; its bytes were checked at this entity
+// tag.
 func (s *S3Store) adopt(ctx context.Context, from string, etag *string, blob Blob) error {
 	to, err := s.blobKey(blob.SHA256)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *S3Store) copyObject(ctx context.Context, from string, etag *string, to 
 	return err
 }
 
-// remove deletes what is not needed any more; what cannot be deleted Sweep finds.
+// remove deletes an object that is no longer needed; if that fails, Sweep deletes it.
 func (s *S3Store) remove(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -27,8 +27,8 @@ func (s *S3Store) Stat(ctx context.Context, hash string) (Blob, error) {
 	return Blob{SHA256: hash, Size: aws.ToInt64(head.ContentLength)}, nil
 }
 
-// Open implements Store. Bytes come when they are read, from where the reader
-// stands; a connection that breaks is made again there.
+// Open implements Store. Bytes are fetched on demand from the reader's offset; after a
+// broken connection, it reconnects at that offset.
 func (s *S3Store) Open(ctx context.Context, hash string) (*Reader, error) {
 	blob, err := s.Stat(ctx, hash)
 	if err != nil {
@@ -41,19 +41,18 @@ func (s *S3Store) Open(ctx context.Context, hash string) (*Reader, error) {
 	return newReader(&s3Reader{ctx: ctx, store: s, key: key, size: blob.Size}, blob.Size, hash), nil
 }
 
-// reconnects bounds how often one reader asks again after a broken connection
-// that brought nothing.
+// reconnects is the maximum number of consecutive reconnects without data.
 const reconnects = 3
 
 // s3Reader reads an object from any offset.
 type s3Reader struct {
-	ctx   context.Context //nolint:containedctx // of the one who reads
+	ctx   context.Context //nolint:containedctx // of the reader
 	store *S3Store
 	key   string
 	size  int64
 
 	at    int64
-	body  io.ReadCloser // from at on; nil before the first read and after a seek
+	body  io.ReadCloser // from offset at; nil before the first read and after a seek
 	fails int           // broken connections since the last byte
 }
 
@@ -109,7 +108,7 @@ func (r *s3Reader) request() error {
 
 func (r *s3Reader) drop() {
 	if r.body != nil {
-		_ = r.body.Close() // what is left of it is not wanted
+		_ = r.body.Close() // the rest is not needed
 		r.body = nil
 	}
 }

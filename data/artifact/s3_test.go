@@ -23,7 +23,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 )
 
-// leastPart is the smallest part that stores take.
+// leastPart is the smallest part that stores accept.
 const leastPart = 5 << 20
 
 func s3Config(server *s3test.Server) S3Config {
@@ -33,7 +33,7 @@ func s3Config(server *s3test.Server) S3Config {
 	}
 }
 
-// newS3 is an empty store on a server of its own.
+// newS3 returns an empty store on its own server.
 func newS3(t *testing.T) (*S3Store, *s3test.Server) {
 	t.Helper()
 	server := s3test.Start(t, "forge")
@@ -42,7 +42,7 @@ func newS3(t *testing.T) (*S3Store, *s3test.Server) {
 	return s, server
 }
 
-// noise is n bytes that do not repeat, and their hash.
+// noise returns n random bytes and their hash.
 func noise(n int, seed uint64) (data []byte, hash string) {
 	data = make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(data)
@@ -80,7 +80,7 @@ func TestS3SmallAndLarge(t *testing.T) {
 		require.True(t, bytes.Equal(data, got), size)
 		require.NoError(t, r.Close())
 	}
-	require.Len(t, s.keys(t), 7, "nothing is left of what was copied")
+	require.Len(t, s.keys(t), 7, "the temporary objects are deleted")
 	require.Contains(t, s.keys(t)[0], "some/where/data/")
 }
 
@@ -127,11 +127,11 @@ func TestS3RefusesWrongBytes(t *testing.T) {
 	require.NoError(t, err)
 	data[0] ^= 1
 	_, err = s.Put(t.Context(), bytes.NewReader(data), hash)
-	require.True(t, apperr.Is(err, apperr.Invalid), "who names bytes that are there has to have them")
+	require.True(t, apperr.Is(err, apperr.Invalid), "a sender that names an existing blob must have its bytes")
 }
 
-// TestS3Interrupted: a sender that goes away, or a context that ends, leaves nothing
-// to be seen, and the parts are thrown away.
+// TestS3Interrupted: when a sender disconnects, or a context ends, no object appears,
+// and the parts are discarded.
 func TestS3Interrupted(t *testing.T) {
 	t.Parallel()
 	s, _ := newS3(t)
@@ -169,8 +169,8 @@ func TestS3NoticesDamage(t *testing.T) {
 	require.ErrorIs(t, Verify(t.Context(), s, helloHash), ErrDamaged)
 }
 
-// TestS3Away: while the store is away everything is Unavailable, which is repeated;
-// when it is back all is there.
+// TestS3Away: while the store is down, all operations return Unavailable, which callers
+// retry; after it returns, all blobs exist.
 func TestS3Away(t *testing.T) {
 	t.Parallel()
 	s, server := newS3(t)
@@ -190,7 +190,7 @@ func TestS3Away(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestS3BrokenDownload: a connection that breaks in the middle is made again where it broke.
+// TestS3BrokenDownload: after a broken connection, the download resumes where it broke.
 func TestS3BrokenDownload(t *testing.T) {
 	t.Parallel()
 	s, server := newS3(t)
@@ -210,8 +210,8 @@ func TestS3BrokenDownload(t *testing.T) {
 	require.True(t, bytes.Equal(data, slices.Concat(got, rest)))
 }
 
-// send sends a presigned request as a task does. A store that refuses it may hang up
-// before it has read everything: that is a refusal, too.
+// send sends a presigned request like a task. A store that rejects it may close the
+// connection before it has read everything: that is also a rejection.
 func send(t *testing.T, r Request, data []byte) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL, bytes.NewReader(data))
@@ -245,13 +245,13 @@ func TestS3DirectUpload(t *testing.T) {
 	require.GreaterOrEqual(t, send(t, request, data[:100]), 400, "and the length")
 	forged := request
 	forged.URL = strings.Replace(request.URL, hash, helloHash, 1)
-	require.Equal(t, http.StatusForbidden, send(t, forged, data), "a request is good for its own place alone")
+	require.Equal(t, http.StatusForbidden, send(t, forged, data), "a request is valid only for its own key")
 	_, err = s.Arrived(t.Context(), "task 1", hash)
 	require.True(t, apperr.Is(err, apperr.NotFound))
 
 	require.Equal(t, http.StatusOK, send(t, request, data))
 	_, err = s.Arrived(t.Context(), "task 2", hash)
-	require.True(t, apperr.Is(err, apperr.NotFound), "another has not brought it")
+	require.True(t, apperr.Is(err, apperr.NotFound), "another owner has not uploaded it")
 	taken, err := s.Arrived(t.Context(), "task 1", hash)
 	require.NoError(t, err)
 	require.Equal(t, blob, taken)
@@ -260,10 +260,10 @@ func TestS3DirectUpload(t *testing.T) {
 
 	_, ok, err = s.UploadRequest(t.Context(), "task 1", Blob{SHA256: hash, Size: maxCopy + 1})
 	require.NoError(t, err)
-	require.False(t, ok, "what one request cannot carry goes through the server")
+	require.False(t, ok, "a file too large for one request goes through the server")
 }
 
-// TestS3ArrivedWithoutSums: of a store that keeps no sums the bytes are read.
+// TestS3ArrivedWithoutSums: without checksums of the store, the bytes are read.
 func TestS3ArrivedWithoutSums(t *testing.T) {
 	t.Parallel()
 	s, _ := newS3(t)
@@ -319,7 +319,7 @@ func TestS3Sweep(t *testing.T) {
 	_, err = s.client.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &s.cfg.Bucket, Key: aws.String(s.key("data/x"))})
 	require.NoError(t, err)
 	require.NoError(t, s.Sweep(t.Context()))
-	require.Len(t, s.keys(t), 1, "it may still be wanted")
+	require.Len(t, s.keys(t), 1, "it may still be needed")
 	late = 2 * incomingLives
 	require.NoError(t, s.Sweep(t.Context()))
 	require.Empty(t, s.keys(t))
@@ -328,7 +328,7 @@ func TestS3Sweep(t *testing.T) {
 	require.Empty(t, uploads.Uploads)
 }
 
-// TestS3Settings: what is wrong is told by the setting's name.
+// TestS3Settings: errors name the invalid setting.
 func TestS3Settings(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t, "forge")

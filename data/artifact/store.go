@@ -18,14 +18,13 @@ type Blob struct {
 	Size   int64
 }
 
-// Store keeps blobs under their own hash. A blob appears as a whole or not at all,
-// and is never written again, so readers need no lock. Every method fails with
-// apperr.Unavailable while the place where the bytes are does not answer, and with
-// apperr.Invalid for what is no hash.
+// Store keeps blobs under their own hash. A blob appears completely or not at all, and
+// never changes, so readers need no lock. Every method returns apperr.Unavailable while
+// the storage does not answer, and apperr.Invalid for an invalid hash.
 type Store interface {
-	// Put stores what r gives and returns its hash; bytes that are there already are
-	// stored once. When expected is not "" the bytes must have that hash: it fails
-	// with apperr.Invalid and stores nothing when they have another.
+	// Put stores the bytes of r and returns their hash; equal bytes are stored once.
+	// When expected is not "", the bytes must have that hash: otherwise Put returns
+	// apperr.Invalid and stores nothing.
 	Put(ctx context.Context, r io.Reader, expected string) (Blob, error)
 	// Stat returns the size of a blob, or apperr.NotFound.
 	Stat(ctx context.Context, hash string) (Blob, error)
@@ -47,7 +46,7 @@ func ValidHash(hash string) bool {
 	return true
 }
 
-// checkHash returns apperr.Invalid for what is no hash.
+// checkHash returns apperr.Invalid for an invalid hash.
 func checkHash(hash string) error {
 	if !ValidHash(hash) {
 		return apperr.New(apperr.Invalid, "%q is not a SHA-256 in lower-case hex.", hash)
@@ -63,18 +62,18 @@ func checkExpected(blob Blob, expected string) error {
 	return nil
 }
 
-// ErrDamaged says that stored bytes are not those that were put.
-var ErrDamaged = errors.New("the stored bytes do not have their SHA-256 any more")
+// ErrDamaged means that stored bytes differ from those that were put.
+var ErrDamaged = errors.New("the stored bytes no longer match their SHA-256")
 
-// Reader reads one blob. Whoever reads it from its beginning to its last byte learns
-// of damage: the read that would give the last bytes fails with ErrDamaged, so that a
-// download of a known length breaks off instead of ending. A part that was sought is
-// not checked. It is not safe for concurrent use.
+// Reader reads one blob. A read from the first to the last byte detects damage: the
+// read of the last bytes fails with ErrDamaged, so that a download of a known length
+// breaks off instead of completing. Reads after a seek are not checked. It is not safe
+// for concurrent use.
 type Reader struct {
 	source io.ReadSeekCloser
 	size   int64
 	want   string
-	hash   hash.Hash // of all bytes so far; nil after a seek, when it says nothing
+	hash   hash.Hash // of all bytes so far; nil after a seek
 	read   int64     // bytes in hash
 }
 
@@ -100,7 +99,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.EOF is compared by readers
 }
 
-// Seek implements io.Seeker. A reader that stands at the beginning stays verified.
+// Seek implements io.Seeker. A reader at the beginning stays verified.
 func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	at, err := r.source.Seek(offset, whence)
 	switch {
@@ -115,7 +114,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 // Close implements io.Closer.
 func (r *Reader) Close() error { return r.source.Close() } //nolint:wrapcheck // a pass-through
 
-// Verify reads a whole blob and reports whether its bytes are those that were put.
+// Verify reads a whole blob and checks that its bytes are those that were put.
 func Verify(ctx context.Context, s Store, hash string) error {
 	r, err := s.Open(ctx, hash)
 	if err != nil {

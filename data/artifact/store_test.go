@@ -83,7 +83,7 @@ func refusesWrongBytesAndNames(t *testing.T, s Store) {
 		_, err := s.Open(t.Context(), name)
 		require.True(t, apperr.Is(err, apperr.Invalid), name)
 		if name == "" {
-			continue // any bytes will do
+			continue // any bytes are accepted
 		}
 		_, err = s.Put(t.Context(), strings.NewReader("x"), name)
 		require.True(t, apperr.Is(err, apperr.Invalid), name)
@@ -106,18 +106,18 @@ func TestStoreNoticesDamage(t *testing.T) {
 	_, err = r.Seek(0, io.SeekStart)
 	require.NoError(t, err)
 	_, err = io.ReadAll(r)
-	require.ErrorIs(t, err, ErrDamaged, "a reader that goes back to the beginning is verified again")
+	require.ErrorIs(t, err, ErrDamaged, "a reader that seeks to the beginning is verified again")
 
 	_, err = r.Seek(0, io.SeekStart)
 	require.NoError(t, err)
-	n, err := io.CopyN(io.Discard, r, 5) // as a server does that knows the length
+	n, err := io.CopyN(io.Discard, r, 5) // like a server that knows the length
 	require.ErrorIs(t, err, ErrDamaged)
-	require.Zero(t, n, "the last bytes are not given out")
+	require.Zero(t, n, "the last bytes are not returned")
 
 	require.NoError(t, os.WriteFile(s.join("data", "2c", "f2", helloHash), []byte("hell"), 0o600))
 	_, err = s.Put(t.Context(), strings.NewReader("hello"), "")
 	require.NoError(t, err)
-	require.NoError(t, Verify(t.Context(), s, helloHash), "a cut blob is mended by the same bytes")
+	require.NoError(t, Verify(t.Context(), s, helloHash), "the same bytes repair a truncated blob")
 }
 
 func TestStoreInterruptedPutLeavesNothing(t *testing.T) {

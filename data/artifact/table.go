@@ -28,7 +28,7 @@ const (
 	cellRunes    = 200
 )
 
-// previewTable reads rows until the bound; a last row that the bound may have cut is left out.
+// previewTable reads rows until the bound; a last row that may be truncated is omitted.
 func previewTable(head []byte, comma rune, truncated bool) Preview {
 	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(head, []byte("\ufeff"))))
 	reader.Comma = comma

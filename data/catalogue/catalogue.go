@@ -1,4 +1,4 @@
-// Package catalogue keeps what the inputs of a workflow may name: datasets,
+// Package catalogue stores the objects that workflow inputs may reference: datasets,
 // feature sets and models by name and version, and the custom types of a tenant.
 package catalogue
 
@@ -38,7 +38,7 @@ func NewService(pool *pgxpool.Pool, now func() time.Time) *Service {
 	return &Service{pool: pool, now: now, registries: map[uuid.UUID]builtRegistry{}}
 }
 
-// BlobRef names bytes in the artifact store.
+// BlobRef references bytes in the artifact store.
 type BlobRef struct {
 	SHA256    string `json:"sha256"` // hex
 	Size      int64  `json:"size"`   // bytes
@@ -46,7 +46,7 @@ type BlobRef struct {
 	Filename  string `json:"filename"`
 }
 
-// Facts are what is known of an entry; which of them apply depends on its kind.
+// Facts are the properties of an entry; which of them apply depends on its kind.
 type Facts struct {
 	Rows         *int64                `json:"rows,omitempty"`
 	Columns      []typeregistry.Column `json:"columns,omitempty"`      // Dataset
@@ -77,7 +77,7 @@ type Entry struct {
 	CreatedAt   time.Time
 }
 
-// Ref returns what an input takes to name the entry.
+// Ref returns the reference to the entry for an input.
 func (e Entry) Ref() string {
 	if e.ArtifactID != nil {
 		return e.ArtifactID.String()
@@ -85,14 +85,14 @@ func (e Entry) Ref() string {
 	return e.Name + "@" + e.Version
 }
 
-// namePattern keeps names free of what references and addresses are made of.
+// namePattern excludes the separators of references and addresses from names.
 const (
 	namePattern    = `^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`
 	versionPattern = `^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`
 )
 
-// Register adds an entry. The same version with the same content is a success
-// that changes nothing (created is false); with other content it is
+// Register adds an entry. Registering the same version with the same content succeeds
+// without a change (created is false); with different content it returns
 // apperr.Conflict.
 func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created bool, err error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueWrite)
@@ -104,7 +104,7 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Entry{}, false, fmt.Errorf("make entry id: %w", err)
+		return Entry{}, false, fmt.Errorf("create entry id: %w", err)
 	}
 	e.ID, e.CreatedBy, e.CreatedAt = id, subject.Name, s.now().UTC().Truncate(time.Microsecond)
 	if e.Tags == nil {
@@ -135,7 +135,7 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	return e, true, nil
 }
 
-// checkBlob refuses bytes that nobody brought into the project.
+// checkBlob refuses bytes that were not uploaded to the project.
 func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRef) error {
 	if blob == nil {
 		return nil
@@ -151,22 +151,22 @@ func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRe
 		}
 	}
 	return apperr.InvalidFields("The entry has values that need a change.",
-		[]apperr.Field{{Path: "file", Message: "These bytes are not here. Send them to POST /api/v1/blobs first."}})
+		[]apperr.Field{{Path: "file", Message: "These bytes are not in the project. Upload them to POST /api/v1/blobs first."}})
 }
 
-// registered answers for a version that is there already.
+// registered handles a version that already exists.
 func (s *Service) registered(ctx context.Context, e Entry) (Entry, bool, error) {
 	there, err := s.Get(ctx, e.Kind, e.Ref())
 	if err != nil {
 		return Entry{}, false, err
 	}
 	if content(there) != content(e) {
-		return Entry{}, false, apperr.New(apperr.Conflict, "%s %s is registered with other content. Give the new content a new version.", e.Kind, e.Ref())
+		return Entry{}, false, apperr.New(apperr.Conflict, "%s %s is already registered with different content. Register the new content under a new version.", e.Kind, e.Ref())
 	}
 	return there, false, nil
 }
 
-// content is what must be equal for two registrations to be the same.
+// content returns the fields that must be equal for two registrations to be the same.
 func content(e Entry) string {
 	e.ID, e.CreatedAt, e.CreatedBy = uuid.Nil, time.Time{}, ""
 	b, err := json.Marshal(e)
@@ -183,10 +183,10 @@ func checkEntry(e Entry) error {
 		add("kind", "Enter Dataset, FeatureSet or Model.")
 	}
 	if !regexp.MustCompile(namePattern).MatchString(e.Name) {
-		add("name", "Begin with a letter or digit; then letters, digits and . _ - / are allowed, 200 characters at most.")
+		add("name", "Start with a letter or digit; then letters, digits and . _ - / are allowed, 200 characters at most.")
 	}
 	if !regexp.MustCompile(versionPattern).MatchString(e.Version) {
-		add("version", "Begin with a letter or digit; then letters, digits and . _ + - are allowed, 100 characters at most.")
+		add("version", "Start with a letter or digit; then letters, digits and . _ + - are allowed, 100 characters at most.")
 	}
 	if e.Kind == typeregistry.KindFeatureSet && len(e.Facts.Features) == 0 {
 		add("features", "A feature set needs at least one feature.")

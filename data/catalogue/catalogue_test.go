@@ -68,7 +68,7 @@ func TestGetAndBlob(t *testing.T) {
 	for _, ref := range []string{"", "nothing", "digits@3", uuid.NewString()} {
 		require.False(t, s.Exists(ctx, typeregistry.KindDataset, ref), ref)
 	}
-	require.False(t, s.Exists(ctx, typeregistry.KindModel, "digits"), "a dataset is no model")
+	require.False(t, s.Exists(ctx, typeregistry.KindModel, "digits"), "a dataset is not a model")
 
 	elsewhere := dataset("remote", "1")
 	elsewhere.Blob, elsewhere.Facts.URI = nil, "s3://bucket/x"
@@ -104,7 +104,7 @@ func TestSearch(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"digits"}, names(Filter{Query: "dig", Limit: 1}), "a name that begins with the text comes first")
-	require.Len(t, names(Filter{Query: "digits"}), 4, "the description counts too")
+	require.Len(t, names(Filter{Query: "digits"}), 4, "the description is searched too")
 	require.Equal(t, []string{"table"}, names(Filter{Format: "parquet"}))
 	require.Empty(t, names(Filter{Query: "%"}))
 
@@ -197,8 +197,8 @@ func TestCustomTypes(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 }
 
-// TestScopes: entries are of the project, types of the tenant, and a role in a
-// project is not one in its tenant.
+// TestScopes: entries belong to the project, types to the tenant, and a role in a
+// project is not a role in its tenant.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	local, s := setup(t)

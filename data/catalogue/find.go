@@ -20,7 +20,7 @@ type Filter struct {
 	Query     string // text in name or description, or a tag
 	Format    string // entries of this format, or of none
 	Framework string // entries of this framework, or of none
-	After     string // Page.Next of the page before
+	After     string // Page.Next of the previous page
 	Limit     int    // 1 to 200; 50 when 0
 }
 
@@ -44,7 +44,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	before := uuid.Max
 	if f.After != "" {
 		if before, err = uuid.Parse(f.After); err != nil {
-			return Page{}, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Use next_page of the page before."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
 		}
 	}
 	limit := f.limit()
@@ -84,9 +84,9 @@ func (s *Service) registeredEntries(ctx context.Context, params db.SearchCatalog
 	return entries, nil
 }
 
-// Search returns what a form offers for text that is being typed: registered
-// entries, those whose name begins with it first, then outputs of earlier
-// executions, newest first. It has one page: After is not looked at.
+// Search returns the suggestions of a form for typed text: registered entries, those
+// whose name begins with it first, then outputs of earlier executions, newest first. It
+// has one page: After is ignored.
 func (s *Service) Search(ctx context.Context, f Filter) ([]Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
 	if err != nil {
@@ -122,8 +122,9 @@ func fromArtifact(row db.Artifact) Entry {
 	}
 }
 
-// Get returns what ref names in the current project: "name@version", "name" for
-// the newest version, or the id of an artifact of kind. Else it is apperr.NotFound.
+// Get returns the entry that ref identifies in the current project: "name@version",
+// "name" for the newest version, or the id of an artifact of kind. Else it is
+// apperr.NotFound.
 func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (Entry, error) {
 	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Service) Get(ctx context.Context, kind typeregistry.Kind, ref string) (
 	return fromRow(row)
 }
 
-// Exists reports whether ref names something of kind that the caller may use.
+// Exists reports whether ref identifies an entry of kind that the caller may use.
 func (s *Service) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
 	_, err := s.Get(ctx, kind, ref)
 	return err == nil
@@ -165,7 +166,7 @@ func (s *Service) Blob(ctx context.Context, kind typeregistry.Kind, ref string) 
 		return BlobRef{}, err
 	}
 	if e.Blob == nil {
-		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without its bytes, so it cannot be given to a node.", kind, ref)
+		return BlobRef{}, apperr.New(apperr.Invalid, "%s %s is registered without its bytes, so it cannot be an input of a node.", kind, ref)
 	}
 	return *e.Blob, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// builtRegistry is a registry with the definitions that it was built of.
+// builtRegistry is a registry with the definitions that it was built from.
 type builtRegistry struct {
 	definitions []byte
 	registry    *typeregistry.Registry
@@ -82,7 +82,7 @@ func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry ty
 	}
 	def, err := typeregistry.UnmarshalCustomType(definition)
 	if err != nil {
-		return typeregistry.Entry{}, false, apperr.Wrap(apperr.Invalid, err, "The definition of the type cannot be read: "+err.Error())
+		return typeregistry.Entry{}, false, apperr.Wrap(apperr.Invalid, err, "The definition of the type is not valid: "+err.Error())
 	}
 	canonical, err := json.Marshal(def)
 	if err != nil {
@@ -95,11 +95,11 @@ func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry ty
 	return entry, created, err
 }
 
-// authorizeTenant authorises what concerns the whole tenant of the current
-// project: a role in the project alone is not enough.
+// authorizeTenant authorizes actions on the whole tenant of the current project: a role
+// in the project alone is not sufficient.
 func authorizeTenant(ctx context.Context, a auth.Action) (auth.Subject, error) {
 	if subject, ok := auth.SubjectOf(ctx); ok {
-		return auth.AuthorizeIn(ctx, a, subject.TenantID, apperr.New(apperr.Forbidden, "Types are of the whole tenant: ask one of its administrators."))
+		return auth.AuthorizeIn(ctx, a, subject.TenantID, apperr.New(apperr.Forbidden, "Types belong to the whole tenant. Ask one of its administrators."))
 	}
 	return auth.SignedIn(ctx)
 }
@@ -120,7 +120,7 @@ func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.
 		if bytes.Equal(old, canonical) {
 			return there, false, nil
 		}
-		return typeregistry.Entry{}, false, apperr.New(apperr.Conflict, "The type %s is registered with another definition. Give the new one another name.", def.Name)
+		return typeregistry.Entry{}, false, apperr.New(apperr.Conflict, "The type %s is already registered with a different definition. Use another name for the new one.", def.Name)
 	}
 	wider, problems := registry.With(def)
 	if len(problems) > 0 {
@@ -138,7 +138,7 @@ func (s *Service) registerType(ctx context.Context, q *db.Queries, subject auth.
 	return entry, true, err
 }
 
-// trimmed takes the position in the list of one definition off each path.
+// trimmed removes the list index from each path.
 func trimmed(problems []apperr.Field) []apperr.Field {
 	out := make([]apperr.Field, 0, len(problems))
 	for _, p := range problems {

@@ -1,7 +1,7 @@
-// Package channel decides how the bytes of an input come from whoever made them to
-// the attempt that reads them, how they are packed on the way, and why: a pure
-// function of facts. The runner and the server carry the choice out; what really
-// came of it the runner reports, because only it knows.
+// Package channel decides how the bytes of an input travel from their producer to the
+// attempt that reads them, how they are compressed, and why: a pure function of facts.
+// The runner and the server carry out the choice; the runner reports the actual
+// transfer.
 package channel
 
 import (
@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Channel is a way for bytes from one operator to another.
+// Channel is a transport of bytes from one operator to another.
 type Channel string
 
-// The channels. Whichever it is, the artifact store has the bytes before their
-// producer counts as succeeded, so that a retry or a lost machine finds them.
+// The channels. In all of them, the artifact store has the bytes before their producer
+// counts as succeeded, so that they survive a retry or a lost machine.
 const (
 	// Memory is a value inside the attempt's own inputs, or a file that the runner
 	// of both keeps in the memory of its machine.
@@ -28,7 +28,7 @@ const (
 	Streaming Channel = "STREAMING"
 )
 
-// Serialization is how a value stands in its bytes.
+// Serialization is the encoding of a value.
 type Serialization string
 
 // The serializations.
@@ -39,11 +39,11 @@ const (
 	Pickle  Serialization = "PICKLE"
 	NPZ     Serialization = "NPZ"
 	Torch   Serialization = "TORCH"
-	Raw     Serialization = "RAW" // bytes that mean what their program says
+	Raw     Serialization = "RAW" // bytes in a format of the program
 )
 
-// Compression is how bytes are packed while they travel. Content hashes and what the
-// store keeps are of the bytes themselves.
+// Compression is the compression of bytes in transit. Content hashes and the store use
+// the uncompressed bytes.
 type Compression string
 
 // The compressions. Each is also the name of its HTTP content coding.
@@ -60,46 +60,47 @@ func (c Compression) Known() bool { return c == None || c == LZ4 || c == Zstd }
 const (
 	// MemoryLimit is the largest file that goes through memory.
 	MemoryLimit = 1 << 30
-	// NetworkLimit parts what is packed quickly (LZ4) from what is packed well (Zstd).
+	// NetworkLimit is the size above which Zstd (better compression) replaces LZ4
+	// (faster).
 	NetworkLimit = 100 << 20
-	// PackedAtLeast is the least file that is worth packing.
+	// PackedAtLeast is the smallest file that is worth compressing.
 	PackedAtLeast = 64 << 10
 )
 
-// Storage hints where an output is best kept, as definitions say it.
+// The storage hints of definitions.
 const (
 	HintMemory      = "memory"
 	HintDistributed = "distributed"
 	HintStreaming   = "streaming"
 )
 
-// AllOutputs as the name of an output asks the runner for every output of a task that
-// its operator does not declare.
+// AllOutputs as the name of an output requests every undeclared output of a task from
+// the runner.
 const AllOutputs = "*"
 
-// Facts are what the choice depends on.
+// Facts are the inputs of the choice.
 type Facts struct {
-	Value       bool   // it stands in the inputs as JSON
+	Value       bool   // it is in the inputs as JSON
 	Folder      bool   // it is a folder of files
 	Size        int64  // bytes; of a folder those of its list of files
 	MediaType   string // of a file
 	Filename    string
-	Hint        string // of the output that it was
+	Hint        string // the storage hint of the output
 	SameMachine bool   // the consumer's machine has the store's files
-	Direct      bool   // machines read the object store themselves, which keeps bytes as they are
+	Direct      bool   // machines read directly from the object store, which stores bytes uncompressed
 	Streams     bool   // its producer writes while its consumer runs
-	Whole       string // why it comes as a whole although its output says storage: streaming; "": nobody asks
+	Whole       string // why it is not streamed although its output requests storage: streaming; "": not requested
 }
 
-// Choice is how bytes come, and why.
+// Choice is the transport of bytes, and its reason.
 type Choice struct {
 	Channel       Channel
 	Serialization Serialization
 	Compression   Compression
-	Reason        string // a few words for people: "same machine"
+	Reason        string // a short text for display: "same machine"
 }
 
-// Choose returns how the bytes of f come.
+// Choose returns the transport for the bytes of f.
 func Choose(f Facts) Choice {
 	c := Choice{Serialization: SerializationOf(f)}
 	switch {
@@ -131,19 +132,19 @@ func Choose(f Facts) Choice {
 	return c
 }
 
-// compression is how a download is packed.
+// compression returns the compression of a download.
 func compression(f Facts) Compression {
 	if f.SameMachine || f.Direct {
 		return None
 	}
 	if f.Folder {
-		return LZ4 // of each file that it suits; f.Size is of their list
+		return LZ4 // of each suitable file; f.Size is that of the manifest
 	}
 	return PackFor(f.Size, f.MediaType, f.Filename)
 }
 
-// PackFor returns how size bytes are packed for a connection between machines: not at
-// all where that is known not to pay. Whoever packs looks at the first bytes besides.
+// PackFor returns the compression of size bytes for a connection between machines: none
+// where compression is known not to pay. The sender also samples the first bytes.
 func PackFor(size int64, mediaType, filename string) Compression {
 	switch {
 	case size < PackedAtLeast, packed(mediaType, filename):
@@ -173,8 +174,8 @@ func packed(mediaType, filename string) bool {
 	return group == "image" || group == "audio" || group == "video"
 }
 
-// SerializationOf tells by the file's name, else by its media type, how the value of f
-// is written.
+// SerializationOf returns the encoding of the value of f, from the file's name or else
+// its media type.
 func SerializationOf(f Facts) Serialization {
 	if f.Value {
 		return JSON

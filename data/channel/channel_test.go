@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/data/channel"
 )
 
-// facts makes facts of a random situation, with sizes around every limit.
+// facts returns random facts, with sizes around every limit.
 func facts(r *rand.Rand) channel.Facts {
 	sizes := []int64{0, 1, channel.PackedAtLeast - 1, channel.PackedAtLeast, channel.NetworkLimit - 1, channel.NetworkLimit, channel.MemoryLimit, channel.MemoryLimit + 1, 1 << 40}
 	names := []string{"", "a.csv", "a.parquet", "a.PNG", "a.pt", "a.npz", "a.pkl", "a.json", "a.feather", "noextension", "a.svg"}
@@ -37,26 +37,26 @@ func TestChoiceHolds(t *testing.T) {
 		case c.Reason == "" || c.Serialization == "":
 			fail("a choice has a reason and a serialization")
 		case f.Streams != (c.Channel == channel.Streaming):
-			fail("what is read while it is written is, and nothing else")
+			fail("exactly the streaming inputs are streamed")
 		case !f.Streams && f.Whole != "" && !strings.HasSuffix(c.Reason, f.Whole):
-			fail("what asks for streaming in vain says why")
+			fail("a refused request for streaming has a reason")
 		case f.Streams && c.Compression != channel.None:
-			fail("a pipe is not packed")
+			fail("a pipe is not compressed")
 		case f.Streams:
 		case f.Value && (c.Channel != channel.Memory || c.Serialization != channel.JSON):
 			fail("a value is JSON in memory")
 		case !f.Value && !f.SameMachine && c.Channel != channel.Distributed:
 			fail("a file comes to another machine through the store")
 		case !f.Value && f.Hint == channel.HintDistributed && c.Channel != channel.Distributed:
-			fail("the definition's wish for the store holds")
+			fail("the definition's request for the store applies")
 		case !f.Value && c.Channel == channel.Memory && (f.Size > channel.MemoryLimit || f.Hint != channel.HintMemory):
-			fail("memory takes only what asks for it, up to its limit")
+			fail("memory is used only on request, up to its limit")
 		case c.Compression != channel.None && (c.Channel != channel.Distributed || f.SameMachine || f.Direct):
-			fail("only what goes through a connection of ours is packed")
+			fail("only transfers through our own connections are compressed")
 		case !f.Folder && c.Compression != channel.None && f.Size < channel.PackedAtLeast:
-			fail("little is not packed")
+			fail("small files are not compressed")
 		case !f.Folder && c.Compression == channel.LZ4 && f.Size >= channel.NetworkLimit || c.Compression == channel.Zstd && (f.Folder || f.Size < channel.NetworkLimit):
-			fail("much is packed well, the rest quickly")
+			fail("large files use Zstd, the others LZ4")
 		}
 	}
 	for _, c := range []channel.Channel{channel.Memory, channel.LocalDisk, channel.Distributed, channel.Streaming} {

@@ -15,17 +15,16 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry/spool"
 )
 
-// MaxMessageBytes is the length at which a log message is cut.
+// MaxMessageBytes is the length at which a log message is truncated.
 const MaxMessageBytes = 256 << 10
 
 // frameRecords bounds the records of one frame, so that a reader of a few lines
 // does not decode thousands.
 const frameRecords = 1000
 
-// AppendLogs stores lines; they are on disk when it returns, and their level,
-// message and fields are brought into the canonical form. Lines that were
-// appended before are dropped silently. Errors: Forbidden for a task that writes
-// another attempt's lines, Invalid, and Unavailable when the spool or the disk
+// AppendLogs stores lines in canonical form; they are on disk when it returns. Lines
+// that were already appended are dropped silently. Errors: Forbidden for a task that
+// writes another attempt's lines, Invalid, and Unavailable when the spool or the disk
 // is full: then none of the lines is stored.
 func (s *Service) AppendLogs(ctx context.Context, lines []LogLine) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
@@ -35,7 +34,7 @@ func (s *Service) AppendLogs(ctx context.Context, lines []LogLine) error {
 	now := s.cfg.Now()
 	records := make([]record, len(lines))
 	for i := range lines {
-		l := lines[i] // the caller's is not changed
+		l := lines[i] // do not modify the caller's line
 		if err := checkOwner(subject, l.ExecutionID, l.NodeIndex, l.Attempt); err != nil {
 			return err
 		}
@@ -46,7 +45,7 @@ func (s *Service) AppendLogs(ctx context.Context, lines []LogLine) error {
 	return s.append(records)
 }
 
-// AppendMetrics stores points as AppendLogs stores lines.
+// AppendMetrics stores points like AppendLogs stores lines.
 func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {
@@ -89,8 +88,8 @@ func (s *Service) AppendFacts(ctx context.Context, facts []Fact) error {
 	return s.write(entries)
 }
 
-// checkOwner refuses what a task says about an attempt that is not its own, and
-// numbers that no table can hold.
+// checkOwner refuses reports of a task about another attempt, and numbers that no table
+// can hold.
 func checkOwner(subject auth.Subject, execution uuid.UUID, node, attempt int) error {
 	if t := subject.Task; t != nil && (t.ExecutionID != execution || t.NodeIndex != node || t.Attempt != attempt) {
 		return apperr.New(apperr.Forbidden, "A task may report for its own attempt only.")
@@ -101,8 +100,7 @@ func checkOwner(subject auth.Subject, execution uuid.UUID, node, attempt int) er
 	return nil
 }
 
-// sane returns t in UTC and microseconds, or now where a task's clock says what
-// cannot be.
+// sane returns t in UTC and microseconds, or now when a task's clock is implausible.
 func sane(t, now time.Time) time.Time {
 	if t.Year() < 1971 || t.After(now.Add(400*day)) {
 		t = now
@@ -110,7 +108,7 @@ func sane(t, now time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// normalize brings a line that a task sent into the form in which it is stored.
+// normalize converts a line of a task to the stored form.
 func (l *LogLine) normalize(now time.Time) {
 	l.Time = sane(l.Time, now)
 	switch level := strings.ToUpper(l.Level); level {
@@ -139,7 +137,7 @@ func (l *LogLine) normalize(now time.Time) {
 	}
 }
 
-// record is a line or a point on its way to the spool.
+// record is a line or a point to append to the spool.
 type record struct {
 	stream          streamID
 	seq             int64
@@ -148,15 +146,15 @@ type record struct {
 	point           *Point
 }
 
-// append stores the records that are new. A record that another append is storing
-// at this moment is waited for, so that an answer always means "on disk".
+// append stores the records that are new. It waits for records that another append is
+// storing, so that success always means "on disk".
 func (s *Service) append(records []record) error {
 	for len(records) > 0 {
 		repeated, err := s.appendNew(records)
 		if err != nil || len(repeated) == 0 {
 			return err
 		}
-		s.appending.Lock() // wait for those on their way
+		s.appending.Lock() // wait for appends in progress
 		//nolint:staticcheck // nothing to do inside: the wait is the purpose
 		s.appending.Unlock()
 		if repeated = s.unknown(repeated); len(repeated) == 0 {
@@ -200,7 +198,7 @@ func (s *Service) appendNew(records []record) (repeated []record, err error) {
 	return repeated, nil
 }
 
-// unknown returns the records that are not stored: the append that had them failed.
+// unknown returns the records that are not stored because their append failed.
 func (s *Service) unknown(records []record) []record {
 	s.seenMu.Lock()
 	defer s.seenMu.Unlock()
@@ -225,7 +223,7 @@ func (s *Service) write(entries []spool.Entry) error {
 		s.status.RefusedAt = s.cfg.Now()
 		s.statusMu.Unlock()
 		if errors.Is(err, spool.ErrFull) {
-			return apperr.Wrap(apperr.Unavailable, err, "The spool of logs and metrics is full: ClickHouse has been down for too long.")
+			return apperr.Wrap(apperr.Unavailable, err, "The spool of logs and metrics is full, because ClickHouse has been down for too long.")
 		}
 		return apperr.Wrap(apperr.Unavailable, err, "Logs and metrics cannot be written to disk.")
 	}
@@ -238,8 +236,8 @@ func (s *Service) write(entries []spool.Entry) error {
 	return nil
 }
 
-// encodeRecords makes frames of one kind, execution, tenant and project, in the
-// order in which the records came.
+// encodeRecords encodes records as frames of one kind, execution, tenant and project,
+// in order.
 func encodeRecords(records []record) ([]spool.Entry, error) {
 	var entries []spool.Entry
 	for len(records) > 0 {
@@ -273,7 +271,7 @@ func encodeRun(records []record) (spool.Entry, error) {
 	return encodePoints(points)
 }
 
-// remember makes the records of a frame known when the spool is opened.
+// remember registers the records of a frame when the spool is opened.
 func (s *Service) remember(f spool.Frame) {
 	last := f.First + uint64(f.Count) //nolint:gosec // counts are positive
 	switch f.Kind {

@@ -33,7 +33,7 @@ func (e *encoder) string(v string) {
 	e.b = append(e.b, v...)
 }
 
-// decoder reads what encoder wrote; bad is set at the first thing that is wrong.
+// decoder reads what encoder wrote; bad is set at the first error.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -175,7 +175,7 @@ func decodeTags(text string) map[string]string {
 	return tags
 }
 
-// point is a Point with its tags in the form in which they are stored.
+// point is a Point with its tags in the stored form.
 type point struct {
 	Point
 	tags string

@@ -16,7 +16,7 @@ import (
 	chengine "github.com/flowforge/flowforge/platform/embedded/clickhouse"
 )
 
-// ownEngine starts an engine of this test's own, to be killed.
+// ownEngine starts an engine that this test can kill.
 func ownEngine(t *testing.T) *chengine.Engine {
 	t.Helper()
 	cache := os.Getenv("FLOWFORGE_CACHE_DIR")
@@ -38,9 +38,8 @@ func ownEngine(t *testing.T) *chengine.Engine {
 	return engine
 }
 
-// TestEngineIsKilled: SIGKILL of the engine again and again while lines and points
-// are appended and inserted loses and doubles nothing, in the tables and in the
-// rollup, and appending never fails.
+// TestEngineIsKilled: repeated SIGKILLs of the engine during appends and inserts lose
+// and duplicate nothing, in the tables and in the rollup, and appending never fails.
 func TestEngineIsKilled(t *testing.T) {
 	t.Parallel()
 	engine := ownEngine(t)
@@ -117,7 +116,7 @@ func TestWithoutClickHouse(t *testing.T) {
 	b.cfg.SpoolDir = t.TempDir()
 	require.NoError(t, os.CopyFS(b.cfg.SpoolDir, os.DirFS(spoolDir))) // as after a crash: the first service never closed it
 	b.Service = b.start(t)
-	b.append(t, b.lines(290, 310)...) // the sender repeats what it has no answer for
+	b.append(t, b.lines(290, 310)...) // the sender repeats unconfirmed lines
 	b.flushed(t)
 	page, err = b.Logs(b.ctx, LogQuery{ExecutionID: b.execution, Limit: 1000})
 	require.NoError(t, err)
@@ -126,8 +125,8 @@ func TestWithoutClickHouse(t *testing.T) {
 	require.Equal(t, sequence(301, 310), seqs(follow(b.ctx, t, b.Service, LogQuery{ExecutionID: b.execution}, cursor, 10)))
 }
 
-// TestCrashBetweenInsertAndCommit: a server that ends after ClickHouse has taken a
-// batch and before it has noted so inserts it again, and it is stored once.
+// TestCrashBetweenInsertAndCommit: a server that stops after ClickHouse has stored a
+// batch and before the commit inserts it again, and it is stored once.
 func TestCrashBetweenInsertAndCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.FlushInterval = time.Hour })
@@ -151,8 +150,8 @@ func TestCrashBetweenInsertAndCommit(t *testing.T) {
 	require.EqualValues(t, 2, samples)
 }
 
-// TestFullSpool: what does not fit is refused as a whole, told and counted, and
-// can be sent again later.
+// TestFullSpool: appends that do not fit are refused as a whole, reported and counted,
+// and can be repeated later.
 func TestFullSpool(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) {

@@ -9,18 +9,17 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Cursor is a place in a log, to be handed back unchanged. "" is the beginning.
+// Cursor is an opaque position in a log. "" is the beginning.
 type Cursor string
 
-// marks says, by writer, up to which position lines were read.
+// marks holds, by writer, the position up to which lines were read.
 type marks map[uint64]uint64
 
 func (m marks) clone() marks { return maps.Clone(m) }
 
-// logPosition is what a cursor holds: after which line the reader stands in the order
-// of time, how far the log had been appended when the reading began, or both.
-// With Key it is in the history, which is the lines up to Marks; with Marks alone
-// the history is done.
+// logPosition is the content of a cursor: the last line read in time order, the end of
+// the log when reading began, or both. With Key, the reader is in the history, the
+// lines up to Marks; with only Marks, the history has been read.
 type logPosition struct {
 	Key   *lineKey
 	Marks marks
@@ -51,13 +50,13 @@ func (p logPosition) cursor() Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString(e.b))
 }
 
-// Check returns an Invalid error when c is no place in a log.
+// Check returns an Invalid error when c is not a valid cursor.
 func (c Cursor) Check() error {
 	_, err := c.parse()
 	return err
 }
 
-// parse returns the place of a cursor, or an Invalid error.
+// parse returns the position of a cursor, or an Invalid error.
 func (c Cursor) parse() (logPosition, error) {
 	if c == "" {
 		return logPosition{}, nil

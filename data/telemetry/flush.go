@@ -23,8 +23,8 @@ const (
 	checkEvery   = 5 * time.Second // how often an idle connection is checked
 )
 
-// Run moves what is spooled to ClickHouse until ctx ends, then once more for at
-// most two seconds. Without ClickHouse it only waits.
+// Run moves spooled records to ClickHouse until ctx ends, then once more for at most
+// two seconds. Without ClickHouse it only waits.
 func (s *Service) Run(ctx context.Context) error {
 	if s.store == nil {
 		<-ctx.Done()
@@ -77,8 +77,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// flush inserts all that is spooled; with nothing to insert it checks the
-// connection. One flush runs at a time: a batch is open until it is committed.
+// flush inserts all spooled records; with nothing to insert, it checks the connection.
+// One flush runs at a time: a batch is open until it is committed.
 func (s *Service) flush(ctx context.Context) error {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
@@ -175,8 +175,8 @@ type rows struct {
 	facts   []Fact
 }
 
-// add decodes one frame. A frame that cannot be decoded is reported and left out:
-// it would hold up all that come after it.
+// add decodes one frame. A frame that cannot be decoded is logged and skipped, because
+// it would block all later frames.
 func (r *rows) add(f spool.Frame, report func(string, ...any)) error {
 	var (
 		err error
@@ -206,7 +206,7 @@ func (r *rows) add(f spool.Frame, report func(string, ...any)) error {
 		err = errEncoding
 	}
 	if err != nil {
-		report("a spooled frame cannot be decoded and is left out", "position", f.First, "records", f.Count, "error", err)
+		report("a spooled frame cannot be decoded and is skipped", "position", f.First, "records", f.Count, "error", err)
 	}
 	return nil
 }
@@ -219,8 +219,8 @@ func (s *store) insert(ctx context.Context, table, token, columns string, n int,
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"insert_deduplication_token":                         token + "-" + table,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		// The text index of fresh rows is built when their parts merge: until then
-		// they are few enough to be read, and inserts take a quarter of the time.
+		// The text index of new rows is built when their parts merge: until then, few
+		// enough rows are scanned, and inserts take a quarter of the time.
 		"materialize_skip_indexes_on_insert": 0,
 	}))
 	b, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columns+")")

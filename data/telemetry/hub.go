@@ -2,7 +2,7 @@ package telemetry
 
 import "sync"
 
-// hub tells tails that lines of their execution were appended.
+// hub notifies tails of new lines of their execution.
 type hub struct {
 	mu   sync.Mutex
 	subs map[[16]byte]map[chan struct{}]struct{}

@@ -24,13 +24,12 @@ type LogPage struct {
 	Lines   []LogLine
 	Prev    Cursor // for Before: there are older lines; "" when there are none
 	Next    Cursor // for After: there are newer lines; "" when there are none yet
-	Partial bool   // ClickHouse is down: only what waits on disk is shown
+	Partial bool   // ClickHouse is down: only spooled lines are shown
 }
 
-// Logs returns a page of lines: those after q.After, those before q.Before, the
-// oldest ones without either, or the newest ones with q.Last. Pages follow the
-// time that tasks wrote on their lines; a reader who must not miss a line that
-// comes late uses Tail.
+// Logs returns a page of lines: those after q.After, those before q.Before, the oldest
+// ones without either, or the newest ones with q.Last. Pages follow the time that tasks
+// wrote on their lines; to read late lines as well, use Tail.
 func (s *Service) Logs(ctx context.Context, q LogQuery) (LogPage, error) {
 	project, err := scope(ctx)
 	if err != nil {
@@ -82,8 +81,8 @@ func spanOf(q LogQuery) (keySpan, error) {
 	return span, nil
 }
 
-// now returns how far every writer has come: what is appended later is not part
-// of a history that begins now. partial: other writers could not be asked.
+// now returns the current position of every writer: later lines are not part of a
+// history that begins now. partial: the positions of other writers are unknown.
 func (s *Service) now(ctx context.Context, f *filter) (m marks, partial bool, err error) {
 	m = marks{s.spool.Writer(): s.spool.Durable()}
 	if s.cfg.PollInterval == 0 {
@@ -107,7 +106,7 @@ func (s *Service) others(ctx context.Context, f *filter) (marks, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	m := marks{}
 	for rows.Next() {
 		var writer, at uint64
@@ -119,8 +118,8 @@ func (s *Service) others(ctx context.Context, f *filter) (marks, error) {
 	return m, rows.Err()
 }
 
-// away turns an error of ClickHouse into nil, since a reader gets what is spooled
-// then; the end of the reader's own context stays an error.
+// away converts an error of ClickHouse to nil, because the reader then gets only
+// spooled lines; the end of the reader's own context stays an error.
 func (s *Service) away(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -132,8 +131,8 @@ func (s *Service) away(ctx context.Context, err error) error {
 // page returns the lines of the span, oldest first, and whether there are more
 // of them in its direction. away: ClickHouse did not answer.
 //
-// The spool is looked at before ClickHouse is asked: a line on its way from one
-// to the other is then seen at least once.
+// It reads the spool before ClickHouse, so that a line that is being moved is seen at
+// least once.
 func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []LogLine, more, away bool, err error) {
 	refs := s.spool.Pending(f.ExecutionID)
 	fetch := span
@@ -150,7 +149,7 @@ func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []Lo
 		away = s.store != nil
 	}
 	lines = mergeLines(spooled, stored, span)
-	// Rows that are not merged yet may have taken the place of others.
+	// Rows that are not merged yet may have displaced others.
 	more = len(lines) > span.limit || len(stored) == fetch.limit
 	lines = lines[:min(len(lines), span.limit)]
 	if span.desc {
@@ -159,8 +158,8 @@ func (s *Service) page(ctx context.Context, f *filter, span keySpan) (lines []Lo
 	return lines, more, away, nil
 }
 
-// readPending reads the frames; those that were committed and dropped meanwhile
-// are in ClickHouse by now, so it looks again.
+// readPending reads the frames; frames that were committed and dropped in the meantime
+// are in ClickHouse, so it looks again.
 func (s *Service) readPending(f *filter, refs *[]spool.Ref, span keySpan) ([]LogLine, error) {
 	lines, err := s.spooled(*refs, f, span)
 	if isDropped(err) {
@@ -173,7 +172,7 @@ func (s *Service) readPending(f *filter, refs *[]spool.Ref, span keySpan) ([]Log
 	return lines, nil
 }
 
-// mergeLines merges two sorted runs and leaves repetitions out.
+// mergeLines merges two sorted runs and drops duplicates.
 func mergeLines(a, b []LogLine, span keySpan) []LogLine {
 	all := slices.Concat(a, b)
 	slices.SortStableFunc(all, span.order)
@@ -190,8 +189,8 @@ func mergeLines(a, b []LogLine, span keySpan) []LogLine {
 	return out
 }
 
-// LogCounts returns the number of lines by level. The levels of q are left out of
-// account, so that the answer can stand beside a choice of levels.
+// LogCounts returns the number of lines by level. It ignores the levels of q, so that
+// the counts can label a selection of levels.
 func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, error) {
 	project, err := scope(ctx)
 	if err != nil {
@@ -227,7 +226,7 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 	if err != nil {
 		return counts, s.away(ctx, err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	for rows.Next() {
 		var (
 			level string
@@ -241,9 +240,9 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 	return counts, rows.Err()
 }
 
-// WriteLog writes all lines that match, oldest first, as text: time, level, node
-// and attempt, message. It returns Unavailable when ClickHouse cannot be read,
-// since a log with holes would look whole.
+// WriteLog writes all lines that match, oldest first, as text: time, level, node and
+// attempt, message. It returns Unavailable when ClickHouse cannot be read, because a
+// log with gaps would look complete.
 func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 	project, err := scope(ctx)
 	if err != nil {
@@ -255,7 +254,7 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 	}
 	span.limit, span.desc = downloadPage, false
 	f := newFilter(q, project)
-	f.upTo = marks{s.spool.Writer(): s.spool.Durable()} // an end, however fast lines come
+	f.upTo = marks{s.spool.Writer(): s.spool.Durable()} // a fixed end, even while lines are appended
 	out := bufio.NewWriterSize(w, 1<<16)
 	for {
 		lines, more, away, err := s.page(ctx, f, span)
@@ -263,7 +262,7 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 			return err
 		}
 		if away {
-			return apperr.New(apperr.Unavailable, "ClickHouse does not answer: the whole log cannot be read now.")
+			return apperr.New(apperr.Unavailable, "ClickHouse does not answer: the complete log cannot be read now.")
 		}
 		for i := range lines {
 			l := &lines[i]

@@ -28,7 +28,7 @@ func both(t *testing.T, lines func(*testBundle) []LogLine, check func(*testing.T
 					c.FlushInterval = time.Hour
 				}
 			})
-			b.flushed(t) // the tables are there
+			b.flushed(t) // the tables exist
 			all := lines(b)
 			switch where {
 			case "both":
@@ -150,7 +150,7 @@ func TestRepeatedLines(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	var wg sync.WaitGroup
-	for range 4 { // the same batch at once, as when answers are lost
+	for range 4 { // the same batch at once, as after lost answers
 		wg.Go(func() {
 			for from := int64(1); from < 1000; from += 100 {
 				if err := b.AppendLogs(b.ctx, b.lines(from, from+149)); err != nil {
@@ -187,11 +187,11 @@ func TestRights(t *testing.T) {
 	member.ProjectID = uuid.New()
 	page, err = b.Logs(auth.WithSubject(ctx, member), LogQuery{ExecutionID: b.execution})
 	require.NoError(t, err)
-	require.Empty(t, page.Lines, "another project's lines are not to be seen")
+	require.Empty(t, page.Lines, "lines of another project are hidden")
 }
 
-// TestLinesOfWhatANodeBecame: a node stands for its items and for the nodes of its
-// graph, and not for those whose names begin alike.
+// TestLinesOfWhatANodeBecame: a node includes its items and the nodes of its graph, but
+// not nodes with the same name prefix.
 func TestLinesOfWhatANodeBecame(t *testing.T) {
 	t.Parallel()
 	names := []string{"each", "each[3]", "each[3]/fit", "each/fit", "eaches", "other"}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Number is a float64 whose JSON keeps NaN and the infinities, as words.
+// Number is a float64 whose JSON encodes NaN and the infinities as strings.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.

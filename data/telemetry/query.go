@@ -16,7 +16,7 @@ import (
 // LogQuery selects lines of one execution. Empty fields select everything.
 type LogQuery struct {
 	ExecutionID uuid.UUID
-	Nodes       []string // and what these became: train is train[3] and train/fit, too
+	Nodes       []string // including their items and inner nodes: train matches train[3] and train/fit
 	Attempt     *int
 	Streams     []string
 	Levels      []string
@@ -30,16 +30,15 @@ type LogQuery struct {
 	Limit         int
 }
 
-// filter is a query with what the reader may see and what is to be left out.
+// filter is a query with the reader's scope and the excluded lines.
 type filter struct {
 	LogQuery
 	project *uuid.UUID
 	text    string // Text in lower case
-	// upTo leaves out later lines of the writers in it; strict leaves out all
-	// writers that are not in it.
+	// upTo excludes later lines of its writers; strict excludes all other writers.
 	upTo   marks
 	strict bool
-	// after leaves out earlier lines of the writers in it.
+	// after excludes earlier lines of its writers.
 	after marks
 }
 
@@ -95,7 +94,7 @@ func likeEscape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// match is the same condition for a line of the spool.
+// match evaluates the same condition for a line of the spool.
 func (f *filter) match(l *LogLine) bool {
 	switch {
 	case f.project != nil && l.ProjectID != *f.project,
@@ -133,7 +132,7 @@ func (c *conditions) in(column string, values []string) {
 	}
 }
 
-// within wants the nodes with these names and what they became.
+// within selects the nodes with these names, their items and inner nodes.
 func (c *conditions) within(nodes []string) {
 	if len(nodes) == 0 {
 		return
@@ -146,7 +145,7 @@ func (c *conditions) within(nodes []string) {
 	c.add("("+strings.Join(parts, " OR ")+")", args...)
 }
 
-// within is the same for the name of one node.
+// within evaluates the same condition for the name of one node.
 func within(nodes []string, name string) bool {
 	return slices.ContainsFunc(nodes, func(n string) bool {
 		rest, ok := strings.CutPrefix(name, n)
@@ -193,7 +192,7 @@ func (s *Service) spooled(refs []spool.Ref, f *filter, span keySpan) ([]LogLine,
 				out = append(out, *l)
 			}
 		}
-		if len(out) > 8*span.limit { // memory stays bounded, however much is spooled
+		if len(out) > 8*span.limit { // memory stays bounded for any size of the spool
 			slices.SortFunc(out, span.order)
 			out = out[:span.limit]
 		}
@@ -223,7 +222,7 @@ func (s *Service) stored(ctx context.Context, f *filter, span keySpan) ([]LogLin
 	return s.query(ctx, f, where+" ORDER BY "+order+" LIMIT ?", append(args, span.limit))
 }
 
-// query reads lines from ClickHouse; rest is what follows WHERE.
+// query reads lines from ClickHouse; rest is the SQL after WHERE.
 func (s *Service) query(ctx context.Context, f *filter, rest string, args []any) ([]LogLine, error) {
 	if s.store == nil || !s.store.migrated.Load() {
 		return nil, errNotReady

@@ -12,13 +12,13 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// removeTimeout bounds the removal of some executions' records.
+// removeTimeout is the timeout for removing the records of executions.
 const removeTimeout = 5 * time.Minute
 
 // Remove deletes the log lines and metrics of executions that have ended; their facts
-// stay. It returns apperr.Unavailable while ClickHouse does not answer, and may be
-// called again: what is gone stays gone. Lines that another server still has in its
-// spool, and those that come later, go with the age of all lines.
+// stay. It returns apperr.Unavailable while ClickHouse does not answer, and is
+// idempotent. Lines in the spool of another server, and later lines, are removed when
+// they reach the retention age.
 func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (s *Service) Remove(ctx context.Context, executions []uuid.UUID) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
-	// What is spooled here must not come after the removal.
+	// Records spooled here must not be inserted after the removal.
 	if err := s.flush(ctx); err != nil {
 		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse does not answer: logs and metrics cannot be removed now.")
 	}

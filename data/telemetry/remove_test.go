@@ -34,7 +34,7 @@ func TestRemoveTakesTheLinesAndPointsOfTheseExecutionsAlone(t *testing.T) {
 		require.Zero(t, count(table, b.execution), table)
 		require.EqualValues(t, 1, count(table, other), table)
 	}
-	require.EqualValues(t, 1, count("execution_facts", b.execution), "what an execution came to is for reports")
+	require.EqualValues(t, 1, count("execution_facts", b.execution), "facts of executions are kept for reports")
 }
 
 func TestRemoveTakesWhatIsStillSpooled(t *testing.T) {

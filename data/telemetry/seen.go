@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// streamID names what sequence numbers count in: a stream of an attempt's log,
-// or (with stream "" and the metric's name apart) its metrics.
+// streamID identifies a series of sequence numbers: a stream of an attempt's log, or
+// (with stream "" and the metric's name) its metrics.
 type streamID struct {
 	kind      byte
 	execution uuid.UUID
@@ -16,13 +16,13 @@ type streamID struct {
 	stream    string
 }
 
-// maxRanges bounds the memory for one stream whose numbers have gaps. Beyond it
-// the lower half is forgotten; ClickHouse still merges repetitions of it.
+// maxRanges bounds the memory for one stream whose numbers have gaps. Beyond it, the
+// lower half is dropped; ClickHouse still merges its duplicates.
 const maxRanges = 1 << 16
 
-// seen knows the sequence numbers of every stream that the spool still holds, so
-// that what a task or its runner sends again is dropped before it is stored.
-// It is not safe for concurrent use.
+// seen holds the sequence numbers of every stream in the spool, so that repeated
+// records of a task or its runner are dropped before they are stored. It is not safe
+// for concurrent use.
 type seen struct {
 	streams map[streamID]*ranges
 }
@@ -47,7 +47,7 @@ func (s *seen) has(id streamID, seq int64) bool {
 	return r != nil && r.has(seq)
 }
 
-// remove takes back an add, when its record could not be stored.
+// remove reverts an add when its record could not be stored.
 func (s *seen) remove(id streamID, seq int64) {
 	if r := s.streams[id]; r != nil {
 		r.remove(seq)

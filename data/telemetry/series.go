@@ -26,11 +26,11 @@ type MetricQuery struct {
 	MaxSeries   int // of one name: the first ones by node, attempt and tags; 0 is all
 }
 
-// Source says who reports the metrics that are asked for.
+// Source selects metrics by their reporter.
 type Source string
 
-// The sources of metrics: the runner reports under names that begin with "system."
-// what an attempt uses of its machine, and the task whatever else there is.
+// The sources of metrics: the runner reports the resource usage of an attempt under
+// names that begin with "system."; the task reports all others.
 const (
 	FromAll     Source = ""
 	FromTask    Source = "task"
@@ -51,9 +51,9 @@ type Series struct {
 	Attempt   int               `json:"attempt"`
 	Kind      string            `json:"type"`
 	Tags      map[string]string `json:"tags,omitempty"`
-	BySteps   bool              `json:"by_steps"` // every point has a step, and they are in its order; else in that of time
+	BySteps   bool              `json:"by_steps"` // every point has a step, and points are ordered by step; otherwise by time
 	Points    []SeriesPoint     `json:"points"`
-	Summary   Summary           `json:"summary"` // of all points, also those that were thinned out
+	Summary   Summary           `json:"summary"` // of all points, including those removed by downsampling
 	Of        int               `json:"-"`       // how many series of this name match, at least
 }
 
@@ -75,13 +75,13 @@ type Summary struct {
 
 const (
 	defaultPoints = 500
-	// rawFactor: a series of at most this many times the wanted points is read
-	// whole; a longer one is thinned out in ClickHouse first, to the extremes of
-	// twice as many buckets as points are wanted.
+	// rawFactor: a series of at most this many times the wanted points is read whole; a
+	// longer one is first downsampled in ClickHouse, to the extremes of twice as many
+	// buckets as requested points.
 	rawFactor = 8
 )
 
-// seriesID tells series of one execution apart.
+// seriesID identifies a series of one execution.
 type seriesID struct {
 	node    int
 	attempt int
@@ -89,9 +89,9 @@ type seriesID struct {
 	tags    string
 }
 
-// Series returns the curves that match, by name, node, attempt and tags. Long
-// ones are thinned out to MaxPoints by MinMaxLTTB (see downsample), which keeps
-// peaks. While ClickHouse is down there is only what waits on disk.
+// Series returns the curves that match, by name, node, attempt and tags. Long ones are
+// downsampled to MaxPoints by MinMaxLTTB (see downsample), which keeps peaks. While
+// ClickHouse is down, only spooled points are returned.
 func (s *Service) Series(ctx context.Context, q MetricQuery) ([]Series, error) {
 	project, err := scope(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Service) Series(ctx context.Context, q MetricQuery) ([]Series, error) {
 	return r.series(), nil
 }
 
-// curve is a series while it is put together.
+// curve is a series under construction.
 type curve struct {
 	series Series
 	sum    float64

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// group is what ClickHouse says of one series before its points are read.
+// group is the summary of one series in ClickHouse, read before its points.
 type group struct {
 	id          seriesID
 	node, kind  string
@@ -20,7 +20,7 @@ type group struct {
 	lastAt      time.Time
 }
 
-// where selects the stored points that the query wants.
+// where selects the stored points that match the query.
 func (r *seriesReader) where() *conditions {
 	var c conditions
 	c.add("execution_id = ?", r.q.ExecutionID)
@@ -66,8 +66,7 @@ func (r *seriesReader) readStore(ctx context.Context) error {
 	return r.readWhole(ctx, limit)
 }
 
-// few limits a query of series, in the order of Series, to those that are wanted of
-// each name.
+// few limits a query of series, in the order of Series, to MaxSeries per name.
 func (r *seriesReader) few() string {
 	const order = " ORDER BY name, node_index, attempt, tags"
 	if r.q.MaxSeries == 0 {
@@ -88,7 +87,7 @@ func (r *seriesReader) groups(ctx context.Context) ([]group, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	var out []group
 	for rows.Next() {
 		var (
@@ -108,7 +107,7 @@ func (r *seriesReader) groups(ctx context.Context) ([]group, error) {
 	return out, rows.Err()
 }
 
-// readWhole reads the points of the wanted series of at most limit points.
+// readWhole reads the points of the matching series of at most limit points.
 func (r *seriesReader) readWhole(ctx context.Context, limit uint64) error {
 	where := r.where()
 	args := append(append([]any(nil), where.args...), where.args...)
@@ -118,7 +117,7 @@ func (r *seriesReader) readWhole(ctx context.Context, limit uint64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	for rows.Next() {
 		var (
 			id         seriesID
@@ -163,7 +162,7 @@ func (r *seriesReader) readExtremes(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err returns the error
 	for rows.Next() {
 		var (
 			s1, s2 *int64
@@ -181,7 +180,7 @@ func (r *seriesReader) readExtremes(ctx context.Context, g *group) error {
 	return rows.Err()
 }
 
-// merge adds what ClickHouse counted to the summary.
+// merge adds the counts of ClickHouse to the summary.
 func (c *curve) merge(g *group) {
 	if g.finite == 0 {
 		return

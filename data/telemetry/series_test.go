@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSeries: curves are apart by name, attempt and tags, and the same whether
-// they are read from the spool, from ClickHouse or from both.
+// TestSeries: curves are distinct by name, attempt and tags, and equal when read from
+// the spool, from ClickHouse or from both.
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	both(t, func(*testBundle) []LogLine { return nil }, func(t *testing.T, b *testBundle) {
@@ -66,7 +66,7 @@ func TestSeries(t *testing.T) {
 	})
 }
 
-// TestLongSeries: a long curve is thinned out to what was asked for, and keeps its
+// TestLongSeries: a long curve is downsampled to the requested points, and keeps its
 // peaks, its ends and its exact summary.
 func TestLongSeries(t *testing.T) {
 	t.Parallel()

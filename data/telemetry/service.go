@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry/spool"
 )
 
-// Config says where telemetry is kept and for how long.
+// Config configures the storage of telemetry and its retention.
 type Config struct {
 	// ClickHouseURL is http://, https:// or clickhouse://host[:port][/database], or
 	// http+unix:///path/of/socket. "" keeps everything in the spool. The server must
@@ -27,11 +27,11 @@ type Config struct {
 
 	RetentionDays int // age at which log lines and metrics are dropped; 0 is 30
 
-	// FlushInterval is how long records wait to be inserted together; readers do
-	// not wait for it. 0 is 500 ms.
+	// FlushInterval is how long records are batched before an insert; readers do not
+	// wait for it. 0 is 500 ms.
 	FlushInterval time.Duration
-	// PollInterval is how often tails ask ClickHouse for lines of other servers
-	// that share it. 0: this server is alone.
+	// PollInterval is how often tails poll ClickHouse for lines of other servers that
+	// share it. 0: this is the only server.
 	PollInterval time.Duration
 
 	Log *slog.Logger
@@ -69,10 +69,10 @@ type Service struct {
 	hub   *hub
 	wake  chan struct{} // there is something to flush
 
-	// appending is held for reading while an append is on its way to the disk, and
-	// for writing to wait for all of them.
+	// appending is held for reading during an append, and for writing to wait for all
+	// appends.
 	appending sync.RWMutex
-	flushing  sync.Mutex // held by the one flush that runs
+	flushing  sync.Mutex // held by the running flush
 	seenMu    sync.Mutex
 	seen      *seen
 
@@ -80,8 +80,8 @@ type Service struct {
 	status   Status
 }
 
-// New opens the spool and prepares the connection; it does not need ClickHouse
-// to be up. Run moves what is spooled; Close ends appends.
+// New opens the spool and prepares the connection; it does not need ClickHouse to be
+// up. Run moves spooled records; Close ends appends.
 func New(cfg Config) (*Service, error) {
 	cfg.setDefaults()
 	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen()}
@@ -111,7 +111,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Close ends appends and closes the connections. What was appended stays in the spool.
+// Close ends appends and closes the connections. Appended records stay in the spool.
 func (s *Service) Close() error {
 	err := s.spool.Close()
 	if s.store != nil {
@@ -129,10 +129,10 @@ func (s *Service) signal() {
 	}
 }
 
-// State says whether ClickHouse can be used.
+// State is the availability of ClickHouse.
 type State string
 
-// The states of ClickHouse as seen from here.
+// The states of ClickHouse for this server.
 const (
 	StateOff      State = "off"      // none is configured
 	StateStarting State = "starting" // not reached yet
@@ -152,7 +152,7 @@ type Status struct {
 	RefusedAt      time.Time // the last time
 }
 
-// Status returns the present condition.
+// Status returns the current condition.
 func (s *Service) Status() Status {
 	st := s.spool.Stats()
 	s.statusMu.Lock()
@@ -162,8 +162,8 @@ func (s *Service) Status() Status {
 	return out
 }
 
-// Ready returns nil when ClickHouse answers and the spool has room, else an
-// Unavailable error that says which of them does not.
+// Ready returns nil when ClickHouse answers and the spool has free space, otherwise an
+// Unavailable error that names the cause.
 func (s *Service) Ready(ctx context.Context) error {
 	st := s.Status()
 	if st.PendingBytes >= st.SpoolMaxBytes*95/100 {
@@ -196,7 +196,7 @@ func (s *Service) setState(state State, err error) {
 	s.cfg.Log.Info("ClickHouse is up")
 }
 
-// scope authorises reading and returns the project whose records may be read, nil for
+// scope authorizes reading and returns the project whose records may be read, nil for
 // all of them.
 func scope(ctx context.Context) (*uuid.UUID, error) {
 	subject, err := auth.Authorize(ctx, auth.LogRead)

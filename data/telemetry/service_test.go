@@ -22,8 +22,7 @@ import (
 	chengine "github.com/flowforge/flowforge/platform/embedded/clickhouse"
 )
 
-// TestMain lets the test binary be an engine process of its own, for the tests
-// that kill it.
+// TestMain lets the test binary run as an engine process, for the tests that kill it.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == chengine.EngineCommand {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// shared is the address of the engine that the tests share. Nothing skips itself.
+// shared is the address of the engine that the tests share. Tests never skip.
 func shared(t *testing.T) string {
 	t.Helper()
 	url := os.Getenv("FLOWFORGE_TEST_CLICKHOUSE_URL")
@@ -180,7 +179,7 @@ func TestMigrate(t *testing.T) {
 	require.EqualValues(t, 4, applied)
 }
 
-// TestTableComesBack: tables that vanish are made again, and nothing spooled is lost.
+// TestTableComesBack: missing tables are created again, and no spooled record is lost.
 func TestTableComesBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -215,8 +214,8 @@ func TestFacts(t *testing.T) {
 	require.EqualValues(t, 1, rows)
 }
 
-// TestBatchIsStoredOnce: a batch whose answer was lost changes neither the points
-// nor their rollup when it comes again.
+// TestBatchIsStoredOnce: a batch that is repeated after a lost answer changes neither
+// the points nor their rollup.
 func TestBatchIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -20,8 +20,8 @@ import (
 	"github.com/flowforge/flowforge/platform/unixsocket"
 )
 
-// errNotReady is what readers get until the tables are there.
-var errNotReady = errors.New("telemetry: ClickHouse is not reached yet")
+// errNotReady is returned to readers until the tables exist.
+var errNotReady = errors.New("telemetry: ClickHouse is not connected yet")
 
 // store is the ClickHouse side: connection and tables.
 type store struct {
@@ -63,7 +63,7 @@ func parseAddress(address string) (*clickhouse.Options, error) {
 		}, nil
 	}
 	if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "clickhouse" {
-		return nil, fmt.Errorf("the address of ClickHouse begins with http://, https://, clickhouse:// or http+unix://, not %q", u.Scheme+"://")
+		return nil, fmt.Errorf("the address of ClickHouse must begin with http://, https://, clickhouse:// or http+unix://, not %q", u.Scheme+"://")
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "8123", "https": "8443", "clickhouse": "9000"}[u.Scheme])
@@ -85,8 +85,8 @@ func parseAddress(address string) (*clickhouse.Options, error) {
 
 func (s *store) close() error { return s.conn.Close() }
 
-// migrate makes the database and the tables, and applies the retention. It may
-// run at any time and on several servers at once: every statement can be repeated.
+// migrate creates the database and the tables, and applies the retention. It may run at
+// any time and on several servers at once: every statement can be repeated.
 func (s *store) migrate(ctx context.Context, retentionDays int) error {
 	if err := s.createDatabase(ctx); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *store) apply(ctx context.Context, file string, version uint32) error {
 	return s.conn.Exec(ctx, "INSERT INTO schema_migrations (version, name) VALUES (?, ?)", version, path.Base(file))
 }
 
-// retain sets the age at which rows are dropped, where it is not set already.
+// retain sets the age at which rows are dropped, if it differs.
 func (s *store) retain(ctx context.Context, table string, days int) error {
 	var definition string
 	err := s.conn.QueryRow(ctx, "SELECT create_table_query FROM system.tables WHERE database = ? AND name = ?", s.database, table).Scan(&definition)
@@ -172,22 +172,22 @@ func (s *store) retain(ctx context.Context, table string, days int) error {
 	if strings.Contains(definition, "TTL "+rule) {
 		return nil
 	}
-	// Old parts follow at their next merge: nothing is rewritten at the start.
+	// Old parts follow at their next merge, so that the start rewrites no data.
 	return s.conn.Exec(ctx, "ALTER TABLE "+table+" MODIFY TTL "+rule+" SETTINGS materialize_ttl_after_modify = 0")
 }
 
-// Codes of exceptions that say that tables are gone, as after the engine's data
-// was removed while we ran.
+// Codes of exceptions for missing tables, as after the engine's data was removed while
+// the server ran.
 const (
 	codeUnknownTable    = 60
 	codeUnknownDatabase = 81
 )
 
-// isMissing reports whether err says that our tables are not there.
+// isMissing reports whether err means that our tables do not exist.
 func isMissing(err error) bool {
 	ex, ok := errors.AsType[*clickhouse.Exception](err)
 	return ok && (ex.Code == codeUnknownTable || ex.Code == codeUnknownDatabase)
 }
 
-// tables are those that hold what tasks wrote, and go with it.
+// tables lists the tables with records of tasks, which Remove deletes from.
 func tables() []string { return []string{"logs", "logs_by_level", "metrics", "metrics_1m"} }

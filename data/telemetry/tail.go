@@ -12,23 +12,22 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry/spool"
 )
 
-// Sizes of what a tail yields at once, and its waits.
+// The batch sizes of a tail, and its waits.
 const (
 	tailPage   = 1000
-	retryAfter = time.Second // when ClickHouse is needed and away
+	retryAfter = time.Second // when ClickHouse is needed and down
 )
 
 func isDropped(err error) bool { return errors.Is(err, spool.ErrDropped) }
 
-// Tail yields the lines that match q and then those that come, until ctx ends or
-// the caller stops. One batch is empty: it says that everything which was there
-// at the start is out, and what follows is new. From "" it begins with the history
-// (with q.Last, the last q.Limit lines of it), in the order of time; new lines
-// come in the order in which they were appended. From the Cursor of any line that
-// a Tail or a page returned it goes on after that line: every line that matches
-// comes exactly once, over any number of reconnects. While ClickHouse is down a
-// tail without cursor begins with what waits on disk; one that must read lines
-// from ClickHouse waits for it.
+// Tail yields the existing lines that match q and then new ones, until ctx ends or the
+// caller stops. One batch is empty: it marks the end of the existing lines. From "" it
+// begins with the history (with q.Last, the last q.Limit lines of it), in the order of
+// time; new lines follow in the order in which they were appended. From the Cursor of
+// any line of a Tail or a page, it continues after that line: every matching line is
+// yielded exactly once, over any number of reconnects. While ClickHouse is down, a tail
+// without cursor begins with the spooled lines; one that must read lines from
+// ClickHouse waits for it.
 func (s *Service) Tail(ctx context.Context, q LogQuery, from Cursor) iter.Seq2[[]LogLine, error] {
 	return func(yield func([]LogLine, error) bool) {
 		t, err := s.newTail(ctx, q, from)
@@ -43,16 +42,16 @@ func (s *Service) Tail(ctx context.Context, q LogQuery, from Cursor) iter.Seq2[[
 	}
 }
 
-// errStopped ends a tail whose caller wants no more.
+// errStopped ends a tail whose caller has stopped.
 var errStopped = errors.New("stopped")
 
 type tail struct {
 	s       *Service
 	filter  *filter
-	span    keySpan // of the history that is left
+	span    keySpan // of the remaining history
 	history bool
 	fresh   bool  // the reader had no cursor
-	marks   marks // what was read, or what the history ends at
+	marks   marks // the lines read, or the end of the history
 }
 
 func (s *Service) newTail(ctx context.Context, q LogQuery, from Cursor) (*tail, error) {
@@ -87,7 +86,7 @@ func (t *tail) run(ctx context.Context, hint <-chan struct{}, yield func([]LogLi
 	if t.s.cfg.PollInterval == 0 {
 		poll.Stop()
 	}
-	// Lines of other writers may have come since the cursor was made.
+	// Other writers may have added lines since the cursor was created.
 	if err := t.readOthers(ctx, yield, !t.fresh); err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (t *tail) run(ctx context.Context, hint <-chan struct{}, yield func([]LogLi
 	}
 }
 
-// begin fixes where the history of a new tail ends.
+// begin sets the end of the history of a new tail.
 func (t *tail) begin(ctx context.Context) error {
 	if t.marks != nil {
 		return nil
@@ -139,7 +138,7 @@ func (t *tail) readHistory(ctx context.Context, yield func([]LogLine, error) boo
 		return err
 	}
 	if away && !t.fresh {
-		return pause(ctx) // going on would lose lines: try the same page again
+		return pause(ctx) // continuing would lose lines: retry the same page
 	}
 	t.history = more && !t.span.desc && len(lines) > 0
 	if len(lines) == 0 {
@@ -154,7 +153,7 @@ func (t *tail) readHistory(ctx context.Context, yield func([]LogLine, error) boo
 	return send(yield, lines)
 }
 
-// readLive yields what was appended to our own spool since the last time.
+// readLive yields the lines appended to our own spool since the last call.
 func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) error {
 	writer := t.s.spool.Writer()
 	for {
@@ -174,7 +173,7 @@ func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) 
 		refs = firstRefs(refs, tailPage)
 		lines, err := t.s.spooled(refs, &f, keySpan{limit: 1 << 30})
 		if isDropped(err) {
-			continue // it went to ClickHouse, and the floor has risen
+			continue // it was moved to ClickHouse, and the floor has risen
 		}
 		if err != nil {
 			return fmt.Errorf("tail of %s: %w", f.ExecutionID, err)
@@ -186,7 +185,7 @@ func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) 
 	}
 }
 
-// firstRefs are the first frames with at least n records together.
+// firstRefs returns the first frames with at least n records in total.
 func firstRefs(refs []spool.Ref, n int) []spool.Ref {
 	records := 0
 	for i := range refs {
@@ -197,8 +196,9 @@ func firstRefs(refs []spool.Ref, n int) []spool.Ref {
 	return refs
 }
 
-// catchUp yields lines of a writer up to a position that ClickHouse has reached:
-// those that left our spool while the reader was away or slow, and others'.
+// catchUp yields lines of a writer up to a position that ClickHouse has reached: those
+// dropped from our spool while the reader was disconnected or slow, and those of other
+// writers.
 func (t *tail) catchUp(ctx context.Context, writer, floor uint64, yield func([]LogLine, error) bool) error {
 	for t.marks[writer] < floor {
 		where, args := t.filter.where()
@@ -225,10 +225,9 @@ func (t *tail) catchUp(ctx context.Context, writer, floor uint64, yield func([]L
 	return nil
 }
 
-// readOthers yields lines that other writers have stored since the last time.
-// must: they are waited for when ClickHouse is away. A server that is alone asks
-// only after writers that the cursor knows, such as itself before its spool was
-// replaced.
+// readOthers yields lines that other writers have stored since the last call. must:
+// wait for ClickHouse when it is down. A single server reads only writers of the
+// cursor, such as itself before its spool was replaced.
 func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool, must bool) error {
 	alone := t.s.cfg.PollInterval == 0
 	if t.s.store == nil || alone && (!must || len(t.marks) < 2) {
@@ -251,7 +250,7 @@ func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool
 			return err
 		}
 		if !must {
-			return nil // asked again soon
+			return nil // retried soon
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -277,7 +276,7 @@ func (t *tail) sendLive(lines []LogLine, yield func([]LogLine, error) bool) erro
 	return nil
 }
 
-// mark moves the mark of a writer; lines that were yielded keep the marks of then.
+// mark moves the mark of a writer; yielded lines keep their earlier marks.
 func (t *tail) mark(writer, position uint64) {
 	t.marks = t.marks.clone()
 	t.marks[writer] = max(t.marks[writer], position)

@@ -71,9 +71,9 @@ func TestTailFromPage(t *testing.T) {
 	})
 }
 
-// TestTailReconnects: readers that break off at any line and come back with its
-// cursor get every line once, while several writers append, ClickHouse takes over
-// and old segments go.
+// TestTailReconnects: readers that disconnect at any line and return with its cursor
+// get every line once, while several writers append, records move to ClickHouse and old
+// segments are dropped.
 func TestTailReconnects(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.SpoolMaxBytes = 1 << 20 }) // small: segments are dropped on the way
@@ -88,7 +88,7 @@ func TestTailReconnects(t *testing.T) {
 					lines[i].NodeIndex = w
 				}
 				err := b.AppendLogs(ctx, lines)
-				for err != nil && ctx.Err() == nil { // a full spool is told and tried again
+				for err != nil && ctx.Err() == nil { // a full spool is reported and retried
 					wait(ctx, 10*time.Millisecond)
 					err = b.AppendLogs(ctx, lines)
 				}
@@ -128,7 +128,7 @@ func TestTailReconnects(t *testing.T) {
 	}
 	wg.Wait()
 	b.flushed(t)
-	require.Positive(t, b.spool.Floor(), "the test is to reach beyond the spool")
+	require.Positive(t, b.spool.Floor(), "the test must read beyond the spool")
 }
 
 // TestTailOfOtherServers: two servers on one ClickHouse; the tail of one has the
@@ -172,13 +172,13 @@ func TestTailEndsWithItsReader(t *testing.T) {
 	cancel()
 	for _, err := range b.Tail(ctx, LogQuery{ExecutionID: uuid.New()}, "") {
 		require.NoError(t, err)
-		t.Fatal("nothing was appended")
+		t.Fatal("no line was appended")
 	}
 	for _, err := range b.Tail(b.ctx, LogQuery{}, "!") {
 		require.Error(t, err)
 	}
 	for _, err := range b.Tail(t.Context(), LogQuery{}, "") {
-		require.Error(t, err, "nobody is signed in")
+		require.Error(t, err, "no user is signed in")
 	}
 	require.Empty(t, b.hub.subs)
 }

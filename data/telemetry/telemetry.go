@@ -1,7 +1,7 @@
-// Package telemetry keeps what tasks say while they run: log lines, metric points
-// and one row of facts per execution. What is appended is durable in a spool on
-// disk before the call returns, and goes to ClickHouse in the background; readers
-// see both, so a line can be read at once and while ClickHouse is down.
+// Package telemetry stores the log lines and metric points of tasks, and one row of
+// facts per execution. Appended records are durable in a spool on disk before the call
+// returns, and move to ClickHouse in the background; readers see both, so a line can be
+// read at once and while ClickHouse is down.
 package telemetry
 
 import (
@@ -30,17 +30,17 @@ type LogLine struct {
 	origin
 }
 
-// origin is what a line that was read knows of its place: the spool it came
-// through and where it stood there, and how far the reading had come.
+// origin is the position of a line that was read: its spool, its position there, and
+// the progress of the reader.
 type origin struct {
 	writer   uint64
 	position uint64
-	marks    marks // of the reading; shared by its lines
-	live     bool  // read from what was appended, not from the history
+	marks    marks // of the reader; shared by its lines
+	live     bool  // read from new lines, not from the history
 }
 
-// Cursor is the place after the line: Tail goes on from there. It is "" for a
-// line that was not read from a log.
+// Cursor is the position after the line: Tail continues there. It is "" for a line that
+// was not read from a log.
 func (l *LogLine) Cursor() Cursor {
 	if l.marks == nil {
 		return ""
@@ -80,8 +80,8 @@ type Point struct {
 	Tags        map[string]string `json:"tags,omitempty"`
 }
 
-// Fact is what is reported of one execution that has ended. The one that ended
-// last stands when there are several of one execution.
+// Fact is the report of one ended execution. When an execution has several, the latest
+// one applies.
 type Fact struct {
 	TenantID         uuid.UUID  `json:"tenant_id"`
 	ProjectID        uuid.UUID  `json:"project_id"`
@@ -116,7 +116,7 @@ func keyOf(l *LogLine) lineKey {
 	return lineKey{l.Time.UnixMicro(), l.NodeIndex, l.Attempt, l.Stream, l.Seq}
 }
 
-// lineID is what makes a line the same line within an execution.
+// lineID identifies a line within an execution.
 type lineID struct {
 	node    int
 	attempt int

@@ -1,5 +1,5 @@
-// Package s3test gives tests a real S3 server: a process of its own that keeps
-// objects in a temporary folder.
+// Package s3test gives tests a real S3 server: a separate process that stores objects
+// in a temporary folder.
 package s3test
 
 import (
@@ -63,7 +63,7 @@ func Start(t testing.TB, buckets ...string) *Server {
 	return s
 }
 
-// Resume starts a stopped server again, with its objects and on its address.
+// Resume restarts a stopped server, with its objects and on its address.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), program(t), "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
@@ -73,7 +73,7 @@ func (s *Server) Resume(t testing.TB) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // the kernel watches the thread that started the process
+		runtime.LockOSThread() // the kernel ties the process to the thread that started it
 		defer runtime.UnlockOSThread()
 		defer close(ended)
 		err := cmd.Start()
@@ -94,7 +94,7 @@ func (s *Server) Resume(t testing.TB) {
 		}
 		select {
 		case <-ended:
-			t.Fatalf("the S3 server ended by itself: %s", said.String())
+			t.Fatalf("the S3 server exited: %s", said.String())
 		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
@@ -103,13 +103,13 @@ func (s *Server) Resume(t testing.TB) {
 	}
 }
 
-// Stop ends the server at once, in the middle of whatever it does.
+// Stop kills the server at once.
 func (s *Server) Stop() {
 	_ = s.process.Kill()
 	<-s.ended
 }
 
-// maxDepth is how far below the repository tests stand.
+// maxDepth is the maximum depth of tests below the repository root.
 const maxDepth = 6
 
 func program(t testing.TB) string {
@@ -123,7 +123,7 @@ func program(t testing.TB) string {
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "bin", "versitygw")
-		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // whoever runs the tests names the directory
+		if info, err := os.Stat(path); err == nil && dir != "" && !info.IsDir() { //nolint:gosec // the tester sets the directory
 			path, err = filepath.Abs(path)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package codec packs and unpacks bytes while they travel.
+// Package codec compresses and decompresses bytes in transit.
 package codec
 
 import (
@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// SampleBytes is how much of a file is packed to see whether that pays.
+	// SampleBytes is the size of the sample that decides whether compression pays.
 	SampleBytes = 1 << 20
-	// worthwhile is the share of the bytes that packing has to save at least.
+	// worthwhile is the minimum share of bytes that compression must save.
 	worthwhile = 0.1
-	// window bounds what unpacking keeps in memory, whatever the sender says.
+	// window is the maximum memory of decompression, regardless of the sender's header.
 	window = 8 << 20
 )
 
-// NewWriter returns what packs into w. Its Close ends the packed bytes and leaves w open.
+// NewWriter returns a compressing writer to w. Its Close flushes the compressed bytes
+// and leaves w open.
 func NewWriter(w io.Writer, c channel.Compression) (io.WriteCloser, error) {
 	switch c {
 	case channel.None:
@@ -42,7 +43,7 @@ func NewWriter(w io.Writer, c channel.Compression) (io.WriteCloser, error) {
 	return nil, fmt.Errorf("%q is no compression", c)
 }
 
-// NewReader returns what unpacks r. Its Close leaves r open.
+// NewReader returns a decompressing reader of r. Its Close leaves r open.
 func NewReader(r io.Reader, c channel.Compression) (io.ReadCloser, error) {
 	switch c {
 	case channel.None:
@@ -59,7 +60,7 @@ func NewReader(r io.Reader, c channel.Compression) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("%q is no compression", c)
 }
 
-// Pays reports whether packing saves enough of sample, the first bytes of a file.
+// Pays reports whether compression saves enough of sample, the first bytes of a file.
 func Pays(sample []byte, c channel.Compression) bool {
 	if c == channel.None || len(sample) == 0 {
 		return false

@@ -31,7 +31,7 @@ func TestWhatIsPackedComesOutAgain(t *testing.T) {
 			if _, err := w.Write(want[:half]); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.Copy(w, bytes.NewBuffer(want[half:])); err != nil { // which may read by itself
+			if _, err := io.Copy(w, bytes.NewBuffer(want[half:])); err != nil { // which may use ReadFrom
 				t.Fatal(err)
 			}
 			if err := w.Close(); err != nil {
@@ -63,10 +63,10 @@ func TestWhatIsPackedComesOutAgain(t *testing.T) {
 		}
 	}
 	if _, err := codec.NewWriter(io.Discard, "gzip"); err == nil {
-		t.Error("gzip is no compression of ours")
+		t.Error("gzip is not supported")
 	}
 	if _, err := codec.NewReader(strings.NewReader(""), "gzip"); err == nil {
-		t.Error("gzip is no compression of ours")
+		t.Error("gzip is not supported")
 	}
 }
 
@@ -81,6 +81,6 @@ func TestPackingHasToPay(t *testing.T) {
 		}
 	}
 	if codec.Pays([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), channel.None) || codec.Pays(nil, channel.Zstd) {
-		t.Error("nothing is packed by nothing")
+		t.Error("None does not compress")
 	}
 }

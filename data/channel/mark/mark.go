@@ -1,7 +1,7 @@
-// Package mark remembers on a file that its bytes were those of its hash when it was
-// last written. Files of the store are shared with attempts by links, and a program
-// that changes its input in place changes the file for everybody; whoever links to a
-// file without the mark reads it first.
+// Package mark records on a file that its bytes matched its hash when it was last
+// written. Attempts share files of the store through links, and a program that modifies
+// its input in place modifies the file for all of them. Before linking to a file
+// without the mark, the caller verifies its bytes.
 package mark
 
 import (
@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attribute holds when the file was last written while its bytes were right, in
+// attribute holds the modification time at which the bytes were verified, in
 // nanoseconds. Any later write moves that time.
 const attribute = "user.flowforge.right"
 
-// Set marks an open file whose bytes have just been compared, and lets nobody write
-// it by its name any more. Without the attribute, as on some file systems, Holds says no.
+// Set marks an open file whose bytes were just verified, and makes it read-only. On
+// file systems without attributes, Holds returns false.
 func Set(file *os.File) error {
-	if err := file.Chmod(0o600); err != nil { // the attribute takes the right to write
+	if err := file.Chmod(0o600); err != nil { // setting the attribute requires write permission
 		return err //nolint:wrapcheck // a pass-through
 	}
 	info, err := file.Stat()
@@ -29,7 +29,7 @@ func Set(file *os.File) error {
 	return file.Chmod(0o444) //nolint:wrapcheck // a pass-through
 }
 
-// Holds reports whether nobody has written the file since it was marked.
+// Holds reports whether the file is unmodified since it was marked.
 func Holds(path string, info os.FileInfo) bool {
 	var value [24]byte
 	n, err := unix.Getxattr(path, attribute, value[:])

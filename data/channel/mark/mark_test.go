@@ -28,7 +28,7 @@ func TestMarkHoldsUntilSomebodyWrites(t *testing.T) {
 		return mark.Holds(path, info)
 	}
 	if holds(path) {
-		t.Error("nobody has marked it")
+		t.Error("it is not marked")
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -56,6 +56,6 @@ func TestMarkHoldsUntilSomebodyWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if holds(path) {
-		t.Error("somebody wrote through the link")
+		t.Error("the file was modified through the link")
 	}
 }

@@ -1,5 +1,5 @@
-// Package media tells what kind of text a file without an ending holds, from its
-// beginning. It is pure, and small enough for the runner.
+// Package media detects the media type of a text file without an extension from its
+// first bytes. It is pure, and small enough for the runner.
 package media
 
 import (
@@ -14,10 +14,11 @@ import (
 )
 
 // Text returns the media type of text that begins with head: JSON, CSV, tab-separated
-// values or Markdown, and text/plain for any other. Whole says that head is all of it.
+// values or Markdown, and text/plain for any other. whole means that head is the
+// complete text.
 func Text(head []byte, whole bool) string {
 	const plain = "text/plain; charset=utf-8"
-	if !whole { // the last line, and its last character, may be cut
+	if !whole { // the last line, and its last character, may be truncated
 		if end := bytes.LastIndexByte(head, '\n'); end >= 0 {
 			head = head[:end+1]
 		}
@@ -62,7 +63,7 @@ const (
 
 var columnTitle = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_ .\-/()%#:\[\]]*$`)
 
-// isTable reports whether text has a row of titles, and rows below it that are as wide.
+// isTable reports whether text has a header row, and rows below it of the same width.
 func isTable(text string, comma rune) bool {
 	rows := csv.NewReader(strings.NewReader(text))
 	rows.Comma = comma
@@ -79,7 +80,7 @@ func isTable(text string, comma rune) bool {
 	for ; read < rowsRead; read++ {
 		if _, err := rows.Read(); errors.Is(err, io.EOF) {
 			break
-		} else if err != nil { // a row of another width, or a quote that never ends
+		} else if err != nil { // a row of another width, or an unclosed quote
 			return false
 		}
 	}
@@ -92,7 +93,7 @@ var (
 )
 
 // isMarkdown reports whether text begins with a heading that a blank line follows, and
-// has another mark of Markdown below it.
+// has other Markdown syntax below it.
 func isMarkdown(text string) bool {
 	first, rest, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
 	next, _, _ := strings.Cut(rest, "\n")

@@ -12,7 +12,7 @@ import (
 // errClosed is returned by Append after Close.
 var errClosed = errors.New("the spool is closed")
 
-// group is what several appends write and sync together.
+// group is a batch of appends that are written and synced together.
 type group struct {
 	buf     []byte
 	refs    []Ref // offsets are relative to buf until the group is written
@@ -21,9 +21,9 @@ type group struct {
 	err     error
 }
 
-// Append stores the entries and returns the positions of their first records.
-// It returns when they are on disk. Either all or none of them are stored:
-// ErrFull when there is no space for them, or what the disk says.
+// Append stores the entries and returns the positions of their first records. It
+// returns when they are on disk. Either all or none of them are stored: ErrFull when
+// there is no space for them, or the error of the disk.
 func (s *Spool) Append(entries []Entry) ([]uint64, error) {
 	s.mu.Lock()
 	if err := s.admit(entries); err != nil {
@@ -49,7 +49,7 @@ func (s *Spool) Append(entries []Entry) ([]uint64, error) {
 
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if !g.written { // else somebody wrote it while we waited
+	if !g.written { // otherwise another goroutine wrote it while we waited
 		s.mu.Lock()
 		s.waiting = nil
 		s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Spool) Append(entries []Entry) ([]uint64, error) {
 	return firsts, g.err
 }
 
-// admit checks what an append may take. The caller holds mu.
+// admit checks the limits of an append. The caller holds mu.
 func (s *Spool) admit(entries []Entry) error {
 	if s.closed {
 		return errClosed
@@ -91,8 +91,8 @@ func (s *Spool) write(g *group) error {
 		err = unix.Fdatasync(int(s.file.Fd()))
 	}
 	if err != nil {
-		// What is written of it must not be read as answered for: cut it off, and
-		// leave the file, since a failed sync says nothing about the next one.
+		// A partial write must not be read as confirmed: truncate it, and start a new
+		// file, because a later sync of this one cannot be trusted.
 		_ = s.file.Truncate(start)
 		_ = s.file.Close()
 		s.file = nil
@@ -151,7 +151,7 @@ func (s *Spool) newest() *segment {
 	return s.segments[len(s.segments)-1]
 }
 
-// writeFile replaces dir/name atomically, and durably but for the rename itself.
+// writeFile replaces dir/name atomically, and durably except for the rename itself.
 func writeFile(dir, name string, content []byte) error {
 	tmp := filepath.Join(dir, name+".tmp")
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// state is a line "committed inflight" in the file "state". Without it, or with
-// an older one, frames are handed out again: the consumer recognises repetitions.
+// state is a line "committed inflight" in the file "state". Without it, or with an
+// older one, frames are delivered again: the consumer deduplicates them.
 func loadState(dir string) (committed, inflight uint64) {
 	b, err := os.ReadFile(filepath.Join(dir, "state"))
 	if err != nil {
@@ -23,8 +23,8 @@ func saveState(dir string, committed, inflight uint64) error {
 	return writeFile(dir, "state", fmt.Appendf(nil, "%d %d\n", committed, inflight))
 }
 
-// Commit says that the consumer has stored b, and drops the oldest committed
-// segments beyond what may be kept. It returns the new floor.
+// Commit records that the consumer has stored b, and drops the oldest committed
+// segments above the retained share. It returns the new floor.
 func (s *Spool) Commit(b *Batch) (uint64, error) {
 	if err := saveState(s.cfg.Dir, b.To, b.To); err != nil {
 		return 0, err
@@ -46,8 +46,8 @@ func (s *Spool) Commit(b *Batch) (uint64, error) {
 	return floor, nil
 }
 
-// drop takes the oldest segments out of the index while more than the allowed
-// share of committed bytes is kept. The caller holds mu.
+// drop removes the oldest segments from the index while committed bytes exceed their
+// share. The caller holds mu.
 func (s *Spool) drop() []*segment {
 	var kept int64
 	for _, seg := range s.segments {

@@ -13,9 +13,8 @@ import (
 //	check   uint32  CRC-32C of the body
 //	body    kind uint8, group [16]byte, first uint64, count uint32, payload
 //
-// All numbers are little-endian. A frame whose length or check is wrong ends the
-// file: it was being written when the process or the machine stopped, and was
-// never answered for.
+// All numbers are little-endian. A frame with a wrong length or check ends the file: it
+// was being written when the process or the machine stopped, and was never confirmed.
 const (
 	magic       = "FFSPOOL1"
 	frameHeader = 8
@@ -60,7 +59,7 @@ func appendFrame(b []byte, e *Entry, first uint64) []byte {
 }
 
 // readFrame reads one frame. It returns io.EOF at the clean end of the file and
-// errDamaged for anything that is not a whole frame.
+// errDamaged for anything that is not a complete frame.
 func readFrame(r io.Reader) (Frame, int, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

@@ -9,8 +9,8 @@ import (
 	"sort"
 )
 
-// Since returns the frames of group that hold records after position after, as
-// far as the spool still holds them: compare after with Floor.
+// Since returns the frames of group that hold records after position after, if the
+// spool still holds them: compare after with Floor.
 func (s *Spool) Since(group [16]byte, after uint64) []Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Spool) Floor() uint64 {
 	return s.floor
 }
 
-// ErrDropped is returned by Read for frames whose segment is gone: they were
+// ErrDropped is returned by Read for frames whose segment was dropped: they were
 // committed since their Ref was taken.
 var ErrDropped = errors.New("the frame was committed and dropped")
 
@@ -86,8 +86,8 @@ func (s *Spool) Read(refs []Ref, visit func(Frame) error) error {
 }
 
 // Batch is a run of frames for the consumer. Its bounds are on disk before it is
-// returned: after a crash the same batch comes again, so that From and To can
-// name it to a store that recognises repetitions.
+// returned: after a crash, the same batch is returned again, so that From and To
+// identify it to a store that deduplicates.
 type Batch struct {
 	From, To uint64
 	Refs     []Ref

@@ -22,8 +22,8 @@ type segment struct {
 	bytes int64
 }
 
-// Ref says where a frame stands. It stays readable until the spool drops its
-// segment, which it does only after the frame was committed.
+// Ref is the location of a frame. It stays readable until the spool drops its segment,
+// which happens only after the commit of the frame.
 type Ref struct {
 	Kind  byte
 	Group [16]byte
@@ -63,8 +63,8 @@ func listSegments(dir string) ([]*segment, error) {
 	return out, nil
 }
 
-// scan calls visit for every whole frame of the segment and reports whether
-// something unreadable follows them.
+// scan calls visit for every whole frame of the segment and reports whether unreadable
+// data follows.
 func (s *segment) scan(visit func(Frame, Ref)) (damaged bool, err error) {
 	f, err := os.Open(s.path)
 	if err != nil {

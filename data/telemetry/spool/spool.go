@@ -1,10 +1,10 @@
-// Package spool is a bounded, durable queue of frames in segment files. Append
-// returns when its frames are on disk; one consumer takes them in order and
-// commits what it has stored elsewhere. Committed frames stay readable for a
-// while, which is what recent readers and the recognition of repetitions use.
+// Package spool is a bounded, durable queue of frames in segment files. Append returns
+// when its frames are on disk; one consumer reads them in order and commits those that
+// it has stored elsewhere. Committed frames stay readable for a while, for recent
+// readers and for deduplication.
 //
-// Durability: an append is answered after fdatasync. Appends that wait for the
-// disk at the same time share one write and one sync.
+// Durability: an append returns after fdatasync. Appends that wait for the disk at the
+// same time share one write and one sync.
 package spool
 
 import (
@@ -19,11 +19,11 @@ import (
 	"sync"
 )
 
-// ErrFull is returned by Append when the frames that are not committed yet take
-// all the space that the spool may have.
+// ErrFull is returned by Append when the frames that are not committed yet use all the
+// space of the spool.
 var ErrFull = errors.New("the spool is full")
 
-// Config says where the spool stands and how much it may take.
+// Config sets the directory of the spool and its maximum size.
 type Config struct {
 	Dir          string
 	MaxBytes     int64 // of all files together
@@ -33,7 +33,7 @@ type Config struct {
 // retainShare is the part of MaxBytes that committed frames may keep.
 const retainShare = 4
 
-// maxRetained bounds what committed frames may keep in any case.
+// maxRetained is the absolute maximum of committed frames.
 const maxRetained = 64 << 20
 
 // Spool is safe for use by any number of goroutines; Batch and Commit belong to one.
@@ -53,16 +53,16 @@ type Spool struct {
 	durable   uint64             // last position on disk
 	committed uint64
 	inflight  uint64 // end of the batch that may have been stored already
-	floor     uint64 // records up to here are no longer held
+	floor     uint64 // records up to here were dropped
 	pending   int64  // bytes of frames that are not committed
 	records   int64  // records that are not committed
 	damaged   int64  // segments that ended in an unreadable frame at Open
 	closed    bool
 }
 
-// Open recovers the spool in cfg.Dir, which it makes when it is not there. visit
-// is called for every frame that is still held, in order. The caller must be the
-// only process that uses the directory.
+// Open recovers the spool in cfg.Dir, which it creates if necessary. visit is called
+// for every frame that is still held, in order. The caller must be the only process
+// that uses the directory.
 func Open(cfg Config, visit func(Frame)) (*Spool, error) {
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = min(8<<20, cfg.MaxBytes/8)
@@ -81,7 +81,7 @@ func Open(cfg Config, visit func(Frame)) (*Spool, error) {
 	return s, nil
 }
 
-// loadWriter reads the number that tells this spool from others, or makes it.
+// loadWriter reads the unique number of this spool, or creates it.
 func (s *Spool) loadWriter() error {
 	path := filepath.Join(s.cfg.Dir, "writer")
 	if b, err := os.ReadFile(path); err == nil {
@@ -96,8 +96,8 @@ func (s *Spool) loadWriter() error {
 	return writeFile(s.cfg.Dir, "writer", fmt.Appendf(nil, "%016x\n", s.writer))
 }
 
-// recover reads the segments. New frames always go to a new file, so what is
-// unreadable at the end of an old one stays where it is.
+// recover reads the segments. New frames always go to a new file, so unreadable data at
+// the end of an old one is left in place.
 func (s *Spool) recover(visit func(Frame)) error {
 	segments, err := listSegments(s.cfg.Dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Spool) recover(visit func(Frame)) error {
 		}
 		s.next = max(s.next, seg.first, seg.last+1)
 		if seg.last < seg.first {
-			_ = os.Remove(seg.path) // holds nothing; left behind when it cannot be removed
+			_ = os.Remove(seg.path) // empty; ignore a failure to remove it
 			continue
 		}
 		s.segments = append(s.segments, seg)
@@ -141,7 +141,7 @@ func (s *Spool) index(ref Ref) {
 	}
 }
 
-// Writer is the number that tells this spool from all others; it outlives restarts.
+// Writer is the unique number of this spool; it survives restarts.
 func (s *Spool) Writer() uint64 { return s.writer }
 
 // Close makes later appends fail. Everything appended is on disk already.
@@ -159,7 +159,7 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Stats is what the spool holds now.
+// Stats is the current content of the spool.
 type Stats struct {
 	PendingBytes   int64
 	PendingRecords int64
@@ -169,7 +169,7 @@ type Stats struct {
 	Damaged        int64 // segments that ended in an unreadable frame at Open
 }
 
-// Stats returns what the spool holds now.
+// Stats returns the current content of the spool.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,11 +68,11 @@ func TestAppendReadCommit(t *testing.T) {
 	require.EqualValues(t, 4, again.Stats().PendingRecords)
 	firsts, err = again.Append([]Entry{entry(1, "e")})
 	require.NoError(t, err)
-	require.Equal(t, []uint64{7}, firsts, "positions go on")
+	require.Equal(t, []uint64{7}, firsts, "positions continue")
 }
 
-// TestBatchAfterCrash: the batch that may have been stored comes again with the
-// same bounds, whatever was appended meanwhile.
+// TestBatchAfterCrash: the batch that may have been stored is returned again with the
+// same bounds, regardless of later appends.
 func TestBatchAfterCrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -97,8 +97,8 @@ func TestBatchAfterCrash(t *testing.T) {
 	require.Equal(t, []string{"b"}, texts(t, again, next.Refs))
 }
 
-// TestDamagedTail: whatever stands after the last whole frame is not read, and
-// what is whole is kept.
+// TestDamagedTail: data after the last complete frame is not read, and complete frames
+// are kept.
 func TestDamagedTail(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func([]byte) []byte{
@@ -149,7 +149,7 @@ func TestFullAndDrop(t *testing.T) {
 		_, err = s.Append([]Entry{entry(1, payload)})
 	}
 	require.ErrorIs(t, err, ErrFull)
-	require.InDelta(t, 48, n, 3, "three quarters of it are for what is not committed")
+	require.InDelta(t, 48, n, 3, "three quarters of it are for uncommitted frames")
 	for {
 		b, err := s.Batch(10, 1<<20)
 		require.NoError(t, err)
@@ -160,9 +160,9 @@ func TestFullAndDrop(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Zero(t, s.Stats().PendingBytes)
-	require.Positive(t, s.Floor(), "old segments are gone")
+	require.Positive(t, s.Floor(), "old segments were dropped")
 	_, err = s.Append([]Entry{entry(1, payload)})
-	require.NoError(t, err, "there is room again")
+	require.NoError(t, err, "there is space again")
 
 	var onDisk int64
 	files, err := filepath.Glob(filepath.Join(dir, "*"+segmentSuffix))
