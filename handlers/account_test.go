@@ -41,7 +41,7 @@ func TestKeysPage(t *testing.T) {
 
 	failed := b.member.send(t, http.MethodPost, "/account/keys", formMedia, url.Values{"name": {" "}, "scope": {"everything"}, "expires_in_days": {"30"}, "project": {uuid.NewString()}}.Encode())
 	require.Equal(t, http.StatusUnprocessableEntity, failed.status)
-	for _, message := range []string{"Enter a name", "Choose among read, launch, write and admin.", "There is no such project."} {
+	for _, message := range []string{"Enter a name", "Choose read, launch, write or admin.", "There is no such project."} {
 		require.Contains(t, failed.body, message)
 	}
 	id := strings.Split(token, "_")[1]

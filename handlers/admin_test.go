@@ -77,7 +77,7 @@ func TestTreePageMakesRenamesAndArchives(t *testing.T) {
 	require.Contains(t, b.admin.follow(t, b.admin.submit(t, "/admin/nodes/"+id, "name", "Sciences", "description", "", "revision", revision)).body, "Saved.")
 	late := b.admin.submit(t, "/admin/nodes/"+id, "name", "Arts", "description", "", "revision", revision)
 	require.Equal(t, http.StatusConflict, late.status)
-	require.Contains(t, late.body, "it is now called Sciences")
+	require.Contains(t, late.body, "is now called Sciences")
 	require.Contains(t, late.body, `value="Arts"`)
 
 	asked := b.admin.submit(t, "/admin/nodes/"+id+"/archive")

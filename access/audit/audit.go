@@ -1,6 +1,6 @@
-// Package audit keeps the log of every change that somebody made: who, from
-// where, what it was before and what it is now. Entries are written by the
-// transaction of the change, so that neither can be without the other.
+// Package audit records every change: the actor, the origin, the old and the new
+// values. The transaction of the change also writes its entry, so neither exists
+// without the other.
 package audit
 
 import (
@@ -15,10 +15,9 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Entry is one change. Action is a noun and a verb ("quota.update"); Kind, ID and
-// Name say of what. TenantID and ProjectID say where, and are uuid.Nil for what
-// belongs to none. Old and New become JSON, nil where there is none: the values
-// that changed, and never a secret.
+// Entry is one change. Action is a noun and a verb ("quota.update"); Kind, ID and Name
+// identify the object. TenantID and ProjectID are its scope, uuid.Nil when it has none.
+// Old and New become JSON: the values that changed, never a secret; nil for no value.
 type Entry struct {
 	Action    string
 	Kind      string
@@ -30,13 +29,13 @@ type Entry struct {
 	Reason    string
 }
 
-// Record writes e within the transaction of q, which is that of the change. The
-// actor, the address and the request id are those of ctx. It authorises nothing:
-// whoever makes the change did.
+// Record writes e within the transaction of q, which is that of the change. The actor,
+// the address and the request id are those of ctx. It does not authorize: the caller
+// has authorized the change.
 func Record(ctx context.Context, q *db.Queries, e Entry) error {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return fmt.Errorf("make id of audit entry: %w", err)
+		return fmt.Errorf("create id of audit entry: %w", err)
 	}
 	before, err := value(e.Old)
 	if err != nil {
@@ -77,7 +76,7 @@ func optional(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-// timeOf is the moment inside a UUIDv7, by which the log is partitioned.
+// timeOf returns the time in a UUIDv7, by which the log is partitioned.
 func timeOf(id uuid.UUID) time.Time {
 	seconds, nanoseconds := id.Time().UnixTime()
 	return time.Unix(seconds, nanoseconds).UTC()

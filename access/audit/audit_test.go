@@ -37,7 +37,7 @@ func (b testBundle) record(ctx context.Context, t *testing.T, e audit.Entry) {
 	require.NoError(t, db.Tx(ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error { return audit.Record(ctx, q, e) }))
 }
 
-// reader is somebody who may read the log at the given places.
+// reader returns the context of a subject who may read the log at the given nodes.
 func reader(ctx context.Context, places ...uuid.UUID) context.Context {
 	may := map[uuid.UUID]bool{}
 	for _, p := range places {
@@ -88,7 +88,7 @@ func TestRecordGoesWithItsTransaction(t *testing.T) {
 	require.Empty(t, page.Changes)
 	require.Error(t, db.Tx(b.admin, b.pool, func(_ pgx.Tx, q *db.Queries) error {
 		return audit.Record(b.admin, q, audit.Entry{Action: "a.b", Kind: "team", ID: "1", New: func() {}})
-	}), "a value that is no JSON")
+	}), "a value that is not JSON")
 }
 
 func TestListShowsWhatTheReaderMayRead(t *testing.T) {
@@ -116,7 +116,7 @@ func TestListShowsWhatTheReaderMayRead(t *testing.T) {
 	_, err := b.log.List(reader(t.Context()), audit.Filter{})
 	require.True(t, apperr.Is(err, apperr.Forbidden))
 	_, err = b.log.List(reader(t.Context(), rival), audit.Filter{})
-	require.True(t, apperr.Is(err, apperr.Forbidden), "a place that is not in the tree gives nothing")
+	require.True(t, apperr.Is(err, apperr.Forbidden), "a node outside the tree grants nothing")
 	_, err = b.log.List(t.Context(), audit.Filter{})
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
 	require.Error(t, b.log.Each(reader(t.Context()), audit.Filter{}, func(audit.Change) error { return nil }))

@@ -21,11 +21,11 @@ type Log struct{ pool *pgxpool.Pool }
 // NewLog returns the log in the database behind pool.
 func NewLog(pool *pgxpool.Pool) *Log { return &Log{pool: pool} }
 
-// Change is an entry of the log as it was written.
+// Change is an entry of the log.
 type Change struct {
 	ID         uuid.UUID
 	At         time.Time
-	TenantID   uuid.UUID // uuid.Nil for what concerns the installation
+	TenantID   uuid.UUID // uuid.Nil for changes of the installation
 	ProjectID  uuid.UUID
 	ActorID    uuid.UUID
 	ActorKind  string // a role of package auth, or "anonymous"
@@ -37,7 +37,7 @@ type Change struct {
 	Kind       string
 	ObjectID   string
 	ObjectName string
-	Old, New   json.RawMessage // nil where there is none
+	Old, New   json.RawMessage // nil for no value
 	Reason     string
 }
 
@@ -50,7 +50,7 @@ type Filter struct {
 	TenantID uuid.UUID
 	Project  uuid.UUID
 	From, To time.Time
-	After    string // the Next of the page before
+	After    string // the Next of the previous page
 	Limit    int
 }
 
@@ -69,22 +69,22 @@ const (
 type scope struct {
 	everything bool
 	tenants    []uuid.UUID
-	nodes      []uuid.UUID // below tenants that are not read as a whole
+	nodes      []uuid.UUID // below tenants that are only partly readable
 }
 
-// authorize says how far the caller may read. Who may read nothing of the log
-// gets apperr.Forbidden.
+// authorize returns the scope that the caller may read. It returns apperr.Forbidden
+// when that is empty.
 func (l *Log) authorize(ctx context.Context) (scope, error) {
 	subject, ok := auth.SubjectOf(ctx)
 	if !ok {
-		return scope{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+		return scope{}, apperr.New(apperr.Unauthenticated, "Sign in to continue.")
 	}
 	if subject.May(auth.AuditRead, auth.Installation) {
 		return scope{everything: true}, nil
 	}
 	rows, err := db.New(l.pool).AuditPlaces(ctx)
 	if err != nil {
-		return scope{}, fmt.Errorf("places of the audit log: %w", err)
+		return scope{}, fmt.Errorf("nodes of the audit log: %w", err)
 	}
 	s := scope{tenants: []uuid.UUID{}, nodes: []uuid.UUID{}}
 	whole := map[uuid.UUID]bool{}
@@ -99,13 +99,13 @@ func (l *Log) authorize(ctx context.Context) (scope, error) {
 		}
 	}
 	if len(s.tenants)+len(s.nodes) == 0 {
-		return scope{}, apperr.New(apperr.Forbidden, "The audit log is for administrators of a tenant.")
+		return scope{}, apperr.New(apperr.Forbidden, "Only tenant administrators may read the audit log.")
 	}
 	return s, nil
 }
 
-// List returns a page of what the caller may read of the log: whole tenants where
-// they have AuditRead, and everything for administrators of the installation.
+// List returns a page of the entries that the caller may read: whole tenants where they
+// have AuditRead, and everything for administrators of the installation.
 func (l *Log) List(ctx context.Context, f Filter) (Page, error) {
 	s, err := l.authorize(ctx)
 	if err != nil {
@@ -136,8 +136,8 @@ func (l *Log) List(ctx context.Context, f Filter) (Page, error) {
 	return page, nil
 }
 
-// Each gives every entry that f lets through to yield, newest first, a page of
-// the database at a time, until yield fails. It authorises as List does.
+// Each passes every entry that matches f to yield, newest first, reading a page of the
+// database at a time, until yield fails. It authorizes like List.
 func (l *Log) Each(ctx context.Context, f Filter, yield func(Change) error) error {
 	f.Limit = maxPageSize
 	for {
@@ -190,14 +190,14 @@ func query(s scope, f Filter) (db.ListAuditEntriesParams, error) {
 	if f.After != "" {
 		id, err := uuid.Parse(f.After)
 		if err != nil {
-			return p, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Take next_page of the page before."}})
+			return p, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
 		}
 		p.Before = id
 	}
 	return p, nil
 }
 
-// floor is the least UUIDv7 of a millisecond.
+// floor returns the smallest UUIDv7 of a millisecond.
 func floor(t time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(t.UnixMilli(), 0)
@@ -207,7 +207,7 @@ func floor(t time.Time) uuid.UUID {
 	return id
 }
 
-// like finds text anywhere, without regard to case; "" finds all.
+// like returns a pattern that matches text anywhere, ignoring case; "" matches all.
 func like(text string) string {
 	if text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")); text == "" {
 		return ""

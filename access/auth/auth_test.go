@@ -86,7 +86,7 @@ func TestLocalTokenAndSecret(t *testing.T) {
 	require.NoError(t, err)
 	again, err := LoadSecret(path)
 	require.NoError(t, err)
-	require.Equal(t, first, again, "the secret outlives a restart")
+	require.Equal(t, first, again, "the secret survives a restart")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

@@ -12,7 +12,7 @@ import (
 // Action is something that a service method does: a noun and a verb.
 type Action string
 
-// The actions. A service method authorises one of them in its first statement.
+// The actions. A service method authorizes one of them in its first statement.
 const (
 	WorkflowRead       Action = "workflow.read"
 	WorkflowWrite      Action = "workflow.write"
@@ -20,7 +20,7 @@ const (
 	ExecutionRead      Action = "execution.read"
 	ExecutionLaunch    Action = "execution.launch"
 	ExecutionCancel    Action = "execution.cancel"     // one's own
-	ExecutionCancelAny Action = "execution.cancel_any" // anybody's
+	ExecutionCancelAny Action = "execution.cancel_any" // of any user
 	ArtifactRead       Action = "artifact.read"
 	ArtifactWrite      Action = "artifact.write"
 	TypeRead           Action = "type.read"
@@ -31,9 +31,9 @@ const (
 	SecretRead         Action = "secret.read" // names, never values
 	SecretWrite        Action = "secret.write"
 	QuotaRead          Action = "quota.read"
-	QuotaWrite         Action = "quota.write" // asked of the parent of what is changed
+	QuotaWrite         Action = "quota.write" // checked at the parent of the changed node
 	TenancyRead        Action = "tenancy.read"
-	TenancyWrite       Action = "tenancy.write" // departments, teams, projects below the place
+	TenancyWrite       Action = "tenancy.write" // departments, teams and projects below the node
 	MemberRead         Action = "member.read"
 	MemberWrite        Action = "member.write"
 	AuditRead          Action = "audit.read"
@@ -41,7 +41,7 @@ const (
 	Administer         Action = "admin" // the installation
 )
 
-// reading is the action that shows that a thing exists at all.
+// reading returns the action that reveals that an object exists.
 func (a Action) reading() Action {
 	noun, _, ok := strings.Cut(string(a), ".")
 	if !ok {
@@ -50,19 +50,20 @@ func (a Action) reading() Action {
 	return Action(noun + ".read")
 }
 
-// SignedIn returns the subject of ctx, whatever it may do; apperr.Unauthenticated
-// for nobody. It is for methods that must look at a row to learn where it is.
+// SignedIn returns the subject of ctx without checking its rights;
+// apperr.Unauthenticated when there is none. Methods call it that must read a row to
+// learn its project.
 func SignedIn(ctx context.Context) (Subject, error) {
 	s, ok := SubjectOf(ctx)
 	if !ok {
-		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+		return Subject{}, apperr.New(apperr.Unauthenticated, "Sign in to continue.")
 	}
 	return s, nil
 }
 
-// Authorize returns the subject of ctx when it may do a in its current project.
-// It returns apperr.Unauthenticated when nobody is signed in, and
-// apperr.Forbidden when the subject may not.
+// Authorize returns the subject of ctx when it may do a in its current project. It
+// returns apperr.Unauthenticated when no subject is signed in, and apperr.Forbidden
+// when the subject lacks the right.
 func Authorize(ctx context.Context, a Action) (Subject, error) {
 	s, err := SignedIn(ctx)
 	if err != nil {
@@ -77,11 +78,10 @@ func Authorize(ctx context.Context, a Action) (Subject, error) {
 	return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
 }
 
-// AuthorizeIn returns the subject of ctx when it may do a at place, the project
-// or other node of the tenancy tree that an object belongs to. Who may not even
-// read there gets absent, the error of an object that does not exist, so that
-// nobody learns of another tenant's objects; who may only read gets
-// apperr.Forbidden.
+// AuthorizeIn returns the subject of ctx when it may do a at place, the project or
+// other node of the tenancy tree that an object belongs to. A subject without read
+// access gets absent, the error of an object that does not exist, so that it does not
+// learn of another tenant's objects; a viewer gets apperr.Forbidden.
 func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (Subject, error) {
 	s, err := SignedIn(ctx)
 	switch {
@@ -95,8 +95,8 @@ func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (
 	return Subject{}, absent
 }
 
-// AuthorizeOwner is AuthorizeIn for an object that its owner may change by a, and
-// everybody else by others.
+// AuthorizeOwner is AuthorizeIn for an object that its owner may change with a, and
+// other subjects with others.
 func AuthorizeOwner(ctx context.Context, a, others Action, place, owner uuid.UUID, absent error) (Subject, error) {
 	s, err := AuthorizeIn(ctx, a, place, absent)
 	if err != nil {
@@ -108,8 +108,8 @@ func AuthorizeOwner(ctx context.Context, a, others Action, place, owner uuid.UUI
 	return s, nil
 }
 
-// may reports whether s may do a at place. Administer is of the installation wherever
-// it is asked, so that a key that is bound to a project never holds it.
+// may reports whether s may do a at place. Administer always refers to the
+// installation, so a key that is bound to a project never has it.
 func (s Subject) may(a Action, place uuid.UUID) bool {
 	if a == Administer {
 		place = Installation

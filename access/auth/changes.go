@@ -2,8 +2,8 @@ package auth
 
 import "sync"
 
-// changes tells everybody in this process who waits that a right or a credential may
-// have ended. The zero value is ready; it is safe for concurrent use.
+// changes notifies all waiters in this process that a right or a credential may have
+// ended. The zero value is ready; it is safe for concurrent use.
 type changes struct {
 	mu   sync.Mutex
 	next chan struct{}
@@ -28,12 +28,12 @@ func (c *changes) announce() {
 	}
 }
 
-// Changed returns a channel that closes when a session, a key, an account or a role
-// may have ended in this process. Other servers do not announce here: whoever waits
-// also looks at intervals.
+// Changed returns a channel that closes when a session, a key, an account or a role may
+// have ended in this process. Changes on other servers are not announced here: waiters
+// must also poll.
 func (p *Policies) Changed() <-chan struct{} { return p.changes.wait() }
 
-// Announce closes the channels that Changed returned. Whoever ends a credential calls
+// Announce closes the channels that Changed returned. Code that ends a credential calls
 // it after the commit.
 func (p *Policies) Announce() { p.changes.announce() }
 

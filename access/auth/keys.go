@@ -18,14 +18,14 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// keyPrefix begins every API key, so that scanners of source code find one.
+// keyPrefix is the prefix of every API key, so that secret scanners detect leaked keys.
 const keyPrefix = "ffk_"
 
 const keyIDLength = 12
 
-// Keys makes and checks API keys: ffk_<id>_<secret>. Of a key only the
-// HMAC-SHA256 with a pepper is kept, which is not in the database: a copy of the
-// database alone neither shows nor makes keys.
+// Keys creates and verifies API keys: ffk_<id>_<secret>. The database stores only the
+// HMAC-SHA256 of a key with a pepper that is not in the database: a copy of the
+// database alone neither reveals nor creates keys.
 type Keys struct {
 	pool   *pgxpool.Pool
 	users  *Users
@@ -33,8 +33,8 @@ type Keys struct {
 	now    func() time.Time
 }
 
-// NewKeys returns the keys of the database behind pool; pepper holds 32 random
-// bytes or more.
+// NewKeys returns the keys of the database behind pool; pepper has at least 32 random
+// bytes.
 func NewKeys(pool *pgxpool.Pool, users *Users, pepper []byte, now func() time.Time) (*Keys, error) {
 	if len(pepper) < sha256.Size {
 		return nil, fmt.Errorf("the pepper of API keys has %d bytes; %d are needed", len(pepper), sha256.Size)
@@ -42,15 +42,14 @@ func NewKeys(pool *pgxpool.Pool, users *Users, pepper []byte, now func() time.Ti
 	return &Keys{pool: pool, users: users, pepper: pepper, now: now}, nil
 }
 
-// NewKey is a key that was just made. Token is shown once; the database gets the
-// other two.
+// NewKey is a new key. Token is shown once; the database stores the other two fields.
 type NewKey struct {
 	ID    string
 	Token string
 	MAC   []byte
 }
 
-// Make returns a new key, which is good once its id and MAC are stored.
+// Make returns a new key, which is valid once its id and MAC are stored.
 func (k *Keys) Make() NewKey {
 	id := strings.ToLower(rand.Text()[:keyIDLength])
 	token := keyPrefix + id + "_" + rand.Text() + rand.Text()
@@ -63,8 +62,8 @@ func (k *Keys) mac(token string) []byte {
 	return m.Sum(nil)
 }
 
-// Verify implements TokenVerifier: it returns the owner of a key with the rights
-// that the key's scopes and project leave.
+// Verify implements TokenVerifier: it returns the owner of a key, with rights limited
+// to the key's scopes and project.
 func (k *Keys) Verify(ctx context.Context, token string) (Subject, error) {
 	rest, ok := strings.CutPrefix(token, keyPrefix)
 	if !ok {
@@ -87,7 +86,7 @@ func (k *Keys) Verify(ctx context.Context, token string) (Subject, error) {
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= seenInterval {
 		if err := db.New(k.pool).TouchAPIKey(ctx, &now, OriginOf(ctx).Address, id); err != nil {
-			return Subject{}, fmt.Errorf("note use of API key %s: %w", id, err)
+			return Subject{}, fmt.Errorf("store the use of API key %s: %w", id, err)
 		}
 	}
 	a := account{id: row.UserID, name: row.UserName, admin: row.InstallationAdmin, chosen: row.HomeID}

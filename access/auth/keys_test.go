@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 	peppered, err := NewKeys(b.pool, b.users, []byte(strings.Repeat("p", 32)), time.Now)
 	require.NoError(t, err)
 	_, err = peppered.Verify(b.ctx, key.Token)
-	require.True(t, apperr.Is(err, apperr.Unauthenticated), "the database alone is not enough")
+	require.True(t, apperr.Is(err, apperr.Unauthenticated), "the database alone is not sufficient")
 
 	_, err = db.New(b.pool).RevokeAPIKey(b.ctx, &b.now, key.ID)
 	require.NoError(t, err)
@@ -85,7 +85,8 @@ func TestKeyExpiryAndUse(t *testing.T) {
 	require.Contains(t, err.Error(), "expired")
 }
 
-// TestKeyScopes: a scope takes away what it does not name, from administrators too.
+// TestKeyScopes: a scope removes all rights that it does not name, from administrators
+// too.
 func TestKeyScopes(t *testing.T) {
 	t.Parallel()
 	b := setupSignIn(t)
@@ -121,11 +122,11 @@ func TestKeyScopes(t *testing.T) {
 	viewer := b.key(t, b.member(t, Viewer), func(r *db.InsertAPIKeyParams) { r.Scopes = []string{ScopeAdmin} })
 	s, err = b.keys.Verify(b.ctx, viewer.Token)
 	require.NoError(t, err)
-	require.False(t, s.May(ExecutionLaunch, LocalProject), "a scope gives nothing that its owner has not")
+	require.False(t, s.May(ExecutionLaunch, LocalProject), "a scope grants no rights beyond its owner's")
 }
 
-// TestScopesGrow: each scope holds the one before, and every action that some
-// role has is in one of them.
+// TestScopesGrow: each scope includes the previous one, and every action of a role is
+// in one of them.
 func TestScopesGrow(t *testing.T) {
 	t.Parallel()
 	scopes := Scopes()

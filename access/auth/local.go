@@ -17,8 +17,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// LoginLinks hands out one-time login links of a local installation. They live
-// in memory: a restart prints a new one.
+// LoginLinks issues one-time login links of a local installation. They are kept in
+// memory: a restart prints a new one.
 type LoginLinks struct {
 	now func() time.Time
 
@@ -26,7 +26,7 @@ type LoginLinks struct {
 	tokens map[[sha256.Size]byte]time.Time // hash of the token → expiry
 }
 
-// LoginLinkTTL is how long a login link may wait to be opened.
+// LoginLinkTTL is how long a login link is valid.
 const LoginLinkTTL = 24 * time.Hour
 
 // NewLoginLinks returns an empty set of links on the clock now.
@@ -48,8 +48,8 @@ func (l *LoginLinks) Issue() string {
 	return token
 }
 
-// Redeem returns the administrator for a token that was issued, has not expired
-// and was not redeemed before; else apperr.Unauthenticated.
+// Redeem returns the administrator for a valid token that has not been redeemed;
+// otherwise apperr.Unauthenticated.
 func (l *LoginLinks) Redeem(token string) (Subject, error) {
 	h := sha256.Sum256([]byte(token))
 	l.mu.Lock()
@@ -58,16 +58,16 @@ func (l *LoginLinks) Redeem(token string) (Subject, error) {
 	delete(l.tokens, h)
 	if !ok || l.now().After(expiry) {
 		return Subject{}, apperr.New(apperr.Unauthenticated,
-			"This login link was used already or has expired. Run `flowforge login` on the server's machine for a new one.")
+			"This login link has already been used or has expired. Run `flowforge login` on the server's machine for a new one.")
 	}
 	return Local(), nil
 }
 
-// LocalCredential is the Subject.Credential of who came by the LocalToken.
+// LocalCredential is the Subject.Credential of a subject with the LocalToken.
 const LocalCredential = "token"
 
-// LocalToken is the token of the local administrator: whoever can read its file
-// in the data directory.
+// LocalToken is the token of the local administrator: any process that can read its
+// file in the data directory.
 type LocalToken struct{ hash [sha256.Size]byte }
 
 // NewLocalToken returns a LocalToken that accepts token.
@@ -84,8 +84,8 @@ func (t LocalToken) Verify(_ context.Context, token string) (Subject, error) {
 	return s, nil
 }
 
-// LoadSecret returns the secret kept in the file at path (0600), which it makes
-// with 32 random bytes in hex when there is none.
+// LoadSecret returns the secret in the file at path (0600). If the file does not exist,
+// it creates it with 32 random bytes in hex.
 func LoadSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err == nil && len(b) >= 64 {
@@ -94,10 +94,10 @@ func LoadSecret(path string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
-	half := err == nil // one from a disk that was full
+	half := err == nil // a partial file from a full disk
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
-		return "", fmt.Errorf("make secret: %w", err)
+		return "", fmt.Errorf("create secret: %w", err)
 	}
 	secret := hex.EncodeToString(raw)
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".secret-*")
@@ -111,7 +111,7 @@ func LoadSecret(path string) (string, error) {
 	}
 	if half {
 		err = os.Rename(tmp.Name(), path)
-	} else if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) { // another server of the same folder was quicker
+	} else if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) { // another server created it first
 		return LoadSecret(path)
 	}
 	if err != nil {

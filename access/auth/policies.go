@@ -16,12 +16,12 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// policyInterval is how often the policies in memory are compared with the
-// database: half of the second after which a change made elsewhere holds here.
+// policyInterval is how often the policies in memory are compared with the database:
+// half of the second within which a change on another server takes effect here.
 const policyInterval = 500 * time.Millisecond
 
-// Policies says who may do what where, from a copy of the tenancy tree and its
-// memberships in memory. It is safe for concurrent use.
+// Policies decides which user may perform which action at which node, from a copy of
+// the tenancy tree and its memberships in memory. It is safe for concurrent use.
 type Policies struct {
 	pool      *pgxpool.Pool
 	reloading sync.Mutex
@@ -29,7 +29,7 @@ type Policies struct {
 	changes   changes
 }
 
-// ProjectRef is a project as its members choose it.
+// ProjectRef is a project in a selection.
 type ProjectRef struct {
 	ID        uuid.UUID
 	TenantID  uuid.UUID
@@ -43,14 +43,14 @@ func (p ProjectRef) Label() string {
 	return strings.Join(append(slices.Clone(p.Path), p.Name), " › ")
 }
 
-// NewPolicies returns the policies of the database as it is now.
+// NewPolicies returns the current policies of the database.
 func NewPolicies(ctx context.Context, pool *pgxpool.Pool) (*Policies, error) {
 	p := &Policies{pool: pool}
 	return p, p.Reload(ctx)
 }
 
-// Run keeps the policies up to date until ctx ends. While the database does not
-// answer, the last known ones hold.
+// Run keeps the policies up to date until ctx ends. While the database does not answer,
+// the last known ones apply.
 func (p *Policies) Run(ctx context.Context) error {
 	ticks := time.NewTicker(policyInterval)
 	defer ticks.Stop()
@@ -59,13 +59,13 @@ func (p *Policies) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticks.C:
-			_ = p.Reload(ctx) // the next tick tries again; readiness tells of the database
+			_ = p.Reload(ctx) // the next tick retries; readiness reports the database
 		}
 	}
 }
 
-// Reload takes over what has changed in the database. Whoever changes tree or
-// memberships calls it after the commit, so that the change holds here at once.
+// Reload loads changes from the database. Code that changes the tree or memberships
+// calls it after the commit, so that the change takes effect here at once.
 func (p *Policies) Reload(ctx context.Context) error {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -85,7 +85,7 @@ func (p *Policies) Reload(ctx context.Context) error {
 	return nil
 }
 
-// load reads everything at one moment.
+// load reads a consistent snapshot.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	var rows policyRows
 	err := pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
@@ -108,7 +108,7 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	return newPolicySet(Grants(), rows)
 }
 
-// For returns what the user may do, now and after every later change.
+// For returns the Policy of the user, which follows later changes.
 func (p *Policies) For(user uuid.UUID) Policy {
 	name := user.String()
 	return PolicyFunc(func(a Action, place uuid.UUID) bool { return p.current.Load().may(user, name, a, place) })
@@ -117,8 +117,8 @@ func (p *Policies) For(user uuid.UUID) Policy {
 // IsAdmin reports whether the user is an administrator of the installation.
 func (p *Policies) IsAdmin(user uuid.UUID) bool { return p.current.Load().admins[user] }
 
-// Projects returns the projects that the user has a role in, by their labels; all
-// of them for an administrator of the installation. Archived ones are left out.
+// Projects returns the projects that the user has a role in, by their labels; all of
+// them for an administrator of the installation. Archived ones are omitted.
 func (p *Policies) Projects(user uuid.UUID) []ProjectRef {
 	set := p.current.Load()
 	name := user.String()
@@ -131,8 +131,8 @@ func (p *Policies) Projects(user uuid.UUID) []ProjectRef {
 	return mine
 }
 
-// AllProjects returns every project of the installation that is not archived. It
-// is for subjects of RoleAdmin.
+// AllProjects returns every project of the installation that is not archived. Only
+// subjects of RoleAdmin may call it.
 func (p *Policies) AllProjects() []ProjectRef { return slices.Clone(p.current.Load().projects) }
 
 // Project returns the project with this id, and false when there is none or it is

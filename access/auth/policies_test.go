@@ -99,8 +99,8 @@ func TestPoliciesFollowTheTree(t *testing.T) {
 		}
 		require.Equal(t, tt.yes, joined(got), "%s", tt.action)
 	}
-	require.False(t, policies.For(tenant).May("read", b.ids["acme"]), "a part of an action's name is no action")
-	require.False(t, policies.For(tenant).May(auth.WorkflowRead, uuid.New()), "no role reaches a place that is not there")
+	require.False(t, policies.For(tenant).May("read", b.ids["acme"]), "a part of an action's name is not an action")
+	require.False(t, policies.For(tenant).May(auth.WorkflowRead, uuid.New()), "no role applies to a node that does not exist")
 }
 
 func joined(names []string) string {
@@ -126,18 +126,18 @@ func TestPoliciesTakeOverChanges(t *testing.T) {
 	require.False(t, policy.May(auth.ExecutionLaunch, one))
 	b.exec(t, "INSERT INTO memberships (id, user_id, role, node_id) VALUES ($1, $2, 'ProjectDev', $3)", uuid.New(), user, b.ids["research"])
 	reload()
-	require.True(t, policy.May(auth.ExecutionLaunch, one), "a role that was given holds")
+	require.True(t, policy.May(auth.ExecutionLaunch, one), "a new role applies")
 	require.False(t, other.May(auth.ExecutionLaunch, one))
 
 	b.exec(t, "UPDATE tenancy_nodes SET archived_at = now() WHERE id = $1", one)
 	reload()
 	require.False(t, policy.May(auth.ExecutionLaunch, one), "nothing starts in an archived project")
-	require.True(t, policy.May(auth.ExecutionRead, one), "what is there stays legible")
+	require.True(t, policy.May(auth.ExecutionRead, one), "existing objects stay readable")
 	require.Equal(t, []string{"two"}, placeNames(policies.Projects(user)))
 
 	b.exec(t, "UPDATE users SET disabled_at = now() WHERE id = $1", user)
 	reload()
-	require.False(t, policy.May(auth.ExecutionRead, one), "who is disabled may nothing")
+	require.False(t, policy.May(auth.ExecutionRead, one), "a disabled user has no rights")
 	b.exec(t, "UPDATE users SET disabled_at = NULL, installation_admin = true WHERE id = $1", user)
 	reload()
 	require.True(t, policy.May(auth.Administer, auth.Installation))
@@ -156,7 +156,7 @@ func placeNames(places []auth.ProjectRef) []string {
 	return names
 }
 
-// TestPoliciesRun: what another server changed holds here without a call.
+// TestPoliciesRun: changes by another server take effect here without a call.
 func TestPoliciesRun(t *testing.T) {
 	t.Parallel()
 	b := newTree(t)
@@ -188,7 +188,7 @@ func TestProjectsOfAUser(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, places[0], found)
 	_, ok = policies.Project(b.ids["core"])
-	require.False(t, ok, "a team is no project")
+	require.False(t, ok, "a team is not a project")
 	require.True(t, slices.ContainsFunc(policies.AllProjects(), func(p auth.ProjectRef) bool { return p.ID == auth.LocalProject }))
 }
 

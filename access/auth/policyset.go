@@ -13,10 +13,10 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// policyModel is RBAC with domains: a domain is a node of the tenancy tree, p
-// says which actions a role holds, g who has which role at which node. Roles are
-// data, so that a custom one is one more line of p. Domains do not inherit here:
-// policySet asks along the path of the place.
+// policyModel is RBAC with domains: a domain is a node of the tenancy tree, p lists the
+// actions of a role, g the role of a user at a node. Roles are data, so that a custom
+// one is one more line of p. Domains do not inherit here: policySet checks the path of
+// the node.
 const policyModel = `
 [request_definition]
 r = sub, dom, act
@@ -34,7 +34,7 @@ e = some(where (p.eft == allow))
 m = holds(p.acts, r.act) && g(r.sub, p.sub, r.dom)
 `
 
-// policyRows is what the database says at one moment.
+// policyRows is a snapshot of the database.
 type policyRows struct {
 	version     int64
 	nodes       []db.PolicyNodesRow
@@ -42,7 +42,7 @@ type policyRows struct {
 	admins      []uuid.UUID
 }
 
-// policySet is the policies at one moment; it never changes.
+// policySet is an immutable snapshot of the policies.
 type policySet struct {
 	version  int64
 	enforcer *casbin.SyncedEnforcer
@@ -51,10 +51,10 @@ type policySet struct {
 	admins   map[uuid.UUID]bool
 	projects []ProjectRef // without the archived ones, by their labels
 	byID     map[uuid.UUID]int
-	decided  sync.Map // decision → bool: what the enforcer said; at most one for each membership and action
+	decided  sync.Map // decision → bool: cached results of the enforcer; at most one per membership and action
 }
 
-// decision is one question to the enforcer.
+// decision is one query to the enforcer.
 type decision struct {
 	membership
 	action Action
@@ -97,7 +97,7 @@ func newPolicySet(grants []Grant, rows policyRows) (*policySet, error) {
 	return set, err
 }
 
-// projectRef names a project by what is above it, without the installation.
+// projectRef names a project by its path, without the installation.
 func projectRef(n db.PolicyNodesRow, names map[uuid.UUID]string) ProjectRef {
 	p := ProjectRef{ID: n.ID, TenantID: *n.TenantID, Name: n.Name}
 	if n.Namespace != nil {
@@ -109,7 +109,7 @@ func projectRef(n db.PolicyNodesRow, names map[uuid.UUID]string) ProjectRef {
 	return p
 }
 
-// newEnforcer gives Casbin the roles and who has them.
+// newEnforcer loads the roles and memberships into Casbin.
 func newEnforcer(grants []Grant, memberships []db.PolicyMembershipsRow) (*casbin.SyncedEnforcer, error) {
 	m, err := model.NewModelFromString(policyModel)
 	if err != nil {
@@ -150,8 +150,8 @@ func actionList(actions []Action) string {
 	return b.String()
 }
 
-// holds is the matcher's function of the same name: whether a list of actions
-// holds one.
+// holds is the matcher's function of the same name: it reports whether a list contains
+// an action.
 func holds(args ...any) (any, error) {
 	if len(args) != 2 {
 		return false, fmt.Errorf("holds takes a list and an action, not %d values", len(args))
@@ -161,8 +161,8 @@ func holds(args ...any) (any, error) {
 	return strings.Contains(list, action), nil
 }
 
-// may reports whether the user has a role on the way down to place that allows
-// a. At an archived place there is nothing left to do but to read.
+// may reports whether the user has a role on the path to place that allows a. An
+// archived node allows only reading.
 func (s *policySet) may(user uuid.UUID, name string, a Action, place uuid.UUID) bool {
 	node, ok := s.nodes[place]
 	if !ok || node.archived && a != a.reading() {
@@ -180,7 +180,7 @@ func (s *policySet) may(user uuid.UUID, name string, a Action, place uuid.UUID) 
 	return false
 }
 
-// allowed asks the enforcer, once for each question.
+// allowed queries the enforcer, once per decision.
 func (s *policySet) allowed(d decision, name, domain string) bool {
 	if known, ok := s.decided.Load(d); ok {
 		return known.(bool)

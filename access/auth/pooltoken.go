@@ -7,13 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// PoolScope is what the token of a warm pod is good for: to take the work of one
-// pool, which is one project's.
+// PoolScope is the scope of a warm pod's token: it may take work of one pool, which
+// belongs to one project.
 type PoolScope struct {
 	TenantID  uuid.UUID
 	ProjectID uuid.UUID
 	Pool      [16]byte
-	Born      time.Time // when the pod was made; seconds
+	Born      time.Time // creation time of the pod; seconds
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 	poolPayloadBytes = 16 + 16 + 16 + 8
 )
 
-// SignPool returns a token for scope that is good until expiry.
+// SignPool returns a token for scope that is valid until expiry.
 func (s Signer) SignPool(scope PoolScope, expiry time.Time) string {
 	b := make([]byte, 0, poolPayloadBytes+sealBytes)
 	b = append(b, scope.TenantID[:]...)
@@ -31,8 +31,8 @@ func (s Signer) SignPool(scope PoolScope, expiry time.Time) string {
 	return s.seal(poolTokenPrefix, b, expiry)
 }
 
-// VerifyPool returns the scope of token. It fails with apperr.Unauthenticated when
-// the token was not signed by s or has expired at now.
+// VerifyPool returns the scope of token. It returns apperr.Unauthenticated when the
+// token was not signed by s or has expired at now.
 func (s Signer) VerifyPool(token string, now time.Time) (PoolScope, error) {
 	payload, err := s.open(poolTokenPrefix, token, poolPayloadBytes, now)
 	if err != nil {

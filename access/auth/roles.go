@@ -10,8 +10,8 @@ import (
 // everything below it.
 const (
 	Viewer      = "Viewer"      // reads
-	ProjectDev  = "ProjectDev"  // registers, launches, cancels what is their own
-	TeamAdmin   = "TeamAdmin"   // also cancels for others, makes projects, shares the limits out below
+	ProjectDev  = "ProjectDev"  // registers, launches, cancels its own executions
+	TeamAdmin   = "TeamAdmin"   // also cancels any execution, creates projects, divides the limits below
 	TenantAdmin = "TenantAdmin" // everything below, with the audit log
 )
 
@@ -38,12 +38,12 @@ func Grants() []Grant {
 	return []Grant{
 		{Viewer, "Reads everything, changes nothing.", viewer},
 		{ProjectDev, "Registers and launches workflows, and cancels their own executions.", dev},
-		{TeamAdmin, "Runs a team: cancels for others, adds projects and members, shares the team's limits out.", team},
-		{TenantAdmin, "Runs a tenant: everything in it, with types and the audit log.", tenant},
+		{TeamAdmin, "Runs a team: cancels any execution, adds projects and members, divides the team's limits.", team},
+		{TenantAdmin, "Runs a tenant: everything in it, including types and the audit log.", tenant},
 	}
 }
 
-// Everywhere returns the Policy of somebody who has a built-in role at every place.
+// Everywhere returns the Policy of a user with a built-in role at every node.
 func Everywhere(role string) Policy {
 	for _, g := range Grants() {
 		if g.Role == role {

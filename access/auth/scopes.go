@@ -8,7 +8,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// The scopes of an API key. Each holds the ones before it.
+// The scopes of an API key. Each includes the previous ones.
 const (
 	ScopeRead   = "read"
 	ScopeLaunch = "launch"
@@ -16,7 +16,7 @@ const (
 	ScopeAdmin  = "admin"
 )
 
-// Scope is what a key may be narrowed to.
+// Scope limits the rights of a key.
 type Scope struct {
 	Name    string
 	About   string   // a sentence for people
@@ -32,25 +32,25 @@ func Scopes() []Scope {
 	launch := slices.Concat(read, []Action{ExecutionLaunch, ExecutionCancel, ArtifactWrite})
 	write := slices.Concat(launch, []Action{WorkflowWrite, WorkflowArchive, ExecutionCancelAny, TypeWrite, CatalogueWrite})
 	return []Scope{
-		{ScopeRead, "Reads what its owner may read.", read},
+		{ScopeRead, "Reads everything that its owner may read.", read},
 		{ScopeLaunch, "Also launches, cancels and uploads files for executions.", launch},
 		{ScopeWrite, "Also registers workflows, types and catalogue entries.", write},
 		{ScopeAdmin, "Everything that its owner may do, with members, limits and secrets.", nil},
 	}
 }
 
-// CheckScopes fails with apperr.Invalid when one of scopes does not exist.
+// CheckScopes returns apperr.Invalid when one of scopes does not exist.
 func CheckScopes(scopes []string) error {
 	for _, name := range scopes {
 		if !slices.ContainsFunc(Scopes(), func(s Scope) bool { return s.Name == name }) {
-			return apperr.InvalidFields("The key cannot be created.", []apperr.Field{{Path: "scopes", Message: "Choose among read, launch, write and admin."}})
+			return apperr.InvalidFields("The key cannot be created.", []apperr.Field{{Path: "scopes", Message: "Choose read, launch, write or admin."}})
 		}
 	}
 	return nil
 }
 
-// narrow returns s with what scopes and project leave of its rights; no scope
-// and uuid.Nil leave all. An administrator's rights are narrowed as anybody's.
+// narrow returns s with its rights limited to scopes and project; no scope and uuid.Nil
+// do not limit them. It also limits an administrator's rights.
 func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	actions, all := []Action{}, len(scopes) == 0
 	for _, scope := range Scopes() {

@@ -9,9 +9,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Sealer encrypts and authenticates small texts that leave the server's hands and
-// come back: AES-256-GCM with a random nonce. What a text is for is sealed along,
-// so that one cannot stand in for another.
+// Sealer encrypts and authenticates small texts that clients return later: AES-256-GCM
+// with a random nonce. The purpose of a text is authenticated as well, so that a text
+// cannot be used for another purpose.
 type Sealer struct{ aead cipher.AEAD }
 
 // NewSealer returns a Sealer with a key of 32 random bytes.
@@ -27,12 +27,12 @@ func NewSealer(key []byte) (Sealer, error) {
 	return Sealer{aead: aead}, nil
 }
 
-// Seal returns text in a form that Open alone can read, safe in a cookie.
+// Seal returns text in a form that only Open can read, safe in a cookie.
 func (s Sealer) Seal(purpose, text string) string {
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(text), []byte(purpose))) //nolint:gosec // the cipher makes a random nonce by itself
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, []byte(text), []byte(purpose))) //nolint:gosec // the cipher adds a random nonce
 }
 
-// Open returns the text that Seal was given for the same purpose; it fails with
+// Open returns the text that Seal was given for the same purpose; it returns
 // apperr.Invalid for anything else.
 func (s Sealer) Open(purpose, sealed string) (string, error) {
 	b, err := base64.RawURLEncoding.DecodeString(sealed)
@@ -40,7 +40,7 @@ func (s Sealer) Open(purpose, sealed string) (string, error) {
 		b, err = s.aead.Open(nil, nil, b, []byte(purpose))
 	}
 	if err != nil {
-		return "", apperr.Wrap(apperr.Invalid, err, "This was not made here.")
+		return "", apperr.Wrap(apperr.Invalid, err, "This value was not issued by this server.")
 	}
 	return string(b), nil
 }

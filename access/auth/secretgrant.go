@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 )
 
-// grantContext keeps the signatures of grants apart from those of tokens.
+// grantContext separates the signatures of grants from those of tokens.
 const grantContext = "flowforge secret grant\n"
 
-// Grant signs the right of the attempt of scope to the secret called name. It
-// needs no row: whoever holds it also has to show the token of the attempt.
+// Grant signs the right of the attempt of scope to the secret called name. It needs no
+// row: the holder must also present the token of the attempt.
 func (s Signer) Grant(scope TaskScope, name string) []byte {
 	b := make([]byte, 0, len(grantContext)+4*16+8+len(name))
 	b = append(b, grantContext...)

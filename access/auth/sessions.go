@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// SessionLimits say when a session is over by itself.
+// SessionLimits are the expiry limits of a session.
 type SessionLimits struct {
 	Idle     time.Duration // without a request
 	Absolute time.Duration // since sign-in
@@ -28,12 +28,12 @@ func DefaultSessionLimits() SessionLimits {
 	return SessionLimits{Idle: 12 * time.Hour, Absolute: 30 * 24 * time.Hour}
 }
 
-// seenInterval is how old the noted time of a session's or a key's last request
-// may get before it is written again.
+// seenInterval is the minimum interval between updates of the last request time of a
+// session or a key.
 const seenInterval = time.Minute
 
-// Sessions keeps the sessions of browsers in the database, so that ending one
-// holds at its very next request. It is safe for concurrent use.
+// Sessions stores the sessions of browsers in the database, so that ending one takes
+// effect at its next request. It is safe for concurrent use.
 type Sessions struct {
 	pool   *pgxpool.Pool
 	users  *Users
@@ -46,11 +46,11 @@ func NewSessions(pool *pgxpool.Pool, users *Users, limits SessionLimits, now fun
 	return &Sessions{pool: pool, users: users, limits: limits, now: now}
 }
 
-// Limits returns when sessions are over by themselves.
+// Limits returns the expiry limits of sessions.
 func (s *Sessions) Limits() SessionLimits { return s.limits }
 
-// Login is who signed in, by which provider ("" for a login link), and what the
-// provider wants to see at sign-out.
+// Login is the user who signed in, the provider ("" for a login link), and the token
+// that the provider needs at sign-out.
 type Login struct {
 	UserID     uuid.UUID
 	Provider   string
@@ -68,12 +68,12 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// Begin begins a session and returns its token, which nobody can read again. It
-// fails with apperr.Forbidden when the user is disabled.
+// Begin begins a session and returns its token, which is not stored. It returns
+// apperr.Forbidden when the user is disabled.
 func (s *Sessions) Begin(ctx context.Context, login Login) (token string, err error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return "", fmt.Errorf("make id of session: %w", err)
+		return "", fmt.Errorf("create id of session: %w", err)
 	}
 	token = rand.Text() + rand.Text()
 	origin := OriginOf(ctx)
@@ -83,7 +83,7 @@ func (s *Sessions) Begin(ctx context.Context, login Login) (token string, err er
 		break
 	}
 	if s.users.policies.IsAdmin(login.UserID) {
-		project = nil // that of the installation, until another is chosen
+		project = nil // that of the installation, until the user chooses another
 	}
 	now := s.now()
 	begun, err := db.New(s.pool).InsertSession(ctx, db.InsertSessionParams{
@@ -99,8 +99,8 @@ func (s *Sessions) Begin(ctx context.Context, login Login) (token string, err er
 	return token, nil
 }
 
-// Find returns who the session of token signs in, and notes its use. It fails with
-// apperr.Unauthenticated when there is none or it is over.
+// Find returns the subject of the session of token, and records its use. It returns
+// apperr.Unauthenticated when the session does not exist or has ended.
 func (s *Sessions) Find(ctx context.Context, token string) (Subject, error) {
 	row, err := s.row(ctx, token)
 	if err != nil {
@@ -108,14 +108,14 @@ func (s *Sessions) Find(ctx context.Context, token string) (Subject, error) {
 	}
 	if now := s.now(); now.Sub(row.SeenAt) >= seenInterval {
 		if err := db.New(s.pool).TouchSession(ctx, now, OriginOf(ctx).Address, tokenHash(token)); err != nil {
-			return Subject{}, fmt.Errorf("note use of session %s: %w", row.ID, err)
+			return Subject{}, fmt.Errorf("store the use of session %s: %w", row.ID, err)
 		}
 	}
 	return s.subject(row), nil
 }
 
-// Peek is Find for a look that is no use of the session: a page that stays open does
-// not keep its session from its idle end.
+// Peek is Find without recording a use: an open page does not keep its session from
+// expiring.
 func (s *Sessions) Peek(ctx context.Context, token string) (Subject, error) {
 	row, err := s.row(ctx, token)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Sessions) row(ctx context.Context, token string) (db.FindSessionRow, er
 	now := s.now()
 	row, err := db.New(s.pool).FindSession(ctx, tokenHash(token), now, now.Add(-s.limits.Idle))
 	if errors.Is(err, pgx.ErrNoRows) {
-		return row, apperr.New(apperr.Unauthenticated, "The session is over. Sign in again.")
+		return row, apperr.New(apperr.Unauthenticated, "The session has ended. Sign in again.")
 	}
 	if err != nil {
 		return row, fmt.Errorf("find session: %w", err)
@@ -143,9 +143,9 @@ func (s *Sessions) subject(row db.FindSessionRow) Subject {
 
 const sessionCredential = "session:"
 
-// SetProject makes project the current one of the session that subject came by,
-// from its next request on. It fails with apperr.NotFound for a project that
-// subject may not read, and does nothing for a subject without a session.
+// SetProject makes project the current one of the subject's session, from its next
+// request on. It returns apperr.NotFound for a project that subject may not read, and
+// does nothing for a subject without a session.
 func (s *Sessions) SetProject(ctx context.Context, subject Subject, project uuid.UUID) error {
 	if _, err := s.users.InProject(subject, project.String()); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *Sessions) SetProject(ctx context.Context, subject Subject, project uuid
 	return nil
 }
 
-// SessionID returns the session that s came by, if it came by one.
+// SessionID returns the session of s, if it has one.
 func (s Subject) SessionID() (uuid.UUID, bool) {
 	text, ok := strings.CutPrefix(s.Credential, sessionCredential)
 	if !ok {
@@ -190,8 +190,8 @@ func (s *Sessions) End(ctx context.Context, token string) (Ended, bool, error) {
 	return Ended{}, false, nil
 }
 
-// EndOf ends one session of a user within the transaction of q, and reports
-// whether there was such a one.
+// EndOf ends one session of a user within the transaction of q, and reports whether it
+// existed.
 func (s *Sessions) EndOf(ctx context.Context, q *db.Queries, user, id uuid.UUID) (bool, error) {
 	rows, err := q.EndSession(ctx, id, user)
 	if err != nil {
@@ -200,8 +200,8 @@ func (s *Sessions) EndOf(ctx context.Context, q *db.Queries, user, id uuid.UUID)
 	return len(rows) > 0, nil
 }
 
-// EndAll ends every session of a user within the transaction of q, and returns
-// how many there were.
+// EndAll ends every session of a user within the transaction of q, and returns their
+// number.
 func (s *Sessions) EndAll(ctx context.Context, q *db.Queries, user uuid.UUID) (int64, error) {
 	n, err := q.EndSessionsOfUser(ctx, user)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Sessions) EndAll(ctx context.Context, q *db.Queries, user uuid.UUID) (i
 	return n, nil
 }
 
-// List returns the sessions of a user, the one that was used last first.
+// List returns the sessions of a user, most recently used first.
 func (s *Sessions) List(ctx context.Context, user uuid.UUID) ([]Session, error) {
 	now := s.now()
 	rows, err := db.New(s.pool).ListSessions(ctx, user, now, now.Add(-s.limits.Idle))
@@ -224,16 +224,16 @@ func (s *Sessions) List(ctx context.Context, user uuid.UUID) ([]Session, error) 
 	return out, nil
 }
 
-// sweepInterval is how often sessions that are over are deleted.
+// sweepInterval is how often ended sessions are deleted.
 const sweepInterval = time.Hour
 
-// Run deletes what is left of sessions that are over, until ctx ends.
+// Run deletes ended sessions until ctx ends.
 func (s *Sessions) Run(ctx context.Context) error {
 	ticks := time.NewTicker(sweepInterval)
 	defer ticks.Stop()
 	for {
 		now := s.now()
-		_, _ = db.New(s.pool).DeleteExpiredSessions(ctx, now, now.Add(-s.limits.Idle)) // they sign nobody in; the next round tries again
+		_, _ = db.New(s.pool).DeleteExpiredSessions(ctx, now, now.Add(-s.limits.Idle)) // ended sessions are refused anyway; the next round retries
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -247,7 +247,7 @@ func tokenHash(token string) []byte {
 	return h[:]
 }
 
-// firstBytes returns at most n bytes of text, and no half of a character.
+// firstBytes returns at most n bytes of text without splitting a character.
 func firstBytes(text string, n int) string {
 	if len(text) <= n {
 		return text

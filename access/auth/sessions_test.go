@@ -14,8 +14,7 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 )
 
-// signBundle is sessions and keys on a database of their own and a clock that the
-// test moves.
+// signBundle is sessions and keys on their own database with a manual clock.
 type signBundle struct {
 	ctx      context.Context
 	pool     *pgxpool.Pool
@@ -47,7 +46,7 @@ func (b *signBundle) exec(t *testing.T, sql string, args ...any) {
 	require.NoError(t, b.policies.Reload(b.ctx))
 }
 
-// member makes a person who has a role in the local project.
+// member creates a user with a role in the local project.
 func (b *signBundle) member(t *testing.T, role string) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -56,7 +55,7 @@ func (b *signBundle) member(t *testing.T, role string) uuid.UUID {
 	return id
 }
 
-// project makes another project of the local team.
+// project creates another project of the local team.
 func (b *signBundle) project(t *testing.T, name string) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -112,7 +111,7 @@ func TestSessionsEndByThemselves(t *testing.T) {
 	for b.now.Sub(begun) < limits.Absolute-limits.Idle {
 		b.now = b.now.Add(limits.Idle - time.Minute)
 		_, err := b.sessions.Find(b.ctx, used)
-		require.NoError(t, err, "a session in use goes on")
+		require.NoError(t, err, "a session in use stays valid")
 	}
 	b.now = begun.Add(limits.Absolute - time.Second)
 	_, err := b.sessions.Find(b.ctx, used)
@@ -159,7 +158,7 @@ func TestSessionsAreRevoked(t *testing.T) {
 	id, _ := s.SessionID()
 	ok, err = b.sessions.EndOf(b.ctx, db.New(b.pool), other, id)
 	require.NoError(t, err)
-	require.False(t, ok, "nobody ends the session of another")
+	require.False(t, ok, "a user cannot end another user's session")
 	ok, err = b.sessions.EndOf(b.ctx, db.New(b.pool), user, id)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -173,7 +172,7 @@ func TestSessionsAreRevoked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestSessionsOfAChangedUser: who is disabled, or becomes or ceases to be an
+// TestSessionsOfAChangedUser: a user who is disabled, or who becomes or ceases to be an
 // administrator, needs a new session.
 func TestSessionsOfAChangedUser(t *testing.T) {
 	t.Parallel()
@@ -221,7 +220,7 @@ func TestCurrentProject(t *testing.T) {
 		require.True(t, apperr.Is(err, apperr.NotFound), name)
 	}
 	b.exec(t, "DELETE FROM memberships WHERE user_id = $1 AND node_id = $2", user, other)
-	require.Equal(t, LocalProject, find().ProjectID, "a project that is not allowed any more gives way to the first")
+	require.Equal(t, LocalProject, find().ProjectID, "the first project replaces one that is no longer allowed")
 	b.exec(t, "DELETE FROM memberships WHERE user_id = $1", user)
 	require.Equal(t, uuid.Nil, find().ProjectID)
 	_, err := Authorize(WithSubject(b.ctx, find()), WorkflowRead)

@@ -1,6 +1,5 @@
-// Package auth says who is asking and what they may do: the subject of a
-// request, the authorisation of service methods, and the tokens of people,
-// scripts and attempts.
+// Package auth authenticates and authorizes requests: the subject of a request, the
+// authorization of service methods, and the tokens of people, scripts and attempts.
 package auth
 
 import (
@@ -21,7 +20,7 @@ var (
 	LocalAdmin   = uuid.MustParse("01900000-0000-7000-8000-000000000004")
 )
 
-// Role is what kind of subject asks.
+// Role is the kind of a subject.
 type Role string
 
 // The roles.
@@ -32,26 +31,25 @@ const (
 	RoleSystem Role = "system" // the engine itself
 )
 
-// Subject is who a request acts for, and in which project.
+// Subject is the identity that a request acts for, and its current project.
 type Subject struct {
 	ID         uuid.UUID
 	Name       string
 	Role       Role
-	TenantID   uuid.UUID  // of the current project; uuid.Nil for somebody without any
-	ProjectID  uuid.UUID  // the current project; lists are of it
-	Task       *TaskScope // set for RoleTask alone
+	TenantID   uuid.UUID  // of the current project; uuid.Nil without a project
+	ProjectID  uuid.UUID  // the current project; lists are limited to it
+	Task       *TaskScope // set only for RoleTask
 	Policy     Policy     // of RoleUser; nil allows nothing
-	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it proved itself
+	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it authenticated
 }
 
-// Policy says what a user may do at a place: any node of the tenancy tree. A
-// role at a place is good for everything below it.
+// Policy says what a user may do at a place: any node of the tenancy tree. A role at a
+// node applies to everything below it.
 type Policy interface {
 	May(action Action, place uuid.UUID) bool
 }
 
-// TaskScope names the one attempt that a task token is good for, and where it
-// belongs.
+// TaskScope identifies the attempt that a task token is valid for, and its project.
 type TaskScope struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int
@@ -65,7 +63,7 @@ func Local() Subject {
 	return Subject{ID: LocalAdmin, Name: "admin", Role: RoleAdmin, TenantID: LocalTenant, ProjectID: LocalProject}
 }
 
-// System returns the engine's own subject. It is in no project.
+// System returns the engine's own subject. It has no project.
 func System() Subject { return Subject{Name: "system", Role: RoleSystem} }
 
 // ForTask returns the subject of a task that presented a token of scope.
@@ -93,15 +91,15 @@ func WithSubject(ctx context.Context, s Subject) context.Context {
 // AsSystem returns a context that acts for the engine itself.
 func AsSystem(ctx context.Context) context.Context { return WithSubject(ctx, System()) }
 
-// AsSystemIn is AsSystem in the project of what the engine works at: lists and
-// names are of that project and its tenant.
+// AsSystemIn is AsSystem in a project: lists and names are limited to that project and
+// its tenant.
 func AsSystemIn(ctx context.Context, tenant, project uuid.UUID) context.Context {
 	s := System()
 	s.TenantID, s.ProjectID = tenant, project
 	return WithSubject(ctx, s)
 }
 
-// SubjectOf returns who ctx acts for, and whether it acts for anybody.
+// SubjectOf returns the subject of ctx, and whether it has one.
 func SubjectOf(ctx context.Context) (Subject, bool) {
 	s, ok := ctx.Value(subjectKey{}).(Subject)
 	return s, ok
@@ -112,8 +110,8 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf returns where the request of ctx came from; the zero Origin for the
-// engine's own work.
+// OriginOf returns the origin of the request of ctx; the zero Origin for the engine's
+// own work.
 func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o

@@ -167,7 +167,7 @@ func (s *Service) checkKey(subject auth.Subject, r KeyRequest) error {
 		add("name", fmt.Sprintf("Enter a name of at most %d characters, such as what uses the key.", maxKeyName))
 	}
 	if auth.CheckScopes(r.Scopes) != nil {
-		add("scopes", "Choose among read, launch, write and admin.")
+		add("scopes", "Choose read, launch, write or admin.")
 	}
 	if r.ExpiresIn < 0 || r.ExpiresIn > maxKeyAge {
 		add("expires_in_days", "Enter 1 to 1825 days, or nothing for a key without an end.")

@@ -8,12 +8,12 @@ import (
 	"unicode/utf16"
 )
 
-// printedForms are piece as programs print it in addresses, in JSON, as a literal of
-// Python and in HTML. Tasks are Python most of the time, so its standard library
-// decides: urllib.parse.quote, json.dumps, repr, ascii and html.escape.
+// printedForms returns the forms of piece in URLs, in JSON, in Python literals and in
+// HTML. Most tasks are Python, so the forms are those of its standard library:
+// urllib.parse.quote, json.dumps, repr, ascii and html.escape.
 func printedForms(piece string) []string {
 	quoted := strings.ReplaceAll(url.QueryEscape(piece), "+", "%20")
-	slashes := strings.ReplaceAll(quoted, "%2F", "/") // as quote leaves them
+	slashes := strings.ReplaceAll(quoted, "%2F", "/") // as quote does by default
 	dumped := dumps(piece)
 	forms := []string{slashes, lowerEscapes(slashes), lowerEscapes(quoted), dumped, dumps(dumped)}
 	for _, printable := range []func(rune) bool{unicode.IsPrint, isASCII} {
@@ -30,7 +30,7 @@ func printedForms(piece string) []string {
 
 func isASCII(r rune) bool { return r >= ' ' && r <= '~' }
 
-// dumps is text within a string of json.dumps, which writes ASCII alone.
+// dumps returns text within a string of json.dumps, which writes only ASCII.
 func dumps(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -50,8 +50,8 @@ func dumps(text string) string {
 	return b.String()
 }
 
-// repr is text within a literal of Python, without the escape of single quotes, which
-// depends on what else the text holds.
+// repr returns text within a Python literal, without the escape of single quotes, which
+// depends on the rest of the text.
 func repr(text string, printable func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -73,7 +73,7 @@ func repr(text string, printable func(rune) bool) string {
 	return b.String()
 }
 
-// reprBytes is the UTF-8 of text within a literal of bytes.
+// reprBytes returns the UTF-8 of text within a bytes literal.
 func reprBytes(text string) string {
 	units := make([]rune, len(text))
 	for i := range len(text) {
@@ -84,7 +84,7 @@ func reprBytes(text string) string {
 
 func shortEscape(among string, r rune) bool { return strings.ContainsRune(among, r) }
 
-// escapeOf is the escape of a control character that has a letter.
+// escapeOf returns the letter escape of a control character.
 func escapeOf(r rune) string {
 	return map[rune]string{'\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}[r]
 }

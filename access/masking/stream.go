@@ -2,16 +2,16 @@ package masking
 
 import "strings"
 
-// Cut prepares the begin of a text for sending before the rest is known: it
-// returns what can be sent now, masked, and what has to wait, as it is, because a
-// secret may begin in it.
+// Cut prepares the start of a text for sending before the rest is known: it returns the
+// masked part to send now, and the unmasked rest to hold, because a secret may begin in
+// it.
 func (m *Masker) Cut(text string) (send, hold string) {
 	if m.Empty() {
 		return text, ""
 	}
 	var out strings.Builder
 	i := 0
-	// From here on every form fits into the text, so the longest is known.
+	// Up to here, every form fits into the text, so the longest match is known.
 	for len(text)-i >= m.longest {
 		if form := m.at(text[i:]); form != "" {
 			out.WriteString(Mark)

@@ -45,16 +45,16 @@ func NewKeyring(current []byte, older ...[]byte) (Keyring, error) {
 // LogValue keeps the keys out of logs.
 func (k Keyring) LogValue() slog.Value { return slog.StringValue("keyring " + k.current) }
 
-// keyID names a key without telling anything of it that helps to find it.
+// keyID identifies a key without revealing it.
 func keyID(key []byte) string {
 	sum := sha256.Sum256(append([]byte("flowforge secret key id\n"), key...))
 	return hex.EncodeToString(sum[:8])
 }
 
-// ErrKeyMissing says that a value was sealed with a key that is not there.
-var ErrKeyMissing = errors.New("the key that sealed it is not there")
+// ErrKeyMissing means that the key that sealed a value is not available.
+var ErrKeyMissing = errors.New("the key that sealed it is not available")
 
-// binding is what a sealed value is bound to: at another place it does not open.
+// binding is the context of a sealed value: it cannot be opened in another one.
 func binding(keyID string, p Owner, name string) []byte {
 	return []byte(strings.Join([]string{keyID, p.TenantID.String(), p.ProjectID.String(), name}, "\x00"))
 }
@@ -67,14 +67,14 @@ func (k Keyring) seal(p Owner, name, value string) []byte {
 	return aead.Seal(nonce, nonce, []byte(value), binding(k.current, p, name))
 }
 
-// open returns the value that was sealed for this place and name.
+// open returns the value that was sealed for this project and name.
 func (k Keyring) open(keyID string, p Owner, name string, sealed []byte) (string, error) {
 	aead, ok := k.keys[keyID]
 	if !ok {
 		return "", fmt.Errorf("secret %s of project %s, key %s: %w", name, p.ProjectID, keyID, ErrKeyMissing)
 	}
 	if len(sealed) < aead.NonceSize() {
-		return "", fmt.Errorf("secret %s of project %s is cut off", name, p.ProjectID)
+		return "", fmt.Errorf("secret %s of project %s is truncated", name, p.ProjectID)
 	}
 	value, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], binding(keyID, p, name))
 	if err != nil {

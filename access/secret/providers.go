@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// variablePrefix begins the names of variables that are secrets.
+// variablePrefix is the prefix of variables that are secrets.
 const variablePrefix = "FLOWFORGE_SECRET_"
 
-// Environment gives the variables FLOWFORGE_SECRET_<NAME> of the server, to every
-// project: the secret <name> is written in capitals there, with "_" for "-" and ".".
+// Environment provides the variables FLOWFORGE_SECRET_<NAME> of the server to every
+// project: <NAME> is the secret's name in upper case, with "_" for "-" and ".".
 type Environment struct{ values map[string]string }
 
-// NewEnvironment picks the secrets out of the environment of a process.
+// NewEnvironment returns the secrets in the environment of a process.
 func NewEnvironment(environ []string) Environment {
 	e := Environment{values: map[string]string{}}
 	for _, entry := range environ {
@@ -34,7 +34,7 @@ func NewEnvironment(environ []string) Environment {
 // Label implements Provider.
 func (Environment) Label() string { return "the server's environment" }
 
-// Names implements Provider: the names in small letters with "-", as people write them.
+// Names implements Provider: the names in lower case with "-".
 func (e Environment) Names(context.Context, Owner) ([]string, error) {
 	names := make([]string, 0, len(e.values))
 	for name := range e.values {
@@ -55,12 +55,12 @@ func (e Environment) Value(_ context.Context, _ Owner, name string) (string, err
 	return "", ErrAbsent
 }
 
-// Files gives the files of a folder that an administrator fills: <dir>/<name> to
-// every project, <dir>/<namespace>/<name> to one. A line feed at the end is not
-// part of the value.
+// Files provides the files of a folder that an administrator maintains: <dir>/<name> to
+// every project, <dir>/<namespace>/<name> to one. A trailing newline is not part of the
+// value.
 type Files struct{ dir string }
 
-// NewFiles returns the files of dir, which need not be there.
+// NewFiles returns the files of dir, which need not exist.
 func NewFiles(dir string) Files { return Files{dir: dir} }
 
 // Label implements Provider.
@@ -101,7 +101,7 @@ func (f Files) Value(_ context.Context, p Owner, name string) (string, error) {
 	return "", ErrAbsent
 }
 
-// dirs are the folders of a project, its own first.
+// dirs returns the folders of a project, its own first.
 func (f Files) dirs(p Owner) []string {
 	if p.Namespace == "" || !ValidName(p.Namespace) {
 		return []string{f.dir}

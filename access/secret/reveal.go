@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Exists reports whether the subject's current project has a secret, so that a
-// launch may name it.
+// Exists reports whether the subject's current project has a secret, so that a launch
+// may reference it.
 func (s *Service) Exists(ctx context.Context, name string) bool {
 	subject, err := auth.Authorize(ctx, auth.SecretRead)
 	if err != nil || !ValidName(name) {
@@ -24,18 +24,18 @@ func (s *Service) Exists(ctx context.Context, name string) bool {
 	return err == nil
 }
 
-// Reveal returns the value of a project's secret. It is for the engine alone,
-// which hands it to the attempt that names it; for anybody else, administrators
-// too, it is apperr.Forbidden.
+// Reveal returns the value of a project's secret. Only the engine may call it, to pass
+// the value to the attempt that references it; for all other subjects, including
+// administrators, it returns apperr.Forbidden.
 func (s *Service) Reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
 	if subject, ok := auth.SubjectOf(ctx); !ok || subject.Role != auth.RoleSystem {
-		return "", apperr.New(apperr.Forbidden, "Values of secrets go to tasks alone.")
+		return "", apperr.New(apperr.Forbidden, "Only tasks can read values of secrets.")
 	}
 	return s.value(ctx, project, name)
 }
 
-// NoteUse remembers that an execution of a workflow was given the names. It is
-// for the engine.
+// NoteUse records that an execution of a workflow received the secrets. The engine
+// calls it.
 func (s *Service) NoteUse(ctx context.Context, project uuid.UUID, workflow string, execution uuid.UUID, names []string) error {
 	if _, err := auth.Authorize(ctx, auth.TaskReport); err != nil {
 		return err
@@ -44,12 +44,12 @@ func (s *Service) NoteUse(ctx context.Context, project uuid.UUID, workflow strin
 		ProjectID: project, Names: names, Workflow: workflow, ExecutionID: execution, Now: s.now(),
 	})
 	if err != nil {
-		return fmt.Errorf("note the use of secrets: %w", err)
+		return fmt.Errorf("store the use of secrets: %w", err)
 	}
 	return nil
 }
 
-// value looks for a secret in the store and then with the providers.
+// value looks up a secret in the store and then in the providers.
 func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (string, error) {
 	if !ValidName(name) {
 		return "", absent(name)
@@ -82,7 +82,7 @@ func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (st
 	return "", absent(name)
 }
 
-// owner finds where a project stands; an unknown project has no secrets of files.
+// owner returns the namespace of a project; an unknown project has no secret files.
 func (s *Service) owner(ctx context.Context, project uuid.UUID) (Owner, error) {
 	row, err := s.queries.GetProjectNames(ctx, project)
 	if db.IsNoRows(err) {
@@ -101,8 +101,8 @@ func (s *Service) owner(ctx context.Context, project uuid.UUID) (Owner, error) {
 	return place, nil
 }
 
-// Reseal seals all values of older keys with the present one and returns how
-// many. It is for the start of the server; values whose key is not there stay.
+// Reseal reseals all values of older keys with the current one and returns their
+// number. The server calls it at startup; values whose key is missing are unchanged.
 func (s *Service) Reseal(ctx context.Context) (int, error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return 0, err
@@ -130,7 +130,7 @@ func (s *Service) Reseal(ctx context.Context) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("seal secrets anew: %w", err)
+		return 0, fmt.Errorf("reseal secrets: %w", err)
 	}
 	return resealed, nil
 }

@@ -1,6 +1,6 @@
-// Package secret keeps the secrets of projects and finds their values for the
-// attempts that name them. People see names, never values: a value goes in
-// through Put and comes out through Reveal alone, which is the engine's.
+// Package secret stores the secrets of projects and provides their values to the
+// attempts that reference them. People see names, never values: Put stores a value, and
+// only Reveal, which is reserved for the engine, returns it.
 package secret
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Secret is what people may know of a secret.
+// Secret is the visible part of a secret.
 type Secret struct {
 	Name        string
 	Description string
@@ -28,11 +28,11 @@ type Secret struct {
 	Uses        []Use // newest first
 }
 
-// Editable reports whether its value is kept by this server, so that it can be
-// replaced and deleted here.
+// Editable reports whether this server stores the value, so that it can be replaced and
+// deleted here.
 func (s Secret) Editable() bool { return s.Source == "" }
 
-// Use says that a workflow was given a secret.
+// Use records that a workflow received a secret.
 type Use struct {
 	Workflow    string
 	ExecutionID uuid.UUID // the latest
@@ -46,16 +46,16 @@ type Owner struct {
 	Namespace string // of Kubernetes; also the project's folder of secret files
 }
 
-// Provider gives secrets that are kept outside of the database. Value fails with
-// ErrAbsent for a name it does not have; it does not authorise.
+// Provider provides secrets that are stored outside the database. Value returns
+// ErrAbsent for an unknown name; it does not authorize.
 type Provider interface {
-	// Label says in a word or two where the secrets are, for people.
+	// Label is a short display name of the location of the secrets.
 	Label() string
 	Names(ctx context.Context, p Owner) ([]string, error)
 	Value(ctx context.Context, p Owner, name string) (string, error)
 }
 
-// ErrAbsent says that a provider does not have a secret.
+// ErrAbsent means that a provider does not have a secret.
 var ErrAbsent = errors.New("there is no such secret")
 
 // Limits of secrets.
@@ -66,16 +66,16 @@ const (
 	MaxPerProject  = 1000
 )
 
-// NamePattern is the form of names: also good for a file and for a key of a
+// NamePattern is the pattern of names: also valid for a file and for a key of a
 // Kubernetes Secret.
 const NamePattern = `^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`
 
 var namePattern = regexp.MustCompile(NamePattern)
 
-// ValidName reports whether a secret may be called name.
+// ValidName reports whether name is a valid name of a secret.
 func ValidName(name string) bool { return namePattern.MatchString(name) }
 
-// Service keeps and finds secrets. It is safe for concurrent use.
+// Service stores and finds secrets. It is safe for concurrent use.
 type Service struct {
 	pool      *pgxpool.Pool
 	queries   *db.Queries
@@ -84,8 +84,8 @@ type Service struct {
 	now       func() time.Time
 }
 
-// NewService returns a Service over pool that seals with keys. What a project
-// keeps in the store goes before the providers, and those in their order.
+// NewService returns a Service over pool that seals with keys. The store takes
+// precedence over the providers, and those apply in order.
 func NewService(pool *pgxpool.Pool, keys Keyring, now func() time.Time, providers ...Provider) *Service {
 	return &Service{pool: pool, queries: db.New(pool), keys: keys, providers: providers, now: now}
 }

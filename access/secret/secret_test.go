@@ -100,7 +100,7 @@ func TestSecretsBelongToTheirProject(t *testing.T) {
 	subject, _ := auth.SubjectOf(b.other)
 	_, err = b.service.Reveal(b.system, subject.ProjectID, "tracker")
 	require.True(t, apperr.Is(err, apperr.NotFound))
-	// A row that is moved to another project does not open there.
+	// A row that is moved to another project cannot be opened there.
 	_, err = b.pool.Exec(b.admin, "UPDATE secrets SET project_id = $1", subject.ProjectID)
 	require.NoError(t, err)
 	_, err = b.service.Reveal(b.system, subject.ProjectID, "tracker")
@@ -216,7 +216,7 @@ func TestProviders(t *testing.T) {
 	require.Equal(t, []string{"huge", "shared", "wandb-key"}, names)
 
 	_, err = b.service.Put(b.admin, secret.Edit{Name: "shared", Value: "the project's", Create: true})
-	require.NoError(t, err, "a project may have its own of a name")
+	require.NoError(t, err, "a project may have its own secret of the same name")
 	got, err := b.service.Reveal(b.system, auth.LocalProject, "shared")
 	require.NoError(t, err)
 	require.Equal(t, "the project's", got)
@@ -241,7 +241,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	_, err = b.service.Reveal(b.system, auth.LocalProject, "tracker")
-	require.Error(t, err, "the old key opens nothing any more")
+	require.Error(t, err, "the old key no longer opens any value")
 	got, err := lost.Reveal(b.system, auth.LocalProject, "tracker")
 	require.NoError(t, err)
 	require.Equal(t, value, got)

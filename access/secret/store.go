@@ -16,8 +16,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// List returns the secrets of the subject's current project by name: those of
-// the store, and those that providers give it.
+// List returns the secrets of the subject's current project by name: those of the
+// store, and those of providers.
 func (s *Service) List(ctx context.Context) ([]Secret, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretRead)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context) ([]Secret, error) {
 	return list, s.addUses(ctx, subject.ProjectID, list)
 }
 
-// maxUses bounds the uses that are read for one list.
+// maxUses is the maximum number of uses read for one list.
 const maxUses = 5000
 
 func (s *Service) addUses(ctx context.Context, project uuid.UUID, list []Secret) error {
@@ -80,7 +80,7 @@ func (s *Service) Get(ctx context.Context, name string) (Secret, error) {
 	return list[i], nil
 }
 
-// Edit is a secret to keep. Create refuses a name that is taken.
+// Edit is a secret to store. Create refuses a name that exists.
 type Edit struct {
 	Name        string
 	Value       string
@@ -88,12 +88,12 @@ type Edit struct {
 	Create      bool
 }
 
-// check returns what is wrong with e, at the field, without the value.
+// check returns the invalid fields of e, without the value.
 func (e Edit) check() error {
 	var fields []apperr.Field
 	add := func(path, message string) { fields = append(fields, apperr.Field{Path: path, Message: message}) }
 	if !ValidName(e.Name) {
-		add("name", `Use 1 to 100 letters, digits, ".", "_" and "-"; begin with a letter, a digit or "_".`)
+		add("name", `Use 1 to 100 letters, digits, ".", "_" and "-"; start with a letter, a digit or "_".`)
 	}
 	switch {
 	case e.Value == "":
@@ -101,19 +101,19 @@ func (e Edit) check() error {
 	case len(e.Value) > MaxValue:
 		add("value", fmt.Sprintf("The value has more than %d KiB.", MaxValue>>10))
 	case !utf8.ValidString(e.Value) || strings.Contains(e.Value, "\x00"):
-		add("value", "The value has to be text. Encode bytes as base64.")
+		add("value", "The value must be text. Encode bytes as base64.")
 	case utf8.RuneCountInString(e.Value) < MinValue:
 		add("value", fmt.Sprintf("Use at least %d characters: shorter values cannot be kept out of logs.", MinValue))
 	}
 	if utf8.RuneCountInString(e.Description) > MaxDescription {
 		add("description", fmt.Sprintf("At most %d characters.", MaxDescription))
 	}
-	return apperr.InvalidFields("The secret cannot be kept like this.", fields)
+	return apperr.InvalidFields("The secret has values that need a change.", fields)
 }
 
-// Put keeps a secret in the subject's current project, in place of an older value
-// unless e.Create. It returns Invalid with fields, and Conflict for a name that is
-// taken. The audit log names the secret and never its value.
+// Put stores a secret in the subject's current project; it replaces an older value
+// unless e.Create. It returns Invalid with fields, and Conflict for a name that exists.
+// The audit log names the secret and never its value.
 func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretWrite)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 			facts{Description: old.Description}, facts{Description: e.Description, Value: "replaced"}))
 	})
 	if err != nil {
-		return Secret{}, fmt.Errorf("keep secret %s: %w", e.Name, err)
+		return Secret{}, fmt.Errorf("store secret %s: %w", e.Name, err)
 	}
 	return s.Get(ctx, e.Name)
 }
@@ -160,7 +160,7 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subjec
 		return err
 	}
 	if n >= MaxPerProject {
-		return apperr.New(apperr.Conflict, "The project has %d secrets, which is the most it may have. Delete what is not used.", n)
+		return apperr.New(apperr.Conflict, "The project has %d secrets, the maximum. Delete unused secrets.", n)
 	}
 	err = q.InsertSecret(ctx, db.InsertSecretParams{
 		ProjectID: place.ProjectID, TenantID: place.TenantID, Name: e.Name, Description: e.Description,
@@ -176,8 +176,8 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subjec
 }
 
 func taken(name string) error {
-	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("There is a secret called %q already.", name),
-		Fields: []apperr.Field{{Path: "name", Message: "This name is taken. Replace its value, or choose another name."}}}
+	return &apperr.Error{Code: apperr.Conflict, Message: fmt.Sprintf("A secret called %q already exists.", name),
+		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Replace its value, or choose another name."}}}
 }
 
 // Delete removes a secret of the store from the subject's current project, or
@@ -206,7 +206,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	})
 }
 
-// facts are what the audit log may know.
+// facts are the fields for the audit log.
 type facts struct {
 	Description string `json:"description"`
 	Value       string `json:"value,omitempty"` // "replaced", never a value

@@ -14,13 +14,13 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// ServiceAccount is a user of a project that no person is: it works by API keys.
+// ServiceAccount is a user of a project that is not a person: it uses API keys.
 type ServiceAccount struct {
 	ID         uuid.UUID
 	ProjectID  uuid.UUID
 	Name       string
 	Role       string
-	Keys       int // that are good now
+	Keys       int // currently valid keys
 	LastUsedAt *time.Time
 	DisabledAt *time.Time
 	CreatedAt  time.Time
@@ -66,9 +66,9 @@ func atProject(ctx context.Context, q *db.Queries, a auth.Action, id uuid.UUID) 
 	return subject, n, err
 }
 
-// CreateServiceAccount makes a service account with a role in its project. It
-// needs MemberWrite there and every action of the role; a key of another call
-// with the same idempotency key finds what that one made.
+// CreateServiceAccount creates a service account with a role in its project. It
+// requires MemberWrite there and every action of the role; a repeated call with the
+// same idempotency key returns the account of the first one.
 func (s *Service) CreateServiceAccount(ctx context.Context, project uuid.UUID, name, role, key string) (ServiceAccount, error) {
 	subject, n, err := atProject(ctx, db.New(s.pool), auth.MemberWrite, project)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) insertAccount(ctx context.Context, q *db.Queries, subject auth
 	err := q.InsertServiceAccount(ctx, db.InsertServiceAccountParams{ID: id, Name: a.Name, ProjectID: &n.ID, CreatedAt: s.moment(), CreatedBy: author(subject)})
 	if db.Constraint(err) == "users_service_key" {
 		return &apperr.Error{
-			Code: apperr.Conflict, Message: fmt.Sprintf("The project has a service account %s already.", a.Name), Err: err,
+			Code: apperr.Conflict, Message: fmt.Sprintf("The project already has a service account %s.", a.Name), Err: err,
 			Fields: []apperr.Field{{Path: "name", Message: "This name is taken. Choose another one."}},
 		}
 	}

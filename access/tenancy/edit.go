@@ -15,8 +15,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// NewNode is what a node is made of. Key, when it is not "", makes a repeated
-// request find what the first one made.
+// NewNode is the input of Create. Key, when it is not "", is an idempotency key: a
+// repeated request returns the node of the first one.
 type NewNode struct {
 	ParentID    uuid.UUID
 	Kind        Kind
@@ -33,9 +33,9 @@ type described struct {
 	Namespace   string `json:"namespace,omitempty"`
 }
 
-// Create makes a node below another one. It needs TenancyWrite there, and fails
-// with apperr.Invalid for a kind that cannot stand there, and with apperr.Conflict
-// for a name that a sibling has.
+// Create creates a node below another one. It requires TenancyWrite there, and returns
+// apperr.Invalid for a kind that is not allowed there, and apperr.Conflict for the name
+// of a sibling.
 func (s *Service) Create(ctx context.Context, n NewNode) (Node, error) {
 	subject, parent, err := at(ctx, db.New(s.pool), auth.TenancyWrite, n.ParentID)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) create(ctx context.Context, q *db.Queries, id uuid.UUID, n New
 		return there, sameAs(there.Name == n.Name && there.Kind == n.Kind)
 	}
 	if parent.Archived() {
-		return Node{}, apperr.New(apperr.Conflict, "The %s %s is archived: nothing can be made in it.", parent.Kind, parent.Name)
+		return Node{}, apperr.New(apperr.Conflict, "The %s %s is archived: nothing can be created in it.", parent.Kind, parent.Name)
 	}
 	params := db.InsertTenancyNodeParams{
 		ID: id, Kind: string(n.Kind), ParentID: &parent.ID, ParentKind: new(string(parent.Kind)), TenantID: &parent.TenantID,
@@ -104,35 +104,35 @@ func checkNew(n NewNode, parent Node) error {
 	}
 	switch {
 	case !slices.Contains(parent.Kind.Below(), n.Kind):
-		fields = append(fields, apperr.Field{Path: "kind", Message: fmt.Sprintf("A %s cannot stand below a %s.", n.Kind, parent.Kind)})
+		fields = append(fields, apperr.Field{Path: "kind", Message: fmt.Sprintf("A %s cannot be below a %s.", n.Kind, parent.Kind)})
 	case n.Kind == Department && len(parent.Path)+3 > maxDepth: // a team and a project still fit below
-		fields = append(fields, apperr.Field{Path: "parent_id", Message: "Departments are nested as deep as they can be."})
+		fields = append(fields, apperr.Field{Path: "parent_id", Message: "Departments are already nested to the maximum depth."})
 	}
 	return apperr.InvalidFields("The "+string(n.Kind)+" has values that need a change.", fields)
 }
 
-// nameTaken tells the conflict of a name from other failures.
+// nameTaken converts a violated name constraint to a conflict.
 func nameTaken(err error, kind Kind, name string) error {
 	if db.Constraint(err) == "tenancy_nodes_name_key" {
 		return &apperr.Error{
-			Code: apperr.Conflict, Message: fmt.Sprintf("Something beside it is called %s already.", name), Err: err,
-			Fields: []apperr.Field{{Path: "name", Message: "This name is taken beside it. Choose another one."}},
+			Code: apperr.Conflict, Message: fmt.Sprintf("A sibling called %s already exists.", name), Err: err,
+			Fields: []apperr.Field{{Path: "name", Message: "A sibling already has this name. Choose another one."}},
 		}
 	}
 	return fmt.Errorf("write %s %s: %w", kind, name, err)
 }
 
-// Edit changes name or description of a node; nil leaves one as it is. Revision,
-// when it is not "", is that of the node as the caller saw it.
+// Edit changes name or description of a node; nil leaves one unchanged. Revision, when
+// it is not "", is the revision that the caller saw.
 type Edit struct {
 	Name        *string
 	Description *string
 	Revision    string
 }
 
-// Update renames or describes a node. It needs TenancyWrite above the node, and
-// fails with apperr.Conflict when somebody else changed it since the revision
-// that the caller saw.
+// Update renames or describes a node. It requires TenancyWrite above the node, and
+// returns apperr.Conflict when the node has changed since the revision that the caller
+// saw.
 func (s *Service) Update(ctx context.Context, id uuid.UUID, e Edit) (Node, error) {
 	n, err := s.authorizeChange(ctx, id)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *Service) authorizeChange(ctx context.Context, id uuid.UUID) (Node, erro
 	return n, err
 }
 
-// lockNode returns the node as it is, held until the transaction ends.
+// lockNode returns the node, locked until the transaction ends.
 func lockNode(ctx context.Context, q *db.Queries, id uuid.UUID, seen string) (Node, error) {
 	row, err := q.LockTenancyNode(ctx, id)
 	if err != nil {
@@ -200,20 +200,19 @@ func lockNode(ctx context.Context, q *db.Queries, id uuid.UUID, seen string) (No
 	}
 	n := fromRow(row)
 	if seen != "" && seen != n.Revision {
-		return n, apperr.New(apperr.Conflict, "Somebody changed this %s meanwhile: it is now called %s. Look at it again, then make your change.", n.Kind, n.Name)
+		return n, apperr.New(apperr.Conflict, "This %s was changed in the meantime and is now called %s. Reload it and repeat your change.", n.Kind, n.Name)
 	}
 	return n, nil
 }
 
-// Archive takes a node out of use: what it holds stays legible, and nothing new
-// happens in it. It needs TenancyWrite above the node, and fails with
-// apperr.Conflict while there is something active below it, or executions of the
-// project are under way.
+// Archive archives a node: its contents stay readable, and nothing new can be created
+// in it. It requires TenancyWrite above the node, and returns apperr.Conflict while it
+// has active children or running executions.
 func (s *Service) Archive(ctx context.Context, id uuid.UUID, reason string) (Node, error) {
 	return s.setArchived(ctx, id, true, reason)
 }
 
-// Restore takes a node back from the archive. What is above it has to be in use.
+// Restore restores a node from the archive. Its ancestors must not be archived.
 func (s *Service) Restore(ctx context.Context, id uuid.UUID, reason string) (Node, error) {
 	return s.setArchived(ctx, id, false, reason)
 }
@@ -251,7 +250,7 @@ func (s *Service) setArchived(ctx context.Context, id uuid.UUID, archived bool, 
 	return n, err
 }
 
-// mayArchive refuses what is still in use. Launches hold their project open
+// mayArchive refuses a node that is still in use. Launches lock their project
 // (LockActiveProject), so none begins between this check and the commit.
 func mayArchive(ctx context.Context, q *db.Queries, n Node) error {
 	if n.Kind == Installation || slices.Contains([]uuid.UUID{auth.LocalTenant, auth.LocalTeam, auth.LocalProject}, n.ID) {
@@ -292,6 +291,6 @@ func plural(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// unprintable are the characters that no name holds: those that cannot be seen,
-// and the slash, which stands between names where a path is written.
+// unprintable reports whether r is not allowed in names: invisible characters, and the
+// slash, which separates names in paths.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == '/' }

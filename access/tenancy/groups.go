@@ -15,8 +15,8 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// GroupRole invites a group of a sign-in provider: whoever is in it gets the
-// role at their next sign-in, and loses it when they are no longer.
+// GroupRole gives a role to a group of a sign-in provider: its members get the role at
+// their next sign-in, and lose it when they leave the group.
 type GroupRole struct {
 	ID        uuid.UUID
 	Provider  string
@@ -29,8 +29,7 @@ type GroupRole struct {
 	CreatedBy string
 }
 
-// GroupRoles returns the groups that have a role at a node, with those that have
-// it from what is above.
+// GroupRoles returns the groups that have a role at a node, including inherited roles.
 func (s *Service) GroupRoles(ctx context.Context, node uuid.UUID) ([]GroupRole, error) {
 	q := db.New(s.pool)
 	subject, n, err := at(ctx, q, auth.MemberRead, node)
@@ -59,19 +58,19 @@ func (s *Service) GroupRoles(ctx context.Context, node uuid.UUID) ([]GroupRole, 
 	return groups, nil
 }
 
-// maxGroup bounds the name of a group and of a provider.
+// maxGroup is the maximum length of the name of a group or a provider.
 const maxGroup = 255
 
-// groupGiven is a group's role in the audit log.
+// groupGiven is the role of a group in the audit log.
 type groupGiven struct {
 	Provider string `json:"provider"`
 	Group    string `json:"group"`
 	Role     string `json:"role"`
 }
 
-// AddGroupRole gives a role at a node to a group of a provider. It needs
-// MemberWrite there and every action of the role. What is there already is a
-// success that changes nothing.
+// AddGroupRole gives a role at a node to a group of a provider. It requires MemberWrite
+// there and every action of the role. Adding an existing role succeeds without a
+// change.
 func (s *Service) AddGroupRole(ctx context.Context, node uuid.UUID, g GroupRole) (GroupRole, error) {
 	subject, n, err := at(ctx, db.New(s.pool), auth.MemberWrite, node)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Service) AddGroupRole(ctx context.Context, node uuid.UUID, g GroupRole)
 func checkGroup(g GroupRole) error {
 	var fields []apperr.Field
 	for _, f := range []struct{ path, value, empty string }{
-		{"provider", g.Provider, "Choose the sign-in provider of the group."}, {"group", g.Group, "Enter the name of the group as the provider tells it."},
+		{"provider", g.Provider, "Choose the sign-in provider of the group."}, {"group", g.Group, "Enter the name of the group at the provider."},
 	} {
 		switch {
 		case f.value == "":
@@ -126,7 +125,7 @@ func checkGroup(g GroupRole) error {
 		}
 	}
 	if strings.Contains(g.Provider, "/") {
-		fields = append(fields, apperr.Field{Path: "provider", Message: "Name the provider as the configuration does, without a slash."})
+		fields = append(fields, apperr.Field{Path: "provider", Message: "Enter the id of a configured provider, without a slash."})
 	}
 	return apperr.InvalidFields("The group cannot be invited.", fields)
 }
@@ -144,11 +143,10 @@ func (s *Service) groupRole(ctx context.Context, node, id uuid.UUID) (GroupRole,
 }
 
 func errNoGroup(id uuid.UUID) error {
-	return apperr.New(apperr.NotFound, "There is no role of a group %s here.", id)
+	return apperr.New(apperr.NotFound, "There is no group role %s here.", id)
 }
 
-// RemoveGroupRole takes a role from a group, and at once from everybody who had
-// it by the group.
+// RemoveGroupRole removes a role from a group, and at once from all its members.
 func (s *Service) RemoveGroupRole(ctx context.Context, node, id uuid.UUID) error {
 	subject, n, err := at(ctx, db.New(s.pool), auth.MemberWrite, node)
 	if err != nil {

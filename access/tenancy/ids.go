@@ -11,11 +11,12 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// maxKey bounds an idempotency key.
+// maxKey is the maximum length of an idempotency key.
 const maxKey = 200
 
-// newID returns the id of something new. With an idempotency key it follows from
-// who asks, where and the key, so that a repeated request finds what it made.
+// newID returns the id of a new object. With an idempotency key, it is derived from the
+// subject, the node and the key, so that a repeated request finds the object of the
+// first one.
 func newID(subject auth.Subject, what string, place uuid.UUID, key string) (uuid.UUID, error) {
 	if len(key) > maxKey {
 		return uuid.Nil, apperr.InvalidFields("The idempotency key is too long.", []apperr.Field{{Path: "Idempotency-Key", Message: fmt.Sprintf("Send at most %d bytes.", maxKey)}})
@@ -25,25 +26,25 @@ func newID(subject auth.Subject, what string, place uuid.UUID, key string) (uuid
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return id, fmt.Errorf("make an id: %w", err)
+		return id, fmt.Errorf("create an id: %w", err)
 	}
 	return id, nil
 }
 
-// sameAs answers a repeated idempotency key.
+// sameAs checks a repeated idempotency key.
 func sameAs(same bool) error {
 	if same {
 		return nil
 	}
-	return apperr.New(apperr.Conflict, "This idempotency key was used for another request.")
+	return apperr.New(apperr.Conflict, "This idempotency key was already used for another request.")
 }
 
-// maxNamespace is what Kubernetes allows for the name of a namespace.
+// maxNamespace is the maximum length of a Kubernetes namespace name.
 const maxNamespace = 63
 
-// namespace returns the Kubernetes namespace of a project: what people recognise,
-// and enough of its id that no two are alike. Nobody chooses it, because a chosen
-// one could be another's. It stays when names change.
+// namespace returns the Kubernetes namespace of a project: a recognizable name, and
+// enough of its id to be unique. Users cannot choose it, because a chosen one could
+// belong to another project. It does not change when names change.
 func namespace(tenant, project string, id uuid.UUID) string {
 	tail := hex.EncodeToString(id[10:])
 	head := strings.Trim("ff-"+slug(tenant)+"-"+slug(project), "-")
@@ -51,7 +52,7 @@ func namespace(tenant, project string, id uuid.UUID) string {
 	return head + "-" + tail
 }
 
-// slug keeps of a name what a namespace may hold.
+// slug returns the part of a name that is valid in a namespace.
 func slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

@@ -27,12 +27,12 @@ type Member struct {
 	Provider  string // of the group that gives the role; "" when it was given by hand
 	Group     string
 	From      Step // the node where the role was given
-	Inherited bool // that is above the node that was asked for
+	Inherited bool // from above the requested node
 	CreatedAt time.Time
 	CreatedBy string // "" for roles by a group
 }
 
-// groupSource is how a membership names the group that it comes from.
+// groupSource is the source of a membership that comes from a group.
 func groupSource(provider, group string) string { return "group:" + provider + "/" + group }
 
 // splitSource is the inverse of groupSource; both are "" for a role by hand.
@@ -41,8 +41,8 @@ func splitSource(source string) (provider, group string) {
 	return provider, group
 }
 
-// Members returns who has which role at a node, with the roles that are inherited
-// from what is above it, by the names of the users.
+// Members returns the roles of users at a node, including inherited roles, by the names
+// of the users.
 func (s *Service) Members(ctx context.Context, node uuid.UUID) ([]Member, error) {
 	q := db.New(s.pool)
 	subject, n, err := at(ctx, q, auth.MemberRead, node)
@@ -73,8 +73,8 @@ func (s *Service) Members(ctx context.Context, node uuid.UUID) ([]Member, error)
 	return members, nil
 }
 
-// Roles returns the roles that the caller may give at a node: those that allow
-// nothing that the caller may not do there.
+// Roles returns the roles that the caller may give at a node: those that allow only
+// actions of the caller there.
 func (s *Service) Roles(ctx context.Context, node uuid.UUID) ([]auth.Grant, error) {
 	subject, err := auth.AuthorizeIn(ctx, auth.MemberRead, node, absent(node))
 	if err != nil {
@@ -90,16 +90,16 @@ func mayGive(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
 	return !slices.ContainsFunc(g.Actions, func(a auth.Action) bool { return !subject.May(a, node) })
 }
 
-// checkGive refuses a role that is not there, and one that allows more at node
-// than the subject may do there: nobody gives, or takes away, what they have not.
+// checkGive refuses an unknown role, and one that allows more at node than the subject
+// may do there: users can only give or remove rights that they have.
 func checkGive(subject auth.Subject, role string, node uuid.UUID) error {
 	grants := auth.Grants()
 	i := slices.IndexFunc(grants, func(g auth.Grant) bool { return g.Role == role })
 	if i < 0 {
-		return apperr.InvalidFields("This role is not known.", []apperr.Field{{Path: "role", Message: "Choose " + roleNames(grants) + "."}})
+		return apperr.InvalidFields("This role does not exist.", []apperr.Field{{Path: "role", Message: "Choose " + roleNames(grants) + "."}})
 	}
 	if !mayGive(subject, grants[i], node) {
-		return apperr.New(apperr.Forbidden, "The role %s allows more than you may do here, so you cannot give it or take it away.", role)
+		return apperr.New(apperr.Forbidden, "The role %s allows more than you may do here, so you cannot give or remove it.", role)
 	}
 	return nil
 }
@@ -127,9 +127,8 @@ type member struct {
 	Role  string `json:"role"`
 }
 
-// AddMember gives a role at a node. It needs MemberWrite there and every action
-// of the role. A role that the user has there already is a success that changes
-// nothing.
+// AddMember gives a role at a node. It requires MemberWrite there and every action of
+// the role. Adding an existing role succeeds without a change.
 func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) (Member, error) {
 	q := db.New(s.pool)
 	subject, n, err := at(ctx, q, auth.MemberWrite, node)
@@ -160,7 +159,7 @@ func (s *Service) AddMember(ctx context.Context, node uuid.UUID, in Invitation) 
 	return s.member(ctx, node, id)
 }
 
-// give writes a membership by hand with its audit entry, unless it is there.
+// give inserts a manual membership with its audit entry, unless it exists.
 func (s *Service) give(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, user db.User, role string) (uuid.UUID, error) {
 	id, err := newID(subject, "", n.ID, "")
 	if err != nil {
@@ -182,7 +181,7 @@ func (s *Service) recordMember(ctx context.Context, q *db.Queries, n Node, actio
 	})
 }
 
-// author is who is written down as the maker of a row.
+// author returns the user to store as the creator of a row.
 func author(subject auth.Subject) *uuid.UUID {
 	if subject.ID == uuid.Nil {
 		return nil
@@ -211,8 +210,8 @@ func errNoMember(id uuid.UUID) error {
 	return apperr.New(apperr.NotFound, "There is no member %s here.", id)
 }
 
-// findUser finds whom an invitation names. An address has to be that of exactly
-// one account, so nobody is let in by a likeness.
+// findUser finds the user of an invitation. An address must match exactly one account,
+// so that a similar address never grants access.
 func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error) {
 	invalid := func(path, message string) (db.User, error) {
 		return db.User{}, apperr.InvalidFields("The member cannot be added.", []apperr.Field{{Path: path, Message: message}})
@@ -228,11 +227,11 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 		}
 		switch len(rows) {
 		case 0:
-			return invalid("email", "Nobody with this address has signed in yet. Ask them to sign in once, or give the role to one of their groups.")
+			return invalid("email", "No user with this address has signed in yet. Ask the person to sign in once, or give the role to one of their groups.")
 		case 1:
 			id = rows[0].ID
 		default:
-			return invalid("email", "Several accounts have this address. Name one by its id (user_id).")
+			return invalid("email", "Several accounts have this address. Identify one by its id (user_id).")
 		}
 	}
 	user, err := q.GetUser(ctx, id)
@@ -242,20 +241,20 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 	case err != nil:
 		return db.User{}, fmt.Errorf("user %s: %w", id, err)
 	case user.Kind != "person":
-		return invalid("user_id", "A service account has its role in its own project alone.")
+		return invalid("user_id", "A service account can have a role only in its own project.")
 	case user.DisabledAt != nil:
 		return invalid("email", "This account is disabled.")
 	}
 	return user, nil
 }
 
-// RemoveMember takes a role away that was given by hand at this very node. It
-// needs what giving it needs; the last administrator of a tenant stays.
+// RemoveMember removes a role that was given manually at this node. It requires the
+// same rights as giving it; the last administrator of a tenant cannot be removed.
 func (s *Service) RemoveMember(ctx context.Context, node, id uuid.UUID) error {
 	return s.replaceMember(ctx, node, id, "")
 }
 
-// ChangeMember gives a member another role in place of the one they have here.
+// ChangeMember replaces the role of a member at a node.
 func (s *Service) ChangeMember(ctx context.Context, node, id uuid.UUID, role string) (Member, error) {
 	subject, _, err := at(ctx, db.New(s.pool), auth.MemberWrite, node)
 	if err != nil {
@@ -305,7 +304,7 @@ func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role st
 		}
 		if err := q.SetMembershipRole(ctx, role, id); err != nil {
 			if db.Constraint(err) == "memberships_key" {
-				return apperr.New(apperr.Conflict, "%s has the role %s here already.", m.UserName, role)
+				return apperr.New(apperr.Conflict, "%s already has the role %s here.", m.UserName, role)
 			}
 			return fmt.Errorf("set role of membership %s: %w", id, err)
 		}
@@ -316,7 +315,7 @@ func (s *Service) replaceMember(ctx context.Context, node, id uuid.UUID, role st
 func (s *Service) mayTake(ctx context.Context, q *db.Queries, subject auth.Subject, n Node, m db.GetMembershipRow, role string) error {
 	if m.Source != "" {
 		_, group := splitSource(m.Source)
-		return apperr.New(apperr.Conflict, "%s has this role by the group %s. Take the role from the group, or the person out of it.", m.UserName, group)
+		return apperr.New(apperr.Conflict, "%s has this role through the group %s. Remove the role from the group, or the person from the group.", m.UserName, group)
 	}
 	if err := checkGive(subject, m.Role, n.ID); err != nil {
 		return err
@@ -324,8 +323,8 @@ func (s *Service) mayTake(ctx context.Context, q *db.Queries, subject auth.Subje
 	return keepAdmin(ctx, q, n, m.Role, role, []uuid.UUID{m.ID})
 }
 
-// keepAdmin refuses to leave a tenant without anybody who may add members, when
-// the memberships without go or change from one role to another.
+// keepAdmin refuses to leave a tenant without a user who may add members when the
+// memberships in without are removed or change their role.
 func keepAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, without []uuid.UUID) error {
 	admins := rolesWith(auth.MemberWrite)
 	if n.Kind != Tenant || !slices.Contains(admins, from) || slices.Contains(admins, to) {
@@ -338,7 +337,7 @@ func keepAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, with
 	if left > 0 {
 		return nil
 	}
-	return apperr.New(apperr.Conflict, "The tenant %s would have no administrator left. Give the role to somebody else first.", n.Name)
+	return apperr.New(apperr.Conflict, "The tenant %s would have no administrator left. Give the role to another user first.", n.Name)
 }
 
 // rolesWith returns the roles that allow a.

@@ -43,7 +43,7 @@ func TestMembersAndWhereTheirRolesComeFrom(t *testing.T) {
 	require.Equal(t, []any{"core", true, 1}, []any{groups[0].From.Name, groups[0].Inherited, groups[0].Members})
 }
 
-// byGroup gives a person the role of a group as a sign-in does.
+// byGroup gives a person the role of a group, like a sign-in.
 func (b *testBundle) byGroup(t *testing.T, user uuid.UUID, g tenancy.GroupRole) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), "INSERT INTO memberships (id, user_id, node_id, role, source) VALUES ($1, $2, $3, $4, $5)",
@@ -62,8 +62,8 @@ func TestAddMember(t *testing.T) {
 	again, err := b.service.AddMember(b.admin, b.ids["core"], tenancy.Invitation{UserID: eve, Role: auth.ProjectDev})
 	require.NoError(t, err)
 	require.Equal(t, m, again)
-	require.Len(t, b.actions(t, "member.add"), 1, "nothing changed the second time")
-	require.True(t, b.policies.For(eve).May(auth.ExecutionLaunch, b.ids["two"]), "the role holds at once")
+	require.Len(t, b.actions(t, "member.add"), 1, "the second call changes nothing")
+	require.True(t, b.policies.For(eve).May(auth.ExecutionLaunch, b.ids["two"]), "the role applies at once")
 
 	_, _ = b.person(t, "twin")
 	_, err = b.pool.Exec(t.Context(), "INSERT INTO users (id, name, email) VALUES ($1, 'twin two', 'TWIN@example.com')", uuid.New())
@@ -102,17 +102,17 @@ func TestChangeAndRemoveMember(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, auth.ProjectDev, m.Role)
 	_, err = b.service.ChangeMember(team, b.ids["core"], m.ID, auth.TenantAdmin)
-	require.Equal(t, apperr.Forbidden, code(err), "nobody gives more than they have")
+	require.Equal(t, apperr.Forbidden, code(err), "a user cannot give more rights than they have")
 	_, err = b.service.ChangeMember(team, b.ids["one"], m.ID, auth.Viewer)
-	require.Equal(t, apperr.NotFound, code(err), "the membership is of another node")
+	require.Equal(t, apperr.NotFound, code(err), "the membership belongs to another node")
 
 	boss, err := b.service.AddMember(b.admin, b.ids["core"], tenancy.Invitation{UserID: eve, Role: auth.TenantAdmin})
 	require.NoError(t, err)
-	require.Equal(t, apperr.Forbidden, code(b.service.RemoveMember(team, b.ids["core"], boss.ID)), "nobody takes away what they could not give")
+	require.Equal(t, apperr.Forbidden, code(b.service.RemoveMember(team, b.ids["core"], boss.ID)), "a user cannot remove a role that they could not give")
 	_, err = b.service.ChangeMember(team, b.ids["core"], boss.ID, auth.Viewer)
 	require.Equal(t, apperr.Forbidden, code(err))
 	_, err = b.service.ChangeMember(b.admin, b.ids["core"], m.ID, auth.TenantAdmin)
-	require.Equal(t, apperr.Conflict, code(err), "the role is there already")
+	require.Equal(t, apperr.Conflict, code(err), "the role already exists")
 
 	g, err := b.service.AddGroupRole(team, b.ids["core"], tenancy.GroupRole{Provider: "sso", Group: "g", Role: auth.Viewer})
 	require.NoError(t, err)
@@ -121,14 +121,14 @@ func TestChangeAndRemoveMember(t *testing.T) {
 	require.NoError(t, err)
 	for _, x := range members {
 		if x.Group != "" {
-			require.Equal(t, apperr.Conflict, code(b.service.RemoveMember(team, b.ids["core"], x.ID)), "a role by a group goes with the group")
+			require.Equal(t, apperr.Conflict, code(b.service.RemoveMember(team, b.ids["core"], x.ID)), "a role of a group is removed with the group")
 		}
 	}
 	require.NoError(t, b.service.RemoveGroupRole(team, b.ids["core"], g.ID))
 	require.Equal(t, apperr.NotFound, code(b.service.RemoveGroupRole(team, b.ids["core"], g.ID)))
 	require.NoError(t, b.service.RemoveMember(b.admin, b.ids["core"], boss.ID))
 	require.NoError(t, b.service.RemoveMember(team, b.ids["core"], m.ID))
-	require.False(t, b.policies.For(eve).May(auth.ExecutionRead, b.ids["one"]), "with the last role everything is gone")
+	require.False(t, b.policies.For(eve).May(auth.ExecutionRead, b.ids["one"]), "without a role, the user has no rights")
 	require.Equal(t, apperr.NotFound, code(b.service.RemoveMember(team, b.ids["core"], m.ID)))
 
 	page, err := b.log.List(b.admin, audit.Filter{Action: "member.change"})
@@ -164,7 +164,7 @@ func TestRolesThatOneMayGive(t *testing.T) {
 	require.Equal(t, apperr.NotFound, code(err))
 }
 
-// TestTheLastAdminOfATenantStays, whatever is tried at once.
+// TestTheLastAdminOfATenantStays, even with concurrent changes.
 func TestTheLastAdminOfATenantStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -192,13 +192,13 @@ func TestTheLastAdminOfATenantStays(t *testing.T) {
 	_, err = b.service.ChangeMember(b.admin, b.ids["acme"], members[0].ID, auth.Viewer)
 	require.Equal(t, apperr.Conflict, code(err))
 	_, err = b.service.ChangeMember(b.admin, b.ids["acme"], members[0].ID, auth.TeamAdmin)
-	require.NoError(t, err, "who may still add members is an administrator")
+	require.NoError(t, err, "a user who may still add members is an administrator")
 
 	_, cyd := b.person(t, "cyd")
 	g, err := b.service.AddGroupRole(b.admin, b.ids["rival"], tenancy.GroupRole{Provider: "sso", Group: "bosses", Role: auth.TenantAdmin})
 	require.NoError(t, err)
 	b.byGroup(t, cyd, g)
-	require.Equal(t, apperr.Conflict, code(b.service.RemoveGroupRole(b.admin, b.ids["rival"], g.ID)), "nor does the last one go with a group")
+	require.Equal(t, apperr.Conflict, code(b.service.RemoveGroupRole(b.admin, b.ids["rival"], g.ID)), "the last one cannot be removed with a group either")
 }
 
 func TestGroupRoleChecks(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package tenancy keeps the tree of tenants, departments, teams and projects,
-// and says who has which role where: by hand, by a group of a sign-in provider,
-// or as the service account of a project.
+// Package tenancy manages the tree of tenants, departments, teams and projects, and the
+// roles of users in it: given manually, through a group of a sign-in provider, or as
+// the service account of a project.
 package tenancy
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Kind is what a node of the tree is.
+// Kind is the kind of a node of the tree.
 type Kind string
 
 // The kinds, from the root down. Departments nest; nothing else does.
@@ -32,7 +32,7 @@ const (
 	Project      Kind = "project"
 )
 
-// Below returns the kinds of node that may be made below one of kind k.
+// Below returns the kinds of node that are allowed below one of kind k.
 func (k Kind) Below() []Kind {
 	switch k {
 	case Installation:
@@ -45,10 +45,10 @@ func (k Kind) Below() []Kind {
 	return nil
 }
 
-// maxDepth is how many nodes a path may have, the installation counted.
+// maxDepth is the maximum number of nodes in a path, including the installation.
 const maxDepth = 16
 
-// Node is a place of the tree.
+// Node is a node of the tree.
 type Node struct {
 	ID          uuid.UUID
 	Kind        Kind
@@ -57,13 +57,13 @@ type Node struct {
 	Path        []uuid.UUID
 	Name        string
 	Description string
-	Namespace   string // of Kubernetes; projects alone
+	Namespace   string // of Kubernetes; only for projects
 	CreatedAt   time.Time
 	ArchivedAt  *time.Time
-	Revision    string // of name, description and whether it is archived; a change may name the one it saw
+	Revision    string // of name, description and archived state; a change may name the one it saw
 }
 
-// Archived reports whether nothing happens here any more.
+// Archived reports whether n is archived.
 func (n Node) Archived() bool { return n.ArchivedAt != nil }
 
 // project is the id of n when it is a project, for the audit log.
@@ -74,7 +74,7 @@ func (n Node) project() uuid.UUID {
 	return uuid.Nil
 }
 
-// Step is a node on the way to another, by its name.
+// Step is a node on the path to another, with its name.
 type Step struct {
 	ID       uuid.UUID
 	Kind     Kind
@@ -82,10 +82,10 @@ type Step struct {
 	Readable bool // the caller may open it
 }
 
-// Service is the tree and its members in Postgres. It is safe for concurrent use.
-// Every method authorises its caller first; what the caller may not even read is
-// apperr.NotFound, as if it were not there. Changes follow one another, are
-// written to the audit log by the same transaction, and hold here at once.
+// Service is the tree and its members in Postgres. It is safe for concurrent use. Every
+// method authorizes its caller first; it returns apperr.NotFound for nodes that the
+// caller may not read. Changes are serialized, recorded in the audit log by the same
+// transaction, and take effect here at once.
 type Service struct {
 	pool     *pgxpool.Pool
 	policies *auth.Policies
@@ -97,11 +97,11 @@ func NewService(pool *pgxpool.Pool, policies *auth.Policies, now func() time.Tim
 	return &Service{pool: pool, policies: policies, now: now}
 }
 
-// moment is now as the database keeps it.
+// moment returns the current time with the precision of the database.
 func (s *Service) moment() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// change runs f in a transaction that no other change of the tenancy overlaps,
-// and takes over what it changed.
+// change runs f in a transaction that excludes other changes of the tenancy, and
+// reloads the policies.
 func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error {
 	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockTenancy(ctx); err != nil {
@@ -112,8 +112,8 @@ func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error
 	if err != nil {
 		return err
 	}
-	_ = s.policies.Reload(context.WithoutCancel(ctx)) // the change stands; Policies.Run takes it over in half a second
-	s.policies.Announce()                             // sessions end without a new version of the policies
+	_ = s.policies.Reload(context.WithoutCancel(ctx)) // the change is committed; Policies.Run loads it within half a second
+	s.policies.Announce()                             // ended sessions do not change the version of the policies
 	return nil
 }
 
@@ -131,7 +131,7 @@ func at(ctx context.Context, q *db.Queries, a auth.Action, id uuid.UUID) (auth.S
 	return subject, n, err
 }
 
-// find returns the node with this id, for those who were authorised.
+// find returns the node with this id; the caller has authorized.
 func find(ctx context.Context, q *db.Queries, id uuid.UUID) (Node, error) {
 	row, err := q.GetTenancyNode(ctx, id)
 	if db.IsNoRows(err) {
@@ -143,8 +143,8 @@ func find(ctx context.Context, q *db.Queries, id uuid.UUID) (Node, error) {
 	return fromRow(row), nil
 }
 
-// authorizeAbove returns the subject when it may change the node itself, which is
-// asked of what is above it. Who may only read the node gets apperr.Forbidden.
+// authorizeAbove returns the subject when it may change the node itself, which requires
+// the right above it. A viewer gets apperr.Forbidden.
 func authorizeAbove(ctx context.Context, n Node) (auth.Subject, error) {
 	above := n.ParentID
 	if n.Kind == Installation {
@@ -154,7 +154,7 @@ func authorizeAbove(ctx context.Context, n Node) (auth.Subject, error) {
 	if err != nil || subject.May(auth.TenancyWrite, above) {
 		return subject, err
 	}
-	return subject, apperr.New(apperr.Forbidden, "Only somebody who runs what is above this %s may change it.", n.Kind)
+	return subject, apperr.New(apperr.Forbidden, "Only an administrator of a level above this %s may change it.", n.Kind)
 }
 
 func fromRow(row db.TenancyNode) Node {
@@ -185,17 +185,17 @@ const (
 	maxDescription = 2000
 )
 
-// checkName returns what is wrong with the name of something, a sentence.
+// checkName returns the problem of a name as a sentence, "" for none.
 func checkName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "Enter a name."
 	case name != strings.TrimSpace(name):
-		return "Leave out the spaces at the ends."
+		return "Remove leading and trailing spaces."
 	case len([]rune(name)) > maxName:
 		return fmt.Sprintf("Enter at most %d characters.", maxName)
 	case strings.ContainsFunc(name, unprintable):
-		return "Leave out characters that cannot be seen, and the slash."
+		return "Remove invisible characters and slashes."
 	}
 	return ""
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/flowforge/flowforge/db/dbtest"
 )
 
-// testBundle is a service on a database of its own, with this tree made by the
-// administrator: acme › research › {core › {one, two}, vision}, acme › ops, and
-// rival › spies › three.
+// testBundle is a service on its own database, with this tree created by the
+// administrator: acme › research › {core › {one, two}, vision}, acme › ops, and rival ›
+// spies › three.
 type testBundle struct {
 	pool     *pgxpool.Pool
 	policies *auth.Policies
@@ -47,8 +47,8 @@ func setup(t *testing.T) *testBundle {
 	return b
 }
 
-// person makes somebody who has signed in, with roles at nodes, and returns the
-// context that acts for them and their id.
+// person creates a user who has signed in, with roles at nodes, and returns the user's
+// context and id.
 func (b *testBundle) person(t *testing.T, name string, roles ...string) (context.Context, uuid.UUID) {
 	t.Helper()
 	id := uuid.New()
@@ -61,7 +61,7 @@ func (b *testBundle) person(t *testing.T, name string, roles ...string) (context
 	return auth.WithSubject(t.Context(), auth.Subject{ID: id, Name: name, Role: auth.RoleUser, Policy: b.policies.For(id)}), id
 }
 
-// actions are those of the audit log after the fixture's, oldest first.
+// actions returns the actions in the audit log after the fixture's, oldest first.
 func (b *testBundle) actions(t *testing.T, noun string) []string {
 	t.Helper()
 	page, err := b.log.List(b.admin, audit.Filter{Action: noun, Limit: 500})
@@ -75,7 +75,7 @@ func (b *testBundle) actions(t *testing.T, noun string) []string {
 
 func code(err error) apperr.Code { return apperr.CodeOf(err) }
 
-// fields are the paths at fault.
+// fields returns the paths of the invalid fields.
 func fields(err error) []string {
 	var paths []string
 	for _, f := range apperr.FieldsOf(err) {

@@ -14,21 +14,21 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Branch is a node in the tree with what hangs on it.
+// Branch is a node in the tree with its counts.
 type Branch struct {
 	Node
-	Depth    int  // 0 for the node that was asked for
-	Members  int  // people with a role right here
-	Groups   int  // groups with a role right here
-	Children int  // right below, without archived ones
+	Depth    int  // 0 for the requested node
+	Members  int  // people with a role at this node
+	Groups   int  // groups with a role at this node
+	Children int  // direct children, without archived ones
 	Projects int  // anywhere below, without archived ones
-	Outside  bool // the caller may not open it: it is only on the way to what they may
+	Outside  bool // the caller may not open it: it is only on the path to a readable node
 }
 
-// Tree returns the nodes at and below root that the caller may read, with what
-// is on the way to them, parents before their children and siblings by name. For
-// the installation's id everybody gets what is theirs; any other root that the
-// caller may not read is apperr.NotFound.
+// Tree returns the nodes at and below root that the caller may read, and the nodes on
+// the path to them, parents before their children and siblings by name. For the
+// installation's id, every caller gets the nodes they may read; for any other
+// unreadable root, it returns apperr.NotFound.
 func (s *Service) Tree(ctx context.Context, root uuid.UUID, archived bool) ([]Branch, error) {
 	subject, err := signedIn(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) Tree(ctx context.Context, root uuid.UUID, archived bool) ([]Br
 	return flatten(all[root], children, shown, 0), nil
 }
 
-// countAbove counts b for the nodes that it is below of.
+// countAbove adds b to the counts of its ancestors.
 func countAbove(all map[uuid.UUID]*Branch, b *Branch) {
 	if b.Archived() {
 		return
@@ -95,7 +95,7 @@ func flatten(b *Branch, children map[uuid.UUID][]*Branch, shown map[uuid.UUID]bo
 		return nil
 	}
 	if b.Outside {
-		b.Members, b.Groups, b.Children, b.Projects = 0, 0, 0, 0 // figures of others are no business of the caller
+		b.Members, b.Groups, b.Children, b.Projects = 0, 0, 0, 0 // the caller may not see the counts of others
 	}
 	b.Depth = depth
 	list := []Branch{*b}
@@ -109,8 +109,8 @@ func flatten(b *Branch, children map[uuid.UUID][]*Branch, shown map[uuid.UUID]bo
 	return list
 }
 
-// kindOrder puts teams in front of the departments beside them, so that a team
-// never looks as if it stood inside the department above it.
+// kindOrder sorts teams before sibling departments, so that a team never appears to be
+// inside the previous department.
 func kindOrder(k Kind) int {
 	if k == Team {
 		return 0
@@ -118,7 +118,7 @@ func kindOrder(k Kind) int {
 	return 1
 }
 
-// Node returns a node and the way to it, from the tenant down.
+// Node returns a node and the path to it, from the tenant down.
 func (s *Service) Node(ctx context.Context, id uuid.UUID) (Node, []Step, error) {
 	q := db.New(s.pool)
 	subject, n, err := at(ctx, q, auth.TenancyRead, id)
@@ -129,7 +129,7 @@ func (s *Service) Node(ctx context.Context, id uuid.UUID) (Node, []Step, error) 
 	return n, steps, err
 }
 
-// way returns the nodes above n and n itself, without the installation.
+// way returns the ancestors of n and n itself, without the installation.
 func way(ctx context.Context, q *db.Queries, subject auth.Subject, n Node) ([]Step, error) {
 	rows, err := q.TenancyNodesByID(ctx, n.Path)
 	if err != nil {
@@ -146,8 +146,8 @@ func way(ctx context.Context, q *db.Queries, subject auth.Subject, n Node) ([]St
 	return steps, nil
 }
 
-// Filter narrows a list of nodes of one kind. Below, when it is not uuid.Nil, is
-// a node that they are below of. After is the Next of the page before.
+// Filter narrows a list of nodes of one kind. Below, when it is not uuid.Nil, is an
+// ancestor of the nodes. After is the Next of the previous page.
 type Filter struct {
 	Kind     Kind
 	Below    uuid.UUID
@@ -213,14 +213,15 @@ func (s *Service) List(ctx context.Context, f Filter) (Page[Node], error) {
 	}
 }
 
-// signedIn is for lists that hold what each caller may read, whoever it is.
+// signedIn authorizes lists that any signed-in user may request and that contain only
+// what the caller may read.
 func signedIn(ctx context.Context) (auth.Subject, error) {
 	subject, ok := auth.SubjectOf(ctx)
 	switch {
 	case !ok:
-		return subject, apperr.New(apperr.Unauthenticated, "Sign in to go on.")
+		return subject, apperr.New(apperr.Unauthenticated, "Sign in to continue.")
 	case subject.Role == auth.RoleTask:
-		return subject, apperr.New(apperr.Forbidden, "The token of a task is for its reports alone.")
+		return subject, apperr.New(apperr.Forbidden, "The token of a task is only valid for its reports.")
 	}
 	return subject, nil
 }
@@ -232,12 +233,12 @@ func cursor(text string) (uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return id, apperr.InvalidFields("The page cannot be found.", []apperr.Field{{Path: "page", Message: "Take next_page of the page before."}})
+		return id, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use next_page of the previous page."}})
 	}
 	return id, nil
 }
 
-// pattern finds text anywhere, without regard to case.
+// pattern returns a pattern that matches text anywhere, ignoring case.
 func pattern(text string) string {
 	if text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", "")); text == "" {
 		return ""

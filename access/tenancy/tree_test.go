@@ -33,7 +33,7 @@ func TestTreeShowsWhatIsTheirs(t *testing.T) {
 	tree, err := b.service.Tree(dev, auth.Installation, false)
 	require.NoError(t, err)
 	require.Equal(t, "(installation)\n  (acme)\n    (research)\n      (core)\n        one\n      vision\n", outline(tree))
-	require.Zero(t, tree[1].Projects, "figures of others are not shown")
+	require.Zero(t, tree[1].Projects, "counts of others are not shown")
 
 	tree, err = b.service.Tree(b.admin, b.ids["acme"], false)
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestCreateIsIdempotentByKey(t *testing.T) {
 	require.Equal(t, apperr.Conflict, code(err))
 	other, _ := b.person(t, "other", auth.TeamAdmin, "core")
 	made, err := b.service.Create(other, in)
-	require.NoError(t, err, "a key is good for who sent it")
+	require.NoError(t, err, "a key belongs to its sender")
 	require.NotEqual(t, first.ID, made.ID)
 }
 
@@ -149,7 +149,7 @@ func TestUpdate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kernel", renamed.Name)
 	_, err = b.service.Update(b.admin, n.ID, tenancy.Edit{Name: new("nucleus"), Revision: n.Revision})
-	require.Equal(t, apperr.Conflict, code(err), "the caller saw an older one")
+	require.Equal(t, apperr.Conflict, code(err), "the caller saw an older revision")
 	_, err = b.service.Update(b.admin, n.ID, tenancy.Edit{Name: new("vision")})
 	require.Equal(t, apperr.Conflict, code(err))
 	_, err = b.service.Update(b.admin, n.ID, tenancy.Edit{Name: new("")})
@@ -187,7 +187,7 @@ func TestArchiveAndRestore(t *testing.T) {
 	require.True(t, subject.May(auth.ExecutionRead, b.ids["one"]))
 	require.False(t, subject.May(auth.ExecutionLaunch, b.ids["one"]))
 	_, err = b.service.Archive(b.admin, b.ids["core"], "")
-	require.NoError(t, err, "again is no failure, and no entry")
+	require.NoError(t, err, "a repetition is not an error and adds no entry")
 	_, err = b.service.Create(b.admin, tenancy.NewNode{ParentID: b.ids["core"], Kind: tenancy.Project, Name: "late"})
 	require.Equal(t, apperr.Conflict, code(err))
 	_, err = b.service.AddMember(b.admin, b.ids["core"], tenancy.Invitation{Email: "dev@example.com", Role: auth.Viewer})
@@ -198,9 +198,9 @@ func TestArchiveAndRestore(t *testing.T) {
 	require.Equal(t, apperr.Conflict, code(err))
 
 	_, err = b.service.Restore(b.admin, b.ids["one"], "")
-	require.Equal(t, apperr.Conflict, code(err), "what is above comes first")
+	require.Equal(t, apperr.Conflict, code(err), "ancestors come first")
 	twin, err := b.service.Create(b.admin, tenancy.NewNode{ParentID: b.ids["research"], Kind: tenancy.Team, Name: "core"})
-	require.NoError(t, err, "the name of an archived one is free")
+	require.NoError(t, err, "the name of an archived node is free")
 	_, err = b.service.Restore(b.admin, b.ids["core"], "")
 	require.Equal(t, apperr.Conflict, code(err))
 	_, err = b.service.Archive(b.admin, twin.ID, "")
@@ -214,8 +214,8 @@ func TestArchiveAndRestore(t *testing.T) {
 	require.Equal(t, []string{"team.archive core", "team.archive core"}, b.actions(t, "team.archive"))
 }
 
-// TestArchiveAgainstCreate: whichever comes first, no active project is left
-// below an archived team.
+// TestArchiveAgainstCreate: in any order, no active project is left below an archived
+// team.
 func TestArchiveAgainstCreate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

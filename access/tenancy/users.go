@@ -28,8 +28,8 @@ type User struct {
 	DisabledAt *time.Time
 }
 
-// UserFilter narrows a list of users. Status is "", "active", "disabled" or
-// "admin". After is the Next of the page before.
+// UserFilter narrows a list of users. Status is "", "active", "disabled" or "admin".
+// After is the Next of the previous page.
 type UserFilter struct {
 	Text   string // part of name or e-mail
 	Status string
@@ -67,9 +67,9 @@ func (s *Service) Users(ctx context.Context, f UserFilter) (Page[User], error) {
 	return page, nil
 }
 
-// administers is the authorisation of what concerns the whole installation.
+// administers authorizes actions on the whole installation.
 func administers(ctx context.Context) error {
-	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "This is for administrators of the installation."))
+	_, err := auth.AuthorizeIn(ctx, auth.Administer, auth.Installation, apperr.New(apperr.Forbidden, "Only installation administrators may do this."))
 	return err
 }
 
@@ -123,8 +123,8 @@ func (s *Service) User(ctx context.Context, id uuid.UUID) (User, []UserRole, err
 
 func errNoUser(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no user %s.", id) }
 
-// SetUserDisabled disables a person, whose sessions end at once and whose keys
-// and tokens are refused, or enables them again. Nobody disables themselves or the
+// SetUserDisabled disables a person, whose sessions end at once and whose keys and
+// tokens are refused, or enables them again. Users cannot disable themselves or the
 // last administrator.
 func (s *Service) SetUserDisabled(ctx context.Context, id uuid.UUID, disabled bool) (User, error) {
 	return s.changeUser(ctx, id, func(q *db.Queries, row *db.User) (string, any, any, error) {
@@ -154,9 +154,9 @@ func (s *Service) mayDisable(ctx context.Context, q *db.Queries, row db.User) er
 	return nil
 }
 
-// SetUserAdmin makes a person an administrator of the installation, or ends that.
-// The last one stays. Their sessions end, so that nobody goes on with the rights
-// of before.
+// SetUserAdmin makes a person an administrator of the installation, or ends that. The
+// last one cannot be removed. The person's sessions end, so that none keeps the old
+// rights.
 func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (User, error) {
 	return s.changeUser(ctx, id, func(q *db.Queries, row *db.User) (string, any, any, error) {
 		if row.InstallationAdmin == admin {
@@ -190,13 +190,13 @@ func lastAdmin(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 		return fmt.Errorf("count administrators: %w", err)
 	}
 	if subject, _ := auth.SubjectOf(ctx); others == 0 && subject.ID != auth.LocalAdmin {
-		return apperr.New(apperr.Conflict, "The installation would have no administrator left who can sign in. Make somebody else one first.")
+		return apperr.New(apperr.Conflict, "The installation would have no administrator left who can sign in. Make another user an administrator first.")
 	}
 	return nil
 }
 
-// changeUser runs f on the locked row of a person and records what it says it
-// did; an empty action is no change.
+// changeUser runs f on the locked row of a person and records the action that f
+// returns; an empty action means no change.
 func (s *Service) changeUser(ctx context.Context, id uuid.UUID, f func(q *db.Queries, row *db.User) (action string, before, after any, err error)) (User, error) {
 	if err := administers(ctx); err != nil {
 		return User{}, err
@@ -211,7 +211,7 @@ func (s *Service) changeUser(ctx context.Context, id uuid.UUID, f func(q *db.Que
 			return fmt.Errorf("lock user %s: %w", id, err)
 		}
 		if id == auth.LocalAdmin {
-			return apperr.New(apperr.Conflict, "The local administrator belongs to the installation and stays as it is.")
+			return apperr.New(apperr.Conflict, "The local administrator belongs to the installation and cannot be changed.")
 		}
 		action, before, after, err := f(q, &row)
 		if err != nil {

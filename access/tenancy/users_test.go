@@ -36,14 +36,14 @@ func TestServiceAccounts(t *testing.T) {
 	_, err = b.service.CreateServiceAccount(team, b.ids["core"], "x", auth.Viewer, "")
 	require.Equal(t, apperr.NotFound, code(err), "a team has none")
 	_, err = b.service.SetServiceAccountDisabled(team, b.ids["two"], sa.ID, true)
-	require.Equal(t, apperr.NotFound, code(err), "it is another project's")
+	require.Equal(t, apperr.NotFound, code(err), "it belongs to another project")
 
 	off, err := b.service.SetServiceAccountDisabled(team, one, sa.ID, true)
 	require.NoError(t, err)
 	require.NotNil(t, off.DisabledAt)
 	require.False(t, policy.May(auth.ExecutionRead, one))
 	_, err = b.service.CreateServiceAccount(team, one, "ci", auth.Viewer, "")
-	require.NoError(t, err, "the name of a disabled one is free")
+	require.NoError(t, err, "the name of a disabled account is free")
 	_, err = b.service.SetServiceAccountDisabled(team, one, sa.ID, false)
 	require.Equal(t, apperr.Conflict, code(err))
 	boss, err := b.service.CreateServiceAccount(b.admin, one, "boss", auth.TenantAdmin, "")
@@ -88,7 +88,7 @@ func TestUsers(t *testing.T) {
 	require.Zero(t, sessions, "sessions end with the account")
 	require.False(t, b.policies.For(eve).May(auth.ExecutionRead, b.ids["one"]))
 	_, err = b.service.SetUserAdmin(b.admin, eve, true)
-	require.Equal(t, apperr.Conflict, code(err), "a disabled account is no administrator")
+	require.Equal(t, apperr.Conflict, code(err), "a disabled account cannot be an administrator")
 	page, err = b.service.Users(b.admin, tenancy.UserFilter{Status: "disabled"})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
@@ -108,8 +108,8 @@ func TestUsers(t *testing.T) {
 	require.Equal(t, apperr.Invalid, code(err))
 }
 
-// TestAdministratorsOfTheInstallation: the last one who can sign in stays, and
-// the local one always does.
+// TestAdministratorsOfTheInstallation: the last one who can sign in cannot be removed,
+// nor can the local one.
 func TestAdministratorsOfTheInstallation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -122,7 +122,7 @@ func TestAdministratorsOfTheInstallation(t *testing.T) {
 	}
 	as := func(id uuid.UUID) auth.Subject { return auth.Subject{ID: id, Name: "a", Role: auth.RoleAdmin} }
 	_, err := b.service.SetUserDisabled(auth.WithSubject(t.Context(), as(ada)), ada, true)
-	require.Equal(t, apperr.Conflict, code(err), "nobody disables themselves")
+	require.Equal(t, apperr.Conflict, code(err), "users cannot disable themselves")
 	var refused atomic.Int32
 	var wg sync.WaitGroup
 	for _, pair := range [][2]uuid.UUID{{ada, bob}, {bob, ada}} {

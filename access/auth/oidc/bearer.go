@@ -14,14 +14,14 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Tokens checks the ID and access tokens (JWT) of providers that programs send
-// as bearer tokens, and finds their user. It implements auth.TokenVerifier.
+// Tokens verifies ID and access tokens (JWT) that programs send as bearer tokens, and
+// finds their user. It implements auth.TokenVerifier.
 type Tokens struct {
 	providers []*Provider
 	users     *auth.Users
 }
 
-// NewTokens returns the check of tokens of providers.
+// NewTokens returns the verifier for tokens of providers.
 func NewTokens(providers []*Provider, users *auth.Users) *Tokens {
 	return &Tokens{providers: providers, users: users}
 }
@@ -45,7 +45,7 @@ func (t *Tokens) Verify(ctx context.Context, token string) (auth.Subject, error)
 	return t.users.ByIdentity(ctx, verified.Issuer, verified.Subject, "oidc:"+t.providers[i].ID())
 }
 
-// issuerOf reads the issuer that a JWT claims, unchecked.
+// issuerOf reads the unverified issuer of a JWT.
 func issuerOf(token string) (string, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -74,7 +74,7 @@ func (p *Provider) verify(ctx context.Context, token string) (*oidc.IDToken, err
 		return nil, apperr.Wrap(apperr.Unauthenticated, err, "The token of "+p.cfg.Name+" is not valid.")
 	}
 	var claims struct {
-		Events any    `json:"events"` // of a logout token, which signs nobody in
+		Events any    `json:"events"` // of a logout token, which must not sign a user in
 		Party  string `json:"azp"`
 	}
 	if err := verified.Claims(&claims); err != nil {

@@ -1,7 +1,7 @@
-// Package oidc signs people in by OpenID Connect providers: authorization code
-// with PKCE, state and nonce, groups from the ID token or UserInfo, and the check
-// of bearer tokens that a provider issued. It knows no database: what a person
-// becomes here is package identity's.
+// Package oidc signs people in by OpenID Connect providers: authorization code with
+// PKCE, state and nonce, groups from the ID token or UserInfo, and the check of bearer
+// tokens that a provider issued. It does not use the database: package identity maps
+// identities to users.
 package oidc
 
 import (
@@ -21,15 +21,15 @@ import (
 // Config is one provider.
 type Config struct {
 	ID               string   `yaml:"id"`   // part of addresses and of the source of memberships; "sso" when empty
-	Name             string   `yaml:"name"` // for people, on its button
+	Name             string   `yaml:"name"` // the label of its button
 	Issuer           string   `yaml:"issuer"`
 	ClientID         string   `yaml:"client_id"`
 	ClientSecret     string   `yaml:"client_secret"` // empty for a public client
 	ClientSecretFile string   `yaml:"client_secret_file"`
-	Scopes           []string `yaml:"scopes"`       // beside openid; profile, email and groups when empty
+	Scopes           []string `yaml:"scopes"`       // in addition to openid; profile, email and groups when empty
 	GroupsClaim      string   `yaml:"groups_claim"` // "groups" when empty
-	AdminGroups      []string `yaml:"admin_groups"` // whose people administer the installation; empty: nobody by a group
-	Audience         []string `yaml:"audience"`     // of access tokens that the API takes, beside the client's own ID tokens
+	AdminGroups      []string `yaml:"admin_groups"` // groups of installation administrators; empty: no group grants it
+	Audience         []string `yaml:"audience"`     // of access tokens that the API accepts, in addition to the client's own ID tokens
 }
 
 // LogValue keeps the client's secret out of logs.
@@ -48,8 +48,8 @@ func ParseFile(document []byte) ([]Config, error) {
 	return file.Providers, nil
 }
 
-// Complete fills in the defaults of configs, reads the files with secrets, and
-// reports the first setting that cannot work.
+// Complete fills in the defaults of configs, reads the files with secrets, and returns
+// an error for the first invalid setting.
 func Complete(configs []Config) ([]Config, error) {
 	out := slices.Clone(configs)
 	seen := map[string]bool{}
@@ -71,7 +71,7 @@ func (c *Config) complete() error {
 		c.ID = "sso"
 	}
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`).MatchString(c.ID) {
-		return fmt.Errorf("sign-in provider %q: an id has small letters, digits and hyphens", c.ID)
+		return fmt.Errorf("sign-in provider %q: an id has lower-case letters, digits and hyphens", c.ID)
 	}
 	if c.Name == "" {
 		c.Name = "single sign-on"
@@ -84,7 +84,7 @@ func (c *Config) complete() error {
 	}
 	u, err := url.Parse(c.Issuer)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || !secureURL(u) {
-		return fmt.Errorf("sign-in provider %q: the issuer %q is not an https address, such as https://login.example.com", c.ID, c.Issuer)
+		return fmt.Errorf("sign-in provider %q: the issuer %q must be an https address, such as https://login.example.com", c.ID, c.Issuer)
 	}
 	if c.ClientID == "" {
 		return fmt.Errorf("sign-in provider %q: the client id is missing", c.ID)
@@ -99,7 +99,7 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// secureURL reports whether nobody on the way can read what is sent to u.
+// secureURL reports whether requests to u cannot be intercepted.
 func secureURL(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())

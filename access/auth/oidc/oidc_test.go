@@ -19,8 +19,7 @@ import (
 
 const site = "http://127.0.0.1:8080"
 
-// testBundle is a provider of people, and our side of it on a clock that the test
-// moves.
+// testBundle is an OpenID provider and a client of it with a manual clock.
 type testBundle struct {
 	server   *mockoidc.MockOIDC
 	provider *Provider
@@ -82,7 +81,7 @@ func (b *testBundle) sign(claims jwt.MapClaims) string {
 	return token
 }
 
-// goodClaims are those of a token that is accepted.
+// goodClaims returns the claims of a valid token.
 func (b *testBundle) goodClaims() jwt.MapClaims {
 	return jwt.MapClaims{
 		"iss": b.server.Issuer(), "sub": "ada", "aud": []string{b.server.Config().ClientID}, "iat": b.now.Unix(), "exp": b.now.Add(time.Minute).Unix(),
@@ -90,7 +89,7 @@ func (b *testBundle) goodClaims() jwt.MapClaims {
 	}
 }
 
-// visit goes to the provider as a browser does and returns the query of the
+// visit opens the provider's address like a browser and returns the query of the
 // callback.
 func (b *testBundle) visit(t *testing.T, address string) url.Values {
 	t.Helper()
@@ -144,8 +143,7 @@ func TestSignIn(t *testing.T) {
 	require.True(t, got.Admin)
 }
 
-// TestAnswersOfOthers: what does not belong to the attempt of this browser is
-// refused, in words for people.
+// TestAnswersOfOthers: an answer to another attempt is refused with a readable message.
 func TestAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -202,7 +200,7 @@ func TestIDTokens(t *testing.T) {
 	}
 }
 
-// TestBearerTokens: tokens of a provider are good when they are for us.
+// TestBearerTokens: tokens of a provider are valid when they were issued for us.
 func TestBearerTokens(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -242,7 +240,7 @@ func TestBearerTokens(t *testing.T) {
 	}
 }
 
-// TestGroupsFromUserInfo: a provider that keeps the ID token small is asked.
+// TestGroupsFromUserInfo: groups missing from the ID token come from UserInfo.
 func TestGroupsFromUserInfo(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config) { c.GroupsClaim = "roles" })
@@ -266,7 +264,7 @@ func TestGroupsFromUserInfo(t *testing.T) {
 	}
 }
 
-// TestWordsOfAProvider: what nothing shows is left out, and what is endless is cut.
+// TestWordsOfAProvider: invisible characters are removed, and long texts are truncated.
 func TestWordsOfAProvider(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Ada Lovelace", clean(" Ada\x00 Love\u0007lace\n", maxName))
@@ -279,8 +277,7 @@ func TestWordsOfAProvider(t *testing.T) {
 	require.False(t, told)
 }
 
-// TestProviderAway: a provider that does not answer is asked again, and nothing
-// waits for it meanwhile.
+// TestProviderAway: an unreachable provider is retried, without blocking anything else.
 func TestProviderAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -290,7 +287,7 @@ func TestProviderAway(t *testing.T) {
 	c.Issuer = "http://" + listener.Addr().String()
 	require.NoError(t, listener.Close())
 	away := b.open(t, c)
-	require.False(t, away.Unreachable(), "nobody has asked yet")
+	require.False(t, away.Unreachable(), "it was not contacted yet")
 	_, _, err = away.Begin(t.Context(), "/")
 	require.True(t, apperr.Is(err, apperr.Unavailable))
 	require.Contains(t, apperr.MessageOf(err), "Meridian SSO does not answer")

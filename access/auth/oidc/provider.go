@@ -16,17 +16,17 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// How long a provider may take to answer, and how soon one that was away is
-// asked again in the background: twice as long each time, up to the most.
+// The timeout of a provider, and the delays of background retries: doubled each time,
+// up to a maximum.
 const (
 	patience   = 10 * time.Second
 	firstRetry = time.Second
 	mostRetry  = 30 * time.Second
 )
 
-// Provider is one OpenID provider. It is discovered when it is first needed and
-// in the background, so that a provider that is away does not keep the server
-// from starting. It is safe for concurrent use.
+// Provider is one OpenID provider. Discovery runs on first use and in the background,
+// so that an unreachable provider does not prevent the server from starting. It is safe
+// for concurrent use.
 type Provider struct {
 	cfg      Config
 	client   *http.Client
@@ -40,14 +40,14 @@ type Provider struct {
 	discoveryFailed bool // the last discovery failed
 }
 
-// discovered is what a provider says of itself.
+// discovered is the discovery document of a provider.
 type discovered struct {
 	provider   *oidc.Provider
 	endSession string
 }
 
-// New returns the provider of cfg, which Complete has seen, for a server that
-// people reach at publicURL.
+// New returns the provider of cfg, which Complete has checked, for a server at
+// publicURL.
 func New(cfg Config, publicURL string, log *slog.Logger, now func() time.Time) *Provider {
 	return &Provider{
 		cfg: cfg, client: &http.Client{Timeout: patience, Transport: boundedBody{http.DefaultTransport}},
@@ -55,7 +55,7 @@ func New(cfg Config, publicURL string, log *slog.Logger, now func() time.Time) *
 	}
 }
 
-// CallbackPath is where the provider with this id sends people back to.
+// CallbackPath is the redirect path of the provider with this id.
 func CallbackPath(id string) string { return "/login/" + url.PathEscape(id) + "/callback" }
 
 // ID returns the provider's id.
@@ -64,7 +64,7 @@ func (p *Provider) ID() string { return p.cfg.ID }
 // Name returns the provider's name for people.
 func (p *Provider) Name() string { return p.cfg.Name }
 
-// Unreachable reports whether the provider did not answer when it was last asked.
+// Unreachable reports whether the last request to the provider failed.
 func (p *Provider) Unreachable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *Provider) Run(ctx context.Context) error {
 	}
 }
 
-// discover returns what the provider says of itself; it fails with
+// discover returns the discovery document of the provider; it returns
 // apperr.Unavailable while the provider does not answer.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	p.discovering.Lock()
@@ -141,8 +141,9 @@ func (p *Provider) oauth(d *discovered) *oauth2.Config {
 	}
 }
 
-// SignOutURL returns where the provider ends its own session and sends the
-// reader back to; ok is false when it does not offer that or is not known yet.
+// SignOutURL returns the address at which the provider ends its own session and then
+// redirects to back; ok is false when the provider does not support it or is not
+// discovered yet.
 func (p *Provider) SignOutURL(hint, back string) (address string, ok bool) {
 	p.mu.Lock()
 	found := p.found
@@ -164,7 +165,7 @@ func (p *Provider) SignOutURL(hint, back string) (address string, ok bool) {
 	return u.String(), true
 }
 
-// boundedBody keeps a provider from filling the memory.
+// boundedBody limits the size of a provider's answers.
 type boundedBody struct{ http.RoundTripper }
 
 const mostAnswerBytes = 1 << 20
@@ -173,7 +174,7 @@ const mostAnswerBytes = 1 << 20
 func (t boundedBody) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
-		return nil, fmt.Errorf("ask the provider: %w", err)
+		return nil, fmt.Errorf("call the provider: %w", err)
 	}
 	res.Body = struct {
 		io.Reader

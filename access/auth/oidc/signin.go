@@ -17,11 +17,11 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// AttemptTTL is how long a person may take at the provider.
+// AttemptTTL is the time limit of a sign-in at the provider.
 const AttemptTTL = 10 * time.Minute
 
-// Attempt is one sign-in that is under way, kept by the browser that began it in
-// a cookie that only the server can read or make.
+// Attempt is one sign-in in progress, stored in a cookie of the browser that only the
+// server can read or create.
 type Attempt struct {
 	Provider string
 	State    string
@@ -31,7 +31,7 @@ type Attempt struct {
 	Begun    time.Time
 }
 
-// Identity is what a provider says of a person.
+// Identity is a person's identity at a provider.
 type Identity struct {
 	Provider string // its id
 	Issuer   string
@@ -40,12 +40,12 @@ type Identity struct {
 	Email    string
 	Groups   []string
 	Admin    bool // in one of the admin groups
-	Mapped   bool // there are admin groups, so that Admin decides
+	Mapped   bool // admin groups are configured, so Admin decides
 	IDToken  string
 }
 
-// Begin returns the address at the provider to send a person to, and what Finish
-// wants to see again. It fails with apperr.Unavailable while the provider is away.
+// Begin returns the address at the provider to redirect to, and the attempt for Finish.
+// It returns apperr.Unavailable while the provider is unreachable.
 func (p *Provider) Begin(ctx context.Context, next string) (string, Attempt, error) {
 	found, err := p.discover(ctx)
 	if err != nil {
@@ -58,10 +58,10 @@ func (p *Provider) Begin(ctx context.Context, next string) (string, Attempt, err
 	return address, a, nil
 }
 
-// Finish returns who came back from the provider with the query of the callback.
-// It fails with apperr.Unauthenticated, in words for the person, when this is not
-// the answer to a or the provider refused, and with apperr.Unavailable when the
-// provider does not answer.
+// Finish returns the identity for the query of the callback. It returns
+// apperr.Unauthenticated, with a message for the person, when the query does not belong
+// to a or the provider refused, and apperr.Unavailable when the provider does not
+// answer.
 func (p *Provider) Finish(ctx context.Context, a Attempt, query url.Values) (Identity, error) {
 	if err := p.checkAnswer(a, query); err != nil {
 		return Identity{}, err
@@ -73,57 +73,57 @@ func (p *Provider) Finish(ctx context.Context, a Attempt, query url.Values) (Ide
 	token, err := p.oauth(found).Exchange(p.with(ctx), query.Get("code"), oauth2.VerifierOption(a.Verifier))
 	if err != nil {
 		if _, refused := errors.AsType[*oauth2.RetrieveError](err); refused {
-			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, p.cfg.Name+" did not accept this sign-in: it was used already or took too long. Begin again.")
+			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, p.cfg.Name+" did not accept this sign-in: it was already used or took too long. Sign in again.")
 		}
 		return Identity{}, p.unreachable(err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return Identity{}, apperr.New(apperr.Unauthenticated, "%s did not say who you are (no ID token). Tell your administrator.", p.cfg.Name)
+		return Identity{}, apperr.New(apperr.Unauthenticated, "%s sent no ID token. Contact your administrator.", p.cfg.Name)
 	}
 	verified, err := found.provider.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(p.with(ctx), raw)
 	if err != nil {
-		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent is not valid for this installation. Begin again; if it stays so, tell your administrator.")
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "The answer of "+p.cfg.Name+" is not valid for this installation. Sign in again; if the problem persists, contact your administrator.")
 	}
 	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(a.Nonce)) != 1 {
-		return Identity{}, apperr.New(apperr.Unauthenticated, "What %s sent belongs to another sign-in. Begin again.", p.cfg.Name)
+		return Identity{}, apperr.New(apperr.Unauthenticated, "The answer of %s belongs to another sign-in. Sign in again.", p.cfg.Name)
 	}
 	return p.identity(ctx, found, verified, token, raw)
 }
 
-// checkAnswer checks what the browser brought along, before the provider is asked.
+// checkAnswer checks the callback of the browser before it calls the provider.
 func (p *Provider) checkAnswer(a Attempt, query url.Values) error {
 	state := query.Get("state")
 	switch {
 	case a.Provider != p.cfg.ID || state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(a.State)) != 1:
-		return apperr.New(apperr.Unauthenticated, "This sign-in was begun in another browser or window. Begin again.")
+		return apperr.New(apperr.Unauthenticated, "This sign-in was started in another browser or window. Sign in again.")
 	case p.now().Sub(a.Begun) >= AttemptTTL:
-		return apperr.New(apperr.Unauthenticated, "This sign-in took longer than %d minutes. Begin again.", int(AttemptTTL.Minutes()))
+		return apperr.New(apperr.Unauthenticated, "This sign-in took longer than %d minutes. Sign in again.", int(AttemptTTL.Minutes()))
 	case query.Has("iss") && query.Get("iss") != p.cfg.Issuer:
-		return apperr.New(apperr.Unauthenticated, "The answer came from another provider. Begin again.")
+		return apperr.New(apperr.Unauthenticated, "The answer came from another provider. Sign in again.")
 	case query.Has("error"):
 		return p.refusal(query.Get("error"))
 	case query.Get("code") == "":
-		return apperr.New(apperr.Unauthenticated, "%s sent no answer. Begin again.", p.cfg.Name)
+		return apperr.New(apperr.Unauthenticated, "%s sent no answer. Sign in again.", p.cfg.Name)
 	}
 	return nil
 }
 
-// refusal says in words why a provider sent somebody back; what the provider
-// wrote itself is not shown, since anybody may have written it into the address.
+// refusal describes why a provider refused a sign-in. It does not show the provider's
+// own text, because anyone could have put it into the address.
 func (p *Provider) refusal(code string) error {
 	switch code {
 	case "access_denied":
-		return apperr.New(apperr.Unauthenticated, "%s did not let you in, or you cancelled.", p.cfg.Name)
+		return apperr.New(apperr.Unauthenticated, "%s denied access, or you cancelled.", p.cfg.Name)
 	case "login_required", "interaction_required", "consent_required", "account_selection_required":
-		return apperr.New(apperr.Unauthenticated, "%s wants you to sign in there first. Begin again.", p.cfg.Name)
+		return apperr.New(apperr.Unauthenticated, "%s requires you to sign in there first. Sign in again.", p.cfg.Name)
 	case "temporarily_unavailable", "server_error":
-		return apperr.New(apperr.Unavailable, "%s has a problem of its own at the moment. Try again in a minute.", p.cfg.Name)
+		return apperr.New(apperr.Unavailable, "%s is temporarily unavailable. Try again in a minute.", p.cfg.Name)
 	}
-	return apperr.New(apperr.Unauthenticated, "%s does not accept the sign-in of this installation. Tell your administrator to look at the client's settings there.", p.cfg.Name)
+	return apperr.New(apperr.Unauthenticated, "%s does not accept the sign-in of this installation. Ask your administrator to check the client's settings there.", p.cfg.Name)
 }
 
-// claims are what we read of a person.
+// claims are the claims about a person that we read.
 type claims struct {
 	Name     string `json:"name"`
 	Username string `json:"preferred_username"`
@@ -135,7 +135,7 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 	var who claims
 	var all map[string]any
 	if err := errors.Join(verified.Claims(&who), verified.Claims(&all)); err != nil {
-		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" says of you cannot be read. Tell your administrator.")
+		return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent about you is not valid. Contact your administrator.")
 	}
 	groups, told := groupsOf(all, p.cfg.GroupsClaim)
 	if (!told || who.Name == "" && who.Username == "") && found.provider.UserInfoEndpoint() != "" {
@@ -144,11 +144,11 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 			return Identity{}, p.unreachable(err)
 		}
 		if info.Subject != verified.Subject {
-			return Identity{}, apperr.New(apperr.Unauthenticated, "%s says two different things of you. Tell your administrator.", p.cfg.Name)
+			return Identity{}, apperr.New(apperr.Unauthenticated, "%s sent conflicting information about you. Contact your administrator.", p.cfg.Name)
 		}
 		var more claims
 		if err := errors.Join(info.Claims(&more), info.Claims(&all)); err != nil {
-			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" says of you cannot be read. Tell your administrator.")
+			return Identity{}, apperr.Wrap(apperr.Unauthenticated, err, "What "+p.cfg.Name+" sent about you is not valid. Contact your administrator.")
 		}
 		who = who.or(more)
 		groups, _ = groupsOf(all, p.cfg.GroupsClaim)
@@ -164,7 +164,7 @@ func (p *Provider) identity(ctx context.Context, found *discovered, verified *oi
 	return id, nil
 }
 
-// or returns c with what is missing from more.
+// or returns c with missing claims taken from more.
 func (c claims) or(more claims) claims {
 	if c.Name == "" {
 		c.Name = more.Name
@@ -187,8 +187,8 @@ func (c claims) label(subject string) string {
 	return subject
 }
 
-// groupsOf reads a claim that is a list of names or one name, sorted and each
-// once; told is false when the claim is not there.
+// groupsOf reads a claim that is a list of names or one name, sorted and deduplicated;
+// told is false when the claim is absent.
 func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
 	value, told := all[claim]
 	switch v := value.(type) {
@@ -205,14 +205,14 @@ func groupsOf(all map[string]any, claim string) (groups []string, told bool) {
 	return slices.Compact(groups), told
 }
 
-// What we keep of a provider's words, in characters.
+// The maximum lengths of a provider's texts, in characters.
 const (
 	maxName  = 200
 	maxEmail = 320
 	maxGroup = 255
 )
 
-// clean returns at most n characters of text, without those that nothing shows.
+// clean returns at most n characters of text, without invisible ones.
 func clean(text string, n int) string {
 	runes := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
