@@ -13,13 +13,13 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Signer makes and checks the tokens of attempts: HMAC-SHA256 over the scope
-// and the expiry. A token needs no row, so a report costs no look-up; whether
-// the attempt is still running is checked where the report is applied.
+// Signer creates and verifies the tokens of attempts: HMAC-SHA256 over the scope and
+// the expiry. A token needs no row, so a report needs no lookup; the code that applies
+// the report checks whether the attempt is still running.
 type Signer struct{ key []byte }
 
-// NewSigner returns a Signer with key, which must hold at least 32 random bytes
-// and outlive restarts, because attempts do.
+// NewSigner returns a Signer with key, which must have at least 32 random bytes and
+// survive restarts, because attempts do.
 func NewSigner(key []byte) (Signer, error) {
 	if len(key) < 32 {
 		return Signer{}, apperr.New(apperr.Internal, "the key for task tokens has %d bytes; 32 are needed", len(key))
@@ -32,7 +32,7 @@ const (
 	taskPayloadBytes = 16 + 4 + 4 + 16 + 16
 )
 
-// Sign returns a token for scope that is good until expiry.
+// Sign returns a token for scope that is valid until expiry.
 func (s Signer) Sign(scope TaskScope, expiry time.Time) string {
 	b := make([]byte, 0, taskPayloadBytes+sealBytes)
 	b = append(b, scope.ExecutionID[:]...)
@@ -43,8 +43,8 @@ func (s Signer) Sign(scope TaskScope, expiry time.Time) string {
 	return s.seal(taskTokenPrefix, b, expiry)
 }
 
-// Verify returns the scope of token. It fails with apperr.Unauthenticated when
-// the token was not signed by s or has expired at now.
+// Verify returns the scope of token. It returns apperr.Unauthenticated when the token
+// was not signed by s or has expired at now.
 func (s Signer) Verify(token string, now time.Time) (TaskScope, error) {
 	payload, err := s.open(taskTokenPrefix, token, taskPayloadBytes, now)
 	if err != nil {
@@ -59,18 +59,18 @@ func (s Signer) Verify(token string, now time.Time) (TaskScope, error) {
 	}, nil
 }
 
-// sealBytes is what a token holds beside its payload: its expiry and its code.
+// sealBytes is the size of a token without its payload: its expiry and its MAC.
 const sealBytes = 8 + sha256.Size
 
-// seal makes a token of payload: the prefix says what kind, and no kind passes for
-// another.
+// seal creates a token with payload; the prefix is its kind, and a token of one kind is
+// not valid as another.
 func (s Signer) seal(prefix string, payload []byte, expiry time.Time) string {
 	b := binary.BigEndian.AppendUint64(payload, uint64(expiry.Unix())) //nolint:gosec // after 1970
 	return prefix + base64.RawURLEncoding.EncodeToString(append(b, s.mac(prefix, b)...))
 }
 
 // open returns the payload, of size bytes, of a token that seal made with prefix and
-// that is good at now.
+// that is valid at now.
 func (s Signer) open(prefix, token string, size int, now time.Time) ([]byte, error) {
 	bad := apperr.New(apperr.Unauthenticated, "The token is not valid.")
 	text, ok := strings.CutPrefix(token, prefix)

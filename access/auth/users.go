@@ -15,20 +15,19 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Users turns rows of people and service accounts into subjects. It is safe for
+// Users converts rows of people and service accounts to subjects. It is safe for
 // concurrent use.
 type Users struct {
 	pool     *pgxpool.Pool
 	policies *Policies
 }
 
-// NewUsers returns the users of the database behind pool, who may do what
-// policies say.
+// NewUsers returns the users of the database behind pool, with the rights of policies.
 func NewUsers(pool *pgxpool.Pool, policies *Policies) *Users {
 	return &Users{pool: pool, policies: policies}
 }
 
-// account is what a credential says of its user.
+// account is the user of a credential.
 type account struct {
 	id     uuid.UUID
 	name   string
@@ -36,8 +35,8 @@ type account struct {
 	chosen *uuid.UUID // the project that was chosen last; nil for none
 }
 
-// subject returns the subject of an account. The current project is the chosen
-// one while it is still allowed, else the first that the user has a role in.
+// subject returns the subject of an account. The current project is the chosen one
+// while it is still allowed, otherwise the first in which the user has a role.
 func (u *Users) subject(a account, credential string) Subject {
 	s := Subject{ID: a.id, Name: a.name, Role: RoleUser, Policy: u.policies.For(a.id), Credential: credential}
 	if a.admin {
@@ -63,13 +62,13 @@ func (s Subject) in(place ProjectRef) Subject {
 	return s
 }
 
-// ByIdentity returns the user whom a sign-in provider knows as subject. It fails
-// with apperr.Unauthenticated for one who has never signed in or is disabled.
+// ByIdentity returns the user with this subject at a sign-in provider. It returns
+// apperr.Unauthenticated for a user who has never signed in or is disabled.
 func (u *Users) ByIdentity(ctx context.Context, issuer, subject, credential string) (Subject, error) {
 	row, err := db.New(u.pool).FindUserByIdentity(ctx, &issuer, &subject)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return Subject{}, apperr.New(apperr.Unauthenticated, "Nobody with this token has signed in yet. Sign in with a browser once, then use it.")
+		return Subject{}, apperr.New(apperr.Unauthenticated, "The user of this token has not signed in yet. Sign in once with a browser, then use the token.")
 	case err != nil:
 		return Subject{}, fmt.Errorf("find user of a token: %w", err)
 	case row.DisabledAt != nil:
@@ -78,10 +77,10 @@ func (u *Users) ByIdentity(ctx context.Context, issuer, subject, credential stri
 	return u.subject(account{id: row.ID, name: row.Name, admin: row.InstallationAdmin}, credential), nil
 }
 
-// InProject returns s with another current project, named by its id, its
-// namespace, or its path such as team/project. It fails with apperr.NotFound for
-// a project that does not exist or in which s may do nothing, and with
-// apperr.Invalid when more than one has the name.
+// InProject returns s with another current project, named by its id, its namespace, or
+// its path such as team/project. It returns apperr.NotFound for a project that does not
+// exist or in which s has no rights, and apperr.Invalid when several projects have the
+// name.
 func (u *Users) InProject(s Subject, name string) (Subject, error) {
 	var found []ProjectRef
 	if id, err := uuid.Parse(name); err == nil {
@@ -107,7 +106,7 @@ func (u *Users) InProject(s Subject, name string) (Subject, error) {
 	case 1:
 		return s.in(allowed[0]), nil
 	}
-	return Subject{}, apperr.New(apperr.Invalid, "%d projects are named %q: name one by its id or its namespace.", len(allowed), name)
+	return Subject{}, apperr.New(apperr.Invalid, "%d projects are named %q: use its id or its namespace.", len(allowed), name)
 }
 
 // named reports whether name is the end of p's path, such as team/project.

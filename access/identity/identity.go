@@ -1,6 +1,5 @@
-// Package identity knows people as the sign-in providers tell of them: their
-// sign-in, what their groups give them, their sessions and their API keys. Every
-// change is in the audit log.
+// Package identity manages people from sign-in providers: their sign-in, the roles of
+// their groups, their sessions and their API keys. Every change is in the audit log.
 package identity
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Config is what a Service works with.
+// Config configures a Service.
 type Config struct {
 	Pool      *pgxpool.Pool
 	Policies  *auth.Policies
@@ -36,15 +35,15 @@ type Service struct{ cfg Config }
 // New returns a Service of cfg.
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
-// Provider is a sign-in provider as people choose it.
+// Provider is a sign-in provider in a selection.
 type Provider struct {
 	ID          string
 	Name        string
 	Unreachable bool // it does not answer at the moment
 }
 
-// Providers returns the sign-in providers in the order of the configuration.
-// Everybody may know them.
+// Providers returns the sign-in providers in the order of the configuration. No
+// authorization is required.
 func (s *Service) Providers() []Provider {
 	out := make([]Provider, len(s.cfg.Providers))
 	for i, p := range s.cfg.Providers {
@@ -53,7 +52,7 @@ func (s *Service) Providers() []Provider {
 	return out
 }
 
-// provider returns the provider with this id, nil when there is none any more.
+// provider returns the provider with this id, nil when it no longer exists.
 func (s *Service) provider(id string) *oidc.Provider {
 	for _, p := range s.cfg.Providers {
 		if p.ID() == id {
@@ -63,9 +62,9 @@ func (s *Service) provider(id string) *oidc.Provider {
 	return nil
 }
 
-// change runs f in a transaction, after every other change of roles, and takes
-// over what it changed of the policies. When that fails, their own round finds
-// the change half a second later.
+// change runs f in a transaction, serialized with other changes of roles, and reloads
+// the policies. If that fails, their periodic reload finds the change half a second
+// later.
 func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error {
 	err := db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockTenancy(ctx); err != nil {
@@ -74,29 +73,29 @@ func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error
 		return f(q)
 	})
 	if err != nil {
-		return err //nolint:wrapcheck // says enough
+		return err //nolint:wrapcheck // the error names its subject
 	}
 	_ = s.cfg.Policies.Reload(context.WithoutCancel(ctx))
-	s.cfg.Policies.Announce() // sessions end without a new version of the policies
+	s.cfg.Policies.Announce() // ended sessions do not change the version of the policies
 	return nil
 }
 
-// account returns whom ctx acts for, for what is about the account as a whole: an
-// API key, which may be narrowed to a project or to reading, does not reach it.
+// account returns the subject of ctx for actions on the whole account. It refuses API
+// keys, which may be limited to a project or to reading.
 func account(ctx context.Context) (auth.Subject, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err == nil && strings.HasPrefix(subject.Credential, "key:") {
-		return auth.Subject{}, apperr.New(apperr.Forbidden, "An API key does not reach the sessions and keys of an account. Sign in for that.")
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "An API key cannot manage the sessions and keys of an account. Sign in to do this.")
 	}
 	return subject, err
 }
 
-// Profile is who somebody is and what they may do where.
+// Profile is the identity of a user and their roles.
 type Profile struct {
 	Subject auth.Subject
 	Kind    string // "person" or "service"
 	Email   string
-	Issuer  string // of the provider that knows them; "" for the local administrator
+	Issuer  string // of their provider; "" for the local administrator
 	Groups  []string
 	Roles   []Role
 	Project *auth.ProjectRef // the current one; nil without any
@@ -112,8 +111,8 @@ type Role struct {
 	Source   string   // "" by hand, else group:<provider>/<group>
 }
 
-// Me returns the profile of whoever ctx acts for. It fails with
-// apperr.Unauthenticated for nobody.
+// Me returns the profile of the subject of ctx. It returns apperr.Unauthenticated
+// without a subject.
 func (s *Service) Me(ctx context.Context) (Profile, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *Service) Me(ctx context.Context) (Profile, error) {
 	return p, nil
 }
 
-// readableProjects are the projects that subject may read, with the credential it came by.
+// readableProjects returns the projects that subject may read with its credential.
 func (s *Service) readableProjects(subject auth.Subject) []auth.ProjectRef {
 	var out []auth.ProjectRef
 	for _, place := range s.cfg.Policies.AllProjects() {

@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Key is an API key without its secret, which nobody can read again.
+// Key is an API key without its secret, which is not stored.
 type Key struct {
 	ID              string
 	Name            string
@@ -33,7 +33,7 @@ type Key struct {
 	LastUsedAddress string
 }
 
-// Account is a service account that the subject may make keys of.
+// Account is a service account that the subject may create keys for.
 type Account struct {
 	ID        uuid.UUID
 	Name      string
@@ -41,8 +41,8 @@ type Account struct {
 	Project   string
 }
 
-// Keys returns the keys of whoever ctx acts for, and those of the service
-// accounts of projects where they may change the members.
+// Keys returns the keys of the subject of ctx, and those of the service accounts of
+// projects where the subject may change the members.
 func (s *Service) Keys(ctx context.Context) ([]Key, error) {
 	subject, err := account(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// managed are the projects whose service accounts subject may make keys of.
+// managed returns the projects whose service accounts subject may create keys for.
 func (s *Service) managed(subject auth.Subject) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, place := range s.cfg.Policies.AllProjects() {
@@ -76,7 +76,7 @@ func (s *Service) managed(subject auth.Subject) []uuid.UUID {
 	return ids
 }
 
-// Accounts returns the service accounts that the subject may make keys of.
+// Accounts returns the service accounts that the subject may create keys for.
 func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 	return accounts, nil
 }
 
-// KeyRequest says what key to make.
+// KeyRequest is the input of CreateKey.
 type KeyRequest struct {
 	Name      string
 	OwnerID   uuid.UUID // uuid.Nil: the subject; else a service account
@@ -105,23 +105,23 @@ type KeyRequest struct {
 	ExpiresIn time.Duration
 }
 
-// The longest life of a key; 0 in a request is a key without an end.
+// The maximum lifetime of a key; 0 in a request means no expiry.
 const (
 	maxKeyAge  = 5 * 365 * 24 * time.Hour
 	maxKeyName = 100
 )
 
-// CreateKey makes an API key and returns it with its token, which nobody can read
-// again. A key cannot make keys: it would outlive its own end. It fails with
-// apperr.Invalid and the fields at fault, and with apperr.NotFound for an owner
-// whose keys are not the subject's to make.
+// CreateKey creates an API key and returns it with its token, which is not stored. A
+// key cannot create keys, because these could outlive it. It returns apperr.Invalid
+// with the invalid fields, and apperr.NotFound for an owner for whom the subject may
+// not create keys.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (Key, string, error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
 		return Key{}, "", err
 	}
 	if strings.HasPrefix(subject.Credential, "key:") {
-		return Key{}, "", apperr.New(apperr.Forbidden, "An API key cannot make API keys. Sign in to make one.")
+		return Key{}, "", apperr.New(apperr.Forbidden, "An API key cannot create API keys. Sign in to create one.")
 	}
 	r.Name = strings.TrimSpace(r.Name)
 	if err := s.checkKey(subject, r); err != nil {
@@ -142,7 +142,7 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (Key, string, err
 			key.Project = place.Name
 		}
 		if err := q.InsertAPIKey(ctx, keyRow(key, subject, made.MAC)); err != nil {
-			return fmt.Errorf("keep API key: %w", err)
+			return fmt.Errorf("store API key: %w", err)
 		}
 		return s.recordKey(ctx, q, "key.create", key, nil, keyFacts(key))
 	})
@@ -164,13 +164,13 @@ func (s *Service) checkKey(subject auth.Subject, r KeyRequest) error {
 	var fields []apperr.Field
 	add := func(path, message string) { fields = append(fields, apperr.Field{Path: path, Message: message}) }
 	if r.Name == "" || utf8.RuneCountInString(r.Name) > maxKeyName {
-		add("name", fmt.Sprintf("Enter a name of at most %d characters, such as what uses the key.", maxKeyName))
+		add("name", fmt.Sprintf("Enter a name of at most %d characters, such as the program that uses the key.", maxKeyName))
 	}
 	if auth.CheckScopes(r.Scopes) != nil {
 		add("scopes", "Choose read, launch, write or admin.")
 	}
 	if r.ExpiresIn < 0 || r.ExpiresIn > maxKeyAge {
-		add("expires_in_days", "Enter 1 to 1825 days, or nothing for a key without an end.")
+		add("expires_in_days", "Enter 1 to 1825 days, or leave empty for a key without expiry.")
 	}
 	if r.ProjectID != uuid.Nil {
 		if _, ok := s.cfg.Policies.Project(r.ProjectID); !ok || !subject.May(auth.TenancyRead, r.ProjectID) {
@@ -180,8 +180,8 @@ func (s *Service) checkKey(subject auth.Subject, r KeyRequest) error {
 	return apperr.InvalidFields("The key cannot be created.", fields)
 }
 
-// actFor makes key one of a service account: subject may change the members of its
-// project and holds everything that the account may do, anywhere.
+// actFor makes key a key of a service account. subject must be allowed to change the
+// members of its project and have all rights of the account.
 func (s *Service) actFor(ctx context.Context, q *db.Queries, subject auth.Subject, owner uuid.UUID, key *Key) error {
 	absent := apperr.New(apperr.NotFound, "There is no service account %s.", owner)
 	row, err := q.GetUser(ctx, owner)
@@ -204,7 +204,7 @@ func (s *Service) actFor(ctx context.Context, q *db.Queries, subject auth.Subjec
 			if slices.ContainsFunc(roles, func(m db.ListMembershipsOfUserRow) bool {
 				return policy.May(action, m.NodeID) && !subject.May(action, m.NodeID)
 			}) {
-				return apperr.New(apperr.Forbidden, "The service account %s may do more than you, so you cannot make keys of it.", row.Name)
+				return apperr.New(apperr.Forbidden, "The service account %s has more rights than you, so you cannot create keys for it.", row.Name)
 			}
 		}
 	}
@@ -216,8 +216,8 @@ func (s *Service) actFor(ctx context.Context, q *db.Queries, subject auth.Subjec
 	return nil
 }
 
-// RevokeKey ends a key at its very next use. It fails with apperr.NotFound for a
-// key that is not the subject's to revoke, or is revoked already.
+// RevokeKey revokes a key with effect from its next use. It returns apperr.NotFound for
+// a key that the subject may not revoke, or that is already revoked.
 func (s *Service) RevokeKey(ctx context.Context, id string) (Key, error) {
 	keys, err := s.Keys(ctx)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *Service) RevokeKey(ctx context.Context, id string) (Key, error) {
 }
 
 func errNoKey(id string) error {
-	return apperr.New(apperr.NotFound, "There is no API key %s, or it is revoked already.", id)
+	return apperr.New(apperr.NotFound, "There is no API key %s, or it is already revoked.", id)
 }
 
 func keyFacts(k Key) map[string]any {

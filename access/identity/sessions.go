@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Sessions returns the sessions of whoever ctx acts for, the one used last first.
+// Sessions returns the sessions of the subject of ctx, most recently used first.
 func (s *Service) Sessions(ctx context.Context) ([]auth.Session, error) {
 	subject, err := account(ctx)
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Service) Sessions(ctx context.Context) ([]auth.Session, error) {
 	return s.cfg.Sessions.List(ctx, subject.ID)
 }
 
-// EndSession ends one of the subject's own sessions, at its very next request. It
-// fails with apperr.NotFound for one that is not theirs.
+// EndSession ends one of the subject's own sessions with effect from its next request.
+// It returns apperr.NotFound for any other session.
 func (s *Service) EndSession(ctx context.Context, id uuid.UUID) error {
 	subject, err := account(ctx)
 	if err != nil {
@@ -32,13 +32,13 @@ func (s *Service) EndSession(ctx context.Context, id uuid.UUID) error {
 			return err
 		}
 		if !ended {
-			return apperr.New(apperr.NotFound, "There is no such session, or it has ended already.")
+			return apperr.New(apperr.NotFound, "There is no such session, or it has already ended.")
 		}
 		return recordUser(ctx, q, subject.ID, subject.Name, "session.end", map[string]string{"session": id.String()}, nil)
 	})
 }
 
-// EndAllSessions signs the subject out everywhere, here too.
+// EndAllSessions ends all sessions of the subject, including the current one.
 func (s *Service) EndAllSessions(ctx context.Context) error {
 	subject, err := account(ctx)
 	if err != nil {

@@ -22,10 +22,9 @@ const (
 	purposeHint    = "sign-out hint"
 )
 
-// BeginSignIn returns the address at a provider to send the reader to, and the
-// sealed attempt that FinishSignIn wants to see again. It fails with
-// apperr.NotFound for a provider that there is not, and with apperr.Unavailable
-// while it is away.
+// BeginSignIn returns the address at a provider to redirect to, and the sealed attempt
+// for FinishSignIn. It returns apperr.NotFound for an unknown provider, and
+// apperr.Unavailable while the provider is unreachable.
 func (s *Service) BeginSignIn(ctx context.Context, provider, next string) (address, sealed string, err error) {
 	p := s.provider(provider)
 	if p == nil {
@@ -37,15 +36,15 @@ func (s *Service) BeginSignIn(ctx context.Context, provider, next string) (addre
 	}
 	b, err := json.Marshal(attempt)
 	if err != nil {
-		return "", "", fmt.Errorf("keep sign-in: %w", err)
+		return "", "", fmt.Errorf("seal sign-in: %w", err)
 	}
 	return address, s.cfg.Sealer.Seal(purposeAttempt, string(b)), nil
 }
 
-// FinishSignIn returns who came back from a provider with the query of its
-// answer, and the path to go to. The user is made or brought up to date, with the
-// memberships that the groups give. It fails with apperr.Unauthenticated when this
-// is not the answer to the attempt, and apperr.Forbidden for a disabled account.
+// FinishSignIn returns the login for the query of a provider's callback, and the path
+// to redirect to. It creates or updates the user, including the memberships through
+// groups. It returns apperr.Unauthenticated when the query does not belong to the
+// attempt, and apperr.Forbidden for a disabled account.
 func (s *Service) FinishSignIn(ctx context.Context, provider, sealed string, query url.Values) (auth.Login, string, error) {
 	p := s.provider(provider)
 	if p == nil {
@@ -53,7 +52,7 @@ func (s *Service) FinishSignIn(ctx context.Context, provider, sealed string, que
 	}
 	text, err := s.cfg.Sealer.Open(purposeAttempt, sealed)
 	if err != nil {
-		return auth.Login{}, "", apperr.New(apperr.Unauthenticated, "This sign-in was begun in another browser, or took longer than %d minutes. Begin again.", int(oidc.AttemptTTL.Minutes()))
+		return auth.Login{}, "", apperr.New(apperr.Unauthenticated, "This sign-in was started in another browser, or took longer than %d minutes. Sign in again.", int(oidc.AttemptTTL.Minutes()))
 	}
 	var attempt oidc.Attempt
 	if err := json.Unmarshal([]byte(text), &attempt); err != nil {
@@ -78,8 +77,8 @@ type person struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// admit makes or updates the user of an identity, gives what the groups give, and
-// returns the user's id.
+// admit creates or updates the user of an identity, updates the memberships through
+// groups, and returns the user's id.
 func (s *Service) admit(ctx context.Context, id oidc.Identity) (uuid.UUID, error) {
 	var user uuid.UUID
 	err := s.change(ctx, func(q *db.Queries) error {
@@ -103,8 +102,8 @@ func (s *Service) admit(ctx context.Context, id oidc.Identity) (uuid.UUID, error
 	return user, err
 }
 
-// upsert returns the locked row of an identity, which it makes at the first
-// sign-in; two at a time make one.
+// upsert returns the locked row of an identity, which it creates at the first sign-in;
+// concurrent calls create one row.
 func (s *Service) upsert(ctx context.Context, q *db.Queries, id oidc.Identity) (row db.User, created bool, err error) {
 	row, err = q.LockUserByIdentity(ctx, &id.Issuer, &id.Subject)
 	if err == nil || !db.IsNoRows(err) {
@@ -112,7 +111,7 @@ func (s *Service) upsert(ctx context.Context, q *db.Queries, id oidc.Identity) (
 	}
 	fresh, err := uuid.NewV7()
 	if err != nil {
-		return row, false, fmt.Errorf("make id of user: %w", err)
+		return row, false, fmt.Errorf("create id of user: %w", err)
 	}
 	now := s.cfg.Now()
 	made, err := q.InsertIdentity(ctx, db.InsertIdentityParams{
@@ -175,14 +174,14 @@ func recordUser(ctx context.Context, q *db.Queries, user uuid.UUID, name, action
 	return audit.Record(ctx, q, audit.Entry{Action: action, Kind: "user", ID: user.String(), Name: name, Old: before, New: after})
 }
 
-// given is a membership that a group gives, in the audit log.
+// given is a membership through a group in the audit log.
 type given struct {
 	User   string `json:"user"`
 	Role   string `json:"role"`
 	Source string `json:"source"`
 }
 
-// followGroups makes the memberships by groups what the groups of id give now.
+// followGroups updates the memberships through groups to the current groups of id.
 func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Identity, user uuid.UUID) error {
 	wanted, err := q.ListRolesOfGroups(ctx, id.Provider, listed(id.Groups))
 	if err != nil {
@@ -223,13 +222,13 @@ func (s *Service) followGroups(ctx context.Context, q *db.Queries, id oidc.Ident
 	return nil
 }
 
-// source is what a membership by a group says of where it came from.
+// source is the source of a membership through a group.
 func source(provider, group string) string { return "group:" + provider + "/" + group }
 
 func (s *Service) give(ctx context.Context, q *db.Queries, id oidc.Identity, user uuid.UUID, w db.ListRolesOfGroupsRow, from string) error {
 	fresh, err := uuid.NewV7()
 	if err != nil {
-		return fmt.Errorf("make id of membership: %w", err)
+		return fmt.Errorf("create id of membership: %w", err)
 	}
 	if err := q.InsertGroupMembership(ctx, db.InsertGroupMembershipParams{ID: fresh, UserID: user, NodeID: w.NodeID, Role: w.Role, Source: from}); err != nil {
 		return fmt.Errorf("give %s at %s to %s: %w", w.Role, w.NodeID, user, err)
@@ -253,8 +252,8 @@ func recordGroup(ctx context.Context, q *db.Queries, action, kind string, node u
 	return audit.Record(ctx, q, e)
 }
 
-// LocalSignIn notes that a login link signed a browser in as the local
-// administrator, and returns the sign-in.
+// LocalSignIn records that a login link signed a browser in as the local administrator,
+// and returns the sign-in.
 func (s *Service) LocalSignIn(ctx context.Context, subject auth.Subject) (auth.Login, error) {
 	subject.Credential = "link"
 	ctx = auth.WithSubject(ctx, subject)
@@ -264,24 +263,24 @@ func (s *Service) LocalSignIn(ctx context.Context, subject auth.Subject) (auth.L
 	return auth.Login{UserID: subject.ID}, err
 }
 
-// RecordLink notes in the audit log that a login link of the local administrator
-// is made. With sign-in providers that is for the token of the data directory
-// alone: administrators who signed in act under their own names.
+// RecordLink records in the audit log that a login link of the local administrator was
+// created. With sign-in providers, only the token of the data directory may do this:
+// administrators who signed in act under their own names.
 func (s *Service) RecordLink(ctx context.Context) error {
 	subject, err := auth.Authorize(ctx, auth.Administer)
 	if err != nil {
 		return err
 	}
 	if len(s.cfg.Providers) > 0 && subject.Credential != auth.LocalCredential {
-		return apperr.New(apperr.Forbidden, "With sign-in providers, login links are made on the server's machine alone: run `flowforge login` there.")
+		return apperr.New(apperr.Forbidden, "With sign-in providers, login links can only be created on the server's machine: run `flowforge login` there.")
 	}
 	return db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		return recordUser(ctx, q, subject.ID, subject.Name, "login_link.create", nil, nil)
 	})
 }
 
-// SignedOut notes the end of a session that its own browser ended, and returns
-// where the provider ends its session too; ok is false when it does not.
+// SignedOut records the sign-out of a browser, and returns the sign-out address of the
+// provider; ok is false when it has none.
 func (s *Service) SignedOut(ctx context.Context, ended auth.Ended, back string) (address string, ok bool, err error) {
 	subject, err := auth.SignedIn(ctx)
 	if err != nil {
@@ -296,7 +295,7 @@ func (s *Service) SignedOut(ctx context.Context, ended auth.Ended, back string) 
 	}
 	hint, err := s.cfg.Sealer.Open(purposeHint, ended.LogoutHint)
 	if err != nil {
-		hint = "" // sealed with another key: the provider asks once more
+		hint = "" // sealed with another key: the provider asks for confirmation
 	}
 	address, ok = p.SignOutURL(hint, back)
 	return address, ok, nil

@@ -1,8 +1,6 @@
-// Package masking takes secret values out of text: a value itself and the forms
-// that programs print it in (base64 at every alignment, percent-encoding, hex,
-// escaped in JSON, in HTML
-// and in literals of Python). It knows nothing of where the values come from and keeps
-// them in memory alone.
+// Package masking removes secret values from text: a value itself and the forms in
+// which programs print it (base64 at every alignment, percent-encoding, hex, escaped in
+// JSON, in HTML and in Python literals). It keeps the values only in memory.
 package masking
 
 import (
@@ -15,20 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "***"
 
-// MinLength is the length in bytes from which a value is masked. Shorter ones
-// would mask what is no secret, in every second word.
+// MinLength is the length in bytes from which a value is masked. Shorter ones would
+// mask parts of ordinary words.
 const MinLength = 4
 
 const (
-	// minEncoded is the length from which an encoded form is masked: short ones
-	// are found in any base64 text by chance.
+	// minEncoded is the length from which an encoded form is masked: short ones match
+	// any base64 text by chance.
 	minEncoded = 6
-	// segment bounds what is looked for as one piece, so that no more of a line
-	// has to be held back than its longest form: a longer value is masked piece
-	// by piece.
+	// segment is the maximum length of a search term, which limits how much of a line
+	// is held back: a longer value is masked in pieces.
 	segment = 256
 )
 
@@ -40,8 +37,8 @@ type Masker struct {
 	longest  int
 }
 
-// New returns a Masker of values. Lines of a value of many lines are masked one
-// by one as well, because logs are cut into lines.
+// New returns a Masker of values. The lines of a multi-line value are also masked
+// individually, because logs are split into lines.
 func New(values ...string) *Masker {
 	forms := map[string]bool{}
 	for _, value := range values {
@@ -78,8 +75,8 @@ func New(values ...string) *Masker {
 // Empty reports whether m replaces nothing.
 func (m *Masker) Empty() bool { return m == nil || m.replacer == nil }
 
-// Longest returns the length in bytes of the longest text that m looks for: how
-// much of the end of a piece may be the begin of a secret.
+// Longest returns the length in bytes of the longest search term: that much of the end
+// of a piece may be the start of a secret.
 func (m *Masker) Longest() int {
 	if m == nil {
 		return 0
@@ -95,14 +92,14 @@ func (m *Masker) Text(text string) string {
 	return m.replacer.Replace(text)
 }
 
-// addForms adds value and its encodings, piece by piece when it is long.
+// addForms adds value and its encodings, in pieces when it is long.
 func addForms(forms map[string]bool, value string) {
 	if len(value) < MinLength {
 		return
 	}
 	for len(value) >= 2*segment {
 		n := segment
-		for n > segment-utf8.UTFMax && !utf8.RuneStart(value[n]) { // a character is printed whole
+		for n > segment-utf8.UTFMax && !utf8.RuneStart(value[n]) { // do not split a character
 			n--
 		}
 		addPiece(forms, value[:n])
@@ -138,8 +135,8 @@ func addPiece(forms map[string]bool, piece string) {
 	}
 }
 
-// jsonForms are piece inside a JSON string, with and without "<" and the like
-// escaped, and the same once more, as in JSON that is printed within JSON.
+// jsonForms returns piece inside a JSON string, with and without HTML escapes, and the
+// same encoded twice, as in JSON within JSON.
 func jsonForms(piece string) []string {
 	var plain strings.Builder
 	encoder := json.NewEncoder(&plain)
@@ -165,7 +162,7 @@ func jsonForms(piece string) []string {
 
 func unquoted(text string) string { return text[1 : len(text)-1] }
 
-// lowerEscapes writes percent escapes in small letters, as some programs do.
+// lowerEscapes converts percent escapes to lower case, which some programs use.
 func lowerEscapes(text string) string {
 	b := []byte(text)
 	for i := 0; i+2 < len(b); i++ {
@@ -177,16 +174,16 @@ func lowerEscapes(text string) string {
 	return string(b)
 }
 
-// base64At is the part of the base64 of any text with piece at an offset of
-// shift modulo 3 that depends on piece alone.
+// base64At returns the part of the base64 of any text with piece at an offset of shift
+// modulo 3 that depends only on piece.
 func base64At(encoding *base64.Encoding, piece string, shift int) string {
 	text := encoding.EncodeToString(append(make([]byte, shift), piece...))
 	head := 0
 	if shift > 0 {
-		head = shift + 1 // characters that hold bits of what stands before
+		head = shift + 1 // characters with bits of the preceding text
 	}
 	if (shift+len(piece))%3 != 0 {
-		text = text[:len(text)-1] // its last bits belong to what follows
+		text = text[:len(text)-1] // its last bits belong to the following text
 	}
 	if head >= len(text) {
 		return ""

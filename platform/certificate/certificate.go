@@ -1,6 +1,6 @@
-// Package certificate makes TLS configurations of certificate files that are replaced
-// while the server runs, as a rotated Secret is: every new connection has what the
-// files hold then.
+// Package certificate creates TLS configurations from certificate files that may be
+// replaced while the server runs, like a rotated Secret: every new connection uses the
+// current files.
 package certificate
 
 import (
@@ -16,13 +16,13 @@ import (
 )
 
 // Files names PEM files: a certificate with its chain, its key, and the authorities
-// that the other side's certificate has to come from.
+// that must have issued the peer's certificate.
 type Files struct {
 	Cert, Key string
-	CA        string // "" asks for no certificate of a client, or takes the system's authorities
+	CA        string // "" requires no client certificate, or uses the system's authorities
 }
 
-// Texts is what Files hold; what no file is named for is nil.
+// Texts is the content of Files; it is nil for files that are not set.
 type Texts struct{ Cert, Key, CA []byte }
 
 // Pair is a set of Files that is read again when one of them changes.
@@ -36,7 +36,7 @@ type Pair struct {
 	text Texts
 }
 
-// Load reads files, and fails when they are not what they should be.
+// Load reads files, and returns an error when they are not valid.
 func Load(files Files) (*Pair, error) {
 	p := &Pair{files: files}
 	if _, _, err := p.current(); err != nil {
@@ -45,7 +45,7 @@ func Load(files Files) (*Pair, error) {
 	return p, nil
 }
 
-// current returns what the files hold.
+// current returns the content of the files.
 func (p *Pair) current() (*tls.Certificate, *x509.CertPool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +53,8 @@ func (p *Pair) current() (*tls.Certificate, *x509.CertPool, error) {
 	return p.cert, p.pool, err
 }
 
-// refresh reads the files if they have changed. Files that cannot be used, because
-// they are being replaced just now, leave what was in use; p is locked.
+// refresh reads the files if they have changed. It keeps the previous ones while the
+// files are not valid, such as during a replacement. The caller holds the lock of p.
 func (p *Pair) refresh() error {
 	changed, err := p.changed()
 	if err == nil && !changed.Equal(p.read) {
@@ -66,7 +66,7 @@ func (p *Pair) refresh() error {
 	return nil
 }
 
-// changed is when the latest of the files was written.
+// changed returns the latest modification time of the files.
 func (p *Pair) changed() (latest time.Time, err error) {
 	for _, path := range []string{p.files.Cert, p.files.Key, p.files.CA} {
 		if path == "" {
@@ -116,7 +116,7 @@ func (p *Pair) load(changed time.Time) error {
 	return nil
 }
 
-// Texts returns what the files hold, for others to show and to verify by.
+// Texts returns the content of the files, to present and to verify.
 func (p *Pair) Texts() Texts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,8 @@ func (p *Pair) Texts() Texts {
 	return p.text
 }
 
-// Server is for a listener. With a CA every client has to show a certificate from it.
+// Server returns the configuration of a listener. With a CA, every client must present
+// a certificate from it.
 func (p *Pair) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -147,8 +148,8 @@ func (p *Pair) Server() *tls.Config {
 	}
 }
 
-// Dial connects to servers whose certificate is from the CA and for serverName, whatever
-// their address, and shows our own when they ask.
+// Dial connects to servers with a certificate from the CA for serverName, at any
+// address, and presents our own on request.
 func (p *Pair) Dial(serverName string, within time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		cert, pool, err := p.current()

@@ -89,8 +89,8 @@ func TestBothSidesShowCertificates(t *testing.T) {
 	require.ErrorContains(t, err, "unknown authority")
 }
 
-// TestRotation: replaced files are in use with the next connection, and half replaced
-// ones leave those before.
+// TestRotation: the next connection uses replaced files; partly replaced files keep the
+// previous ones.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -18,18 +18,18 @@ const (
 	leaseChannel = "flowforge_leases"
 )
 
-// Postgres is an Elector on the database. The lease is an advisory lock of a session
-// of its own, which Postgres drops at once when the holder's process dies, and a row
-// with the term and an expiry, by which the sessions of a holder that is frozen or
-// cut off are ended.
+// Postgres is an Elector on the database. The lease is an advisory lock of its own
+// session, which Postgres releases at once when the holder's process dies, and a row
+// with the term and an expiry, after which the sessions of a frozen or disconnected
+// holder are ended.
 type Postgres struct {
 	config Config
 }
 
-// NewPostgres returns an Elector that does nothing before Run.
+// NewPostgres returns an Elector; call Run to start it.
 func NewPostgres(c Config) *Postgres { return &Postgres{config: c.WithDefaults()} }
 
-// Run is Elector's.
+// Run implements Elector.
 func (p *Postgres) Run(ctx context.Context, lead Lead) error {
 	failing := false
 	for ctx.Err() == nil {
@@ -54,8 +54,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// session is the life of one session with the database: it ends with an error, or
-// after one time of leading.
+// session runs one session with the database: it ends with an error, or after one term.
 func (p *Postgres) session(ctx context.Context, lead Lead) error {
 	config := p.config.Pool.Config().ConnConfig.Copy()
 	config.RuntimeParams["application_name"] = ApplicationName(p.config.Holder)
@@ -109,8 +108,8 @@ func (p *Postgres) try(ctx context.Context, conn *pgx.Conn) (db.TakeLeaseRow, er
 	return db.New(conn).TakeLease(ctx, p.config.Name, p.config.Holder, p.config.Address, p.config.Timing.TTL.Seconds())
 }
 
-// evictExpired ends the sessions of a holder whose time is over and who has the lock
-// all the same. It answers how many there were.
+// evictExpired ends the sessions of a holder whose lease has expired but who still has
+// the lock. It returns their number.
 func (p *Postgres) evictExpired(ctx context.Context, conn *pgx.Conn) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryLimit)
 	defer cancel()
@@ -124,8 +123,8 @@ func (p *Postgres) evictExpired(ctx context.Context, conn *pgx.Conn) (int32, err
 	return ended, nil
 }
 
-// await waits for a lease that is given back, at most d. It fails when the session
-// has ended.
+// await waits at most d for the release of the lease. It returns an error when the
+// session has ended.
 func await(ctx context.Context, conn *pgx.Conn, d time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -141,7 +140,7 @@ func (p *Postgres) hold(ctx context.Context, conn *pgx.Conn, began time.Time, ro
 	term := Term{Name: p.config.Name, Number: row.Term, Holder: p.config.Holder}
 	leading, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	// Timers go on while the process is frozen, and fire before it writes much.
+	// Timers keep running while the process is frozen, and fire before it writes much.
 	watchdog := time.AfterFunc(time.Until(began.Add(p.lifetime())), func() { lose(errLost) })
 	defer watchdog.Stop()
 	result := make(chan error, 1)
@@ -159,7 +158,7 @@ func (p *Postgres) hold(ctx context.Context, conn *pgx.Conn, began time.Time, ro
 	err := p.renew(over, conn, term, watchdog)
 	if err != nil {
 		lose(errLost)
-		_ = conn.Close(over) // nobody waits for us while lead comes to its end
+		_ = conn.Close(over) // the successor need not wait until lead returns
 		p.config.Logger.Warn("a lease is lost", "lease", term.Name, "term", term.Number, "error", err)
 	}
 	if failed := <-result; failed != nil && !errors.Is(failed, context.Canceled) {
@@ -174,8 +173,8 @@ func (p *Postgres) hold(ctx context.Context, conn *pgx.Conn, began time.Time, ro
 // lifetime is how long a holder leads without a renewal.
 func (p *Postgres) lifetime() time.Duration { return p.config.Timing.TTL - p.config.Timing.Margin() }
 
-// evictFormer ends what the former holder has left, over the pool: the session of the
-// lease has to go on renewing.
+// evictFormer ends the sessions of the former holder through the pool, because the
+// session of the lease must keep renewing.
 func (p *Postgres) evictFormer(ctx context.Context, former string) error {
 	if former == "" || former == p.config.Holder {
 		return nil
@@ -188,18 +187,18 @@ func (p *Postgres) evictFormer(ctx context.Context, former string) error {
 	return nil
 }
 
-// renew keeps the lease until ctx ends; an error says that it is lost. Between two
-// renewals it waits on the session, so that its end is noticed at once.
+// renew keeps the lease until ctx ends; an error means that it is lost. Between
+// renewals it waits on the session, so that it detects its end at once.
 func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdog *time.Timer) error {
-	// A renewal need not outlive a crash of the database, which ends the session and
-	// so the lease: a disk that is busy for seconds must not cost it either.
+	// A renewal need not survive a crash of the database, which ends the session and so
+	// the lease, and a slow disk must not cost the lease.
 	if err := p.exec(context.WithoutCancel(ctx), conn, "SET synchronous_commit = off"); err != nil {
 		return err
 	}
 	for {
 		if err := await(ctx, conn, p.config.Timing.Renew()); err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // the leading ended, not the lease
+				return nil //nolint:nilerr // leadership ended, not the lease
 			}
 			return fmt.Errorf("the session of the lease ended: %w", err)
 		}
@@ -216,7 +215,7 @@ func (p *Postgres) renew(ctx context.Context, conn *pgx.Conn, term Term, watchdo
 	}
 }
 
-// giveBack ends the lease, so that the next candidate need not wait for anything.
+// giveBack releases the lease, so that the next candidate can start at once.
 func (p *Postgres) giveBack(ctx context.Context, conn *pgx.Conn, term Term) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryLimit)
 	defer cancel()

@@ -122,8 +122,8 @@ func TestLostSessionEndsLeading(t *testing.T) {
 	}
 }
 
-// A holder that does not renew while its session lives is one that is frozen: its
-// sessions are ended with every lock they have.
+// A holder that does not renew while its session lives is frozen: its sessions are
+// ended with all their locks.
 func TestSilentHolderIsEvicted(t *testing.T) {
 	t.Parallel()
 	url := dbtest.NewURL(t)

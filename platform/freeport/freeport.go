@@ -1,5 +1,5 @@
-// Package freeport chooses ports for the servers of tests whose address others have
-// to know before they listen.
+// Package freeport chooses ports for test servers whose address must be known before
+// they listen.
 package freeport
 
 import (
@@ -11,11 +11,11 @@ import (
 )
 
 // The kernel hands out 32768 to 60999 for port 0 and for outgoing connections, and
-// Kubernetes 30000 to 32767 for Services: below them nobody takes a port between the
-// choice and its use, whatever else the machine does.
+// Kubernetes 30000 to 32767 for Services: below them, no other process takes a port
+// between the choice and its use.
 const first, last = 20000, 29999
 
-// Address is host:port of this machine, where nobody listens.
+// Address returns an unused host:port of this machine.
 func Address(t testing.TB) string {
 	t.Helper()
 	return AddressOn(t, "127.0.0.1")
@@ -25,7 +25,7 @@ func Address(t testing.TB) string {
 func AddressOn(t testing.TB, host string) string {
 	t.Helper()
 	for range 1000 {
-		address := net.JoinHostPort(host, strconv.Itoa(first+rand.IntN(last-first+1))) //nolint:gosec // a port is no secret
+		address := net.JoinHostPort(host, strconv.Itoa(first+rand.IntN(last-first+1))) //nolint:gosec // a port is not a secret
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 		if err != nil {
 			continue

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// family is a metric that is made up anew at each scrape. Values of the same labels
-// are added up: those of all tenants beyond the bound.
+// family is a metric that is computed at each scrape. Values with the same labels are
+// summed, such as those of all tenants beyond the limit.
 type family struct {
 	desc   *prometheus.Desc
 	kind   prometheus.ValueType

@@ -36,8 +36,9 @@ func (m *Metrics) HTTP(next http.Handler) http.Handler {
 	})
 }
 
-// withRoute returns the context of r with a place for the route that will answer it,
-// and what tells its pattern afterwards: never a path that a stranger made up.
+// withRoute returns the context of r with a slot for the matching route, and a function
+// that returns its pattern afterwards. It never returns the requested path, which a
+// client can choose freely.
 func withRoute(r *http.Request) (context.Context, func() string) {
 	ctx := r.Context()
 	route, ok := ctx.Value(chi.RouteCtxKey).(*chi.Context)
@@ -61,7 +62,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// statusWriter remembers the status, and whether the answer is a stream.
+// statusWriter records the status, and whether the response is a stream.
 type statusWriter struct {
 	http.ResponseWriter
 

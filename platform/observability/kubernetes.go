@@ -14,8 +14,8 @@ func (m *Metrics) apiMetrics() {
 	m.apiThrottle = m.histogram("kubernetes_throttle_seconds", "Time that requests to the cluster's API waited for our own limit.")
 }
 
-// WatchClients counts what all clients of this process ask the cluster's API. The
-// first Metrics of a process that asks for it gets all.
+// WatchClients counts the requests of all clients of this process to the cluster's API.
+// Only the first Metrics of a process that calls it receives them.
 func (m *Metrics) WatchClients() {
 	clientmetrics.Register(clientmetrics.RegisterOpts{
 		RequestResult: apiResult{m}, RequestLatency: apiLatency{m}, RateLimiterLatency: apiWait{m},

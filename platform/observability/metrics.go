@@ -1,6 +1,6 @@
-// Package observability tells operators how the server does: metrics for
-// Prometheus and traces for OpenTelemetry. It knows none of our services; app gives it
-// what they say of themselves. Nothing here waits for whoever collects.
+// Package observability exports metrics for Prometheus and traces for OpenTelemetry. It
+// does not depend on our services; app connects them. Nothing here waits for a
+// collector.
 package observability
 
 import (
@@ -14,11 +14,11 @@ import (
 
 const namespace = "flowforge"
 
-// Metrics is the registry of one process and what is counted as it happens.
+// Metrics is the registry of one process and its event counters.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	took         map[string]prometheus.Observer // by what was measured
+	took         map[string]prometheus.Observer // by the measured operation
 	transitions  *prometheus.CounterVec
 	refusals     *prometheus.CounterVec
 	retries      prometheus.Counter
@@ -40,7 +40,7 @@ type Metrics struct {
 }
 
 // NewMetrics returns the metrics of a process of that version. At most maxTenants
-// tenants get a label of their own; the others together are "other".
+// tenants get their own label; all others share the label "other".
 func NewMetrics(version string, maxTenants int) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), took: map[string]prometheus.Observer{}, tenants: newTenants(maxTenants)}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -62,7 +62,7 @@ func NewMetrics(version string, maxTenants int) *Metrics {
 	return m
 }
 
-// What Took and Count are told of.
+// The names for ObserveDuration and Count.
 const (
 	Transition    = "transition"
 	Admission     = "admission"
@@ -76,14 +76,14 @@ const (
 	SeriesRefused = "series_refused"
 )
 
-// ObserveDuration notes how long something took.
+// ObserveDuration records the duration of an operation.
 func (m *Metrics) ObserveDuration(what string, d time.Duration) {
 	if o, ok := m.took[what]; ok {
 		o.Observe(d.Seconds())
 	}
 }
 
-// Count notes that something happened n times; label says which of its kind.
+// Count records that an event happened n times; label is its kind.
 func (m *Metrics) Count(what, label string, n int) {
 	switch what {
 	case NodeState:
@@ -105,13 +105,12 @@ func (m *Metrics) Count(what, label string, n int) {
 	}
 }
 
-// Finished notes that an execution has ended.
+// Finished records that an execution has ended.
 func (m *Metrics) Finished(state, tenant string) {
 	m.finished.WithLabelValues(state, m.tenants.label(tenant)).Inc()
 }
 
-// Handler answers a scrape. It does not ask who calls: serve it where only collectors
-// reach it.
+// Handler answers a scrape. It does not authenticate: serve it only to collectors.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 30 * time.Second})
 }

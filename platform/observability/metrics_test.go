@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything are sources that tell something of everything.
+// everything returns sources with data for all metrics.
 func everything() Sources {
 	limit := int64(8)
 	return Sources{
@@ -42,7 +42,7 @@ func everything() Sources {
 	}
 }
 
-// used are metrics that have seen everything once.
+// used returns metrics that have recorded each event once.
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := NewMetrics("v1", 2)
@@ -121,7 +121,8 @@ func TestRoutesNotPaths(t *testing.T) {
 	require.Contains(t, text, "flowforge_waiting_oldest_seconds 60")
 }
 
-// TestTenantLabels: beyond the bound tenants are one, and who has a label keeps it.
+// TestTenantLabels: tenants beyond the limit share a label, and a tenant with a label
+// keeps it.
 func TestTenantLabels(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1", 2)
@@ -139,7 +140,7 @@ func TestTenantLabels(t *testing.T) {
 	require.NotContains(t, text, `tenant="c"`)
 }
 
-// TestSourceDown: what cannot be told is left out and counted; the rest is served.
+// TestSourceDown: a failed source is omitted and counted; the others are served.
 func TestSourceDown(t *testing.T) {
 	t.Parallel()
 	s := everything()

@@ -19,13 +19,13 @@ type Series struct {
 	Help            string
 	Value           float64 // of a histogram the sum
 	Bounds          []float64
-	Counts          []int64    // of a histogram: what fell into each bucket, and above all of them
+	Counts          []int64    // of a histogram: the count of each bucket, and of values above all of them
 	LiveSince       *time.Time // the value is the time since then
 }
 
-// workflowSeries tells series, the oldest first. What workflows define cannot make a
-// scrape fail: a name has one type and one help text, those of its oldest series, and
-// what does not fit to them, or would stand there twice, is an error of the scrape.
+// workflowSeries exports series, the oldest first. Definitions of workflows cannot make
+// a scrape fail: a name has the type and the help text of its oldest series, and
+// conflicting or duplicate series are reported as an error of the scrape.
 func workflowSeries(series []Series, now time.Time, out chan<- prometheus.Metric) error {
 	families := map[string]Series{}
 	told := map[string]struct{}{}
@@ -75,7 +75,7 @@ func suffixTaken(s Series, families map[string]Series) bool {
 	return false
 }
 
-// constant is the metric of a series, and what tells it from others.
+// constant returns the metric of a series, and its unique key.
 func constant(s Series, help string, now time.Time) (prometheus.Metric, string, error) {
 	labels := maps.Clone(s.Labels)
 	if labels == nil {

@@ -46,8 +46,8 @@ func TestSeries(t *testing.T) {
 	require.NotContains(t, text, "Other words")
 }
 
-// TestSeriesThatDoNotFit: what cannot be told beside another is left out and counted; the
-// rest of the scrape is whole.
+// TestSeriesThatDoNotFit: conflicting series are omitted and counted; the rest of the
+// scrape is complete.
 func TestSeriesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	fine := Series{Tenant: "a", Project: "p", Name: "x", Kind: "histogram", Help: "h", Bounds: []float64{1}, Counts: []int64{1, 0}}

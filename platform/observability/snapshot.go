@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Sources are what a scrape asks. Each says what is so now; one that fails or is nil is
-// left out of the answer.
+// Sources are the data sources of a scrape. Each returns the current state; one that
+// fails or is nil is omitted.
 type Sources struct {
 	Work    func(context.Context) ([]Work, error)
 	Jobs    func(context.Context) ([]Jobs, error)
-	Waiting func(context.Context) ([]Waiting, error) // nil from who does not schedule
+	Waiting func(context.Context) ([]Waiting, error) // nil on servers that do not schedule
 	Quotas  func(context.Context) ([]Quota, error)   // the same
 	Leases  func(context.Context) ([]Lease, error)
 	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
@@ -32,7 +32,7 @@ type Work struct {
 	Nodes         map[string]int64
 }
 
-// Jobs counts what stands in a queue of background jobs.
+// Jobs counts the jobs in a queue of background jobs.
 type Jobs struct {
 	Queue, State string
 	N            int64
@@ -45,14 +45,14 @@ type Waiting struct {
 	Oldest         time.Duration
 }
 
-// Quota is what a tenant, or "all" of them, may have of a resource and has.
+// Quota is the limit and the use of a resource by a tenant, or by "all" of them.
 type Quota struct {
 	Tenant, Resource string
 	Limit            *int64
 	Used, Waiting    int64
 }
 
-// Lease is who does what only one process does at a time.
+// Lease is the leadership of one process.
 type Lease struct {
 	Name string
 	Term int64
@@ -70,7 +70,7 @@ type Cluster struct {
 // GPUs counts GPUs of one type.
 type GPUs struct{ Total, Used int64 }
 
-// Spool is what of logs and metrics waits for ClickHouse.
+// Spool counts the logs and metrics that wait for ClickHouse.
 type Spool struct {
 	Records, Bytes, MaxBytes, Refused int64
 	ClickHouse                        bool // it answers
@@ -79,10 +79,10 @@ type Spool struct {
 // Pool counts connections to Postgres.
 type Pool struct{ Used, Idle, Most int64 }
 
-// scrapeWithin bounds one look at all sources.
+// scrapeWithin is the timeout of reading all sources.
 const scrapeWithin = 10 * time.Second
 
-// Watch adds what sources say to every scrape.
+// Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Parts of a scrape that could not be told.", "source")
 	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows"} {
@@ -98,14 +98,14 @@ func (m *Metrics) Watch(s Sources) {
 	m.registry.MustRegister(&snapshot{sources: s, tenants: m.tenants})
 }
 
-// snapshot asks the sources when it is collected.
+// snapshot reads the sources when it is collected.
 type snapshot struct {
 	sources Sources
 	tenants *tenants
 	one     sync.Mutex // a scrape at a time
 }
 
-// Describe implements prometheus.Collector: what comes is known when it comes.
+// Describe implements prometheus.Collector: the metrics are not known in advance.
 func (*snapshot) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -232,7 +232,7 @@ func cluster(c *Cluster, emit func(family)) {
 	}
 }
 
-// local is what the process knows of itself.
+// local emits the metrics of the process itself.
 func (s *snapshot) local(emit func(family)) {
 	if s.sources.Spool != nil {
 		spool := s.sources.Spool()

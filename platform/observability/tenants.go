@@ -2,11 +2,11 @@ package observability
 
 import "sync"
 
-// otherTenants is the label of all tenants beyond the bound.
+// otherTenants is the label of all tenants beyond the limit.
 const otherTenants = "other"
 
-// tenants bounds how many values the label tenant has. Who has got a label keeps it
-// until the process ends, so that no series breaks off.
+// tenants limits the number of values of the label tenant. A tenant keeps its label
+// until the process ends, so that no series is interrupted.
 type tenants struct {
 	mu   sync.Mutex
 	most int
@@ -15,7 +15,7 @@ type tenants struct {
 
 func newTenants(most int) *tenants { return &tenants{most: most, seen: map[string]struct{}{}} }
 
-// label returns name, or "other" when the bound is reached.
+// label returns name, or "other" when the limit is reached.
 func (t *tenants) label(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// TraceConfig says where traces go. The SDK reads everything else from the standard
-// OTEL_* variables: headers, certificates, the sampler, resource attributes.
+// TraceConfig configures the export of traces. The SDK reads everything else from the
+// standard OTEL_* variables: headers, certificates, the sampler, resource attributes.
 type TraceConfig struct {
 	On       bool
 	Endpoint string // of OTLP over HTTP, as a URL; "" is OTEL_EXPORTER_OTLP_ENDPOINT's
@@ -32,21 +32,22 @@ type TraceConfig struct {
 	Log      *slog.Logger
 }
 
-// Traces makes spans and sends them away. A nil one makes none and costs nothing.
+// Traces creates and exports spans. A nil Traces creates none and has no cost.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
 const (
-	// spanBacklog bounds the spans that wait for a collector; what is beyond is dropped.
+	// spanBacklog is the maximum number of spans that wait for a collector; further
+	// ones are dropped.
 	spanBacklog  = 4096
 	exportWithin = 10 * time.Second
 	complainOnce = time.Minute
 )
 
-// StartTraces returns nil when c is not on. A collector that is away is no error: spans
-// wait for it, and are dropped when there are too many.
+// StartTraces returns nil when c is off. An unreachable collector is not an error:
+// spans wait for it, and are dropped when there are too many.
 func StartTraces(ctx context.Context, c TraceConfig) (*Traces, error) {
 	if !c.On {
 		return nil, nil //nolint:nilnil // a nil Traces is one that is off
@@ -75,7 +76,7 @@ func StartTraces(ctx context.Context, c TraceConfig) (*Traces, error) {
 	return &Traces{provider: provider, tracer: provider.Tracer("github.com/flowforge/flowforge")}, nil
 }
 
-// Close sends what waits, as long as ctx lasts.
+// Close sends waiting spans until ctx ends.
 func (t *Traces) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -83,7 +84,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx) //nolint:wrapcheck // logged as it is
 }
 
-// complaints logs what the exporter has to say, but not for each batch.
+// complaints logs errors of the exporter, but not for each batch.
 type complaints struct {
 	log  *slog.Logger
 	last atomic.Int64 // Unix nanoseconds
@@ -97,8 +98,8 @@ func (c *complaints) Handle(err error) {
 	}
 }
 
-// HTTP makes a span of every request to next, named by its route, below the span that
-// the request brings. Probes, static files and streams have none.
+// HTTP creates a span for every request to next, named by its route, below the span of
+// the request. Probes, static files and streams have none.
 func (t *Traces) HTTP(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -130,8 +131,8 @@ func (t *Traces) Traceparent(ctx context.Context) string {
 	return carrier["traceparent"]
 }
 
-// Span is something that is over, told afterwards: it may have begun in another
-// process, and those below it know its id.
+// Span is a completed operation that is reported afterwards: it may have begun in
+// another process, and its children know its id.
 type Span struct {
 	ID         [8]byte
 	Parent     [8]byte // zero is the span of the trace context
@@ -166,7 +167,7 @@ func (t *Traces) SendSpans(traceparent string, spans []Span) {
 	}
 }
 
-// ids makes random ids, but gives a span the id that its context asks for.
+// ids creates random ids, but uses the id in the context of a span if there is one.
 type ids struct{}
 
 type spanIDKey struct{}

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// receiver is a collector that keeps the spans that it is sent.
+// receiver is a collector that stores received spans.
 type receiver struct {
 	*httptest.Server
 

@@ -1,5 +1,5 @@
 // Package kubernetes holds leases by the Lease API of a cluster. The term stays a row
-// in Postgres, because it fences what is written there.
+// in Postgres, because it fences writes there.
 package kubernetes
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const (
 	queryLimit = 3 * time.Second
-	retryPause = 200 * time.Millisecond // after a time of leading that failed
+	retryPause = 200 * time.Millisecond // after a failed term
 )
 
 // Elector is an election.Elector on the Lease flowforge-<name> of a namespace.
@@ -31,12 +31,12 @@ type Elector struct {
 	namespace string
 }
 
-// New returns an Elector that does nothing before Run.
+// New returns an Elector; call Run to start it.
 func New(c election.Config, client kubernetes.Interface, namespace string) *Elector {
 	return &Elector{config: c.WithDefaults(), client: client, namespace: namespace}
 }
 
-// Run is election.Elector's.
+// Run implements election.Elector.
 func (e *Elector) Run(ctx context.Context, lead election.Lead) error {
 	for ctx.Err() == nil {
 		if err := e.once(ctx, lead); err != nil && ctx.Err() == nil {
@@ -50,17 +50,17 @@ func (e *Elector) Run(ctx context.Context, lead election.Lead) error {
 	return nil
 }
 
-// lock is a Lease that is not given back while its holder still works: client-go gives
-// back at once what it could not renew in time.
+// lock is a Lease that is not released while its holder still works: client-go releases
+// a Lease at once when it could not renew it in time.
 type lock struct {
 	resourcelock.Interface
 
 	working atomic.Bool
 }
 
-var errWorking = errors.New("the holder still works: the lease runs out by itself")
+var errWorking = errors.New("the holder still works: the lease expires")
 
-// Update is resourcelock.Interface's.
+// Update implements resourcelock.Interface.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && l.working.Load() {
 		return errWorking
@@ -68,8 +68,8 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.Interface.Update(ctx, record)
 }
 
-// once is one candidacy, and one time of leading. The Lease is given back when lead has
-// come to its end, and not when ctx has.
+// once is one candidacy and one term. It releases the Lease when lead has returned, not
+// when ctx ends.
 func (e *Elector) once(ctx context.Context, lead election.Lead) error {
 	candidate, resign := context.WithCancel(context.WithoutCancel(ctx))
 	defer resign()
@@ -78,7 +78,7 @@ func (e *Elector) once(ctx context.Context, lead election.Lead) error {
 	lock := &lock{Interface: &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "flowforge-" + e.config.Name},
 		Client:    e.client.CoordinationV1(),
-		// A slash is no part of an identity that tools show.
+		// Tools show identities without slashes.
 		LockConfig: resourcelock.ResourceLockConfig{Identity: strings.ReplaceAll(e.config.Holder, "/", "_")},
 	}}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -107,7 +107,7 @@ func (e *Elector) once(ctx context.Context, lead election.Lead) error {
 	}
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-leading: // lead ends by ctx itself, and resigns then
+		case <-leading: // lead ends with ctx, and then resigns
 		default:
 			resign()
 		}
@@ -161,8 +161,8 @@ func (e *Elector) lead(ctx, held context.Context, lead election.Lead) error {
 	return err
 }
 
-// renew keeps the row of the term fresh, by which others find the leader, until ctx
-// ends. A later term ends this one.
+// renew updates the row of the term, by which others find the leader, until ctx ends. A
+// later term ends this one.
 func (e *Elector) renew(ctx context.Context, term election.Term, lose func()) {
 	ticker := time.NewTicker(e.config.Timing.Renew())
 	defer ticker.Stop()

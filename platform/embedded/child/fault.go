@@ -13,8 +13,8 @@ import (
 // maxTail is how much of a log file an error message quotes.
 const maxTail = 2000
 
-// Explain turns a failure to work in dir into one line for the person at the
-// terminal. output is what the engine said, if anything.
+// Explain converts a failure in dir to a one-line error for the terminal. output is the
+// output of the engine, if any.
 func Explain(err error, what, dir, output string) error {
 	switch {
 	case err == nil:
@@ -45,7 +45,7 @@ func Tail(path string, offset int64) string {
 	return string(b[max(0, len(b)-maxTail):])
 }
 
-// lastLine picks the line that names the cause: the last fatal one, else the last.
+// lastLine returns the line with the cause: the last fatal one, else the last.
 func lastLine(output string) string {
 	var last, fatal string
 	for line := range strings.Lines(output) {
@@ -64,8 +64,8 @@ func lastLine(output string) string {
 	return last
 }
 
-// OpenLog opens the log file of a child for appending, and says where its new
-// part begins. A log grown past limit is kept once under the name path.1.
+// OpenLog opens the log file of a child for appending, and returns the offset of its
+// new part. It renames a log larger than limit to path.1.
 func OpenLog(path string, limit int64) (f *os.File, offset int64, err error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > limit {
 		if err := os.Rename(path, path+".1"); err != nil {

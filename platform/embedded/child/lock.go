@@ -14,13 +14,13 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// lockPatience is how long Lock waits for an owner that is about to be gone.
+// lockPatience is how long Lock waits for an owner that is exiting.
 const lockPatience = 3 * time.Second
 
-// Lock makes the caller the only owner of what the file at path stands for. The
-// kernel drops the lock when the owner dies, so whoever holds it may treat
-// every process left in the directory as an orphan. Closing the file unlocks.
-// A living owner gives a Conflict that names it.
+// Lock makes the caller the exclusive owner of the directory of the file at path. The
+// kernel releases the lock when the owner dies, so the holder may treat every remaining
+// process in the directory as an orphan. Closing the file unlocks. If another owner is
+// alive, Lock returns a Conflict that names it.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// In returns the processes that have dir as their working directory. Engines
-// are started in (or change to) their data directory, so this finds them and
-// all their children. A zombie has no working directory: one that init has not
-// reaped, or never will in a container, does not count.
+// In returns the processes that have dir as their working directory. Engines are
+// started in (or change to) their data directory, so this finds them and all their
+// children. Zombies have no working directory and are not included, even if init never
+// reaps them, as in a container.
 func In(dir string) []int {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -38,15 +38,15 @@ func In(dir string) []int {
 	return pids
 }
 
-// Reap stops every process that works in dir, as In finds them. The first step
-// goes to leader alone when it is one of them, because an engine's main process
-// stops its own children in good order; later steps go to all.
+// Reap stops every process that works in dir, as In finds them. The first step goes
+// only to leader when it is one of them, because an engine's main process stops its own
+// children in order; later steps go to all.
 func Reap(ctx context.Context, dir string, leader int, steps ...Step) error {
 	for i, step := range steps {
 		left := In(dir)
 		for _, pid := range left {
 			if i > 0 || pid == leader || !slices.Contains(left, leader) {
-				_ = syscall.Kill(pid, step.Signal) // ESRCH: it is gone, as wished
+				_ = syscall.Kill(pid, step.Signal) // ESRCH: it has already ended
 			}
 		}
 		deadline := time.Now().Add(step.Grace)

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Process is a started child. It is told to stop when this process dies.
+// Process is a started child. The kernel signals it when this process dies.
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
 }
 
-// Start starts cmd in a process group of its own (a Ctrl-C at the terminal is
-// ours to handle) and has the kernel send it deathSignal when we die.
+// Start starts cmd in its own process group, because this process handles Ctrl-C
+// itself. The kernel sends it deathSignal when this process dies.
 func Start(cmd *exec.Cmd, deathSignal syscall.Signal) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -52,7 +52,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the process ended; call it after Done is closed.
+// Err returns how the process ended; call it after Done is closed.
 func (p *Process) Err() error {
 	if p.err == nil {
 		return errors.New("exit status 0")
@@ -60,7 +60,7 @@ func (p *Process) Err() error {
 	return p.err
 }
 
-// Step is one try at stopping a process: a signal and the time it gets.
+// Step is one attempt to stop a process: a signal and a grace period.
 type Step struct {
 	Signal syscall.Signal
 	Grace  time.Duration
@@ -70,7 +70,7 @@ type Step struct {
 // last step should be a SIGKILL.
 func (p *Process) Stop(steps ...Step) error {
 	for _, step := range steps {
-		// An error means that it has already ended, which Done tells better.
+		// An error means that it has already ended, which Done reports.
 		_ = p.cmd.Process.Signal(step.Signal)
 		timer := time.NewTimer(step.Grace)
 		select {

@@ -16,10 +16,10 @@ import (
 // 107 bytes, and the longest file name in use is ".s.PGSQL.5432".
 const maxSocketDir = 107 - len("/.s.PGSQL.5432")
 
-// SocketDir makes a directory for unix sockets, mode 0700, owned by uid and gid,
-// and returns its path: dir itself, or when that is too long a path for a socket
-// a directory below runtimeDir (a per-user directory; "" for /tmp) whose name is
-// made from dir. A directory that somebody else made first is refused.
+// SocketDir makes a directory for unix sockets, mode 0700, owned by uid and gid, and
+// returns its path: dir itself, or when that is too long a path for a socket a
+// directory below runtimeDir (a per-user directory; "" for /tmp) whose name is made
+// from dir. It refuses a directory that another user created.
 func SocketDir(dir, runtimeDir string, uid, gid int) (string, error) {
 	path := dir
 	if len(path) > maxSocketDir {
@@ -29,7 +29,7 @@ func SocketDir(dir, runtimeDir string, uid, gid int) (string, error) {
 		path = shortDir(dir, "/tmp")
 	}
 	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
-		return "", fmt.Errorf("make socket directory: %w", err)
+		return "", fmt.Errorf("create socket directory: %w", err)
 	}
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -40,15 +40,15 @@ func SocketDir(dir, runtimeDir string, uid, gid int) (string, error) {
 		owner = int(stat.Uid)
 	}
 	if !info.IsDir() || (owner != uid && owner != os.Geteuid()) {
-		return "", apperr.New(apperr.Forbidden, "%s belongs to somebody else: remove it, or choose a data directory with a shorter path", path)
+		return "", apperr.New(apperr.Forbidden, "%s belongs to another user: remove it, or choose a data directory with a shorter path", path)
 	}
 	if owner != uid {
 		if err := os.Lchown(path, uid, gid); err != nil {
-			return "", fmt.Errorf("own socket directory: %w", err)
+			return "", fmt.Errorf("change the owner of the socket directory: %w", err)
 		}
 	}
 	if err := os.Chmod(path, 0o700); err != nil {
-		return "", fmt.Errorf("close socket directory: %w", err)
+		return "", fmt.Errorf("restrict the socket directory: %w", err)
 	}
 	return path, nil
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Limits of the pause before a restart. A child that lived for steady is
-// thought healthy: its next restart is immediate again.
+// Limits of the pause before a restart. A child that ran for steady counts as healthy:
+// its next restart is immediate again.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = 15 * time.Second
@@ -58,8 +58,8 @@ func (s *Supervisor) PID() int {
 	return s.current.PID()
 }
 
-// Close stops the child, waits until it is gone, and gives up the lock. It may
-// be called more than once.
+// Close stops the child, waits until it has ended, and releases the lock. It may be
+// called more than once.
 func (s *Supervisor) Close() error {
 	s.cancel()
 	<-s.ended
@@ -93,7 +93,7 @@ func (s *Supervisor) run(ctx context.Context) {
 	}
 }
 
-// restart tries until a child is ready; false means that ctx ended first.
+// restart retries until a child is ready; false means that ctx ended first.
 func (s *Supervisor) restart(ctx context.Context, wait *time.Duration) (*Process, bool) {
 	for {
 		if pause(ctx, *wait) != nil {

@@ -30,7 +30,7 @@ const (
 	maxLogBytes  = 16 << 20
 )
 
-// Config says where the engine lives and how much it may take.
+// Config sets the directory of the engine and its limits.
 type Config struct {
 	Dir        string // the engine's own directory: data, log, lock, socket
 	RuntimeDir string // where a socket goes when Dir is too long a path; "" is /tmp
@@ -93,7 +93,7 @@ func (e *Engine) URL() string { return (&url.URL{Scheme: "http+unix", Path: e.so
 // PID returns the id of the engine's process.
 func (e *Engine) PID() int { return e.supervisor.PID() }
 
-// Close stops the engine within five seconds. What was inserted is kept.
+// Close stops the engine within five seconds. Inserted rows are kept.
 func (e *Engine) Close() error { return e.supervisor.Close() }
 
 func (e *Engine) data() string { return filepath.Join(e.cfg.Dir, "data") }

@@ -16,9 +16,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// identity is who PostgreSQL runs as. It refuses to run as root, so root has two
-// ways: a user namespace in which root's files belong to an ordinary user, or
-// another account. The first needs no account and no open parent directories,
+// identity is the user that PostgreSQL runs as. PostgreSQL refuses to run as root, so
+// root has two options: a user namespace in which root's files belong to an ordinary
+// user, or another account. The first needs no account and no open parent directories,
 // the second no user namespaces, which many containers forbid.
 type identity struct {
 	mode     string // self, namespace or account
@@ -34,7 +34,7 @@ const (
 // namespaceID is root's number inside the user namespace.
 const namespaceID = 1000
 
-// String is the form that is remembered in the directory.
+// String is the form that is stored in the directory.
 func (i identity) String() string { return fmt.Sprintf("%s %d %d", i.mode, i.uid, i.gid) }
 
 // attributes makes a process run as the identity.
@@ -52,8 +52,8 @@ func (i identity) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// chooseIdentity returns the identity that dir remembers, or for a new directory
-// the first one that works. An existing directory never changes hands.
+// chooseIdentity returns the identity stored in dir, or, for a new directory, the first
+// one that works. The owner of an existing directory never changes.
 func chooseIdentity(ctx context.Context, dir, binDir string) (identity, error) {
 	remembered, err := os.ReadFile(filepath.Join(dir, "run-as"))
 	if err == nil {
@@ -110,7 +110,7 @@ func parseIdentity(s string) (identity, error) {
 // programs in binDir, and can enter dir.
 func (i identity) usable(ctx context.Context, dir, binDir string) error {
 	if os.Geteuid() != 0 && i.uid != os.Geteuid() {
-		return apperr.New(apperr.Forbidden, "the data in %s was made by %s: start FlowForge as that user, or choose another data directory", dir, ownerName(i.uid))
+		return apperr.New(apperr.Forbidden, "the data in %s was created by %s: start FlowForge as that user, or choose another data directory", dir, ownerName(i.uid))
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, "postgres"), "--version")
 	cmd.SysProcAttr, cmd.Env, cmd.Dir = i.attributes(), environment(binDir), dir

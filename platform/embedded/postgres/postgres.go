@@ -30,7 +30,7 @@ const (
 	startTimeout = 2 * time.Minute // recovery after a crash may take a while
 )
 
-// Config says where the server lives.
+// Config configures the server.
 type Config struct {
 	Dir        string            // the server's own directory: data, log, lock, socket
 	RuntimeDir string            // where a socket goes when Dir is too long a path; "" is /tmp
@@ -97,13 +97,13 @@ func (s *Server) urlOf(database string) string {
 // PID returns the id of the main process.
 func (s *Server) PID() int { return s.supervisor.PID() }
 
-// Close stops the server in good order within nine seconds.
+// Close shuts the server down within nine seconds.
 func (s *Server) Close() error { return s.supervisor.Close() }
 
 func (s *Server) data() string { return filepath.Join(s.cfg.Dir, "data") }
 
-// prepare finds programs and identity, clears what an earlier run left, and
-// makes the database cluster when there is none.
+// prepare finds programs and identity, cleans up after an earlier run, and creates the
+// database cluster when there is none.
 func (s *Server) prepare(ctx context.Context) error {
 	finished, err := s.initialised()
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Server) runtimeDir() string {
 	return s.cfg.RuntimeDir
 }
 
-// initialised tells whether initdb ran to its end. PG_VERSION does not: it is
-// written early.
+// initialised reports whether initdb completed. PG_VERSION does not show that, because
+// it is written early.
 func (s *Server) initialised() (bool, error) {
 	_, err := os.Stat(filepath.Join(s.cfg.Dir, "initialised"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -160,7 +160,7 @@ func (s *Server) dataVersion() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(b)))
 }
 
-// initialise makes a new cluster; what an interrupted try left is removed.
+// initialise creates a new cluster and removes the remains of an interrupted attempt.
 func (s *Server) initialise(ctx context.Context) error {
 	if err := os.RemoveAll(s.data()); err != nil {
 		return fmt.Errorf("remove unfinished data: %w", err)
@@ -192,9 +192,8 @@ func writeSynced(path, content string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// reap stops what is left of an earlier server and removes the files by which a
-// new one would take it for alive: postgres itself asks only whether the number
-// in postmaster.pid exists.
+// reap stops the remaining processes of an earlier server and removes its pid files:
+// postgres itself only checks whether the number in postmaster.pid exists.
 func (s *Server) reap(ctx context.Context) error {
 	pidFile := filepath.Join(s.data(), "postmaster.pid")
 	leader := 0

@@ -31,7 +31,7 @@ func (l *Library) Connect(args ...string) (*Conn, error) {
 	pin.Pin(&argv[0])
 	handle := l.connect(int32(len(argv)-1), unsafe.Pointer(&argv[0])) //nolint:gosec // a handful
 	if handle == nil {
-		return nil, errors.New("the ClickHouse engine does not open its data")
+		return nil, errors.New("the ClickHouse engine cannot open its data")
 	}
 	return &Conn{lib: l, handle: handle, conn: *(*unsafe.Pointer)(handle)}, nil
 }
@@ -74,7 +74,7 @@ func (c *Conn) Stream(query, format string, params []Param) (*Stream, error) {
 func (c *Conn) Insert(query, format string, params []Param) (*Insert, error) {
 	handle := c.begin(c.lib.insert, query, format, params)
 	if handle == nil {
-		return nil, errors.New("the ClickHouse engine gives no insert")
+		return nil, errors.New("the ClickHouse engine returned no insert")
 	}
 	if message := c.lib.insertError(handle); message != "" {
 		c.lib.insertDestroy(handle)
@@ -110,7 +110,7 @@ func (c *Conn) begin(call statementFunc, query, format string, params []Param) u
 
 func (c *Conn) result(handle unsafe.Pointer) (*Result, error) {
 	if handle == nil {
-		return nil, errors.New("the ClickHouse engine gives no result")
+		return nil, errors.New("the ClickHouse engine returned no result")
 	}
 	if message := c.lib.resultError(handle); message != "" {
 		c.lib.resultDestroy(handle)

@@ -81,7 +81,7 @@ func (i *Insert) Done() (rows uint64, err error) {
 	defer i.lib.insertDestroy(i.handle)
 	handle := i.lib.insertDone(i.handle)
 	if handle == nil {
-		return 0, errors.New("the ClickHouse engine gives no result of the insert")
+		return 0, errors.New("the ClickHouse engine returned no result for the insert")
 	}
 	defer i.lib.resultDestroy(handle)
 	if message := i.lib.resultError(handle); message != "" {
