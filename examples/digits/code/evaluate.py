@@ -1,4 +1,4 @@
-"""Says how good the model is, and shows what it gets wrong."""
+"""Evaluates the model and shows its mistakes."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ def main() -> None:
         confusion[label][guess] += 1
         if guess != label:
             wrong.append(pixels)
-            client.log(f"took a {label} for a {guess}", level="DEBUG", certainty=round(p[guess], 3))
+            client.log(f"predicted {guess}, actual {label}", level="DEBUG", certainty=round(p[guess], 3))
     right = sum(confusion[i][i] for i in range(CLASSES))
     accuracy = right / len(rows)
 
@@ -55,7 +55,7 @@ def main() -> None:
             writer.writerow([i, shown, round(precision, 4), round(recall, 4), round(f1, 4)])
     png.write(client.output_path("mistakes"), sheet(wrong[:SHOWN]))
     client.metric("test_accuracy", accuracy)
-    client.log(f"{right} of {len(rows)} right, accuracy {accuracy:.4f}, {len(wrong)} mistakes")
+    client.log(f"{right} of {len(rows)} correct, accuracy {accuracy:.4f}, {len(wrong)} mistakes")
 
 
 main()

@@ -1,4 +1,4 @@
-"""Checks the table of digits and keeps the rows that are well formed."""
+"""Validates the table of digits and keeps the valid rows."""
 
 import csv
 import sys
@@ -25,12 +25,12 @@ def main() -> None:
                 rows.append(([x / 16 for x in pixels], label))
             except (TypeError, ValueError) as err:
                 bad += 1
-                client.log(f"line {number} is left out: {err}", level="WARN")
+                client.log(f"skipped line {number}: {err}", level="WARN")
     if not rows:
         sys.exit("no row of the table is well formed")
     table.write(client.output_path("table"), rows)
     client.output("rows", len(rows))
-    client.log(f"kept {len(rows):,} rows, left out {bad}")
+    client.log(f"kept {len(rows):,} rows, skipped {bad}")
     for digit in range(10):
         client.metric("rows_per_digit", sum(label == digit for _, label in rows), step=digit)
 

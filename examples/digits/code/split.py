@@ -1,4 +1,4 @@
-"""Deals the rows of each digit into training and test data."""
+"""Splits the rows of each digit into training and test data."""
 
 import random
 
@@ -21,7 +21,7 @@ def main() -> None:
     chance.shuffle(train)
     table.write(client.output_path("train"), train)
     table.write(client.output_path("test"), test)
-    client.log(f"{len(train):,} images to learn from, {len(test):,} held out")
+    client.log(f"{len(train):,} training images, {len(test):,} test images")
 
 
 main()

@@ -11,7 +11,7 @@ Row = Tuple[List[float], int]  # 64 pixels from 0 to 1, and the digit
 
 
 def read(path: Path) -> List[Row]:
-    """Return the rows of a table that write has made."""
+    """Return the rows of a table that write created."""
     with path.open(newline="") as file:
         reader = csv.reader(file)
         next(reader)

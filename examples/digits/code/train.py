@@ -1,4 +1,4 @@
-"""Trains the classifier; every epoch is a checkpoint that a later attempt goes on from."""
+"""Trains the classifier. Every epoch is a checkpoint from which a later attempt continues."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def main() -> None:
     checkpoint = client.get_checkpoint()
     if checkpoint:
         network, first, history = Network.of(checkpoint["network"]), checkpoint["epoch"] + 1, checkpoint["history"]
-        client.log(f"going on after epoch {checkpoint['epoch']} of an earlier attempt")
+        client.log(f"continuing after epoch {checkpoint['epoch']} of an earlier attempt")
 
     for epoch in range(first, epochs):
         begin = time.monotonic()

@@ -75,7 +75,7 @@ def main() -> None:
     threshold = otsu(even)
     light = [[value > threshold for value in row] for row in even]
     share = sum(map(sum, light)) / (len(even) * len(even[0]))
-    # The objects are what covers less of the picture.
+    # The objects cover the smaller part of the image.
     mask = light if share <= 0.5 else [[not value for value in row] for row in light]
     client.log(f"threshold {threshold}, {100 * min(share, 1 - share):.1f} % of the picture is object")
     regions = components(mask)

@@ -26,7 +26,7 @@ def main() -> None:
     labels = [int(row["label"]) for row in rows]
     seed = int(client.inputs["seed"])
     x, x_test, y, y_test = train_test_split(pixels, labels, test_size=float(client.inputs["holdout"]), stratify=labels, random_state=seed)
-    client.log(f"{len(x):,} images to learn from, {len(x_test):,} held out")
+    client.log(f"{len(x):,} training images, {len(x_test):,} test images")
     client.status(progress=10, message="training")
     model = MAKERS[client.inputs["classifier"]](seed).fit(x, y)
     guesses = model.predict(x_test)

@@ -1,4 +1,4 @@
-"""Finds the best of the models. Rates that failed have no accuracy."""
+"""Selects the best model. Failed rates have no accuracy."""
 
 from flowforge import client
 
