@@ -1,5 +1,5 @@
-// Command bench measures the engine on the real parts (PostgreSQL, the runner as
-// a process of its own) and writes what it finds to bench/RESULTS.md.
+// Command bench measures the engine with its real parts (PostgreSQL, the runner as a separate
+// process) and writes the results to bench/RESULTS.md.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// result is the middle one of several runs of a case.
+// result is the median of several runs of a case.
 type result struct {
 	c     benchCase
 	total time.Duration // from the call of Launch to the durable end

@@ -1,12 +1,12 @@
-// Command channels measures what each data channel saves: an operator writes one large
-// file, the next one reads it, and the time of both together and between them is taken.
-// What is streamed is read before it is written to its end, which counts below 0. It
-// starts the binary that `make build` makes on a data directory of its own:
+// Command channels measures the savings of each data channel: an operator writes one large
+// file, and the next one reads it. The program measures the time of both together and between
+// them. A streamed file is read before its end is written, which is a negative time. The
+// program starts the binary of `make build` on a separate data directory:
 //
 //	make build && scripts/environment go run ./bench/channels
 //
-// As root it starts the server as the account -as, because a runner that is root copies
-// what others link to; -as 0 measures that.
+// As root, it starts the server as the account -as, because a runner that runs as root copies
+// files instead of linking them; -as 0 measures that.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(ctx context.Context, binary string, megabytes, repeat, as int) (err err
 	return packing()
 }
 
-// empty takes the files of a run away, so that the next one does not find the disk full.
+// empty removes the files of a run, so that the next run has free disk space.
 func empty(data string) error {
 	for _, pattern := range []string{"artifacts/data/*/*/*", "runner/cache/blobs/*/*"} {
 		files, err := filepath.Glob(filepath.Join(data, pattern))

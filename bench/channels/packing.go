@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/data/channel/codec"
 )
 
-// packedBytes is how much is packed.
+// packedBytes is the number of bytes to compress.
 const packedBytes = 256 << 20
 
 // packing measures the compressions of files that travel: of a table of figures as text,

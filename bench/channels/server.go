@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// server is a FlowForge of its own.
+// server is a separate FlowForge server.
 type server struct {
 	cmd         *exec.Cmd
 	base, token string
@@ -81,8 +81,8 @@ func (s *server) call(ctx context.Context, method, path, mediaType string, body 
 	return json.Unmarshal(text, answer)
 }
 
-// definition is a workflow whose operator read gets the file that make writes. Both tell
-// the time: make before and after it has written, read before and after it has read.
+// definition is a workflow whose operator read gets the file that make writes. Both report
+// times: make before and after its write, read before and after its read.
 const definition = `
 name: bench.channels-%[1]s
 version: 1.0.0
@@ -173,7 +173,7 @@ func (s *server) measure(ctx context.Context, storage string, megabytes, seed in
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// cameBy reads how the file came.
+// cameBy returns the channel of the file.
 func (s *server) cameBy(ctx context.Context, id string, o *outcome) error {
 	var edges struct {
 		Inputs []struct {

@@ -1,5 +1,5 @@
 // Command kube measures the launcher of pods on a real control plane and writes
-// what it finds to bench/kube/RESULTS.md:
+// the results to bench/kube/RESULTS.md:
 //
 //	make bench-kube, or FLOWFORGE_TEST_KUBECONFIG=… go run ./bench/kube
 //

@@ -1,4 +1,4 @@
-// Command quota measures how fast many schedulers reserve and give back on one
+// Command quota measures how fast many schedulers reserve and release on one
 // database, every reservation checked and counted on all levels of its path, and
 // prints a table:
 //

@@ -1,5 +1,5 @@
-// Command telemetry measures how fast log lines are taken, stored and read, on
-// the engine that FLOWFORGE_TEST_CLICKHOUSE_URL names, and prints a table:
+// Command telemetry measures how fast log lines are accepted, stored and read with the engine
+// at FLOWFORGE_TEST_CLICKHOUSE_URL, and prints a table:
 //
 //	go run ./cmd/testenv go run ./bench/telemetry
 package main
