@@ -189,7 +189,7 @@ func (s *server) cameBy(ctx context.Context, id string, o *outcome) error {
 		return err
 	}
 	if len(edges.Inputs) != 1 || edges.Inputs[0].Came == nil {
-		return fmt.Errorf("nobody told how the file came: %+v", edges)
+		return fmt.Errorf("the runner did not report the channel of the file: %+v", edges)
 	}
 	came := edges.Inputs[0].Came
 	o.channel, o.moved, o.copied = came.Channel, came.Moved, came.Copied

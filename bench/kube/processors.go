@@ -50,7 +50,7 @@ func used(folder string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	// The program's name stands in parentheses and may hold anything.
+	// The program's name is in parentheses and may contain any character.
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest)
 	const user, system = 11, 12

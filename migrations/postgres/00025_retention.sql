@@ -1,5 +1,5 @@
 -- How long ended executions are kept, and what it takes to remove them and the bytes
--- that nobody names any more (docs/decisions/012-garbage.md).
+-- that are no longer referenced (docs/decisions/012-garbage.md).
 -- +goose Up
 -- expires_at is what the definition says; without it the installation's rule holds.
 -- Somebody keeps an execution by kept_at. removal_began_at is the point of no return.
@@ -20,9 +20,8 @@ CREATE INDEX executions_removal_idx ON executions (id) WHERE removal_began_at IS
 ALTER TABLE project_blobs ADD COLUMN used_at timestamptz NOT NULL DEFAULT now();
 CREATE INDEX project_blobs_sha256_idx ON project_blobs (sha256);
 
--- Every blob of the store has its row, whose lock is held by whoever deletes the bytes
--- and by whoever relies on them. folder says whether the bytes list a folder's files;
--- NULL: nobody has looked.
+-- Every blob of the store has a row. Transactions that delete the bytes, or depend on them, lock
+-- it. folder: whether the bytes are the manifest of a folder; NULL: not checked yet.
 ALTER TABLE blobs
     ADD COLUMN claimed_at timestamptz NOT NULL DEFAULT now(),
     ADD COLUMN folder     boolean;
@@ -130,8 +129,8 @@ BEGIN
 END
 $$;
 
--- expired says whether an execution has ended and nobody wants it any more at moment.
--- after_success and after_failure are the seconds of the installation; NULL: for ever.
+-- expired reports whether the retention of an ended execution has passed at moment.
+-- after_success and after_failure are the seconds of the installation; NULL: forever.
 CREATE FUNCTION expired(e executions, moment timestamptz, after_success double precision, after_failure double precision)
 RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT e.finished_at IS NOT NULL AND e.kept_at IS NULL AND coalesce(coalesce(e.expires_at, e.finished_at
@@ -147,7 +146,7 @@ BEGIN
 END
 $$;
 
--- unread_folders are marked blobs of a project of which nobody knows whether they list a folder.
+-- unread_folders are marked blobs of a project that have not been checked for folder manifests.
 CREATE FUNCTION unread_folders(project uuid, max_rows integer) RETURNS TABLE (hash bytea) LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY SELECT m.sha256 FROM gc_marks m JOIN project_blobs p ON p.sha256 = m.sha256 AND p.project_id = project
@@ -155,7 +154,7 @@ BEGIN
 END
 $$;
 
--- unmarked_blobs are blobs of a project that nothing names and nobody asked for since before.
+-- unmarked_blobs are unreferenced blobs of a project without an upload or lookup since before.
 CREATE FUNCTION unmarked_blobs(project uuid, before timestamptz, after bytea, max_rows integer)
 RETURNS TABLE (hash bytea, bytes bigint) LANGUAGE plpgsql AS $$
 BEGIN
