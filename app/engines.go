@@ -74,16 +74,16 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 // libraryDirs returns the folders in which `make run` and an installation put the
 // engine's library.
 func (a *App) libraryDirs() []string {
-	beside := filepath.Dir(a.cfg.Executable)
-	return []string{beside, filepath.Join(beside, "..", "lib"), filepath.Join(beside, "..", ".cache", "chdb"), filepath.Join(".cache", "chdb")}
+	binaryDir := filepath.Dir(a.cfg.Executable)
+	return []string{binaryDir, filepath.Join(binaryDir, "..", "lib"), filepath.Join(binaryDir, "..", ".cache", "chdb"), filepath.Join(".cache", "chdb")}
 }
 
 // binDirs returns the folders for PostgreSQL's programs in addition to those of the
 // system.
 func (a *App) binDirs() []string {
-	beside := filepath.Dir(a.cfg.Executable)
+	binaryDir := filepath.Dir(a.cfg.Executable)
 	inCache := filepath.Join(".cache", "postgres", "native", "bin")
-	return []string{filepath.Join(beside, "..", inCache), inCache}
+	return []string{filepath.Join(binaryDir, "..", inCache), inCache}
 }
 
 func (a *App) logError(message string, err error) {

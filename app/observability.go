@@ -266,9 +266,9 @@ func (a *App) reportEnd(ctx context.Context, p *parts, e execution.Execution) {
 		a.cfg.Log.Warn("the trace of an execution could not be sent", "execution", e.ID, "error", err)
 		return
 	}
-	told := make([]observability.Span, len(spans))
+	sent := make([]observability.Span, len(spans))
 	for i, s := range spans {
-		told[i] = observability.Span(s)
+		sent[i] = observability.Span(s)
 	}
-	a.traces.SendSpans(e.Traceparent, told)
+	a.traces.SendSpans(e.Traceparent, sent)
 }

@@ -53,7 +53,7 @@ templates:
   inputs: {artifacts: [{name: got, path: $DIR/got}]}
   container: {image: $IMAGE, command: [cat, $DIR/got]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/got}}]}`, outputs: map[string]any{"all": "made here"}},
-		{group: "M2", feature: "artifacts and parameters of a task that failed, for what goes on after it", spec: `
+		{group: "M2", feature: "artifacts and parameters of a task that failed, for what continues after it", spec: `
 entrypoint: main
 templates:
 - name: main

@@ -157,11 +157,11 @@ func TestSignInByProvider(t *testing.T) { //nolint:tparallel // its parts depend
 		visit(t, grace, "/account")
 		visible(t, heading(grace, "Sign in to FlowForge"))
 	})
-	t.Run("nobody's member", func(t *testing.T) {
+	t.Run("member of no group", func(t *testing.T) {
 		page := visitor(t, s)
 		visit(t, page, "/")
 		signInAs(t, page, "nobody")
-		visible(t, heading(page, "Welcome, Nemo Nobody"))
+		visible(t, heading(page, "Welcome, Nemo Nilsson"))
 		audit(t, page)
 	})
 	t.Run("signed out at the provider too", func(t *testing.T) {

@@ -103,7 +103,7 @@ func TestLocalDiskSaysWhenItCopies(t *testing.T) {
 		t.Errorf("told %v", in)
 	}
 	if got, _ := hashOf(storedAt(dir, sha)); got != sha {
-		t.Error("a file with permissions of its own was the store's")
+		t.Error("a file with different permissions is the store's")
 	}
 }
 

@@ -9,7 +9,7 @@ const { Provider } = await import(pathToFileURL(`${process.env.OP_MODULES}/oidc-
 const users = {
   ada: { password: 'ada-pw', name: 'Ada Lovelace', email: 'ada@example.test', groups: ['ml-admins', 'data-science'] },
   grace: { password: 'grace-pw', name: 'Grace Hopper', email: 'grace@example.test', groups: ['data-science'] },
-  nobody: { password: 'nobody-pw', name: 'Nemo Nobody', email: 'nemo@example.test', groups: [] },
+  nobody: { password: 'nobody-pw', name: 'Nemo Nilsson', email: 'nemo@example.test', groups: [] },
 };
 
 const page = (uid, message = '') => `<!doctype html><html lang="en"><title>Sign in</title><main><h1>Test identity provider</h1><p role="alert">${message}</p>

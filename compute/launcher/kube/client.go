@@ -21,7 +21,7 @@ type Client struct {
 	config   Config
 	api      kubernetes.Interface
 	dynamic  dynamic.Interface
-	places   chan struct{} // limits concurrent calls
+	slots    chan struct{} // limits concurrent calls
 	projects *projects
 	recent   *recent
 	jobSets  jobSets
@@ -55,7 +55,7 @@ func New(config Config) (*Client, error) {
 func NewFor(config Config, api kubernetes.Interface, dyn dynamic.Interface) *Client {
 	config = config.withDefaults()
 	return &Client{
-		config: config, api: api, dynamic: dyn, places: make(chan struct{}, config.Concurrency),
+		config: config, api: api, dynamic: dyn, slots: make(chan struct{}, config.Concurrency),
 		projects: &projects{load: config.Projects, now: config.Now}, recent: &recent{now: config.Now},
 		images: config.imageLookup(),
 	}

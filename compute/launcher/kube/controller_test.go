@@ -159,7 +159,7 @@ func TestOrphans(t *testing.T) {
 	orphan := w.start(w.pod(map[string]string{"hold": "true"}))
 	wanted := w.start(w.pod(map[string]string{"hold": "true"}))
 	foreign := w.pod(map[string]string{"hold": "true"})
-	foreign.Labels[pod.LabelInstallation] = "somebody-else"
+	foreign.Labels[pod.LabelInstallation] = "another-installation"
 	w.start(foreign)
 	w.untilRunning(orphan)
 	w.kill(orphan)

@@ -100,7 +100,7 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted
 		return createdPod{uid: created.UID, fresh: true}, nil
 	}
 	if account := wanted.Spec.ServiceAccountName; account != pod.ServiceAccount && apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") {
-		return createdPod{}, &standing{end: &launcher.End{
+		return createdPod{}, &verdictError{end: &launcher.End{
 			Class: launcher.ClassRefused, Message: fmt.Sprintf("The service account %q of the operator does not exist in the namespace %s.", account, wanted.Namespace),
 		}}
 	}
@@ -109,18 +109,18 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, wanted
 	}
 	there, err := pods.Get(call, wanted.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return createdPod{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod of the same name was just deleted; the next try creates the pod."}}
+		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod of the same name was just deleted; the next try creates the pod."}}
 	}
 	if err != nil {
 		return createdPod{}, err //nolint:wrapcheck // classified by its kind
 	}
 	if !c.owns(there, attempt) {
-		return createdPod{}, &standing{end: &launcher.End{
+		return createdPod{}, &verdictError{end: &launcher.End{
 			Class: launcher.ClassRefused, Message: fmt.Sprintf("The pod %s/%s already exists and does not belong to FlowForge.", there.Namespace, there.Name),
 		}}
 	}
 	if there.DeletionTimestamp != nil && pod.Gang(attempt) > 1 {
-		return createdPod{}, &standing{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Waiting for pods of an earlier try to be deleted: the gang was not admitted as a whole."}}
+		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitGang, Message: "Waiting for pods of an earlier try to be deleted: the gang was not admitted as a whole."}}
 	}
 	return createdPod{uid: there.UID}, nil
 }

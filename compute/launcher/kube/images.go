@@ -61,7 +61,7 @@ func (c *Client) imageCommands(ctx context.Context, containers []pod.Silent, arc
 // unknown.
 func (c *Client) unknownImage(one pod.Silent, err error) verdict {
 	if errors.Is(err, image.ErrPending) {
-		return c.judge(&standing{waiting: &launcher.Waiting{
+		return c.judge(&verdictError{waiting: &launcher.Waiting{
 			Code: launcher.WaitImage, Message: fmt.Sprintf("%s; the default command of its image %s is being looked up in its registry.", namesNone(one), one.Image),
 		}})
 	}
@@ -72,7 +72,7 @@ func (c *Client) unknownImage(one pod.Silent, err error) verdict {
 	said := fmt.Sprintf("%s, and the default command of its image %s cannot be looked up: %s.", namesNone(one), one.Image, failed.Reason)
 	switch failing := c.config.Now().Sub(failed.Since); {
 	case failed.Passing && failing < c.config.ImageTimeout:
-		return c.judge(&standing{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
+		return c.judge(&verdictError{waiting: &launcher.Waiting{Code: launcher.WaitImage, Message: said}})
 	case failed.Passing:
 		said += fmt.Sprintf(" The lookup has been failing for %s.", failing.Round(time.Second))
 	}

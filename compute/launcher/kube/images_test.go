@@ -79,9 +79,9 @@ func silent(a launcher.Attempt, ref string, args ...string) {
 	a.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: args, ImageCommand: true, ImageFolder: true}}
 }
 
-// told returns the image command that a container of an attempt's pod gets; false when
+// commandOf returns the image command that a container of an attempt's pod gets; false when
 // the pod does not exist.
-func (b *imageBundle) told(a launcher.Attempt, container string) (string, bool) {
+func (b *imageBundle) commandOf(a launcher.Attempt, container string) (string, bool) {
 	b.t.Helper()
 	pods, err := b.CoreV1().Pods(namespace).List(b.t.Context(), metav1.ListOptions{})
 	require.NoError(b.t, err)
@@ -130,12 +130,12 @@ func TestPodsOfImages(t *testing.T) {
 	require.Nil(t, b.start(all...))
 	const ofTool = `{"entrypoint":["/tool"],"cmd":["$$(all)"]}`
 	for i, want := range []string{ofTool, `{"cmd":["sh"]}`, `{}`, "", ""} {
-		got, there := b.told(all[i], pod.Container)
+		got, there := b.commandOf(all[i], pod.Container)
 		require.True(t, there)
 		require.Equal(t, want, got)
 	}
 	for member, want := range map[string]string{"a": ofTool, "b": ""} {
-		got, _ := b.told(all[4], member)
+		got, _ := b.commandOf(all[4], member)
 		require.Equal(t, want, got)
 	}
 }
@@ -160,7 +160,7 @@ func TestArchitectureOfPods(t *testing.T) {
 	all[1].PodJson = `{"imageCommands":{"task":false},"nodeSelector":{"kubernetes.io/arch":"arm64"}}`
 	require.Nil(t, b.start(all...))
 	for i, want := range []string{"amd64", "arm64"} {
-		got, _ := b.told(all[i], pod.Container)
+		got, _ := b.commandOf(all[i], pod.Container)
 		require.Equal(t, `{"entrypoint":["`+want+`"]}`, got)
 	}
 }
@@ -187,7 +187,7 @@ func TestImagesThatTellNothing(t *testing.T) {
 		end := failed.Refused[all[i].GetTaskId()]
 		require.Equal(t, launcher.ClassImage, end.Class)
 		require.Equal(t, want, end.Message)
-		_, there := b.told(all[i], pod.Container)
+		_, there := b.commandOf(all[i], pod.Container)
 		require.False(t, there)
 	}
 }
@@ -210,7 +210,7 @@ func TestSlowRegistryBlocksNoOthers(t *testing.T) {
 	require.Empty(t, failed.Refused)
 	require.Len(t, failed.Waiting, 4)
 	for i, a := range all {
-		_, there := b.told(a, pod.Container)
+		_, there := b.commandOf(a, pod.Container)
 		require.Equal(t, i >= 4, there)
 	}
 	waiting := failed.Waiting[all[0].GetTaskId()]
@@ -219,7 +219,7 @@ func TestSlowRegistryBlocksNoOthers(t *testing.T) {
 	close(release)
 	require.Eventually(t, func() bool { return b.start(all...) == nil }, patience, 10*time.Millisecond)
 	b.oneEach(t, all)
-	got, _ := b.told(all[0], pod.Container)
+	got, _ := b.commandOf(all[0], pod.Container)
 	require.Equal(t, `{"entrypoint":["/tool"]}`, got)
 }
 
@@ -291,7 +291,7 @@ func TestWarmPodsRunNamedCommands(t *testing.T) {
 	queue := &warmQueue{}
 	require.NoError(t, kube.NewWarm(b.Client, queue, nil).Start(t.Context(), all))
 	require.Equal(t, []string{all[1].GetTaskId()}, queue.all)
-	_, own := b.told(all[0], pod.Container)
+	_, own := b.commandOf(all[0], pod.Container)
 	require.True(t, own)
 	require.False(t, slices.Contains(queue.all, all[0].GetTaskId()))
 }

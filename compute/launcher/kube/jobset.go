@@ -91,7 +91,7 @@ func (c *Client) ensureJobSet(ctx context.Context, attempt launcher.Attempt, wan
 		return nil, false, err //nolint:wrapcheck // classified by its kind
 	}
 	if !c.owns(there, attempt) {
-		return nil, false, &standing{end: &launcher.End{
+		return nil, false, &verdictError{end: &launcher.End{
 			Class: launcher.ClassRefused, Message: "A JobSet with the gang's name already exists and does not belong to FlowForge.",
 		}}
 	}

@@ -60,10 +60,10 @@ type ResidentScaler struct {
 	patience outcome.Config
 	pods     cache.SharedIndexInformer
 
-	unseen  map[string]time.Time    // missing workers, since when
-	told    map[string]string       // last report of each attempt
-	fresh   map[string]freshPod     // new pods that the informer may not have yet, by name
-	refused map[string]residentStop // pools whose pods were not admitted
+	unseen   map[string]time.Time    // missing workers, since when
+	reported map[string]string       // last report of each attempt
+	fresh    map[string]freshPod     // new pods that the informer may not have yet, by name
+	refused  map[string]residentStop // pools whose pods were not admitted
 }
 
 // freshPod is a warm pod that was just created.
@@ -93,7 +93,7 @@ func NewResidentScaler(config ResidentConfig) *ResidentScaler {
 		patience: outcome.Config{
 			ImageTimeout: c.config.ImageTimeout, PendingTimeout: c.config.PendingTimeout, StartTimeout: c.config.StartTimeout,
 		},
-		unseen: map[string]time.Time{}, told: map[string]string{}, fresh: map[string]freshPod{}, refused: map[string]residentStop{},
+		unseen: map[string]time.Time{}, reported: map[string]string{}, fresh: map[string]freshPod{}, refused: map[string]residentStop{},
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *ResidentScaler) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.endDead(ctx, work, alive, dead, now), s.scale(ctx, pools, alive, dead, now), s.tell(ctx, work, alive, now))
+	return errors.Join(s.endDead(ctx, work, alive, dead, now), s.scale(ctx, pools, alive, dead, now), s.report(ctx, work, alive, now))
 }
 
 // endDead ends the attempts of dead workers and removes their pods. If a pool's pod could
@@ -300,8 +300,8 @@ func (s *ResidentScaler) countPods(alive map[string]*corev1.Pod, dead map[string
 	return ofPool, ofProject
 }
 
-// tell reports where attempts run and why others wait, when that has changed.
-func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork, alive map[string]*corev1.Pod, now time.Time) error {
+// report reports where attempts run and why others wait, when that has changed.
+func (s *ResidentScaler) report(ctx context.Context, work []launcher.ResidentWork, alive map[string]*corev1.Pod, now time.Time) error {
 	waiting := map[string]*launcher.Waiting{}
 	for pool, stop := range s.refused {
 		waiting[pool] = stop.verdict.waiting
@@ -311,21 +311,21 @@ func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork,
 			waiting[poolOf(p)] = verdict.Waiting
 		}
 	}
-	told := make(map[string]string, len(work))
+	reported := make(map[string]string, len(work))
 	var seen []launcher.Observation
 	for _, one := range work {
 		o := launcher.Observation{TaskID: one.TaskID}
 		if p := alive[one.Worker]; p != nil {
 			o.Location = &launcher.Location{Namespace: p.Namespace, Pod: p.Name, Machine: p.Spec.NodeName}
-			told[one.TaskID] = p.Name + p.Spec.NodeName
+			reported[one.TaskID] = p.Name + p.Spec.NodeName
 		} else if one.Worker == "" {
 			o.Waiting = &launcher.Waiting{Code: launcher.WaitResident, Message: "Waiting for a free warm pod."}
 			if w := waiting[one.Pool]; w != nil {
 				o.Waiting.Message = "Waiting for a warm pod to start: " + w.Message
 			}
-			told[one.TaskID] = o.Waiting.Message
+			reported[one.TaskID] = o.Waiting.Message
 		}
-		if told[one.TaskID] != "" && told[one.TaskID] != s.told[one.TaskID] {
+		if reported[one.TaskID] != "" && reported[one.TaskID] != s.reported[one.TaskID] {
 			seen = append(seen, o)
 		}
 	}
@@ -334,6 +334,6 @@ func (s *ResidentScaler) tell(ctx context.Context, work []launcher.ResidentWork,
 			return fmt.Errorf("report the attempts of warm pods: %w", err)
 		}
 	}
-	s.told = told
+	s.reported = reported
 	return nil
 }

@@ -180,7 +180,7 @@ func (c *Client) judge(err error) verdict {
 	if err == nil {
 		return verdict{}
 	}
-	if e, ok := errors.AsType[*standing](err); ok {
+	if e, ok := errors.AsType[*verdictError](err); ok {
 		return verdict{end: e.end, waiting: e.waiting, err: e.retry()}
 	}
 	end, waiting := outcome.Refusal(err)
@@ -190,14 +190,14 @@ func (c *Client) judge(err error) verdict {
 	return verdict{waiting: waiting, err: err}
 }
 
-// standing is a verdict that does not come from the cluster.
-type standing struct {
+// verdictError is a verdict that does not come from the cluster.
+type verdictError struct {
 	end     *launcher.End
 	waiting *launcher.Waiting
 }
 
 // Error returns the message of the verdict.
-func (s *standing) Error() string {
+func (s *verdictError) Error() string {
 	if s.end != nil {
 		return s.end.Message
 	}
@@ -205,7 +205,7 @@ func (s *standing) Error() string {
 }
 
 // retry returns the error of an attempt that must be started again.
-func (s *standing) retry() error {
+func (s *verdictError) retry() error {
 	if s.end != nil {
 		return nil
 	}
@@ -225,11 +225,11 @@ func namespaceMissing(err error) bool {
 // acquire takes a slot for a call to the cluster.
 func (c *Client) acquire(ctx context.Context) error {
 	select {
-	case c.places <- struct{}{}:
+	case c.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a slot for calls to the cluster: %w", ctx.Err())
 	}
 }
 
-func (c *Client) release() { <-c.places }
+func (c *Client) release() { <-c.slots }

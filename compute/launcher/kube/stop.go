@@ -74,7 +74,7 @@ func (c *Client) stopOne(ctx context.Context, ref launcher.Ref, grace *int64) er
 }
 
 // stopGang deletes the pods of an attempt that has none under its own name. The first pod
-// of a gang is deleted last and stands in for the others: if it does not exist, nothing
+// of a gang is deleted last and represents the others: if it does not exist, nothing
 // is listed, because most attempts without a pod never had several. Other pods of a
 // partially created gang are orphans.
 func (c *Client) stopGang(ctx context.Context, namespace, task string, grace *int64) error {

@@ -329,7 +329,7 @@ func TestLargeImages(t *testing.T) {
 	require.Equal(t, blobs, h.blobs.Load(), "its configuration is not fetched")
 }
 
-// TestTable: no registry is asked for images in the table, however the name is written.
+// TestTable: no registry is accessed for images in the table, however the name is written.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	table, err := image.ParseTable([]byte("busybox: {cmd: [sh]}\nlocalhost/task:test: {entrypoint: [/tool, -q], cmd: [help]}\n"))

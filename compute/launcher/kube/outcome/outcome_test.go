@@ -139,7 +139,7 @@ func verdicts() map[string]struct {
 		"an init container runs":        {of(runs("flowforge"), waits("task", "PodInitializing", "")), "wait POD_STARTING", `"flowforge" is running`, ""},
 		"an image is pulled":            {of(ends("flowforge", 0, "Completed", ""), waits("task", "ImagePullBackOff", "manifest unknown")), "wait IMAGE_PULL", "manifest unknown", ""},
 		"no name of an image":           {of(waits("task", "InvalidImageName", "couldn't parse image name")), "end image", "couldn't parse image name", ""},
-		"a Secret is not there":         {of(waits("task", "CreateContainerConfigError", `secret "key" not found`)), "wait POD_STARTING", `secret "key" not found`, ""},
+		"a Secret is missing":           {of(waits("task", "CreateContainerConfigError", `secret "key" not found`)), "wait POD_STARTING", `secret "key" not found`, ""},
 		"running":                       {of(ends("flowforge", 0, "Completed", ""), runs("task")), "wait POD_STARTING", "its runner is preparing", ""},
 		"terminating, task runs":        {of(runs("task"), deleted), "", "", ""},
 		"reported":                      {of(phase(corev1.PodSucceeded, "", ""), ends("task", 0, "Completed", `{"reported":true,"outcome":"succeeded"}`)), "", "", ""},

@@ -78,7 +78,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"another image", `{"podSpecPatch":"containers: [{name: task, image: other}]"}`, "set the operator's image"},
 		{"arguments", `{"podSpecPatch":"containers: [{name: task, args: [x]}]"}`, "belongs to FlowForge"},
 		{"more than counted", `{"podSpecPatch":"containers: [{name: task, resources: {limits: {memory: 1Ti}}}]"}`, "quotas count"},
-		{"GPUs beside the task", `{"sidecars":[{"name":"s","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}`, "GPUs"},
+		{"GPUs of other containers", `{"sidecars":[{"name":"s","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}`, "GPUs"},
 		{"no task", `{"podSpecPatch":"containers: [{name: task, $patch: delete}, {name: other, image: i}]"}`, "removes"},
 		{"restarts", `{"podSpecPatch":"restartPolicy: Always"}`, "Never"},
 		{"past the scheduler", `{"podSpecPatch":"nodeName: m1"}`, "scheduler"},
