@@ -102,7 +102,8 @@ func TestHopsAreSigned(t *testing.T) {
 	}
 }
 
-// The address of a server that answers only probes has no network signature.
+// TestInsideServerHasNoPages: a server without the role web answers only probes and
+// forwarded requests for pages that need the leader.
 func TestInsideServerHasNoPages(t *testing.T) {
 	t.Parallel()
 	a := &App{cfg: Config{Roles: Roles{Scheduler}}}
