@@ -1,8 +1,17 @@
 package flowforge_test
 
 import (
+	"bytes"
+	"fmt"
 	"go/ast"
+	"go/scanner"
 	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -12,7 +21,36 @@ func betterNames() map[string]string {
 		"PutAway": "Dismiss", "letGo": "release", "goOn": "carryOver", "giveWay": "yield",
 		"courier": "reporter", "crew": "containers", "obey": "applyCommand", "unpark": "takeIdle",
 		"telling": "metricState", "Tidy": "Prune", "Culprit": "FailureSource", "NodePlace": "NodePath",
+		"parcel": "reportBatch", "tellGrace": "setGrace", "askWhy": "requestStopReason", "roomGrace": "preemptGrace",
 	}
+}
+
+// betterPhrases maps phrases that read as translated to standard ones. It contains only
+// phrases without a legitimate use in this repository.
+func betterPhrases() map[string]string {
+	return map[string]string{
+		"nobody": "no one, or name the subject: no user, no process", "somebody": "a user, another process",
+		"anybody": "anyone, any user", "whoever": "the user who, the process that",
+		"stands": "is, appears, exists", "lets go": "releases", "let go of": "release", "put away": "dismiss",
+		"goes on": "continues", "went on": "continued", "has gone on": "has continued",
+		"is told": "is notified, receives", "are told": "are notified, receive", "was told": "was notified, received",
+		"be told": "be reported", "tells of": "reports", "asks for": "requests", "asked for": "requested",
+		"taken over": "reused, adopted", "put out": "produce", "puts out": "produces", "taken up again": "retried",
+		"in good order": "cleanly", "for ever": "forever, permanently", "anew": "again", "by way of": "through",
+		"comes to an end": "ends", "cannot be had": "is not available", "gives way": "yields", "gives back": "releases",
+		"without a word": "silently", "sign of life": "heartbeat", "needs a look": "needs attention",
+	}
+}
+
+// phrasePattern matches the phrases of betterPhrases, also across lines.
+var phrasePattern = regexp.MustCompile(`(?i)\b(?:` + strings.Join(phraseExpressions(), "|") + `)\b`)
+
+func phraseExpressions() (all []string) {
+	for phrase := range betterPhrases() {
+		all = append(all, strings.ReplaceAll(phrase, " ", `\s+`))
+	}
+	slices.Sort(all)
+	return all
 }
 
 func TestNamesAreStandardTerms(t *testing.T) {
@@ -43,4 +81,158 @@ func riddles(file *ast.File) map[*ast.Ident]string {
 		return true
 	})
 	return found
+}
+
+// TestWordsArePlain checks comments and strings of Go, and all text of templates,
+// documents, Python, SQL, protobuf and YAML files.
+func TestWordsArePlain(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "testdata", "bin", "out", "static"}, name)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !hasProse(path) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || generated(text) {
+			return err
+		}
+		files++
+		for _, problem := range translated(path, text) {
+			t.Error(problem)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Errorf("only %d files were read: this test checks nothing", files)
+	}
+}
+
+// hasProse reports whether a file is hand-written and can contain prose; the phrases are in
+// this file.
+func hasProse(path string) bool {
+	return path != "words_test.go" && slices.Contains([]string{".go", ".templ", ".md", ".py", ".sql", ".proto", ".yaml", ".yml"}, filepath.Ext(path))
+}
+
+// generated reports whether the first lines contain the marker of generated files.
+func generated(text []byte) bool {
+	head := text[:min(len(text), 1024)]
+	return bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT"))
+}
+
+// translated returns the phrases in a file that read as translated, each with its line and
+// a better phrase.
+func translated(path string, text []byte) (problems []string) {
+	prose := proseOf(path, text)
+	if !mayMatch(prose) {
+		return nil
+	}
+	for _, at := range phrasePattern.FindAllIndex(prose, -1) {
+		phrase := strings.ToLower(strings.Join(strings.Fields(string(prose[at[0]:at[1]])), " "))
+		if legitimate(phrase, prose, at) {
+			continue
+		}
+		line := bytes.Count(prose[:at[0]], []byte("\n")) + 1
+		problems = append(problems, fmt.Sprintf("%s:%d: %q reads as translated: %s", path, line, phrase, betterPhrases()[phrase]))
+	}
+	return problems
+}
+
+// legitimate allows "stands for", and nobody as the name of a user in quotes.
+func legitimate(phrase string, prose []byte, at []int) bool {
+	switch phrase {
+	case "stands":
+		return bytes.HasPrefix(bytes.TrimLeft(prose[at[1]:], " \t\n"), []byte("for "))
+	case "nobody":
+		return at[0] > 0 && at[1] < len(prose) && prose[at[0]-1] == prose[at[1]] && bytes.IndexByte([]byte("\"'`"), prose[at[1]]) >= 0
+	}
+	return false
+}
+
+// mayMatch avoids the slower pattern for files that contain no phrase.
+func mayMatch(prose []byte) bool {
+	oneLine := bytes.Join(bytes.Fields(bytes.ToLower(prose)), []byte(" "))
+	for phrase := range betterPhrases() {
+		if bytes.Contains(oneLine, []byte(phrase)) {
+			return true
+		}
+	}
+	return false
+}
+
+// marker matches the comment marker at the beginning of a line.
+var marker = regexp.MustCompile(`(?m)^[ \t]*(?://|--|#+)`)
+
+// proseOf returns text with the same line breaks and without comment markers. Of Go files
+// only comments and string literals remain.
+func proseOf(path string, text []byte) []byte {
+	if filepath.Ext(path) != ".go" {
+		return marker.ReplaceAllFunc(text, func(m []byte) []byte { return bytes.Repeat([]byte(" "), len(m)) })
+	}
+	prose := bytes.Clone(text)
+	for i, b := range prose {
+		if b != '\n' && b != '\t' && b != ' ' {
+			prose[i] = 0
+		}
+	}
+	file := token.NewFileSet().AddFile(path, -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	for {
+		pos, kind, literal := s.Scan()
+		if kind == token.EOF {
+			return prose
+		}
+		if kind != token.COMMENT && kind != token.STRING {
+			continue
+		}
+		from := file.Offset(pos)
+		to := min(from+len(literal), len(prose))
+		copy(prose[from:to], text[from:to])
+		if kind == token.COMMENT {
+			copy(prose[from:], "  ")
+		}
+	}
+}
+
+func TestWordsAreFound(t *testing.T) {
+	t.Parallel()
+	goFile := "package p\n\n// f asks\n// for more. Über: it stands for itself.\nfunc f(nobody string) string {\n" +
+		"\treturn \"Nobody waits.\" + `it\nGOES ON` + \"nobody\" // stands here\n}\n"
+	for _, c := range []struct {
+		path, text string
+		want       []string
+	}{
+		{"p.go", goFile, []string{`p.go:3: "asks for"`, `p.go:6: "nobody"`, `p.go:7: "goes on"`, `p.go:7: "stands"`}},
+		{"a.md", "# A\n\nIt was told.\nIt lasts for\never.", []string{`a.md:3: "was told"`, `a.md:4: "for ever"`}},
+		{"a.sql", "-- what a node asks\n-- for\nSELECT 1;\n", []string{`a.sql:1: "asks for"`}},
+		{"a.py", "# taken\n# over\nx = \"a sign of life\"\n", []string{`a.py:1: "taken over"`, `a.py:3: "sign of life"`}},
+		{"a.templ", "<p>It needs a look</p>", []string{`a.templ:1: "needs a look"`}},
+		{"a.yaml", "user: 'nobody'\nx: standstill # requests a pod\n", nil},
+	} {
+		got := translated(c.path, []byte(c.text))
+		if len(got) != len(c.want) {
+			t.Errorf("%s: got %q, want %q", c.path, got, c.want)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%s: got %q, want the prefix %q", c.path, got[i], want)
+			}
+		}
+	}
+	if !generated([]byte("// Code generated by x. DO NOT EDIT.\npackage p\n")) || generated([]byte("package p\n")) {
+		t.Error("generated files are not recognised")
+	}
 }
