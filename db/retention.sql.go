@@ -125,6 +125,21 @@ func (q *Queries) ClaimBlob(ctx context.Context, sha256 []byte, size int64, clai
 	return err
 }
 
+const claimBlobs = `-- name: ClaimBlobs :exec
+INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
+SELECT DISTINCT ON (b.sha256) b.sha256, b.size, '', $1::timestamptz, $1::timestamptz
+FROM (SELECT unnest($2::bytea[]) AS sha256, unnest($3::bigint[]) AS size) b
+ORDER BY b.sha256
+ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at)
+`
+
+// ClaimBlob for many blobs, in the order of their hashes, so that two callers cannot
+// deadlock.
+func (q *Queries) ClaimBlobs(ctx context.Context, claimedAt time.Time, sha256s [][]byte, sizes []int64) error {
+	_, err := q.db.Exec(ctx, claimBlobs, claimedAt, sha256s, sizes)
+	return err
+}
+
 const claimedAmong = `-- name: ClaimedAmong :many
 SELECT DISTINCT sha256 FROM project_blobs WHERE sha256 = ANY ($1::bytea[])
 `

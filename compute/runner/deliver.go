@@ -2,9 +2,9 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -86,34 +86,33 @@ func (a *attempt) uploadAll() bool {
 		blobs = a.result.Blobs
 	}
 	a.mu.Unlock()
-	sent := make(map[string]bool, len(blobs))
+	files := make([]outgoing, 0, len(blobs))
 	for _, blob := range blobs {
-		if sent[blob.Sha256] {
-			continue
-		}
-		sent[blob.Sha256] = true
-		err := a.s.server.upload(a.ctx, a.box.token, outgoing{
+		files = append(files, outgoing{
 			sha: blob.Sha256, path: blob.Path, size: blob.Size,
 			handover: handoverPath(a.spec.StoreDir, a.spec.TaskId, blob.Sha256, blob.Size),
-		}, a.persist)
-		if err == nil {
-			continue
-		}
-		if a.s.ctx.Err() != nil {
-			return false
-		}
-		if cause := context.Cause(a.ctx); cause != nil {
-			a.stoppedStoring(cause)
-			return true
-		}
-		refused := fmt.Sprintf("The server refused the file %s of an output: %v.", filepath.Base(blob.Path), err)
-		if finished := a.result.Report.GetFinished(); a.salvages(finished.Outcome) {
-			a.system(levelWarn, refused)
-			a.replaceResult(finished.Outcome, finished.Message)
-		} else {
-			a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, refused)
-		}
+		})
+	}
+	err := a.s.server.uploadFiles(a.ctx, a.box.token, files, a.persist)
+	if err == nil {
 		return true
+	}
+	if a.s.ctx.Err() != nil {
+		return false
+	}
+	if cause := context.Cause(a.ctx); cause != nil {
+		a.stoppedStoring(cause)
+		return true
+	}
+	refused := fmt.Sprintf("The server refused the outputs: %v.", err)
+	if failed, ok := errors.AsType[*fileError](err); ok {
+		refused = fmt.Sprintf("The server refused the file %s of an output: %v.", failed.name, failed.err)
+	}
+	if finished := a.result.Report.GetFinished(); a.salvages(finished.Outcome) {
+		a.system(levelWarn, refused)
+		a.replaceResult(finished.Outcome, finished.Message)
+	} else {
+		a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, refused)
 	}
 	return true
 }

@@ -37,6 +37,7 @@ type server struct {
 	through atomic.Bool
 	local   bool        // the server is on this machine, where compression does not pay
 	plain   atomic.Bool // the server does not decompress
+	single  atomic.Bool // the server does not take batches of files
 	tasks   flowforgev1connect.TaskServiceClient
 }
 

@@ -160,16 +160,19 @@ func (f *folderSaver) save(ctx context.Context, settled bool) error {
 	if sha == f.recorded {
 		return nil
 	}
+	var files []outgoing
 	for _, e := range m.Entries {
-		if f.sent[e.SHA256] {
-			continue
+		if !f.sent[e.SHA256] {
+			path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
+			files = append(files, outgoing{sha: e.SHA256, path: path, size: e.Size})
 		}
-		path := filepath.Join(f.a.paths.checkpoints, filepath.FromSlash(e.Path))
-		if err := f.a.s.server.upload(ctx, f.a.spec.Token, outgoing{sha: e.SHA256, path: path, size: e.Size}, nil); err != nil {
-			delete(f.known, e.Path) // it may have changed in the meantime
-			return err
-		}
-		f.sent[e.SHA256] = true
+	}
+	if err := f.a.s.server.uploadFiles(ctx, f.a.spec.Token, files, nil); err != nil {
+		f.known = map[string]knownFile{} // a file may have changed since it was hashed
+		return err
+	}
+	for _, file := range files {
+		f.sent[file.sha] = true
 	}
 	path := filepath.Join(f.a.paths.base, "checkpoints.json")
 	if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"archive/tar"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -78,6 +80,8 @@ type taskServer struct {
 	refused      map[string]bool // tasks with an invalid token
 	folders      map[string]string
 	blobs        map[string][]byte
+	batches      int  // requests with many blobs
+	single       bool // a server that does not know batches; set before listen
 	secrets      map[string]string
 	refuse       int  // status of PUT; 0: it accepts
 	adopts       bool // it adopts files from the folder handover
@@ -119,6 +123,9 @@ func (s *taskServer) listen(t testing.TB) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(flowforgev1connect.NewTaskServiceHandler(s))
+	if !s.single {
+		mux.HandleFunc("POST /api/v1/task/blobs", s.batch)
+	}
 	mux.HandleFunc("/api/v1/task/blobs/{sha}", s.blob)
 	mux.HandleFunc("POST /api/v1/task/blobs/{sha}/adopt", s.adopt)
 	server := &http.Server{Handler: mux}
@@ -167,6 +174,30 @@ func (s *taskServer) blob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(body)
+}
+
+// batch takes blobs from a tar archive.
+func (s *taskServer) batch(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse != 0 {
+		http.Error(w, "refused", s.refuse)
+		return
+	}
+	s.batches++
+	for archive := tar.NewReader(r.Body); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		content, readErr := io.ReadAll(archive)
+		if sum := sha256.Sum256(content); err != nil || readErr != nil || hex.EncodeToString(sum[:]) != header.Name {
+			http.Error(w, "archive", http.StatusUnprocessableEntity)
+			return
+		}
+		s.blobs[header.Name] = content
+	}
 }
 
 // adopt adopts the only file in the folder handover.

@@ -291,7 +291,7 @@ func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 // sendRemainder forwards the remaining bytes of the stored file.
 func (st *stream) sendRemainder(ctx context.Context, whole *flowforgev1.Blob) error {
 	path := ""
-	if dir := st.a.spec.StoreDir; dir != "" && validSHA(whole.Sha256) && right(storedAt(dir, whole.Sha256), whole.Sha256, whole.Size) == nil {
+	if dir := st.a.spec.StoreDir; dir != "" && validSHA(whole.Sha256) && verifyStored(storedAt(dir, whole.Sha256), whole.Sha256, whole.Size) == nil {
 		path = storedAt(dir, whole.Sha256)
 	}
 	if path == "" {

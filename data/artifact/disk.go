@@ -50,7 +50,7 @@ func (s *DiskStore) sweep(folder string) error {
 		if err != nil || time.Since(info.ModTime()) < incomingLives {
 			continue // another server may be writing it
 		}
-		if err := os.Remove(s.join(folder, entry.Name())); err != nil {
+		if err := os.RemoveAll(s.join(folder, entry.Name())); err != nil { // of a batch, a folder
 			return err //nolint:wrapcheck // OpenStore does
 		}
 	}

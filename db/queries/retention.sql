@@ -152,6 +152,15 @@ RETURNING p.sha256;
 INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at) VALUES (@sha256, @size, '', @claimed_at, @claimed_at)
 ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at);
 
+-- name: ClaimBlobs :exec
+-- ClaimBlob for many blobs, in the order of their hashes, so that two callers cannot
+-- deadlock.
+INSERT INTO blobs (sha256, size, media_type, created_at, claimed_at)
+SELECT DISTINCT ON (b.sha256) b.sha256, b.size, '', @claimed_at::timestamptz, @claimed_at::timestamptz
+FROM (SELECT unnest(@sha256s::bytea[]) AS sha256, unnest(@sizes::bigint[]) AS size) b
+ORDER BY b.sha256
+ON CONFLICT ON CONSTRAINT blobs_pkey DO UPDATE SET claimed_at = greatest(blobs.claimed_at, excluded.claimed_at);
+
 -- name: LockUnclaimed :many
 -- Blobs that no project has and nobody claimed since before; others wait for their rows.
 SELECT b.sha256, b.size FROM blobs b

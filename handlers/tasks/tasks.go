@@ -66,6 +66,7 @@ func New(c Config) *API {
 func (t *API) Mount(r chi.Router) {
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
 	r.Handle(path+"*", handler)
+	r.Post("/api/v1/task/blobs", t.Site.Handler(t.putBlobs))
 	r.Get("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
 	r.Head("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
 	r.Put("/api/v1/task/blobs/{sha}", t.Site.Handler(t.putBlob))
