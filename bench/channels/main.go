@@ -26,10 +26,11 @@ func main() {
 	megabytes := flag.Int("megabytes", 1000, "size of the file, in 10⁶ bytes")
 	repeat := flag.Int("repeat", 3, "runs of each channel; the middle one counts")
 	binary := flag.String("binary", "bin/flowforge", "the server")
+	files := flag.Int("files", 0, "measure a folder of that many small files instead")
 	as := flag.Int("as", 65534, "account of the server when this runs as root")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *binary, *megabytes, *repeat, *as)
+	err := run(ctx, *binary, *megabytes, *files, *repeat, *as)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench/channels:", err)
@@ -37,7 +38,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, binary string, megabytes, repeat, as int) (err error) {
+func run(ctx context.Context, binary string, megabytes, files, repeat, as int) (err error) {
 	if os.Geteuid() != 0 {
 		as = os.Geteuid()
 	}
@@ -55,6 +56,17 @@ func run(ctx context.Context, binary string, megabytes, repeat, as int) (err err
 		return err
 	}
 	defer s.stop()
+	if files > 0 {
+		for range repeat {
+			took, err := s.measureFolder(ctx, files)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%d small files: %.1f s from the last write to the end of the execution\n", files, took.Seconds())
+			files++ // another version of the workflow
+		}
+		return nil
+	}
 	fmt.Printf("%d MB, %d runs, the server is account %d\n\n", megabytes, repeat, as)
 	fmt.Println("| storage of the output | channel | both together | until the consumer begins | until it has read all | through a connection | copied for the consumer |\n|---|---|--:|--:|--:|--:|--:|")
 	for i, storage := range []string{"distributed", "disk", "memory", "streaming"} {
