@@ -61,7 +61,7 @@ func (*HelloRequest) Descriptor() ([]byte, []int) {
 
 type HelloResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Protocol      int32                  `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"` // raised when a change of this file breaks older peers
+	Protocol      int32                  `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"` // increased when a change of this file breaks older peers
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`    // names the build
 	Pid           int32                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	Attempts      int32                  `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"` // running, or ended and not delivered yet
@@ -210,8 +210,8 @@ func (*StartResponse) Descriptor() ([]byte, []int) {
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskIds       []string               `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
-	GraceMs       int64                  `protobuf:"varint,2,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"` // 0: what the attempt's spec says
-	Preempt       bool                   `protobuf:"varint,3,opt,name=preempt,proto3" json:"preempt,omitempty"`                // they make room for others and run again: ended as PREEMPTED
+	GraceMs       int64                  `protobuf:"varint,2,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"` // 0: the value of the attempt's spec
+	Preempt       bool                   `protobuf:"varint,3,opt,name=preempt,proto3" json:"preempt,omitempty"`                // preempt the attempts: they end as PREEMPTED and run again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,7 +515,7 @@ func (*ShutdownResponse) Descriptor() ([]byte, []int) {
 	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
 }
 
-// AttemptSpec is all that a runner needs to run one attempt.
+// AttemptSpec contains all data that a runner needs for one attempt.
 type AttemptSpec struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	TaskId      string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -531,37 +531,37 @@ type AttemptSpec struct {
 	//	*AttemptSpec_Process
 	//	*AttemptSpec_Http
 	Work           isAttemptSpec_Work `protobuf_oneof:"work"`
-	InputsJson     string             `protobuf:"bytes,11,opt,name=inputs_json,json=inputsJson,proto3" json:"inputs_json,omitempty"`                                           // content of FLOWFORGE_INPUTS; {"$blob": …} stands where files go
+	InputsJson     string             `protobuf:"bytes,11,opt,name=inputs_json,json=inputsJson,proto3" json:"inputs_json,omitempty"`                                           // content of FLOWFORGE_INPUTS; {"$blob": …} is a placeholder for a file
 	Env            map[string]string  `protobuf:"bytes,12,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // the definition's environment
 	Files          []*InputFile       `protobuf:"bytes,13,rep,name=files,proto3" json:"files,omitempty"`
 	Outputs        []*OutputSpec      `protobuf:"bytes,14,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	TimeoutMs      int64              `protobuf:"varint,15,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // 0: none
 	GraceMs        int64              `protobuf:"varint,16,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
-	ApiEndpoint    string             `protobuf:"bytes,17,opt,name=api_endpoint,json=apiEndpoint,proto3" json:"api_endpoint,omitempty"`       // what FLOWFORGE_API_ENDPOINT says
-	CheckpointKey  string             `protobuf:"bytes,18,opt,name=checkpoint_key,json=checkpointKey,proto3" json:"checkpoint_key,omitempty"` // names the folder that survives retries
+	ApiEndpoint    string             `protobuf:"bytes,17,opt,name=api_endpoint,json=apiEndpoint,proto3" json:"api_endpoint,omitempty"`       // value of FLOWFORGE_API_ENDPOINT
+	CheckpointKey  string             `protobuf:"bytes,18,opt,name=checkpoint_key,json=checkpointKey,proto3" json:"checkpoint_key,omitempty"` // name of the folder that is kept between retries
 	PackageSha256  string             `protobuf:"bytes,19,opt,name=package_sha256,json=packageSha256,proto3" json:"package_sha256,omitempty"` // code package (tar.gz) unpacked as the working directory
 	Requirements   []string           `protobuf:"bytes,20,rep,name=requirements,proto3" json:"requirements,omitempty"`                        // Python requirements of a cached virtual environment
 	MemoryLimitMib int64              `protobuf:"varint,21,opt,name=memory_limit_mib,json=memoryLimitMib,proto3" json:"memory_limit_mib,omitempty"`
-	PreemptGraceMs int64              `protobuf:"varint,22,opt,name=preempt_grace_ms,json=preemptGraceMs,proto3" json:"preempt_grace_ms,omitempty"` // from SIGTERM to SIGKILL when the attempt has to make room
-	// What a launcher that places attempts itself needs; the local one passes them over.
+	PreemptGraceMs int64              `protobuf:"varint,22,opt,name=preempt_grace_ms,json=preemptGraceMs,proto3" json:"preempt_grace_ms,omitempty"` // from SIGTERM to SIGKILL when the attempt is preempted
+	// Fields for launchers that place attempts; the local launcher ignores them.
 	Resources        *Resources `protobuf:"bytes,23,opt,name=resources,proto3" json:"resources,omitempty"`            // of each pod
 	Image            string     `protobuf:"bytes,24,opt,name=image,proto3" json:"image,omitempty"`                    // container image of the command; empty: the installation's
 	PodJson          string     `protobuf:"bytes,25,opt,name=pod_json,json=podJson,proto3" json:"pod_json,omitempty"` // the operator's pod fields, a JSON object; empty: none
-	Pods             int32      `protobuf:"varint,26,opt,name=pods,proto3" json:"pods,omitempty"`                     // that run the attempt together (a gang); 0 means 1
-	Resident         bool       `protobuf:"varint,27,opt,name=resident,proto3" json:"resident,omitempty"`             // may run in a pod that is kept warm for its project and image
+	Pods             int32      `protobuf:"varint,26,opt,name=pods,proto3" json:"pods,omitempty"`                     // pods that run the attempt together (a gang); 0 means 1
+	Resident         bool       `protobuf:"varint,27,opt,name=resident,proto3" json:"resident,omitempty"`             // can run in a warm pod of its project and image
 	WorkflowId       string     `protobuf:"bytes,28,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"`
 	CheckpointSha256 string     `protobuf:"bytes,29,opt,name=checkpoint_sha256,json=checkpointSha256,proto3" json:"checkpoint_sha256,omitempty"` // manifest of the folder that earlier attempts saved; empty: none
 	Traceparent      string     `protobuf:"bytes,31,opt,name=traceparent,proto3" json:"traceparent,omitempty"`                                   // W3C trace context of the attempt; empty: not traced
-	// Marks {"$secret": …} in inputs_json whose values the runner fetches: a spec never holds one.
+	// Placeholders {"$secret": …} in inputs_json; the runner fetches their values, so a spec contains none.
 	Secrets []*InputSecret `protobuf:"bytes,30,rep,name=secrets,proto3" json:"secrets,omitempty"`
-	// Folder of the artifact store, when the runner's machine has it; empty: files come through the server.
+	// Folder of the artifact store if it is on the runner's machine; empty: the server transfers files.
 	StoreDir string `protobuf:"bytes,32,opt,name=store_dir,json=storeDir,proto3" json:"store_dir,omitempty"`
-	// Names of folders that the node of earlier executions left, which this one goes on from; the
-	// nearest first. One is copied when there is none under checkpoint_key.
+	// Names of checkpoint folders of the node in the executions that this one resumes, latest first.
+	// The runner copies one if there is no folder for checkpoint_key.
 	CheckpointFrom []string   `protobuf:"bytes,33,rep,name=checkpoint_from,json=checkpointFrom,proto3" json:"checkpoint_from,omitempty"`
-	Serves         bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // others use it once its pod is ready
-	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // outputs are wanted of a command that failed as well, as far as they are there
-	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt's own, where it runs without a pod
+	Serves         bool       `protobuf:"varint,34,opt,name=serves,proto3" json:"serves,omitempty"`   // other nodes use it when its pod is ready
+	Salvage        bool       `protobuf:"varint,35,opt,name=salvage,proto3" json:"salvage,omitempty"` // also collect the existing outputs of a failed command
+	Scratch        []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`  // empty folders of the attempt if it runs without a pod
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -875,7 +875,7 @@ func (*AttemptSpec_Process) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Http) isAttemptSpec_Work() {}
 
-// Scratch is an empty folder at an absolute path. Paths with one name lead to one folder.
+// Scratch is an empty folder at an absolute path. Paths with the same name refer to the same folder.
 type Scratch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -928,12 +928,12 @@ func (x *Scratch) GetPath() string {
 	return ""
 }
 
-// InputSecret is a secret whose value takes its place in the inputs when the attempt starts.
+// InputSecret is a secret whose value is inserted into the inputs when the attempt starts.
 type InputSecret struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Grant         *SecretGrant           `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
 	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`   // JSON pointer into inputs_json; empty with variable
-	Variable      string                 `protobuf:"bytes,3,opt,name=variable,proto3" json:"variable,omitempty"` // the environment variable that has the value
+	Variable      string                 `protobuf:"bytes,3,opt,name=variable,proto3" json:"variable,omitempty"` // environment variable for the value
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -989,14 +989,14 @@ func (x *InputSecret) GetVariable() string {
 	return ""
 }
 
-// Resources are what one attempt asks for, of each of its pods.
+// Resources are the requests of each pod of an attempt.
 type Resources struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CpuMillis     int32                  `protobuf:"varint,1,opt,name=cpu_millis,json=cpuMillis,proto3" json:"cpu_millis,omitempty"`
 	MemoryMib     int64                  `protobuf:"varint,2,opt,name=memory_mib,json=memoryMib,proto3" json:"memory_mib,omitempty"`
 	Gpus          int32                  `protobuf:"varint,3,opt,name=gpus,proto3" json:"gpus,omitempty"`
 	GpuType       string                 `protobuf:"bytes,4,opt,name=gpu_type,json=gpuType,proto3" json:"gpu_type,omitempty"`
-	StorageMib    int64                  `protobuf:"varint,5,opt,name=storage_mib,json=storageMib,proto3" json:"storage_mib,omitempty"` // of scratch space on disk
+	StorageMib    int64                  `protobuf:"varint,5,opt,name=storage_mib,json=storageMib,proto3" json:"storage_mib,omitempty"` // scratch space on disk
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1068,14 +1068,14 @@ func (x *Resources) GetStorageMib() int64 {
 
 type Process struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
-	Command     []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; python3 and flowforge are resolved by the runner
+	Command     []string               `protobuf:"bytes,1,rep,name=command,proto3" json:"command,omitempty"`         // argv; the runner resolves python3 and flowforge
 	Script      string                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`           // inline script, written to a file
-	Interpreter string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" when script is set; empty: command reads it, its path comes last
-	Folder      string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the folder that the command runs in; empty: one of its own
-	// The image says what runs (ENTRYPOINT, and CMD when command is empty); command is its arguments. In a
-	// pod FLOWFORGE_IMAGE_COMMAND tells the runner; elsewhere nobody knows.
+	Interpreter string                 `protobuf:"bytes,3,opt,name=interpreter,proto3" json:"interpreter,omitempty"` // "python" or "shell" for a script; empty: the command runs with the path of the script as its last argument
+	Folder      string                 `protobuf:"bytes,4,opt,name=folder,proto3" json:"folder,omitempty"`           // absolute path of the working directory; empty: a separate folder
+	// The image determines the command (ENTRYPOINT, and CMD if command is empty); command contains the
+	// arguments. In a pod, FLOWFORGE_IMAGE_COMMAND gives it to the runner; elsewhere it is unknown.
 	ImageCommand  bool `protobuf:"varint,5,opt,name=image_command,json=imageCommand,proto3" json:"image_command,omitempty"`
-	ImageFolder   bool `protobuf:"varint,6,opt,name=image_folder,json=imageFolder,proto3" json:"image_folder,omitempty"` // without folder: it runs where the image says (WORKDIR)
+	ImageFolder   bool `protobuf:"varint,6,opt,name=image_folder,json=imageFolder,proto3" json:"image_folder,omitempty"` // without folder: use the image's working directory (WORKDIR)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1228,7 +1228,7 @@ func (x *Http) GetSuccessCodes() []int32 {
 	return nil
 }
 
-// InputFile is an artifact that stands as a local file before the command runs.
+// InputFile is an artifact that becomes a local file before the command runs.
 type InputFile struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Input     string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // input name
@@ -1236,19 +1236,19 @@ type InputFile struct {
 	Size      int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
 	MediaType string                 `protobuf:"bytes,4,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	Filename  string                 `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
-	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json that takes the local path
-	// In place of sha256, when the file is none of the store's:
+	Pointer   string                 `protobuf:"bytes,6,opt,name=pointer,proto3" json:"pointer,omitempty"` // JSON pointer into inputs_json for the local path
+	// Instead of sha256, for a file that is not in the store:
 	Text          string            `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`                                                                                  // its content
-	Url           string            `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                                                                                    // where it is fetched
-	Git           *GitSource        `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                                                                                    // a repository that is cloned
-	Path          string            `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`                                                                                 // absolute path where it has to stand; empty: where the runner likes
-	Mode          uint32            `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`                                                                                // permission bits; 0: as it was
-	Channel       string            `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`                                                                           // how it should come: MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED; empty: DISTRIBUTED
-	Compression   string            `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"`                                                                   // of what travels: lz4, zstd; empty: none
-	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of the request to url
-	SubPath       string            `protobuf:"bytes,16,opt,name=sub_path,json=subPath,proto3" json:"sub_path,omitempty"`                                                            // the file of the folder that is meant; empty: all of it
-	Recurse       bool              `protobuf:"varint,17,opt,name=recurse,proto3" json:"recurse,omitempty"`                                                                          // mode is of all files in the folder
-	Stream        *StreamSource     `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`                                                                             // in place of sha256: it is read while another attempt writes it
+	Url           string            `protobuf:"bytes,8,opt,name=url,proto3" json:"url,omitempty"`                                                                                    // URL of the file
+	Git           *GitSource        `protobuf:"bytes,9,opt,name=git,proto3" json:"git,omitempty"`                                                                                    // repository to clone
+	Path          string            `protobuf:"bytes,10,opt,name=path,proto3" json:"path,omitempty"`                                                                                 // absolute target path; empty: chosen by the runner
+	Mode          uint32            `protobuf:"varint,11,opt,name=mode,proto3" json:"mode,omitempty"`                                                                                // permission bits; 0: unchanged
+	Channel       string            `protobuf:"bytes,12,opt,name=channel,proto3" json:"channel,omitempty"`                                                                           // planned channel: MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED; empty: DISTRIBUTED
+	Compression   string            `protobuf:"bytes,13,opt,name=compression,proto3" json:"compression,omitempty"`                                                                   // compression of the transfer: lz4, zstd; empty: none
+	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // headers of the request to url
+	SubPath       string            `protobuf:"bytes,16,opt,name=sub_path,json=subPath,proto3" json:"sub_path,omitempty"`                                                            // path within the folder; empty: the whole folder
+	Recurse       bool              `protobuf:"varint,17,opt,name=recurse,proto3" json:"recurse,omitempty"`                                                                          // apply mode to all files in the folder
+	Stream        *StreamSource     `protobuf:"bytes,14,opt,name=stream,proto3" json:"stream,omitempty"`                                                                             // instead of sha256: an output that another attempt is writing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1402,7 +1402,7 @@ func (x *InputFile) GetStream() *StreamSource {
 	return nil
 }
 
-// StreamSource is an output that an attempt writes.
+// StreamSource is an output that an attempt is writing.
 type StreamSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -1460,12 +1460,12 @@ type GitSource struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Repository    string                 `protobuf:"bytes,1,opt,name=repository,proto3" json:"repository,omitempty"`
 	Revision      string                 `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`                              // empty: the default branch
-	Depth         int32                  `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`                                   // 0: all of its history
-	Branch        string                 `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`                                  // that is cloned; empty: all
-	SingleBranch  bool                   `protobuf:"varint,5,opt,name=single_branch,json=singleBranch,proto3" json:"single_branch,omitempty"` // no other is fetched
-	Fetch         []string               `protobuf:"bytes,6,rep,name=fetch,proto3" json:"fetch,omitempty"`                                    // what is fetched besides, as git writes it
+	Depth         int32                  `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`                                   // 0: full history
+	Branch        string                 `protobuf:"bytes,4,opt,name=branch,proto3" json:"branch,omitempty"`                                  // branch to clone; empty: all
+	SingleBranch  bool                   `protobuf:"varint,5,opt,name=single_branch,json=singleBranch,proto3" json:"single_branch,omitempty"` // fetch no other branch
+	Fetch         []string               `protobuf:"bytes,6,rep,name=fetch,proto3" json:"fetch,omitempty"`                                    // additional refspecs to fetch
 	NoSubmodules  bool                   `protobuf:"varint,7,opt,name=no_submodules,json=noSubmodules,proto3" json:"no_submodules,omitempty"`
-	Insecure      bool                   `protobuf:"varint,8,opt,name=insecure,proto3" json:"insecure,omitempty"` // certificates are not checked
+	Insecure      bool                   `protobuf:"varint,8,opt,name=insecure,proto3" json:"insecure,omitempty"` // skip the verification of certificates
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1559,12 +1559,12 @@ func (x *GitSource) GetInsecure() bool {
 type OutputSpec struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // type registry kind
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // kind of the type registry
 	Inline        bool                   `protobuf:"varint,3,opt,name=inline,proto3" json:"inline,omitempty"` // a JSON value, not a file
 	Required      bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
-	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`       // absolute path of its file; empty: by its name in the outputs folder
-	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // it is what the command writes to its standard output
-	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk; streaming: others read it while it is written
+	Path          string                 `protobuf:"bytes,5,opt,name=path,proto3" json:"path,omitempty"`       // absolute path of its file; empty: the file with its name in the outputs folder
+	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // the standard output of the command
+	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk; streaming: other attempts read it during the write
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1648,8 +1648,8 @@ func (x *OutputSpec) GetStorage() string {
 	return ""
 }
 
-// SpooledResult is what a runner writes to disk for an attempt whose result the
-// server has not taken yet; the next runner delivers it.
+// SpooledResult is the result of an attempt that the server has not accepted yet. A runner
+// writes it to disk, and the next runner delivers it.
 type SpooledResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Report        *AttemptReport         `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
@@ -1762,13 +1762,13 @@ func (x *SpooledBlob) GetPath() string {
 	return ""
 }
 
-// SpooledLog heads the overflow file of an attempt's log: who sends it, and the
+// SpooledLog is the header of the overflow file of an attempt's log: the sender, and the
 // entries that are older than the file.
 type SpooledLog struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
-	Offset        int64                  `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"` // where unsent frames of the file begin
+	Offset        int64                  `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"` // offset of the first unsent frame
 	Head          []*LogEntry            `protobuf:"bytes,4,rep,name=head,proto3" json:"head,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: flowforge/v1/scheduler.proto
 
-// The queue's side of FlowForge: what may be told to it about single tasks.
+// The queue API of FlowForge: commands for single tasks.
 
 package flowforgev1
 
@@ -26,8 +26,8 @@ const (
 type ScheduleTaskRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	WorkflowId    string                 `protobuf:"bytes,2,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"` // execution id; empty, or that of task_id
-	Priority      *int32                 `protobuf:"varint,3,opt,name=priority,proto3,oneof" json:"priority,omitempty"`                // 0 to 100; absent: as it was
+	WorkflowId    string                 `protobuf:"bytes,2,opt,name=workflow_id,json=workflowId,proto3" json:"workflow_id,omitempty"` // execution ID; empty, or equal to that of task_id
+	Priority      *int32                 `protobuf:"varint,3,opt,name=priority,proto3,oneof" json:"priority,omitempty"`                // 0 to 100; absent: unchanged
 	Resources     *ResourceRequest       `protobuf:"bytes,4,opt,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,7 +91,7 @@ func (x *ScheduleTaskRequest) GetResources() *ResourceRequest {
 	return nil
 }
 
-// ResourceRequest is what the task asks for from now on; 0 leaves as it was.
+// ResourceRequest replaces the requests of the task; 0 keeps a value.
 type ResourceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Cpu           int32                  `protobuf:"varint,1,opt,name=cpu,proto3" json:"cpu,omitempty"`       // millicores
@@ -155,7 +155,7 @@ func (x *ResourceRequest) GetGpu() int32 {
 type ScheduleTaskResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Queued        bool                   `protobuf:"varint,1,opt,name=queued,proto3" json:"queued,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // why it is not queued
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // reason why it is not queued
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,10 +338,10 @@ func (x *GetQueueStatusRequest) GetTenantId() string {
 
 type GetQueueStatusResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	PendingHigh   int32                  `protobuf:"varint,1,opt,name=pending_high,json=pendingHigh,proto3" json:"pending_high,omitempty"` // above the normal priority
+	PendingHigh   int32                  `protobuf:"varint,1,opt,name=pending_high,json=pendingHigh,proto3" json:"pending_high,omitempty"` // priority above normal
 	PendingNormal int32                  `protobuf:"varint,2,opt,name=pending_normal,json=pendingNormal,proto3" json:"pending_normal,omitempty"`
 	PendingLow    int32                  `protobuf:"varint,3,opt,name=pending_low,json=pendingLow,proto3" json:"pending_low,omitempty"`
-	Processing    int32                  `protobuf:"varint,4,opt,name=processing,proto3" json:"processing,omitempty"` // being started or running
+	Processing    int32                  `protobuf:"varint,4,opt,name=processing,proto3" json:"processing,omitempty"` // starting or running
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: flowforge/v1/task.proto
 
-// The task's side of FlowForge: what a task, its SDK and its runner tell the server.
+// The task API of FlowForge: reports of a task, its SDK and its runner to the server.
 
 package flowforgev1
 
@@ -30,11 +30,11 @@ const (
 	Outcome_OUTCOME_SUCCEEDED     Outcome = 1
 	Outcome_OUTCOME_FAILED        Outcome = 2 // the task ended with an error
 	Outcome_OUTCOME_TIMED_OUT     Outcome = 3
-	Outcome_OUTCOME_CANCELLED     Outcome = 4 // stopped because it was asked to
-	Outcome_OUTCOME_START_FAILED  Outcome = 5 // the command could not be started, inputs not fetched
-	Outcome_OUTCOME_INTERRUPTED   Outcome = 6 // the machine or the server went down; run it again
-	Outcome_OUTCOME_OUTPUT_FAILED Outcome = 7 // ended well, but its outputs are missing or unreadable
-	Outcome_OUTCOME_PREEMPTED     Outcome = 8 // stopped to make room for others; run it again
+	Outcome_OUTCOME_CANCELLED     Outcome = 4 // stopped on request
+	Outcome_OUTCOME_START_FAILED  Outcome = 5 // the command could not start, or inputs could not be fetched
+	Outcome_OUTCOME_INTERRUPTED   Outcome = 6 // the machine or the server stopped; run it again
+	Outcome_OUTCOME_OUTPUT_FAILED Outcome = 7 // the command succeeded, but outputs are missing or unreadable
+	Outcome_OUTCOME_PREEMPTED     Outcome = 8 // preempted; run it again
 )
 
 // Enum value maps for Outcome.
@@ -94,7 +94,7 @@ type MemberState int32
 
 const (
 	MemberState_MEMBER_STATE_UNSPECIFIED MemberState = 0
-	MemberState_MEMBER_STATE_READY       MemberState = 1 // its inputs are there; it waits for the others
+	MemberState_MEMBER_STATE_READY       MemberState = 1 // its inputs are ready; it waits for the others
 	MemberState_MEMBER_STATE_SUCCEEDED   MemberState = 2
 	MemberState_MEMBER_STATE_FAILED      MemberState = 3
 )
@@ -147,8 +147,8 @@ type StreamState int32
 const (
 	StreamState_STREAM_STATE_UNSPECIFIED StreamState = 0
 	StreamState_STREAM_STATE_WRITING     StreamState = 1
-	StreamState_STREAM_STATE_ENDED       StreamState = 2 // its writer has succeeded
-	StreamState_STREAM_STATE_GONE        StreamState = 3 // its writer is not at that attempt any more, or did not succeed
+	StreamState_STREAM_STATE_ENDED       StreamState = 2 // the writer has succeeded
+	StreamState_STREAM_STATE_GONE        StreamState = 3 // the writer has another attempt, or did not succeed
 )
 
 // Enum value maps for StreamState.
@@ -763,7 +763,7 @@ func (x *GetSecretsRequest) GetGrants() []*SecretGrant {
 	return nil
 }
 
-// Values stand in the order of the grants.
+// Values are in the order of the grants.
 type GetSecretsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
@@ -818,7 +818,7 @@ type LogEntry struct {
 	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
 	Extra         string                 `protobuf:"bytes,7,opt,name=extra,proto3" json:"extra,omitempty"`        // JSON object
 	Stream        string                 `protobuf:"bytes,8,opt,name=stream,proto3" json:"stream,omitempty"`      // stdout, stderr, sdk, system
-	Sequence      int64                  `protobuf:"varint,9,opt,name=sequence,proto3" json:"sequence,omitempty"` // counts up from 1 within a stream of an attempt
+	Sequence      int64                  `protobuf:"varint,9,opt,name=sequence,proto3" json:"sequence,omitempty"` // increases from 1 within a stream of an attempt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -977,7 +977,7 @@ type MetricPoint struct {
 	Value         float64                `protobuf:"fixed64,5,opt,name=value,proto3" json:"value,omitempty"`
 	Step          *int64                 `protobuf:"varint,6,opt,name=step,proto3,oneof" json:"step,omitempty"`
 	Tags          map[string]string      `protobuf:"bytes,7,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Sequence      int64                  `protobuf:"varint,8,opt,name=sequence,proto3" json:"sequence,omitempty"` // counts up from 1 within an attempt
+	Sequence      int64                  `protobuf:"varint,8,opt,name=sequence,proto3" json:"sequence,omitempty"` // increases from 1 within an attempt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1224,7 +1224,7 @@ func (x *DeliverRequest) GetReports() []*AttemptReport {
 	return nil
 }
 
-// Results stand in the order of the reports.
+// Results are in the order of the reports.
 type DeliverResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Results       []*ReportResult        `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
@@ -1273,9 +1273,9 @@ type ReportResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Accepted      bool                   `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"` // false: do not send again (stale, unknown, forbidden)
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Cancel        bool                   `protobuf:"varint,3,opt,name=cancel,proto3" json:"cancel,omitempty"`   // the attempt is to stop: cancelled, or given up by the server
-	Preempt       bool                   `protobuf:"varint,4,opt,name=preempt,proto3" json:"preempt,omitempty"` // the attempt is to save a checkpoint and make room; it runs again
-	Refused       bool                   `protobuf:"varint,5,opt,name=refused,proto3" json:"refused,omitempty"` // the token is not good: it has expired, or was never the attempt's
+	Cancel        bool                   `protobuf:"varint,3,opt,name=cancel,proto3" json:"cancel,omitempty"`   // the attempt must stop: it was cancelled or abandoned by the server
+	Preempt       bool                   `protobuf:"varint,4,opt,name=preempt,proto3" json:"preempt,omitempty"` // the attempt is preempted: it must save a checkpoint and end, and runs again
+	Refused       bool                   `protobuf:"varint,5,opt,name=refused,proto3" json:"refused,omitempty"` // the token is invalid: it has expired, or belongs to another attempt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1481,7 +1481,7 @@ type Started struct {
 	Pid           int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
 	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	Inputs        []*PlacedInput         `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`
-	Awaited       bool                   `protobuf:"varint,5,opt,name=awaited,proto3" json:"awaited,omitempty"` // others begin once this is known, to read what it writes or to be served: it is kept before it is answered
+	Awaited       bool                   `protobuf:"varint,5,opt,name=awaited,proto3" json:"awaited,omitempty"` // other nodes start after this report, to read its output or to use it: the server stores it before it responds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1551,18 +1551,18 @@ func (x *Started) GetAwaited() bool {
 	return false
 }
 
-// PlacedInput says how a file of the inputs came to where the command finds it.
+// PlacedInput describes the transfer of an input file to the command.
 type PlacedInput struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Pointer       string                 `protobuf:"bytes,2,opt,name=pointer,proto3" json:"pointer,omitempty"`         // JSON pointer into the inputs
 	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`         // MEMORY, LOCAL_DISK, STREAMING or DISTRIBUTED
-	Compression   string                 `protobuf:"bytes,4,opt,name=compression,proto3" json:"compression,omitempty"` // of the bytes that travelled: lz4, zstd, or empty
+	Compression   string                 `protobuf:"bytes,4,opt,name=compression,proto3" json:"compression,omitempty"` // compression of the transfer: lz4, zstd, or empty
 	Size          int64                  `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`              // bytes of the file, or of all files of a folder
-	Moved         int64                  `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`            // bytes that travelled through a connection
-	Copied        int64                  `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`          // bytes that were written anew on this machine
-	Micros        int64                  `protobuf:"varint,8,opt,name=micros,proto3" json:"micros,omitempty"`          // how long that took
-	Note          string                 `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`               // why it is not what was planned; empty: it is
+	Moved         int64                  `protobuf:"varint,6,opt,name=moved,proto3" json:"moved,omitempty"`            // bytes transferred through a connection
+	Copied        int64                  `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`          // bytes copied on this machine
+	Micros        int64                  `protobuf:"varint,8,opt,name=micros,proto3" json:"micros,omitempty"`          // duration in microseconds
+	Note          string                 `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`               // reason for a deviation from the plan; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1724,7 +1724,7 @@ type Telemetry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Logs          []*LogEntry            `protobuf:"bytes,1,rep,name=logs,proto3" json:"logs,omitempty"`
 	Metrics       []*MetricPoint         `protobuf:"bytes,2,rep,name=metrics,proto3" json:"metrics,omitempty"`
-	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"` // nothing follows, of a log that was announced by log_follows
+	Last          bool                   `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"` // end of a log that log_follows announced
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1786,13 +1786,13 @@ type Finished struct {
 	FinishedAt    int64                  `protobuf:"varint,2,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
 	ExitCode      int32                  `protobuf:"varint,3,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"` // 0 to 255; 128 + signal when killed; -1 when it never ran
 	Outcome       Outcome                `protobuf:"varint,4,opt,name=outcome,proto3,enum=flowforge.v1.Outcome" json:"outcome,omitempty"`
-	Message       string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"` // a sentence for people when it did not succeed
+	Message       string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"` // message for people if the attempt did not succeed
 	Outputs       []*Output              `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	CpuSeconds    float64                `protobuf:"fixed64,7,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
 	PeakRssBytes  int64                  `protobuf:"varint,8,opt,name=peak_rss_bytes,json=peakRssBytes,proto3" json:"peak_rss_bytes,omitempty"`
-	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`                               // finer than the outcome, such as "out_of_memory"; empty: nothing to add
-	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"`                            // as in Started, which quick attempts never send
-	LogFollows    bool                   `protobuf:"varint,11,opt,name=log_follows,json=logFollows,proto3" json:"log_follows,omitempty"` // there are log lines that the server does not have yet; the last Telemetry says that it is
+	Class         string                 `protobuf:"bytes,9,opt,name=class,proto3" json:"class,omitempty"`                               // more specific than the outcome, such as "out_of_memory"; may be empty
+	Inputs        []*PlacedInput         `protobuf:"bytes,10,rep,name=inputs,proto3" json:"inputs,omitempty"`                            // as in Started, which short attempts never send
+	LogFollows    bool                   `protobuf:"varint,11,opt,name=log_follows,json=logFollows,proto3" json:"log_follows,omitempty"` // more log lines follow; the last Telemetry message sets last
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1914,7 +1914,7 @@ type Output struct {
 	//	*Output_Blob
 	Content       isOutput_Content `protobuf_oneof:"content"`
 	Filename      string           `protobuf:"bytes,4,opt,name=filename,proto3" json:"filename,omitempty"`
-	Metadata      string           `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"` // JSON object that the task set, to be shown with the artifact; empty: none
+	Metadata      string           `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"` // JSON object from the task, displayed with the artifact; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2074,8 +2074,8 @@ func (x *Blob) GetMediaType() string {
 type SaveFolderRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
-	Sha256        string                 `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"` // of the manifest of the folder
-	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`    // of all its files, in bytes
+	Sha256        string                 `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"` // hash of the manifest of the folder
+	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`    // size of all its files in bytes
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2167,7 +2167,7 @@ func (*SaveFolderResponse) Descriptor() ([]byte, []int) {
 	return file_flowforge_v1_task_proto_rawDescGZIP(), []int{28}
 }
 
-// MeetRequest tells how one rank of a gang stands.
+// MeetRequest contains the state of one rank of a gang.
 type MeetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
@@ -2175,10 +2175,10 @@ type MeetRequest struct {
 	Pods          int32                  `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`      // of the gang
 	Address       string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"` // of the rank's pod
 	State         MemberState            `protobuf:"varint,5,opt,name=state,proto3,enum=flowforge.v1.MemberState" json:"state,omitempty"`
-	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"` // a sentence for people when it has failed
+	Message       string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"` // message for people if it has failed
 	ExitCode      int32                  `protobuf:"varint,7,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
 	Class         string                 `protobuf:"bytes,8,opt,name=class,proto3" json:"class,omitempty"`
-	Seen          int64                  `protobuf:"varint,9,opt,name=seen,proto3" json:"seen,omitempty"` // version of the last answer; 0: none
+	Seen          int64                  `protobuf:"varint,9,opt,name=seen,proto3" json:"seen,omitempty"` // version of the last response; 0: none
 	WaitMs        int64                  `protobuf:"varint,10,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2284,10 +2284,10 @@ func (x *MeetRequest) GetWaitMs() int64 {
 	return 0
 }
 
-// MeetResponse tells how the gang stands; members are in the order of their ranks.
+// MeetResponse contains the state of the gang. Members are in the order of their ranks.
 type MeetResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // differs after every change
+	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // changes with every state change
 	Members       []*Member              `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2425,7 +2425,7 @@ type AppendStreamRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"`
 	Output        string                 `protobuf:"bytes,2,opt,name=output,proto3" json:"output,omitempty"`
-	Index         int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"` // counts up from 0
+	Index         int32                  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"` // increases from 0
 	Sha256        string                 `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	Size          int64                  `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"` // bytes
 	unknownFields protoimpl.UnknownFields
@@ -2538,7 +2538,7 @@ type FollowStreamRequest struct {
 	TaskId        string                 `protobuf:"bytes,1,opt,name=task_id,json=taskId,proto3" json:"task_id,omitempty"` // of the reader
 	Writer        string                 `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`               // task id
 	Output        string                 `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
-	Pieces        int32                  `protobuf:"varint,4,opt,name=pieces,proto3" json:"pieces,omitempty"` // that the reader has heard of
+	Pieces        int32                  `protobuf:"varint,4,opt,name=pieces,proto3" json:"pieces,omitempty"` // number of pieces that the reader knows
 	WaitMs        int64                  `protobuf:"varint,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2612,9 +2612,9 @@ func (x *FollowStreamRequest) GetWaitMs() int64 {
 type FollowStreamResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         StreamState            `protobuf:"varint,1,opt,name=state,proto3,enum=flowforge.v1.StreamState" json:"state,omitempty"`
-	Pieces        []*Blob                `protobuf:"bytes,2,rep,name=pieces,proto3" json:"pieces,omitempty"`   // those that follow
-	Whole         *Blob                  `protobuf:"bytes,3,opt,name=whole,proto3" json:"whole,omitempty"`     // once it has ended
-	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"` // why it is gone, a sentence
+	Pieces        []*Blob                `protobuf:"bytes,2,rep,name=pieces,proto3" json:"pieces,omitempty"`   // the following pieces
+	Whole         *Blob                  `protobuf:"bytes,3,opt,name=whole,proto3" json:"whole,omitempty"`     // the complete file, after the end
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"` // reason for STREAM_STATE_GONE
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2679,9 +2679,9 @@ func (x *FollowStreamResponse) GetMessage() string {
 
 type TakeWorkRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`                // names the pod
-	Finished      string                 `protobuf:"bytes,2,opt,name=finished,proto3" json:"finished,omitempty"`            // task id of the attempt that the worker has ended; empty: none
-	WaitMs        int64                  `protobuf:"varint,3,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"` // how long the answer may wait for work
+	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`                // name of the pod
+	Finished      string                 `protobuf:"bytes,2,opt,name=finished,proto3" json:"finished,omitempty"`            // task ID of the attempt that the worker ended; empty: none
+	WaitMs        int64                  `protobuf:"varint,3,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"` // maximum time to wait for work
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2739,9 +2739,9 @@ func (x *TakeWorkRequest) GetWaitMs() int64 {
 
 type TakeWorkResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          []byte                 `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`    // an AttemptSpec; empty: there is no work
-	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`  // of the pool, for the calls that follow
-	Leave         bool                   `protobuf:"varint,3,opt,name=leave,proto3" json:"leave,omitempty"` // the worker is not needed any more
+	Spec          []byte                 `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`    // an AttemptSpec; empty: no work
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`  // token of the pool for the following calls
+	Leave         bool                   `protobuf:"varint,3,opt,name=leave,proto3" json:"leave,omitempty"` // the worker is no longer needed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -48,15 +48,15 @@ const (
 
 // RunnerServiceClient is a client for the flowforge.v1.RunnerService service.
 type RunnerServiceClient interface {
-	// Hello tells who answers; its shape and Shutdown's never change between versions.
+	// Hello identifies the runner. The messages of Hello and Shutdown never change between versions.
 	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
 	Stop(context.Context, *connect.Request[v1.StopRequest]) (*connect.Response[v1.StopResponse], error)
-	// List names every attempt that is running or whose result is not delivered yet.
+	// List returns every attempt that is running or has an undelivered result.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
-	// Shutdown stops all attempts as INTERRUPTED, delivers, and ends the runner.
+	// Shutdown stops all attempts as INTERRUPTED, delivers their results, and ends the runner.
 	Shutdown(context.Context, *connect.Request[v1.ShutdownRequest]) (*connect.Response[v1.ShutdownResponse], error)
 }
 
@@ -140,15 +140,15 @@ func (c *runnerServiceClient) Shutdown(ctx context.Context, req *connect.Request
 
 // RunnerServiceHandler is an implementation of the flowforge.v1.RunnerService service.
 type RunnerServiceHandler interface {
-	// Hello tells who answers; its shape and Shutdown's never change between versions.
+	// Hello identifies the runner. The messages of Hello and Shutdown never change between versions.
 	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
 	Stop(context.Context, *connect.Request[v1.StopRequest]) (*connect.Response[v1.StopResponse], error)
-	// List names every attempt that is running or whose result is not delivered yet.
+	// List returns every attempt that is running or has an undelivered result.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
-	// Shutdown stops all attempts as INTERRUPTED, delivers, and ends the runner.
+	// Shutdown stops all attempts as INTERRUPTED, delivers their results, and ends the runner.
 	Shutdown(context.Context, *connect.Request[v1.ShutdownRequest]) (*connect.Response[v1.ShutdownResponse], error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: flowforge/v1/scheduler.proto
 
-// The queue's side of FlowForge: what may be told to it about single tasks.
+// The queue API of FlowForge: commands for single tasks.
 package flowforgev1connect
 
 import (
@@ -47,13 +47,13 @@ const (
 
 // SchedulerServiceClient is a client for the flowforge.v1.SchedulerService service.
 type SchedulerServiceClient interface {
-	// ScheduleTask gives a task that has not begun another priority, or less to ask
-	// for than its operator declares, and says whether it waits in the queue.
+	// ScheduleTask changes the priority of a task that has not started, or reduces its requests
+	// below those of its operator, and returns whether the task is queued.
 	ScheduleTask(context.Context, *connect.Request[v1.ScheduleTaskRequest]) (*connect.Response[v1.ScheduleTaskResponse], error)
-	// CancelTask cancels one task and what depends on it; the rest of the execution
-	// goes on. Durable when it answers.
+	// CancelTask cancels one task and its dependents; the rest of the execution continues. The
+	// cancellation is durable when the call returns.
 	CancelTask(context.Context, *connect.Request[v1.CancelTaskRequest]) (*connect.Response[v1.CancelTaskResponse], error)
-	// GetQueueStatus counts the tasks of a tenant, as far as the caller may read.
+	// GetQueueStatus counts the tasks of a tenant that the caller can view.
 	GetQueueStatus(context.Context, *connect.Request[v1.GetQueueStatusRequest]) (*connect.Response[v1.GetQueueStatusResponse], error)
 }
 
@@ -113,13 +113,13 @@ func (c *schedulerServiceClient) GetQueueStatus(ctx context.Context, req *connec
 
 // SchedulerServiceHandler is an implementation of the flowforge.v1.SchedulerService service.
 type SchedulerServiceHandler interface {
-	// ScheduleTask gives a task that has not begun another priority, or less to ask
-	// for than its operator declares, and says whether it waits in the queue.
+	// ScheduleTask changes the priority of a task that has not started, or reduces its requests
+	// below those of its operator, and returns whether the task is queued.
 	ScheduleTask(context.Context, *connect.Request[v1.ScheduleTaskRequest]) (*connect.Response[v1.ScheduleTaskResponse], error)
-	// CancelTask cancels one task and what depends on it; the rest of the execution
-	// goes on. Durable when it answers.
+	// CancelTask cancels one task and its dependents; the rest of the execution continues. The
+	// cancellation is durable when the call returns.
 	CancelTask(context.Context, *connect.Request[v1.CancelTaskRequest]) (*connect.Response[v1.CancelTaskResponse], error)
-	// GetQueueStatus counts the tasks of a tenant, as far as the caller may read.
+	// GetQueueStatus counts the tasks of a tenant that the caller can view.
 	GetQueueStatus(context.Context, *connect.Request[v1.GetQueueStatusRequest]) (*connect.Response[v1.GetQueueStatusResponse], error)
 }
 

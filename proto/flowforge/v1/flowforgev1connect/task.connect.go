@@ -2,7 +2,7 @@
 //
 // Source: flowforge/v1/task.proto
 
-// The task's side of FlowForge: what a task, its SDK and its runner tell the server.
+// The task API of FlowForge: reports of a task, its SDK and its runner to the server.
 package flowforgev1connect
 
 import (
@@ -73,28 +73,28 @@ type TaskServiceClient interface {
 	SetOutput(context.Context, *connect.Request[v1.SetOutputRequest]) (*connect.Response[v1.SetOutputResponse], error)
 	SaveCheckpoint(context.Context, *connect.Request[v1.SaveCheckpointRequest]) (*connect.Response[v1.SaveCheckpointResponse], error)
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
-	// GetSecrets gives a runner the secrets that its attempt was granted, while it is alive.
+	// GetSecrets returns the secrets granted to an attempt while the attempt is active.
 	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
 	StreamLogs(context.Context) *connect.ClientStreamForClient[v1.LogEntry, v1.StreamLogsResponse]
-	// Send takes log lines and metric points in one batch (the SDK's way).
-	// Durable when it answers; a repeated batch is stored once.
+	// Send accepts log lines and metric points in one batch from the SDK. They are durable when
+	// the call returns; a repeated batch is stored once.
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)
-	// Deliver takes the reports of any number of attempts (the runner's way).
+	// Deliver accepts the reports of any number of attempts from a runner.
 	Deliver(context.Context, *connect.Request[v1.DeliverRequest]) (*connect.Response[v1.DeliverResponse], error)
-	// SaveFolder records what an attempt keeps in its folder of checkpoints; the next
-	// attempt of the node begins with it. The blobs of the manifest are uploaded before.
+	// SaveFolder stores the checkpoint folder of an attempt; the next attempt of the node starts
+	// with it. The caller uploads the blobs of the manifest first.
 	SaveFolder(context.Context, *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error)
-	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
-	// it stands, and is answered when the others have changed, at the latest after wait_ms.
+	// Meet coordinates the pods of one attempt (a gang): a rank reports its state. The call returns
+	// when the state of the others changes, or after wait_ms.
 	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
-	// AppendStream tells of the next piece of an output that others read while it is
-	// written, where they share no disk with its writer. The piece is uploaded before.
+	// AppendStream announces the next piece of an output that other attempts read during the
+	// write without a shared disk. The caller uploads the piece first.
 	AppendStream(context.Context, *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error)
-	// FollowStream tells a reader how an output stands that another attempt of its
-	// execution writes; it waits for news at the latest for wait_ms.
+	// FollowStream returns the state of an output that another attempt of the execution writes. It
+	// waits for changes for up to wait_ms.
 	FollowStream(context.Context, *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error)
-	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
-	// attempt's. A worker that asks again before it has ended gets the same attempt.
+	// TakeWork returns the next attempt for a warm pod. The bearer token is that of the pool, not
+	// of an attempt. A worker that calls again before it has ended its attempt gets the same one.
 	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
 }
 
@@ -278,28 +278,28 @@ type TaskServiceHandler interface {
 	SetOutput(context.Context, *connect.Request[v1.SetOutputRequest]) (*connect.Response[v1.SetOutputResponse], error)
 	SaveCheckpoint(context.Context, *connect.Request[v1.SaveCheckpointRequest]) (*connect.Response[v1.SaveCheckpointResponse], error)
 	GetCheckpoint(context.Context, *connect.Request[v1.GetCheckpointRequest]) (*connect.Response[v1.GetCheckpointResponse], error)
-	// GetSecrets gives a runner the secrets that its attempt was granted, while it is alive.
+	// GetSecrets returns the secrets granted to an attempt while the attempt is active.
 	GetSecrets(context.Context, *connect.Request[v1.GetSecretsRequest]) (*connect.Response[v1.GetSecretsResponse], error)
 	StreamLogs(context.Context, *connect.ClientStream[v1.LogEntry]) (*connect.Response[v1.StreamLogsResponse], error)
-	// Send takes log lines and metric points in one batch (the SDK's way).
-	// Durable when it answers; a repeated batch is stored once.
+	// Send accepts log lines and metric points in one batch from the SDK. They are durable when
+	// the call returns; a repeated batch is stored once.
 	Send(context.Context, *connect.Request[v1.SendRequest]) (*connect.Response[v1.SendResponse], error)
-	// Deliver takes the reports of any number of attempts (the runner's way).
+	// Deliver accepts the reports of any number of attempts from a runner.
 	Deliver(context.Context, *connect.Request[v1.DeliverRequest]) (*connect.Response[v1.DeliverResponse], error)
-	// SaveFolder records what an attempt keeps in its folder of checkpoints; the next
-	// attempt of the node begins with it. The blobs of the manifest are uploaded before.
+	// SaveFolder stores the checkpoint folder of an attempt; the next attempt of the node starts
+	// with it. The caller uploads the blobs of the manifest first.
 	SaveFolder(context.Context, *connect.Request[v1.SaveFolderRequest]) (*connect.Response[v1.SaveFolderResponse], error)
-	// Meet is how the pods of one attempt (a gang) hear of each other: a rank says how
-	// it stands, and is answered when the others have changed, at the latest after wait_ms.
+	// Meet coordinates the pods of one attempt (a gang): a rank reports its state. The call returns
+	// when the state of the others changes, or after wait_ms.
 	Meet(context.Context, *connect.Request[v1.MeetRequest]) (*connect.Response[v1.MeetResponse], error)
-	// AppendStream tells of the next piece of an output that others read while it is
-	// written, where they share no disk with its writer. The piece is uploaded before.
+	// AppendStream announces the next piece of an output that other attempts read during the
+	// write without a shared disk. The caller uploads the piece first.
 	AppendStream(context.Context, *connect.Request[v1.AppendStreamRequest]) (*connect.Response[v1.AppendStreamResponse], error)
-	// FollowStream tells a reader how an output stands that another attempt of its
-	// execution writes; it waits for news at the latest for wait_ms.
+	// FollowStream returns the state of an output that another attempt of the execution writes. It
+	// waits for changes for up to wait_ms.
 	FollowStream(context.Context, *connect.Request[v1.FollowStreamRequest]) (*connect.Response[v1.FollowStreamResponse], error)
-	// TakeWork gives a warm pod its next attempt. The bearer token is the pool's, not an
-	// attempt's. A worker that asks again before it has ended gets the same attempt.
+	// TakeWork returns the next attempt for a warm pod. The bearer token is that of the pool, not
+	// of an attempt. A worker that calls again before it has ended its attempt gets the same one.
 	TakeWork(context.Context, *connect.Request[v1.TakeWorkRequest]) (*connect.Response[v1.TakeWorkResponse], error)
 }
 
