@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/access/identity"
-	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -117,7 +117,7 @@ func (a *App) site(p *parts, onSocket bool) *web.Site {
 		limits = web.Limits{}
 	}
 	return web.NewSite(web.Config{
-		Log: a.cfg.Log, Sessions: p.sessions, Tokens: tokens, Users: p.users, Limits: limits, ErrorPage: handlers.ErrorPage,
+		Log: a.cfg.Log, Sessions: p.sessions, Tokens: tokens, Users: p.users, Limits: limits, ErrorPage: page.Error,
 		TrustedProxies: a.cfg.TrustedProxies, PublicURL: a.publicURL(),
 	})
 }

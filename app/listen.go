@@ -23,23 +23,23 @@ func (a *App) serve(p *parts) {
 // handler returns the handler for the network, or for the socket in the data directory. A
 // server without the role web answers only other servers and probes.
 func (a *App) handler(p *parts, onSocket bool) http.Handler {
-	site := handlers.Routes(a.deps(p, onSocket))
-	if onSocket {
+	site := handlers.New(a.deps(p, onSocket))
+	switch {
+	case onSocket:
 		return site
-	}
-	if !a.cfg.Roles.Have(Web) {
-		site = a.inside(site)
+	case !a.cfg.Roles.Have(Web):
+		return p.hopSigner.received(a.inside(site, site.ForLeader))
 	}
 	return p.hopSigner.received(site)
 }
 
-// inside returns the site of a server that answers only other servers and probes.
-func (a *App) inside(site http.Handler) http.Handler {
-	leader := handlers.NewLeader()
+// inside returns the site of a server that answers only other servers and probes. forLeader
+// reports which requests other servers send to the leader.
+func (a *App) inside(site http.Handler, forLeader func(*http.Request) bool) http.Handler {
 	scheduler := a.cfg.Roles.Have(Scheduler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
-		sent := scheduler && r.Header.Get(hopHeader) != "" && (leader.Needs(r) || leader.Prefers(r))
+		sent := scheduler && r.Header.Get(hopHeader) != "" && forLeader(r)
 		if !probe && !sent {
 			http.Error(w, "This server serves no pages; use a server of the installation with the role web.", http.StatusNotFound)
 			return

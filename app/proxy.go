@@ -122,7 +122,7 @@ func (a *App) startProxy(p *parts) error {
 
 func (l *leaderProxy) close() { l.transport.CloseIdleConnections() }
 
-// toLeader implements handlers.ToLeader.
+// toLeader implements leader.Forward.
 func (l *leaderProxy) toLeader(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if l.parts.leads.Load() {
 		return false, nil

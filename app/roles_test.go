@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/web"
 )
 
 func TestParseRoles(t *testing.T) {
@@ -107,7 +108,7 @@ func TestHopsAreSigned(t *testing.T) {
 func TestInsideServerHasNoPages(t *testing.T) {
 	t.Parallel()
 	a := &App{cfg: Config{Roles: Roles{Scheduler}}}
-	site := a.inside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	site := a.inside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), testSite().ForLeader)
 	ask := func(target string, hop bool) int {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
 		if hop {
@@ -123,21 +124,26 @@ func TestInsideServerHasNoPages(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, ask("/secrets", true))
 }
 
+// testSite has every route, and no service behind them.
+func testSite() *handlers.Site {
+	return handlers.New(handlers.Deps{Site: &web.Site{}, Now: time.Now})
+}
+
 func TestLeaderRoutes(t *testing.T) {
 	t.Parallel()
-	leader := handlers.NewLeader()
+	site := testSite()
 	request := func(method, target string) *http.Request { return httptest.NewRequest(method, target, nil) }
 	for _, r := range []*http.Request{
 		request("GET", "/waiting"), request("GET", "/waiting/stream"), request("GET", "/api/v1/queue?limit=3"), request("GET", "/api/v1/executions/1/nodes/a/why"),
 		request("POST", "/api/v1/executions?dry_run=true"), request("GET", "/api/v1/teams/1/quota"), request("POST", "/flowforge.v1.SchedulerService/GetQueueStatus"),
 	} {
-		require.True(t, leader.Needs(r), r.URL.Path)
+		require.True(t, site.ForLeader(r), r.URL.Path)
 	}
 	for _, r := range []*http.Request{
-		request("GET", "/"), request("GET", "/executions/1"), request("POST", "/api/v1/executions"), request("GET", "/api/v1/executions/1/logs"), request("PUT", "/api/v1/quota"),
+		request("GET", "/"), request("GET", "/semaphores"), request("GET", "/executions/1"), request("POST", "/api/v1/executions"), request("GET", "/api/v1/executions/1/logs"), request("PUT", "/api/v1/quota"),
 		request("POST", "/flowforge.v1.TaskService/Deliver"),
 	} {
-		require.False(t, leader.Needs(r), r.URL.Path)
+		require.False(t, site.ForLeader(r), r.URL.Path)
 	}
-	require.True(t, leader.Prefers(request("GET", "/workflows/digits/launch")))
+	require.True(t, site.ForLeader(request("GET", "/workflows/digits/launch")))
 }

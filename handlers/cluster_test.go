@@ -28,7 +28,7 @@ func TestClusterPage(t *testing.T) {
 	require.NoError(t, err)
 	deps := b.deps
 	deps.Executions = executions
-	server := httptest.NewServer(handlers.Routes(deps))
+	server := httptest.NewServer(handlers.New(deps))
 	t.Cleanup(server.Close)
 	admin := &caller{server: server.URL, header: b.admin.header}
 	keep := func(state execution.ClusterState) {

@@ -1,6 +1,6 @@
-// Package handlers holds the pages and the JSON API, one file per feature;
-// routes.go is the whole route table. Handlers read the request, call a service
-// and draw the answer: they decide nothing.
+// Package handlers puts the site together: the packages below it have the pages by area, the
+// JSON API and what tasks call. Handlers read the request, call a service and draw the
+// answer: they decide nothing.
 package handlers
 
 import (
@@ -21,11 +21,24 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/workflow"
-	"github.com/flowforge/flowforge/web"
-
-	"github.com/flowforge/flowforge/handlers/request"
-
+	"github.com/flowforge/flowforge/handlers/account"
+	"github.com/flowforge/flowforge/handlers/admin"
+	"github.com/flowforge/flowforge/handlers/api"
+	"github.com/flowforge/flowforge/handlers/artifacts"
+	cataloguepages "github.com/flowforge/flowforge/handlers/catalogue"
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/executions"
+	"github.com/flowforge/flowforge/handlers/failures"
+	"github.com/flowforge/flowforge/handlers/form"
+	"github.com/flowforge/flowforge/handlers/home"
+	"github.com/flowforge/flowforge/handlers/launch"
+	"github.com/flowforge/flowforge/handlers/leader"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/handlers/quotas"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/handlers/scheduler"
+	"github.com/flowforge/flowforge/web"
 )
 
 // Deps is what the handlers work with.
@@ -53,7 +66,7 @@ type Deps struct {
 	Bodies     web.Bodies        // bounds of request bodies; zero takes the defaults
 	Checks     []Check           // what /readyz asks
 	// ToLeader is nil in a process that always leads.
-	ToLeader  ToLeader
+	ToLeader  leader.Forward
 	PublicURL string // where people reach this server; "" is where the request says
 }
 
@@ -64,21 +77,63 @@ type Check struct {
 	Ready    func(ctx context.Context) error
 }
 
-// Handlers is the set of all handlers; routes.go gives each its path.
-type Handlers struct {
-	Deps
-	scope    request.Scope
-	content  *content.Content
-	drawings *drawings // layouts of the versions in use
+// areas are the parts of the site, each with what it works with.
+type areas struct {
+	api        *api.API
+	scheduler  *scheduler.API
+	account    *account.Pages
+	admin      *admin.Pages
+	artifacts  *artifacts.Pages
+	catalogue  *cataloguepages.Pages
+	executions *executions.Pages
+	failures   *failures.Pages
+	forms      *form.Forms
+	home       *home.Pages
+	launch     *launch.Pages
+	quotas     *quotas.Pages
 }
 
-func newHandlers(d Deps) *Handlers {
-	return &Handlers{
-		Deps:  d,
-		scope: request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows},
-		content: &content.Content{
-			Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
-		},
-		drawings: newDrawings(),
+func newAreas(d Deps, marked *leader.Routes) areas {
+	scope := request.Scope{Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Workflows: d.Workflows}
+	stored := &content.Content{
+		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
+	}
+	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions, Scope: scope})
+	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Secrets: d.Secrets, Page: shell})
+	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions}, planview.NewDrawings()
+	return areas{
+		api: api.New(api.Config{
+			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
+			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
+			Secrets: d.Secrets, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
+			Scope: scope, Content: stored, Leader: marked,
+		}),
+		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Executions: d.Executions, Leader: marked}),
+		account: account.New(account.Config{
+			Log: d.Log, Now: d.Now, Site: d.Site, Sessions: d.Sessions, Links: d.Links, Identity: d.Identity, PublicURL: d.PublicURL, Page: shell,
+		}),
+		admin: admin.New(admin.Config{
+			Now: d.Now, Identity: d.Identity, Executions: d.Executions, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
+			Content: stored, Page: shell,
+		}),
+		artifacts: artifacts.New(artifacts.Config{
+			Log: d.Log, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Content: stored, Page: shell,
+		}),
+		catalogue: cataloguepages.New(cataloguepages.Config{
+			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Catalogue: d.Catalogue, Secrets: d.Secrets,
+			Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+		}),
+		executions: executions.New(executions.Config{
+			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
+			Retention: d.Retention, Content: stored, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+		}),
+		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
+		forms:    forms,
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Rows: rows, Page: shell}),
+		launch: launch.New(launch.Config{
+			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention,
+			Forms: forms, Page: shell, Leader: marked,
+		}),
+		quotas: quotas.New(quotas.Config{Now: d.Now, Executions: d.Executions, Quotas: d.Quotas, Page: shell, Leader: marked}),
 	}
 }

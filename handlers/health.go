@@ -2,14 +2,31 @@ package handlers
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/web"
 )
 
+// health answers the probes of whoever watches the process.
+type health struct {
+	log    *slog.Logger
+	site   *web.Site
+	checks []Check
+}
+
+func (d *Deps) health() health { return health{d.Log, d.Site, d.Checks} }
+
+func (h health) mount(r chi.Router) {
+	r.Get("/healthz", h.site.Handler(h.healthz))
+	r.Get("/readyz", h.site.Handler(h.readyz))
+}
+
 // healthz says that the process answers.
-func (h *Handlers) healthz(w http.ResponseWriter, _ *http.Request) error {
+func (h health) healthz(w http.ResponseWriter, _ *http.Request) error {
 	web.WriteJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
 	return nil
 }
@@ -21,12 +38,12 @@ type readiness struct {
 
 // readyz asks every dependency: 503 when a required one is down, "degraded" when
 // another is, such as ClickHouse, without which logs wait on disk.
-func (h *Handlers) readyz(w http.ResponseWriter, r *http.Request) error {
+func (h health) readyz(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
 	defer cancel()
 	answer := readiness{Status: "ok", Checks: map[string]string{}}
 	status := http.StatusOK
-	for _, c := range h.Checks {
+	for _, c := range h.checks {
 		err := c.Ready(ctx)
 		if err == nil {
 			answer.Checks[c.Name] = "ok"
@@ -36,7 +53,7 @@ func (h *Handlers) readyz(w http.ResponseWriter, r *http.Request) error {
 			return nil // the caller has gone: that says nothing about the dependency
 		}
 		answer.Checks[c.Name] = "down"
-		h.Log.Warn("dependency is down", "name", c.Name, "error", err)
+		h.log.Warn("dependency is down", "name", c.Name, "error", err)
 		switch {
 		case c.Required:
 			answer.Status, status = "unavailable", http.StatusServiceUnavailable

@@ -113,7 +113,7 @@ func setup(t *testing.T) *testBundle {
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Checks:    []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
-	b.routes = handlers.Routes(b.deps)
+	b.routes = handlers.New(b.deps)
 	b.server = httptest.NewServer(b.routes)
 	t.Cleanup(b.server.Close)
 	b.nobody = &caller{server: b.server.URL}

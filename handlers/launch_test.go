@@ -85,7 +85,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}, ErrorPage: func(_ *http.Request, v web.ErrorView) templ.Component {
 		return views.ErrorPage(views.Page{Title: v.Title}, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message})
 	}})
-	server := httptest.NewServer(handlers.Routes(handlers.Deps{
+	server := httptest.NewServer(handlers.New(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now),
 		Workflows: workflows, Executions: executions, Artifacts: artifacts, Catalogue: entries,
 		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),

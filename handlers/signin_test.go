@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/handlers"
+	pages "github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -48,9 +49,9 @@ func setupSignIn(t *testing.T) *signInBundle {
 	d := b.deps
 	d.Now, d.Sessions, d.Identity, d.Policies, d.Log = now, b.sessions, b.identity, b.policies, log
 	d.Site = web.NewSite(web.Config{
-		Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: handlers.ErrorPage, Limits: web.Limits{FailedLogins: 4},
+		Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: pages.Error, Limits: web.Limits{FailedLogins: 4},
 	})
-	server.Config.Handler = handlers.Routes(d)
+	server.Config.Handler = handlers.New(d)
 	server.Start()
 	t.Cleanup(server.Close)
 	b.server, b.nobody = server, &caller{server: server.URL}

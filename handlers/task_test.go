@@ -86,7 +86,7 @@ func setupTask(t *testing.T, spoolBytes ...int64) *taskBundle {
 	b.resident = resident.New(pool, b.signer, now)
 	sessions := noSessions(t, pool, now)
 	site := web.NewSite(web.Config{Log: log, Sessions: sessions, Tokens: auth.TokenChain{auth.NewLocalToken("secret")}})
-	b.server = httptest.NewUnstartedServer(handlers.Routes(handlers.Deps{
+	b.server = httptest.NewUnstartedServer(handlers.New(handlers.Deps{
 		Log: log, Now: now, Site: site, Sessions: sessions, Links: auth.NewLoginLinks(now), Signer: b.signer,
 		Workflows: workflows, Executions: executions, Artifacts: b.artifacts, Catalogue: entries, Telemetry: b.telemetry,
 		Resident: b.resident,

@@ -38,6 +38,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 
 	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/leader"
 )
 
 // apiError is how huma answers with one of our errors.
@@ -133,6 +134,7 @@ type Config struct {
 
 	Scope   request.Scope
 	Content *content.Content
+	Leader  *leader.Routes
 }
 
 // API is the JSON API. It is safe for concurrent use.
@@ -260,6 +262,19 @@ func operation[I, O any](h *API, api huma.API, op huma.Operation, fn func(contex
 		}
 		return nil, p
 	})
+}
+
+// ledBy marks an operation below request.APIPrefix that only the leader of the scheduler can
+// answer, or those of its requests for which when reports true; nil is all of them.
+func (h *API) ledBy(op huma.Operation, when func(*http.Request) bool) huma.Operation {
+	mark := h.Leader.Mark(op.Method, request.APIPrefix+op.Path, when)
+	op.Middlewares = append(op.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humachi.Unwrap(ctx)
+		if !mark.Answer(w, r) {
+			next(ctx)
+		}
+	})
+	return op
 }
 
 // body is an answer with a JSON body.

@@ -64,6 +64,9 @@ func answerOf(api huma.API, about string, t reflect.Type) *huma.Response {
 	return &huma.Response{Description: about, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
 
+// isDryRun reports whether r asks what would become of a launch: the leader foresees that.
+func isDryRun(r *http.Request) bool { return r.URL.Query().Has("dry_run") }
+
 // apiDryRun answers what would become of a launch, and launches nothing.
 func (h *API) apiDryRun(ctx context.Context, request execution.LaunchRequest) (*launchAnswer, error) {
 	check, err := h.Executions.Check(ctx, request)

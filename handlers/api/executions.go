@@ -148,7 +148,7 @@ func (h *API) executionAPI(api huma.API) {
 	launch.DefaultStatus = http.StatusCreated
 	launch.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	launch.Responses = launchResponses(api)
-	operation(h, api, launch, h.apiLaunch)
+	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
 	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or what one of them became", "Executions"), h.apiNodes)

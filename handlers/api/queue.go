@@ -81,9 +81,9 @@ type whyDecision struct {
 }
 
 func (h *API) queueAPI(api huma.API) {
-	operation(h, api, get("list-queue", "/queue", "List what waits, in the order of admission", "Queue"), h.apiQueue)
-	operation(h, api, get("why-execution", "/executions/{execution_id}/why", "Explain why an execution waits", "Queue"), h.apiWhyExecution)
-	operation(h, api, get("why-node", "/executions/{execution_id}/nodes/{node}/why", "Explain why a node waits", "Queue"), h.apiWhyNode)
+	operation(h, api, h.ledBy(get("list-queue", "/queue", "List what waits, in the order of admission", "Queue"), nil), h.apiQueue)
+	operation(h, api, h.ledBy(get("why-execution", "/executions/{execution_id}/why", "Explain why an execution waits", "Queue"), nil), h.apiWhyExecution)
+	operation(h, api, h.ledBy(get("why-node", "/executions/{execution_id}/nodes/{node}/why", "Explain why a node waits", "Queue"), nil), h.apiWhyNode)
 }
 
 func (h *API) apiQueue(ctx context.Context, in *struct {

@@ -123,17 +123,17 @@ func quotaCollections() map[string]string {
 func (h *API) quotaAPI(api huma.API) {
 	list := get("list-quotas", "/quotas", "Limits and use of the whole tree", "Quotas")
 	list.Description = aboutAmounts + "."
-	operation(h, api, list, h.apiQuotas)
+	operation(h, api, h.ledBy(list, nil), h.apiQuotas)
 	for collection, kind := range quotaCollections() {
 		h.quotaOperations(api, "/"+collection+"/{id}", kind)
 	}
-	operation(h, api, get("get-installation-quota", "/quota", "Get the limits of the installation", "Quotas"), h.apiInstallationQuota)
+	operation(h, api, h.ledBy(get("get-installation-quota", "/quota", "Get the limits of the installation", "Quotas"), nil), h.apiInstallationQuota)
 	put := edit("put-installation-quota", http.MethodPut, "/quota", "Set the limits of the installation")
 	operation(h, api, put, func(ctx context.Context, in *struct{ Body QuotaEdit }) (*body[quotaBody], error) {
 		return h.apiPutQuota(ctx, auth.Installation, "installation", in.Body)
 	})
 	preview := edit("preview-installation-quota", http.MethodPost, "/quota/preview", "Foresee what new limits of the installation would do")
-	operation(h, api, preview, func(ctx context.Context, in *struct{ Body QuotaEdit }) (*body[quotaPreviewBody], error) {
+	operation(h, api, h.ledBy(preview, nil), func(ctx context.Context, in *struct{ Body QuotaEdit }) (*body[quotaPreviewBody], error) {
 		return h.apiPreviewQuota(ctx, auth.Installation, "installation", in.Body)
 	})
 }
@@ -153,7 +153,7 @@ type quotaEditOf struct {
 }
 
 func (h *API) quotaOperations(api huma.API, path, kind string) {
-	operation(h, api, get("get-"+kind+"-quota", path+"/quota", "Get the limits and the use of a "+kind, "Quotas"),
+	operation(h, api, h.ledBy(get("get-"+kind+"-quota", path+"/quota", "Get the limits and the use of a "+kind, "Quotas"), nil),
 		func(ctx context.Context, in *QuotaPath) (*body[quotaBody], error) {
 			return h.apiQuota(ctx, in.ID, kind)
 		})
@@ -161,7 +161,7 @@ func (h *API) quotaOperations(api huma.API, path, kind string) {
 		func(ctx context.Context, in *quotaEditOf) (*body[quotaBody], error) {
 			return h.apiPutQuota(ctx, in.ID, kind, in.Body)
 		})
-	operation(h, api, edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Foresee what new limits of a "+kind+" would do"),
+	operation(h, api, h.ledBy(edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Foresee what new limits of a "+kind+" would do"), nil),
 		func(ctx context.Context, in *quotaEditOf) (*body[quotaPreviewBody], error) {
 			return h.apiPreviewQuota(ctx, in.ID, kind, in.Body)
 		})

@@ -45,7 +45,7 @@ func (h Scope) Of(r *http.Request) *http.Request {
 	if !ok || !named {
 		return r
 	}
-	tenant, project, err := h.placeOf(r.Context(), noun, id)
+	tenant, project, err := h.projectOf(r.Context(), noun, id)
 	if err != nil || project == subject.ProjectID {
 		return r
 	}
@@ -67,7 +67,7 @@ func objectOf(r *http.Request) (noun string, id uuid.UUID, ok bool) {
 	return noun, id, err == nil
 }
 
-func (h Scope) placeOf(ctx context.Context, noun string, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+func (h Scope) projectOf(ctx context.Context, noun string, id uuid.UUID) (tenant, project uuid.UUID, err error) {
 	switch noun {
 	case "executions":
 		return h.Executions.Scope(ctx, id)

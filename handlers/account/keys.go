@@ -1,0 +1,187 @@
+package account
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/identity"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// keyDefaults are what the form for a new key begins with.
+const (
+	defaultKeyScope = auth.ScopeLaunch
+	defaultKeyDays  = "90"
+)
+
+// accountKeys lists the keys that the reader looks after.
+func (h *Pages) accountKeys(w http.ResponseWriter, r *http.Request) error {
+	return h.renderKeys(w, r, http.StatusOK, keyInput{scope: defaultKeyScope, days: defaultKeyDays}, nil, nil)
+}
+
+// keyInput is what was typed into the form for a new key.
+type keyInput struct{ name, owner, project, scope, days string }
+
+// renderKeys shows the page with the form as it was filled, after err or with the
+// key that was just made.
+func (h *Pages) renderKeys(w http.ResponseWriter, r *http.Request, status int, in keyInput, err error, fresh *views.FreshKey) error {
+	keys, kerr := h.Identity.Keys(r.Context())
+	if kerr != nil {
+		return kerr
+	}
+	form, kerr := h.keyForm(r, in, err)
+	if kerr != nil {
+		return kerr
+	}
+	m := views.AccountKeys{
+		Page: h.Page.Base(r, "API keys", views.SectionNone, views.Crumb{Name: "Your account", URL: views.AccountURL()}), Form: form, Fresh: fresh,
+	}
+	m.Page.Path = views.AccountKeysURL()
+	if err != nil {
+		m.Page.Title = "Error: " + m.Page.Title
+	}
+	if r.URL.Query().Get("done") == "revoked" {
+		m.Done = "The key is revoked. Whatever used it is refused from now on."
+	}
+	subject, _ := auth.SubjectOf(r.Context())
+	clock := h.Page.Clock(r)
+	for _, k := range keys {
+		m.Keys = append(m.Keys, keyView(k, subject.ID, clock, h.Now()))
+	}
+	return web.Render(w, r, status, views.AccountKeysPage(m))
+}
+
+func keyView(k identity.Key, reader uuid.UUID, clock ui.Clock, now time.Time) views.AccountKey {
+	v := views.AccountKey{
+		ID: k.ID, Name: k.Name, Prefix: "ffk_" + k.ID + "_…", Scope: scopeName(k.Scopes), Project: k.Project,
+		Created: clock.Moment(k.CreatedAt), Address: k.LastUsedAddress, RevokeURL: views.AccountKeyRevokeURL(k.ID),
+	}
+	if k.OwnerID != reader {
+		v.Owner = k.Owner
+	}
+	if v.Project == "" {
+		v.Project = "every project"
+	}
+	if k.ExpiresAt != nil {
+		v.Expires, v.Expired = clock.Moment(*k.ExpiresAt), !now.Before(*k.ExpiresAt)
+	}
+	if k.LastUsedAt != nil {
+		v.Used = clock.Moment(*k.LastUsedAt)
+	}
+	return v
+}
+
+// scopeName is what people read for the scopes of a key.
+func scopeName(scopes []string) string {
+	if len(scopes) == 0 {
+		return "everything"
+	}
+	return strings.Join(scopes, ", ")
+}
+
+func (h *Pages) keyForm(r *http.Request, in keyInput, err error) (views.KeyForm, error) {
+	me, merr := h.Identity.Me(r.Context())
+	if merr != nil {
+		return views.KeyForm{}, merr
+	}
+	accounts, merr := h.Identity.Accounts(r.Context())
+	if merr != nil {
+		return views.KeyForm{}, merr
+	}
+	form := views.KeyForm{Name: in.name, Projects: []ui.Option{{Name: "Every project", Selected: in.project == ""}}}
+	if len(accounts) > 0 {
+		form.Owners = append(form.Owners, ui.Option{Name: me.Subject.Name + " (you)", Selected: in.owner == ""})
+	}
+	for _, a := range accounts {
+		form.Owners = append(form.Owners, ui.Option{Value: a.ID.String(), Name: a.Name + " (service account of " + a.Project + ")", Selected: in.owner == a.ID.String()})
+	}
+	for _, p := range me.Places {
+		form.Projects = append(form.Projects, ui.Option{Value: p.ID.String(), Name: p.Label(), Selected: in.project == p.ID.String()})
+	}
+	for _, s := range auth.Scopes() {
+		form.Scopes = append(form.Scopes, views.KeyScope{Value: s.Name, Name: strings.ToUpper(s.Name[:1]) + s.Name[1:], About: s.About, Selected: in.scope == s.Name})
+	}
+	for _, e := range []ui.Option{{Value: "7", Name: "In 7 days"}, {Value: "30", Name: "In 30 days"}, {Value: "90", Name: "In 90 days"}, {Value: "365", Name: "In a year"}, {Value: "0", Name: "Never"}} {
+		e.Selected = in.days == e.Value
+		form.Expiries = append(form.Expiries, e)
+	}
+	if err != nil {
+		form.Failed = apperr.MessageOf(err)
+		for _, f := range apperr.FieldsOf(err) {
+			form.Problems = append(form.Problems, views.KeyProblem{Field: f.Path, Message: f.Message})
+		}
+	}
+	return form, nil
+}
+
+// makeKey makes a key and shows it, this once.
+func (h *Pages) makeKey(w http.ResponseWriter, r *http.Request) error {
+	in := keyInput{
+		name: r.PostFormValue("name"), owner: r.PostFormValue("owner"), project: r.PostFormValue("project"),
+		scope: r.PostFormValue("scope"), days: r.PostFormValue("expires_in_days"),
+	}
+	request, err := in.request()
+	var key identity.Key
+	var token string
+	if err == nil {
+		key, token, err = h.Identity.CreateKey(r.Context(), request)
+	}
+	switch {
+	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.Forbidden):
+		return h.renderKeys(w, r, web.Status(apperr.CodeOf(err)), in, err, nil)
+	case err != nil:
+		return err
+	}
+	fresh := &views.FreshKey{Name: key.Name, Token: token, Command: "flowforge login --server " + h.publicURL(r) + " --token"}
+	return h.renderKeys(w, r, http.StatusOK, keyInput{scope: defaultKeyScope, days: defaultKeyDays}, nil, fresh)
+}
+
+func (in keyInput) request() (identity.KeyRequest, error) {
+	request := identity.KeyRequest{Name: in.name, Scopes: []string{in.scope}}
+	var fields []apperr.Field
+	for _, id := range []struct {
+		field, text string
+		into        *uuid.UUID
+	}{{"owner", in.owner, &request.OwnerID}, {"project", in.project, &request.ProjectID}} {
+		if id.text == "" {
+			continue
+		}
+		parsed, err := uuid.Parse(id.text)
+		if err != nil {
+			fields = append(fields, apperr.Field{Path: id.field, Message: "Choose one of the list."})
+		}
+		*id.into = parsed
+	}
+	days, err := strconv.Atoi(in.days)
+	if err != nil || days < 0 || days > 5*365 {
+		fields = append(fields, apperr.Field{Path: "expires_in_days", Message: "Choose one of the list."})
+	}
+	request.ExpiresIn = time.Duration(days) * 24 * time.Hour
+	return request, apperr.InvalidFields("The key cannot be created.", fields)
+}
+
+// publicURL is where people reach this server.
+func (h *Pages) publicURL(r *http.Request) string {
+	if h.PublicURL != "" {
+		return h.PublicURL
+	}
+	return "http://" + r.Host
+}
+
+// revokeKey ends a key at its very next use.
+func (h *Pages) revokeKey(w http.ResponseWriter, r *http.Request) error {
+	if _, err := h.Identity.RevokeKey(r.Context(), chi.URLParam(r, "id")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.AccountKeysURL()+"?done=revoked", http.StatusSeeOther)
+	return nil
+}

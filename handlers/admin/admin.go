@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// openForm is the form that a page shows open, with what was typed and why it
+// was refused when it was sent.
+type openForm struct {
+	name   string // which form
+	id     string // of what it is about
+	values url.Values
+	err    error
+}
+
+// again reports whether err is one that the form itself shows; other errors are
+// for the error page.
+func again(err error) bool { return apperr.Is(err, apperr.Invalid) || apperr.Is(err, apperr.Conflict) }
+
+// status is that of the page with the form.
+func (f openForm) status() int {
+	if f.err == nil {
+		return http.StatusOK
+	}
+	return web.Status(apperr.CodeOf(f.err))
+}
+
+// value is what was typed in a field, or what it shows at first.
+func (f openForm) value(name, first string) string {
+	if f.values == nil {
+		return first
+	}
+	return f.values.Get(name)
+}
+
+// field is a field with what was typed and what is wrong with it.
+func (f openForm) field(form string, field views.AdminField, first string) views.AdminField {
+	field.ID = form + "-" + field.Name
+	field.Value = first
+	if f.name != form {
+		return field
+	}
+	field.Value = f.value(field.Name, first)
+	for _, wrong := range apperr.FieldsOf(f.err) {
+		if wrong.Path == field.Name {
+			field.Error = wrong.Message
+		}
+	}
+	for i := range field.Options {
+		field.Options[i].Selected = field.Options[i].Value == field.Value
+	}
+	return field
+}
+
+// problems sums up why the form was refused.
+func (f openForm) problems() *views.AdminProblems {
+	if f.err == nil {
+		return nil
+	}
+	p := &views.AdminProblems{Title: apperr.MessageOf(f.err)}
+	for _, wrong := range apperr.FieldsOf(f.err) {
+		p.Links = append(p.Links, ui.Crumb{Name: wrong.Message, URL: "#" + f.name + "-" + wrong.Path})
+	}
+	return p
+}
+
+// done is what a page says after a form went well; the address carries the word
+// alone.
+func done(r *http.Request) *views.AdminNotice {
+	said := map[string][2]string{
+		"created":  {"Created.", "It stands in the tree now."},
+		"saved":    {"Saved.", ""},
+		"archived": {"Archived.", "What it holds stays legible, and nothing new happens in it."},
+		"restored": {"Restored.", "It is in use again."},
+		"added":    {"Given.", "The role holds from now on."},
+		"changed":  {"Changed.", "The new role holds from now on."},
+		"removed":  {"Removed.", "The role is gone."},
+		"invited":  {"Invited.", "People of the group have the role from their next sign-in on."},
+		"made":     {"The service account is made.", "Make a key for it on the page of API keys."},
+		"disabled": {"Disabled.", "Sessions are ended, and keys are refused."},
+		"enabled":  {"Enabled.", ""},
+		"promoted": {"Made an administrator of the installation.", "They sign in again."},
+		"demoted":  {"No longer an administrator of the installation.", "They sign in again."},
+	}[r.URL.Query().Get("did")]
+	if said[0] == "" {
+		return nil
+	}
+	return &views.AdminNotice{Kind: "ok", Strong: said[0], Text: said[1]}
+}
+
+// sent reads the form of a page.
+func sent(r *http.Request, name, id string) (openForm, error) {
+	if err := r.ParseForm(); err != nil {
+		return openForm{}, apperr.Wrap(apperr.Invalid, err, "The form cannot be read.")
+	}
+	return openForm{name: name, id: id, values: r.PostForm}, nil
+}
+
+// pathID is a parameter of the path that is an id. Whatever else stands there
+// names nothing.
+func pathID(r *http.Request, name string) (uuid.UUID, error) {
+	id, err := uuid.Parse(request.PathValue(r, name))
+	if err != nil {
+		return id, apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
+	}
+	return id, nil
+}
+
+// tabs are the pages of administration that the reader may open.
+func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Tab {
+	subject, _ := auth.SubjectOf(r.Context())
+	tabs := []ui.Tab{{Name: "Tenants and teams", URL: views.AdminURL(), Icon: "team", Current: current == views.SectionAdmin && !users}}
+	if subject.May(auth.Administer, auth.Installation) {
+		tabs = append(tabs, ui.Tab{Name: "People", URL: views.AdminUsersURL(), Icon: "user", Current: users})
+	}
+	if page.ReadsCluster(subject) {
+		tabs = append(tabs, ui.Tab{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu", Current: current == views.SectionCluster})
+	}
+	if subject.May(auth.Administer, auth.Installation) {
+		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.SweepsURL(), Icon: "box", Current: current == views.SectionSweeps})
+	}
+	if page.ReadsAudit(subject) {
+		tabs = append(tabs, ui.Tab{Name: "Audit log", URL: views.AuditURL(), Icon: "log", Current: current == views.SectionAudit})
+	}
+	return tabs
+}

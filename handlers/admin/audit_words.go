@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"strings"
+)
+
+// actionText says what an action did to the object that is named behind it.
+func actionText(action string) string {
+	special := map[string]string{
+		"member.add": "gave a role in", "member.change": "changed a role in", "member.remove": "took a role away in",
+		"group.invite": "invited a group to", "group.remove": "took a role from a group in",
+		"quota.update": "changed the limits of", "user.make_admin": "made an administrator of", "user.remove_admin": "ended the administration by",
+		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
+		"execution.keep": "kept", "execution.release": "kept no longer", "execution.expire": "removed after its time",
+		"catalogue.register": "registered", "workflow.register": "registered a version of",
+	}
+	if words, ok := special[action]; ok {
+		return words
+	}
+	_, verb, ok := strings.Cut(action, ".")
+	if !ok {
+		verb = action
+	}
+	past := map[string]string{
+		"create": "created", "update": "changed", "archive": "archived", "unarchive": "restored", "restore": "restored", "delete": "deleted",
+		"replace": "replaced", "register": "registered", "launch": "launched", "cancel": "cancelled", "upload": "uploaded", "disable": "disabled",
+		"enable": "enabled", "revoke": "revoked", "end": "ended", "add": "added", "remove": "removed", "begin": "began",
+		"pause": "paused", "unpause": "continued", "hold": "held", "release": "released", "skip": "skipped", "succeed": "marked as succeeded",
+		"retry": "retried", "reset": "reset", "requeue": "had delivered again", "requeued": "let run again", "put_away": "dismissed", "approve": "approved", "reject": "rejected",
+	}
+	if words, ok := past[verb]; ok {
+		return words
+	}
+	return strings.ReplaceAll(verb, "_", " ")
+}
+
+// nounName is what people call the things that an action of this noun changes.
+func nounName(noun string) string {
+	names := map[string]string{
+		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
+		"catalogue": "Catalogue", "type": "Types", "blob": "Files",
+		"breaker": "Circuit breakers", "retry_budget": "Retry budgets", "dead_letter": "Dead letters", "delivery": "Deliveries",
+	}
+	if name, ok := names[noun]; ok {
+		return name
+	}
+	words := strings.ReplaceAll(noun, "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:] + "s"
+}

@@ -1,0 +1,309 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	machinesShown   = 300
+	namespacesShown = 300
+	// clusterStale is the age from which the view of the cluster is not current: the
+	// launcher writes one at least every half minute.
+	clusterStale = 90 * time.Second
+)
+
+// cluster shows what tasks run on and which server does what.
+func (h *Pages) cluster(w http.ResponseWriter, r *http.Request) error {
+	live, err := h.clusterLive(r.Context(), h.Page.Clock(r))
+	if err != nil {
+		return err
+	}
+	return web.Render(w, r, http.StatusOK, views.ClusterView(views.ClusterPage{
+		Page: h.Page.Base(r, "Cluster", views.SectionCluster), Tabs: h.tabs(r, views.SectionCluster, false), Live: live, StreamURL: views.ClusterStreamURL(),
+	}))
+}
+
+// clusterStream sends the page anew whenever something on it changed.
+func (h *Pages) clusterStream(w http.ResponseWriter, r *http.Request) error {
+	clock := h.Page.Clock(r)
+	if _, err := h.clusterLive(r.Context(), clock); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, func(ctx context.Context) error {
+		_, err := h.Executions.Leases(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	sent := page.SentPieces{}
+	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
+		clock.Now = h.Now()
+		live, err := h.clusterLive(ctx, clock)
+		if err != nil || !sent.Changed("cluster", live) {
+			return err
+		}
+		return stream.SendComponent(ctx, "", "", views.ClusterUpdate(live))
+	})
+	return nil
+}
+
+// clusterLive is the part of the page that moves.
+func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster, error) {
+	view, err := h.Executions.Cluster(ctx)
+	if err != nil {
+		return views.Cluster{}, err
+	}
+	leases, err := h.Executions.Leases(ctx)
+	if err != nil {
+		return views.Cluster{}, err
+	}
+	var m views.Cluster
+	if view.Cluster {
+		m = h.clusterOf(clock, view)
+	} else {
+		m, err = h.ownMachine(ctx)
+	}
+	m.Leases = leaseLines(clock, leases)
+	return m, err
+}
+
+// clusterOf is a cluster as its launcher saw it last.
+func (h *Pages) clusterOf(clock ui.Clock, view execution.ClusterView) views.Cluster {
+	m := views.Cluster{Pooled: true}
+	if view.SeenAt.IsZero() {
+		m.Lead = "Nothing was read yet"
+		m.Notice = &views.AdminNotice{Kind: "warn", Strong: "No launcher has read the cluster yet.", Text: "A server with the role launcher does, within seconds of its start."}
+		return m
+	}
+	state := view.State
+	m.Lead = label.JoinNote(state.Cluster, kubernetesVersion(state.Version))
+	m.Notice = clusterNotice(clock, state, view.SeenAt)
+	m.Figures = clusterFigures(state)
+	m.Pods = ui.NewBar("pods", []ui.Count{
+		{State: "RUNNING", N: state.Pods["running"]}, {State: "READY", N: state.Pods["pending"] + state.Pods["unschedulable"]},
+		{State: "SUCCEEDED", N: state.Pods["succeeded"]}, {State: "FAILED", N: state.Pods["failed"]}, {State: "CANCELLED", N: state.Pods["terminating"]},
+	})
+	slices.SortStableFunc(state.Machines, func(a, b execution.MachineState) int { return cmp.Compare(machineRank(a), machineRank(b)) })
+	for _, x := range state.Machines[:min(len(state.Machines), machinesShown)] {
+		m.Machines = append(m.Machines, machineLine(x))
+	}
+	if more := len(state.Machines) - machinesShown; more > 0 {
+		m.MachinesMore = fmt.Sprintf("%s more machines, all ready or below these in trouble.", ui.Number(int64(more)))
+	}
+	h.addNamespaces(&m, state.Namespaces)
+	return m
+}
+
+func kubernetesVersion(version string) string {
+	if version == "" {
+		return ""
+	}
+	return "Kubernetes " + version
+}
+
+// clusterNotice says what is wrong with the cluster, or with what is known of it.
+func clusterNotice(clock ui.Clock, state execution.ClusterState, seen time.Time) *views.AdminNotice {
+	if age := clock.Now.Sub(seen); age > clusterStale {
+		return &views.AdminNotice{
+			Kind: "warn", Strong: "This is how the cluster stood at " + clock.Exactly(seen).Text + ".",
+			Text: "No server with the role launcher has told of it since. Tasks go on; what becomes of their pods is not noticed until one does.",
+		}
+	}
+	if state.Answers {
+		return nil
+	}
+	n := &views.AdminNotice{Kind: "error", Strong: "The cluster's API server does not answer.", Text: "Tasks go on, nothing fails, and nothing new starts until it is back."}
+	if !state.Since.IsZero() {
+		n.Strong = "The cluster's API server has not answered since " + clock.Exactly(state.Since).Text + "."
+	}
+	if state.Error != "" {
+		said := state.Error
+		if _, rest, ok := strings.Cut(said, " UTC: "); ok { // since when, the notice says in the reader's zone
+			said = rest
+		}
+		n.Text += " The last error: " + said
+	}
+	return n
+}
+
+// clusterFigures are the sums over the machines that take work.
+func clusterFigures(state execution.ClusterState) []views.QuotaFigure {
+	ready := 0
+	var sum execution.MachineState
+	total, used := map[string]int64{}, map[string]int64{}
+	for _, x := range state.Machines {
+		if x.Ready && !x.Cordoned {
+			ready++
+			sum.CPUMillis, sum.MemoryMiB = sum.CPUMillis+x.CPUMillis, sum.MemoryMiB+x.MemoryMiB
+		}
+		sum.CPUUsed, sum.MemoryUsed = sum.CPUUsed+x.CPUUsed, sum.MemoryUsed+x.MemoryUsed
+		for _, g := range x.GPUs {
+			if x.Ready && !x.Cordoned {
+				total[g.Type] += g.Total
+			}
+			used[g.Type] += g.Used
+		}
+	}
+	figures := []views.QuotaFigure{{Name: "Machines that take work", Value: ui.Number(int64(ready)), Note: "of " + ui.Number(int64(len(state.Machines)))}}
+	for _, kind := range slices.Sorted(maps.Keys(used)) {
+		figures = append(figures, views.QuotaFigure{Name: gpuName(kind) + " allocated", Value: ui.Number(used[kind]), Note: "of " + ui.Number(total[kind])})
+	}
+	cores := ui.Unit{Divisor: 1000}
+	return append(figures,
+		views.QuotaFigure{Name: "CPU allocated", Value: cores.Amount(sum.CPUUsed), Note: "of " + cores.Amount(sum.CPUMillis) + " cores"},
+		views.QuotaFigure{Name: "Memory allocated", Value: memoryAmount(sum.MemoryUsed), Note: "of " + ui.Memory(int(sum.MemoryMiB))})
+}
+
+// memoryAmount is memory in figures: nothing has no unit.
+func memoryAmount(mib int64) string {
+	if mib == 0 {
+		return "0"
+	}
+	return ui.Memory(int(mib))
+}
+
+func gpuName(kind string) string {
+	if kind == "" {
+		return "GPUs"
+	}
+	return "GPUs " + kind
+}
+
+// machineRank orders machines: those in trouble first.
+func machineRank(m execution.MachineState) int {
+	switch {
+	case !m.Ready:
+		return 0
+	case m.Cordoned:
+		return 1
+	}
+	return 2
+}
+
+func machineLine(x execution.MachineState) views.ClusterMachine {
+	m := views.ClusterMachine{
+		Name: x.Name, Message: x.Message, State: "Ready", Mark: "SUCCEEDED",
+		CPU: meter("CPU", x.CPUUsed, x.CPUMillis, ui.Unit{Divisor: 1000, Short: "cores"}), Memory: meter("memory", x.MemoryUsed, x.MemoryMiB, ui.Unit{Divisor: 1024, Short: "GiB"}),
+		Pods: ui.Number(x.Pods) + " of " + ui.Number(x.PodLimit),
+	}
+	m.CPU.Name, m.Memory.Name = "", ""
+	switch machineRank(x) {
+	case 0:
+		m.State, m.Mark = "Not ready", "FAILED"
+	case 1:
+		m.State, m.Mark = "Cordoned", "PAUSED"
+		m.Message = cmp.Or(m.Message, "Nothing new is placed on it.")
+	}
+	for _, g := range x.GPUs {
+		m.GPUs = append(m.GPUs, meter(cmp.Or(g.Type, "any type"), g.Used, g.Total, ui.Unit{}))
+	}
+	return m
+}
+
+// meter says how much of something is taken, in words and as a share of its width.
+func meter(name string, used, total int64, unit ui.Unit) views.Meter {
+	share := 0.0
+	if total > 0 {
+		share = min(float64(used)*100/float64(total), 100)
+	}
+	text := unit.Amount(used) + " of " + unit.Amount(total)
+	if unit.Short != "" {
+		text += " " + unit.Short
+	}
+	return views.Meter{Name: name, Text: text, Label: name + ": " + text + " allocated", Width: strconv.FormatFloat(share, 'f', 2, 64) + "%"}
+}
+
+// addNamespaces adds the namespaces with the names of their projects.
+func (h *Pages) addNamespaces(m *views.Cluster, namespaces []execution.NamespaceState) {
+	names := map[string]string{}
+	for _, l := range h.Quotas.Scheduler().Tree().Levels() {
+		names[l.ID.String()] = l.Name
+	}
+	for _, n := range namespaces[:min(len(namespaces), namespacesShown)] {
+		line := views.ClusterNamespace{Project: names[n.ProjectID], Namespace: n.Namespace, Phase: n.Phase, Problem: n.Error, Pods: ui.Number(int64(n.Pods))}
+		if line.Project == "" {
+			line.Project = "of a project that is gone"
+		} else {
+			line.URL = views.AdminNodeURL(n.ProjectID)
+		}
+		m.Namespaces = append(m.Namespaces, line)
+	}
+	if more := len(namespaces) - namespacesShown; more > 0 {
+		m.NamespacesMore = ui.Number(int64(more)) + " more namespaces."
+	}
+}
+
+// leaseLines say who leads; the words of the roles are those of the settings.
+func leaseLines(clock ui.Clock, leases []execution.Lease) []views.ClusterLease {
+	does := map[string][2]string{
+		"scheduler": {"Scheduler", "drives executions and shares out what there is"},
+		"launcher":  {"Launcher", "watches pods, keeps namespaces and quotas"},
+	}
+	var lines []views.ClusterLease
+	for _, l := range leases {
+		words := does[l.Name]
+		line := views.ClusterLease{
+			Name: cmp.Or(words[0], l.Name), Does: words[1], Holder: l.Holder, Term: ui.Number(l.Term), Address: l.Address, Renewed: "held",
+		}
+		if !l.Held {
+			line.Expired, line.Renewed = true, "ran out "+ui.Duration(clock.Now.Sub(l.ExpiresAt).Truncate(time.Second))+" ago"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ownMachine is the one machine whose processes tasks are.
+func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
+	o, err := h.Quotas.Overview(ctx, auth.Installation)
+	if err != nil {
+		return views.Cluster{}, err
+	}
+	capacity := h.Quotas.Capacity()
+	m := views.Cluster{
+		Notice: &views.AdminNotice{Strong: "Tasks run as processes of the server's machine.", Text: "With FLOWFORGE_LAUNCHER=kube they run as pods of a cluster: docs/kubernetes.md says how."},
+	}
+	x := execution.MachineState{Name: "this machine", Ready: true, CPUMillis: int64(capacity.CPUMillis), MemoryMiB: int64(capacity.MemoryMiB)}
+	if host, err := os.Hostname(); err == nil {
+		x.Name = host
+	}
+	types := map[string]int64{}
+	for _, d := range capacity.GPUs {
+		types[d.Type]++
+	}
+	root := o.Find(auth.Installation)
+	used := func(r fair.Resource) int64 {
+		if root == nil {
+			return 0
+		}
+		return root.Resources[r].Used
+	}
+	x.CPUUsed, x.MemoryUsed = used(fair.CPU), used(fair.Memory)
+	for _, kind := range slices.Sorted(maps.Keys(types)) {
+		x.GPUs = append(x.GPUs, execution.GPUState{Type: kind, Total: types[kind], Used: used(fair.OfType(kind))})
+	}
+	line := machineLine(x)
+	m.Machines = []views.ClusterMachine{line}
+	m.Figures = clusterFigures(execution.ClusterState{Machines: []execution.MachineState{x}})[1:]
+	m.Figures = append(m.Figures, views.QuotaFigure{Name: "Tasks at a time", Value: ui.Number(used(fair.Pods)), Note: "of " + ui.Number(int64(capacity.Pods))})
+	return m, nil
+}

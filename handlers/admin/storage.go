@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const sweepsShown = 50
+
+// sweeps shows what was removed.
+func (h *Pages) sweeps(w http.ResponseWriter, r *http.Request) error {
+	reports, err := h.Retention.Sweeps(r.Context(), sweepsShown)
+	if err != nil {
+		return err
+	}
+	clock := h.Page.Clock(r)
+	page := views.SweepsPage{
+		Page: h.Page.Base(r, "Storage", views.SectionAdmin), Tabs: h.tabs(r, views.SectionSweeps, false), Rule: h.Retention.RuleText(),
+	}
+	if r.URL.Query().Get("did") == "busy" {
+		page.Notice = &views.AdminNotice{Kind: "info", Strong: "A sweep is under way.", Text: "Look again when it has ended."}
+	}
+	for _, report := range reports {
+		row := sweepRow(clock, report)
+		page.Rows = append(page.Rows, row)
+		if !report.DryRun && page.Last == nil {
+			page.Last = &row
+		}
+		if report.DryRun && page.Last == nil && page.Foresee == nil && report.EndedAt != nil {
+			page.Foresee = &row
+		}
+	}
+	return web.Render(w, r, http.StatusOK, views.SweepsView(page))
+}
+
+func sweepRow(clock ui.Clock, r retention.Report) views.Sweep {
+	row := views.Sweep{
+		Began: clock.Moment(r.BeganAt), Kind: "Sweep", Executions: ui.Number(r.Executions), Removes: ui.Plural(int(r.Executions), "execution", "executions"), Artifacts: ui.Number(r.Artifacts),
+		Released: ui.Bytes(r.ProjectBytes), Freed: ui.Bytes(r.Bytes), Error: r.Error,
+	}
+	if r.DryRun {
+		row.Kind, row.Artifacts = "Look ahead", "–"
+	}
+	if r.EndedAt != nil {
+		row.Took = ui.Duration(r.EndedAt.Sub(r.BeganAt))
+	}
+	return row
+}
+
+// beginSweep looks what would go. Sweeps that remove come by themselves and by the API:
+// a page that takes minutes to answer helps nobody.
+func (h *Pages) beginSweep(w http.ResponseWriter, r *http.Request) error {
+	if r.PostFormValue("dry_run") != "1" {
+		return apperr.New(apperr.Invalid, "Sweeps that remove come by themselves, or by %s.", "flowforge gc")
+	}
+	to := views.SweepsURL()
+	_, err := h.Retention.Sweep(r.Context(), true)
+	if apperr.Is(err, apperr.Conflict) {
+		to, err = to+"?did=busy", nil
+	}
+	if err != nil {
+		return fmt.Errorf("look ahead: %w", err)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
+}

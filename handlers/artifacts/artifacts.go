@@ -1,0 +1,226 @@
+package artifacts
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	artifactPageSize = 50
+
+	siblingsShown     = 12
+	artifactHashShown = 8
+)
+
+// artifacts lists artifacts by type and workflow.
+func (h *Pages) artifacts(w http.ResponseWriter, r *http.Request) error {
+	q, ctx := r.URL.Query(), r.Context()
+	filter := artifact.Filter{Workflow: q.Get("workflow"), Type: q.Get("type"), Query: q.Get("q"), After: q.Get("after"), Limit: artifactPageSize}
+	m := views.Artifacts{Page: h.Page.Base(r, "Artifacts", views.SectionArtifacts), Query: filter.Query, Kinds: kindOptions(filter.Type), ClearURL: views.ArtifactsURL()}
+	if text := q.Get("execution"); text != "" {
+		id, err := request.ParseID(text, "execution")
+		if err != nil {
+			return err
+		}
+		filter.ExecutionID = &id
+		m.Hidden = [][2]string{{"execution", text}}
+	}
+	page, err := h.findArtifacts(ctx, filter)
+	if err != nil {
+		return err
+	}
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Limit: 200})
+	if err != nil {
+		return err
+	}
+	m.Flows = label.WorkflowOptions(flows.Items, filter.Workflow)
+	m.Chips = artifactChips(q, filter)
+	clock := h.Page.Clock(r)
+	for _, a := range page.Artifacts {
+		m.Rows = append(m.Rows, Row(clock, a))
+	}
+	m.Pager.Text = ui.Plural(len(m.Rows), "artifact", "artifacts")
+	if page.Next != "" {
+		m.Pager.Older = label.ListURL(views.ArtifactsURL(), q, "after", page.Next)
+	}
+	if filter.After != "" {
+		m.Pager.Newer = label.ListURL(views.ArtifactsURL(), q, "after", "")
+	}
+	return web.Render(w, r, http.StatusOK, views.ArtifactsPage(m))
+}
+
+// findArtifacts lists artifacts; a whole SHA-256 as text finds those with its bytes.
+func (h *Pages) findArtifacts(ctx context.Context, filter artifact.Filter) (artifact.Page, error) {
+	hash := strings.ToLower(strings.TrimSpace(filter.Query))
+	if _, err := hex.DecodeString(hash); err != nil || len(hash) != 64 {
+		return h.Artifacts.List(ctx, filter)
+	}
+	found, err := h.Artifacts.ByHash(ctx, hash)
+	if apperr.Is(err, apperr.NotFound) {
+		return artifact.Page{}, nil
+	}
+	return artifact.Page{Artifacts: found}, err
+}
+
+func artifactChips(q url.Values, f artifact.Filter) []views.Chip {
+	var chips []views.Chip
+	add := func(key, name, value string) {
+		if value != "" {
+			chips = append(chips, views.Chip{Name: name, Value: value, RemoveURL: label.ListURL(views.ArtifactsURL(), q, key, "")})
+		}
+	}
+	add("q", "Text", f.Query)
+	add("type", "Type", f.Type)
+	add("workflow", "Workflow", f.Workflow)
+	if f.ExecutionID != nil {
+		add("execution", "Execution", label.ShortID(*f.ExecutionID))
+	}
+	return chips
+}
+
+// kindOptions are the kinds that artifacts have.
+func kindOptions(chosen string) []ui.Option {
+	kinds := []typeregistry.Kind{
+		typeregistry.KindModel, typeregistry.KindDataset, typeregistry.KindFeatureSet, typeregistry.KindTable, typeregistry.KindImage,
+		typeregistry.KindReport, typeregistry.KindMetrics, typeregistry.KindFile, typeregistry.KindDirectory, typeregistry.KindText,
+	}
+	options := []ui.Option{{Name: "Any type", Selected: chosen == ""}}
+	for _, k := range kinds {
+		options = append(options, ui.Option{Value: string(k), Name: string(k), Selected: string(k) == chosen})
+	}
+	return options
+}
+
+func Row(clock ui.Clock, a artifact.Artifact) views.ArtifactRow {
+	id := a.ID.String()
+	row := views.ArtifactRow{
+		ID: id, Name: a.Name, URL: views.ArtifactURL(id), Type: typeName(a), Icon: views.KindIcon(a.Kind), Size: ui.Bytes(a.Size),
+		Node: a.Node, Workflow: a.WorkflowName, Created: clock.Moment(a.CreatedAt),
+		DownloadURL: views.ArtifactDownloadURL(id), Filename: a.Filename, MediaType: a.MediaType, FullHash: a.SHA256,
+	}
+	row.Hash = ui.Short(a.SHA256, artifactHashShown)
+	if a.ExecutionID != uuid.Nil {
+		row.Execution, row.ExecutionURL = label.ShortID(a.ExecutionID), views.ExecutionURL(a.ExecutionID.String())
+		row.NodeURL = views.NodeURL(a.ExecutionID.String(), a.Node)
+	}
+	return row
+}
+
+// typeName is the type without its parameters.
+func typeName(a artifact.Artifact) string {
+	name, _, _ := strings.Cut(a.Type, "(")
+	return cmp.Or(name, a.Kind)
+}
+
+// artifact shows one artifact: what it is, where it came from, what is in it.
+func (h *Pages) artifact(w http.ResponseWriter, r *http.Request) error {
+	a, err := h.Content.Artifact(r)
+	if err != nil {
+		return err
+	}
+	ctx, clock := r.Context(), h.Page.Clock(r)
+	m := views.Artifact{
+		Page: h.Page.Base(r, a.Name, views.SectionArtifacts, views.Crumb{Name: "Artifacts", URL: views.ArtifactsURL()}),
+		Row:  Row(clock, a),
+	}
+	created := clock.Moment(a.CreatedAt)
+	m.Facts = []ui.Fact{
+		{Name: "Produced by", Value: a.Node, URL: m.Row.NodeURL, Note: fmt.Sprintf("attempt %d", a.Attempt)},
+		{Name: "Execution", Value: a.WorkflowName + " " + m.Row.Execution, URL: m.Row.ExecutionURL},
+		{Name: "Created", Moment: &created},
+		{Name: "Size", Value: ui.Bytes(a.Size)},
+		{Name: "Media type", Value: cmp.Or(a.MediaType, "unknown"), Mono: true},
+		{Name: "File name", Value: cmp.Or(a.Filename, "none")},
+	}
+	m.Metadata = metadataFacts(a.Metadata)
+	m.Preview = h.previewOf(ctx, a)
+	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
+		return err
+	}
+	siblings, err := h.Artifacts.List(ctx, artifact.Filter{ExecutionID: &a.ExecutionID, Limit: siblingsShown + 1})
+	if err != nil {
+		return err
+	}
+	for _, s := range siblings.Artifacts {
+		if s.ID != a.ID && len(m.Siblings) < siblingsShown {
+			m.Siblings = append(m.Siblings, Row(clock, s))
+		}
+	}
+	return web.Render(w, r, http.StatusOK, views.ArtifactPage(m))
+}
+
+func metadataFacts(metadata map[string]any) []ui.Fact {
+	var facts []ui.Fact
+	for k, v := range metadata {
+		text := label.Indented(v)
+		if s, ok := v.(string); ok {
+			text = s
+		}
+		facts = append(facts, ui.Fact{Name: k, Value: ui.Short(text, 200)})
+	}
+	slices.SortFunc(facts, func(a, b ui.Fact) int { return strings.Compare(a.Name, b.Name) })
+	return facts
+}
+
+// lineage leads from the workflow to the artifact. An execution that was removed
+// leaves its artifact where it is.
+func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact) ([]views.LineageStep, error) {
+	id := a.ExecutionID.String()
+	steps := []views.LineageStep{{What: "Workflow", Name: a.WorkflowName, URL: views.WorkflowURL(a.WorkflowName)}}
+	e, err := h.Executions.Get(ctx, a.ExecutionID)
+	switch {
+	case err == nil:
+		steps[0].Name += " " + e.Version
+		steps[0].URL = views.VersionURL(request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), e.Version)
+		steps = append(steps, inputSteps(e)...)
+		steps = append(steps,
+			views.LineageStep{What: "Execution", Name: label.ShortID(e.ID), URL: views.ExecutionURL(id), Note: clock.Moment(e.CreatedAt).Text + ", by " + e.SubmittedBy.Name},
+			views.LineageStep{What: "Node", Name: a.Node, URL: views.NodeURL(id, a.Node), Note: fmt.Sprintf("attempt %d", a.Attempt)})
+	case !apperr.Is(err, apperr.NotFound):
+		return nil, err
+	}
+	return append(steps, views.LineageStep{What: "Artifact", Name: a.Name}), nil
+}
+
+// inputSteps are the data that the execution was launched with.
+func inputSteps(e execution.Execution) []views.LineageStep {
+	var steps []views.LineageStep
+	for name, v := range e.Inputs {
+		ref, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		step := views.LineageStep{What: "Input " + name}
+		if id, ok := ref["$artifact"].(string); ok {
+			step.Name, step.URL = "an earlier artifact", views.ArtifactURL(id)
+		} else if entry, ok := ref["$catalogue"].(string); ok {
+			step.Name = entry
+		} else if file, ok := ref["name"].(string); ok && ref["$file"] != nil {
+			step.Name = file
+		} else {
+			continue
+		}
+		steps = append(steps, step)
+	}
+	slices.SortFunc(steps, func(a, b views.LineageStep) int { return strings.Compare(a.What, b.What) })
+	return steps
+}

@@ -1,0 +1,88 @@
+package catalogue
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// overview fills the first tab of a workflow: the plan and the schemas.
+func (h *Pages) overview(m *views.Workflow, v workflow.Version) {
+	operators := ui.Plural(len(v.Plan.Nodes), "operator", "operators")
+	levels := ui.Plural(len(v.Plan.Levels), "level", "levels")
+	m.Plan = h.planPicture(v, "", "plan", fmt.Sprintf("Plan of %s: %s in %s", v.Name, operators, levels))
+	m.PlanText = operators + ", " + levels + limitText(v.Definition.Parallelism)
+	m.Graphs = h.planGraphs(v)
+	m.Inputs = inputRows(v.Definition.Inputs)
+	for _, o := range v.Definition.Outputs {
+		m.Outputs = append(m.Outputs, views.SchemaRow{
+			Name: o.Name, Type: ui.Short(o.Type.String(), 60), TypeURL: views.TypeURL(o.Type.Name()), Description: o.Description, From: o.From.String(),
+		})
+	}
+	m.Operators = operatorRows(v, "")
+}
+
+// operatorsShown bounds the rows of a table of operators.
+const operatorsShown = 200
+
+// operatorRows are the operators of a graph of v.
+func operatorRows(v workflow.Version, graph string) []views.OperatorRow {
+	plan, operators := planview.GraphOf(v, graph)
+	var rows []views.OperatorRow
+	for i := range operators[:min(len(operators), operatorsShown)] {
+		rows = append(rows, operatorRow(plan, &operators[i], i))
+	}
+	return rows
+}
+
+func inputRows(schema typeregistry.Schema) []views.SchemaRow {
+	var rows []views.SchemaRow
+	for _, f := range schema.Fields {
+		row := views.SchemaRow{
+			Name: f.Name, Type: ui.Short(f.Type.String(), 60), TypeURL: views.TypeURL(f.Type.Name()), Description: cmp.Or(f.Description, f.Hints.Help), Required: f.Required,
+		}
+		if f.Default != nil {
+			row.Default = renderDefault(f)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func renderDefault(f typeregistry.Field) string {
+	value, err := label.DecodeJSON(f.Default)
+	if err != nil {
+		return string(f.Default)
+	}
+	return ui.Short(f.Type.Render(value), 80)
+}
+
+func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow {
+	row := views.OperatorRow{
+		Name: o.Name, Kind: string(o.Type), Resources: planview.ResourceText(o.Resources), Place: planview.PodText(o), Control: controlText(o), Retry: planview.RetriesText(o), Timeout: planview.TimeoutText(o),
+	}
+	if !o.Type.Runs() {
+		row.Resources = ""
+	}
+	var after []string
+	for _, d := range plan.Nodes[i].Dependencies {
+		after = append(after, plan.Nodes[d].Name)
+		if len(after) == 4 && len(plan.Nodes[i].Dependencies) > 5 {
+			after = append(after, fmt.Sprintf("and %d more", len(plan.Nodes[i].Dependencies)-4))
+			break
+		}
+	}
+	row.After = strings.Join(after, ", ")
+	if o.Final {
+		row.After = "all others, at the exit"
+	}
+	return row
+}

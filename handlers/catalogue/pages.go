@@ -1,0 +1,60 @@
+// Package catalogue is the pages of what a project has to work with: workflows, templates,
+// types and secrets.
+package catalogue
+
+import (
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/executions"
+	"github.com/flowforge/flowforge/handlers/form"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/planview"
+)
+
+// Config is what the pages work with.
+type Config struct {
+	Now        func() time.Time
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Catalogue  *catalogue.Service
+	Secrets    *secret.Service
+	Drawings   *planview.Drawings // layouts of the versions in use
+	Forms      *form.Forms
+	Rows       *executions.Rows
+	Page       *page.Shell
+}
+
+// Pages are the pages of the catalogue. They are safe for concurrent use.
+type Pages struct{ Config }
+
+// New returns the pages.
+func New(c Config) *Pages { return &Pages{c} }
+
+// MountUploads adds the routes with large bodies to r.
+func (h *Pages) MountUploads(r chi.Router) {
+	r.Post("/register", h.Page.Serve(h.register)) // with a file
+}
+
+// Mount adds the pages of the catalogue to r.
+func (h *Pages) Mount(r chi.Router) {
+	r.Get("/register", h.Page.Serve(h.registerPage))
+	r.Get("/workflows", h.Page.Serve(h.workflows))
+	r.Get("/workflows/{name}", h.Page.Serve(h.workflow))
+	r.Get("/workflows/{name}/versions/{version}", h.Page.Serve(h.workflowVersion))
+	r.Post("/workflows/{name}/archive", h.Page.Serve(h.archiveWorkflow))
+	r.Get("/templates", h.Page.Serve(h.templates))
+	r.Get("/templates/{name}", h.Page.Serve(h.template))
+	r.Get("/types", h.Page.Serve(h.types))
+	r.Get("/types/{name}", h.Page.Serve(h.typePage))
+	r.Get("/secrets", h.Page.Serve(h.secretsPage))
+	r.Post("/secrets", h.Page.Serve(h.addSecret))
+	r.Get("/secrets/{name}", h.Page.Serve(h.secretPage))
+	r.Post("/secrets/{name}", h.Page.Serve(h.replaceSecret))
+	r.Post("/secrets/{name}/delete", h.Page.Serve(h.deleteSecret))
+}

@@ -1,0 +1,124 @@
+package catalogue
+
+import (
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// planPicture draws a graph of a version without states. Operators that run a graph
+// lead to its picture.
+func (h *Pages) planPicture(v workflow.Version, graph, id, label string) dagview.Picture {
+	plan, operators := planview.GraphOf(v, graph)
+	states, names := make([]dagview.NodeState, len(plan.Nodes)), make([]string, len(plan.Nodes))
+	for i := range plan.Nodes {
+		names[i], states[i] = plan.Nodes[i].Name, planState(&operators[i])
+	}
+	p := dagview.Painter{
+		ID: id, Drawing: h.Drawings.Of(v, graph, dagview.Right), States: states, Names: names, Selected: -1, Fit: true,
+		Links: dagview.Links{Node: func(i int) string {
+			if g := operators[i].Graph; g != "" {
+				return "#" + views.PlanGraphID(g)
+			}
+			return ""
+		}},
+	}
+	return p.Picture(label)
+}
+
+// planState is what the plan says of an operator: what it becomes, what it waits for,
+// or what it gives.
+func planState(o *workflow.Operator) dagview.NodeState {
+	gist := planview.OperatorGist(o)
+	switch {
+	case o.Foreach != nil:
+		s := dagview.NodeState{Sub: planview.GistOfGroup(o, false), Note: gist, Times: "× n"}
+		if o.Graph != "" {
+			s.Note = "each runs the graph " + o.Graph
+		}
+		if n := o.Foreach.Parallelism; n > 0 {
+			s.Note += ", " + ui.Number(int64(n)) + " at once"
+		}
+		return s
+	case o.Graph != "", o.Workflow != "":
+		return dagview.NodeState{Sub: planview.GistOfGroup(o, false), Note: whenText(o)}
+	case o.Approval != nil:
+		return dagview.NodeState{Sub: "waits for a person"}
+	case o.When != "":
+		return dagview.NodeState{Sub: whenText(o)}
+	}
+	return dagview.NodeState{Sub: gist}
+}
+
+func whenText(o *workflow.Operator) string {
+	if o.When == "" {
+		return ""
+	}
+	return "when " + o.When
+}
+
+// controlText says in a line when, how often and as what an operator runs, as far as
+// that is more than once after all that it depends on has succeeded.
+func controlText(o *workflow.Operator) string {
+	var parts []string
+	add := func(text string, said bool) {
+		if said {
+			parts = append(parts, text)
+		}
+	}
+	if f := o.Foreach; f != nil {
+		text := planview.GistOfGroup(o, false)
+		if f.Parallelism > 0 {
+			text += ", " + ui.Number(int64(f.Parallelism)) + " at once"
+		}
+		if f.Partial {
+			text += ", failed items leave gaps"
+		}
+		parts = append(parts, text)
+	}
+	add("runs the graph "+o.Graph, o.Graph != "")
+	add("runs "+o.Workflow, o.Workflow != "")
+	add("waits for a person", o.Approval != nil)
+	add("starts by the rule "+ui.Short(o.Depends, 160), o.Depends != "")
+	add("only when "+ui.Short(o.When, 160), o.When != "")
+	add("its failure does not fail the execution", o.AllowFailure)
+	return strings.Join(parts, " · ")
+}
+
+// limitText says how many nodes of a graph are at work at once, "" for any number.
+func limitText(parallelism int) string {
+	if parallelism == 0 {
+		return ""
+	}
+	return ", at most " + ui.Plural(parallelism, "node", "nodes") + " at once"
+}
+
+// planGraphs are the graphs that operators of a version run, each with its picture.
+func (h *Pages) planGraphs(v workflow.Version) []views.PlanGraph {
+	var graphs []views.PlanGraph
+	for i := range v.Definition.Graphs {
+		g := &v.Definition.Graphs[i]
+		if plan, _ := planview.GraphOf(v, g.Name); plan == nil {
+			continue
+		}
+		operators := ui.Plural(len(g.Operators), "operator", "operators")
+		graph := views.PlanGraph{
+			Name: g.Name, Description: g.Description, Text: operators + limitText(g.Parallelism),
+			Picture: h.planPicture(v, g.Name, views.PlanGraphID(g.Name)+"-plan", "Graph "+g.Name+": "+operators), Operators: operatorRows(v, g.Name),
+		}
+		var takes, gives []string
+		for _, f := range g.Inputs.Fields {
+			takes = append(takes, f.Name)
+		}
+		for _, o := range g.Outputs {
+			gives = append(gives, o.Name)
+		}
+		graph.Takes, graph.Gives = strings.Join(takes, ", "), strings.Join(gives, ", ")
+		graphs = append(graphs, graph)
+	}
+	return graphs
+}

@@ -1,0 +1,42 @@
+package executions
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// carriedInputs are the inputs of a node, each with how it comes to the node and why.
+func (x *executionView) carriedInputs(ctx context.Context, d execution.NodeDetail) []views.Value {
+	values := x.names.tell(ctx, operatorInputs(d))
+	edges, err := x.h.Executions.Edges(ctx, x.ID, d.Name)
+	if err != nil {
+		x.h.Log.Warn("how inputs come is not known", "execution", x.ID, "node", d.Name, "error", err)
+		return values
+	}
+	first, more := map[string]execution.Edge{}, map[string]int{}
+	for _, e := range edges {
+		if _, known := first[e.Input]; known {
+			more[e.Input]++
+			continue
+		}
+		first[e.Input] = e
+	}
+	for i := range values {
+		e, ok := first[values[i].Name]
+		if !ok {
+			continue
+		}
+		values[i].Via = e.Text(ui.Bytes)
+		if n := more[e.Input]; n > 0 {
+			values[i].Via += fmt.Sprintf("; and %s more", ui.Plural(n, "file", "files"))
+		}
+		if e.Artifact != "" {
+			values[i].Note = "" // its size
+		}
+	}
+	return values
+}

@@ -1,0 +1,219 @@
+package executions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// pause pauses an execution, or lets it go on.
+func (h *Pages) pause(w http.ResponseWriter, r *http.Request) error {
+	return h.pauseBy(w, r, h.Executions.Pause)
+}
+
+func (h *Pages) unpause(w http.ResponseWriter, r *http.Request) error {
+	return h.pauseBy(w, r, h.Executions.Unpause)
+}
+
+func (h *Pages) pauseBy(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID, string) error) error {
+	id, err := request.ExecutionID(r)
+	if err != nil {
+		return err
+	}
+	if err := do(r.Context(), id, strings.TrimSpace(r.PostFormValue("reason"))); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.ExecutionURL(id.String()), http.StatusSeeOther) //nolint:gosec // a parsed id on this server
+	return nil
+}
+
+// commandText is what the page of a command says.
+type commandText struct {
+	title, lead string
+	answers     []ui.Option
+	danger      bool
+}
+
+func commandTexts() map[string]commandText {
+	one := func(c execution.Command, name string) []ui.Option { return []ui.Option{{Value: string(c), Name: name}} }
+	return map[string]commandText{
+		"hold":    {"Hold %s", "It does not begin until somebody releases it. What does not depend on it goes on.", one(execution.CommandHold, "Hold it"), false},
+		"release": {"Release %s", "It begins as soon as it may.", one(execution.CommandRelease, "Release it"), false},
+		"skip":    {"Skip %s", "It does not run; if it runs, it is stopped. What needs its success is skipped, too.", one(execution.CommandSkip, "Skip it"), true},
+		"succeed": {"Mark %s as succeeded", "It does not run any more, and what depends on it goes on with the outputs that you give.", one(execution.CommandSucceed, "Mark it as succeeded"), false},
+		"retry":   {"Retry %s", "It runs again, and what depends on it and did not run.", one(execution.CommandRetry, "Retry it"), false},
+		"answer": {"Answer %s", "", []ui.Option{
+			{Value: string(execution.CommandApprove), Name: "Approve"}, {Value: string(execution.CommandReject), Name: "Reject"},
+		}, true},
+	}
+}
+
+// nodeCommand is a command about a node on its page.
+type nodeCommand struct {
+	name   string
+	text   commandText
+	e      execution.Execution
+	node   execution.NodeDetail
+	values url.Values
+	failed string
+	found  []forms.Problem
+}
+
+func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
+	e, _, err := h.executionAndVersion(r)
+	if err != nil {
+		return nil, err
+	}
+	c := &nodeCommand{name: request.PathValue(r, "command"), e: e}
+	text, ok := commandTexts()[c.name]
+	if !ok {
+		return nil, apperr.New(apperr.NotFound, "There is no command %q.", c.name)
+	}
+	c.text = text
+	if c.node, err = h.Executions.Node(r.Context(), e.ID, r.URL.Query().Get("node")); err != nil {
+		return nil, err
+	}
+	if (c.name == "answer") != (c.node.Operator.Type == workflow.TypeApproval) && c.name == "answer" {
+		return nil, apperr.New(apperr.Conflict, "The node %s does not wait for an answer.", c.node.Name)
+	}
+	return c, nil
+}
+
+// schema is what the form asks for.
+func (c *nodeCommand) schema() typeregistry.Schema {
+	if c.name == "answer" {
+		return c.node.Operator.Approval.Form
+	}
+	var schema typeregistry.Schema
+	if c.name == "succeed" {
+		for _, o := range c.node.Operator.Outputs {
+			schema.Fields = append(schema.Fields, typeregistry.Field{Name: o.Name, Type: o.Type, Description: o.Description, Required: o.Required()})
+		}
+	}
+	return schema
+}
+
+// commandPage asks.
+func (h *Pages) commandPage(w http.ResponseWriter, r *http.Request) error {
+	c, err := h.newCommand(r)
+	if err != nil {
+		return err
+	}
+	c.values = c.schema().EncodeForm(forms.Defaults(c.schema(), h.Forms.Env(r)), forms.Prefix)
+	return h.renderCommand(w, r, http.StatusOK, c)
+}
+
+// command does it.
+func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
+	c, err := h.newCommand(r)
+	if err != nil {
+		return err
+	}
+	sent, err := h.Forms.Read(w, r, nil)
+	if err != nil {
+		return err
+	}
+	c.values = sent
+	if values, _, pressed := forms.Edit(c.schema(), sent); pressed {
+		c.values = values
+		return h.renderCommand(w, r, http.StatusOK, c)
+	}
+	asked := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
+	if !c.offers(asked.Command) {
+		return apperr.New(apperr.Invalid, "The page has no such button.")
+	}
+	if asked.Command == execution.CommandApprove || asked.Command == execution.CommandSucceed {
+		asked.Values, c.found = c.schema().DecodeForm(typeregistry.Form{Values: sent}, forms.Prefix)
+	}
+	if len(c.found) == 0 {
+		err = h.Executions.CommandNode(r.Context(), execution.TaskRef{Execution: c.e.ID, Node: c.node.Index}, asked)
+		if err == nil {
+			http.Redirect(w, r, views.NodeURL(c.e.ID.String(), c.node.Name), http.StatusSeeOther)
+			return nil
+		}
+		if !apperr.Is(err, apperr.Invalid) {
+			return err
+		}
+		c.failed = apperr.MessageOf(err)
+		for _, f := range apperr.FieldsOf(err) {
+			_, path, _ := strings.Cut(f.Path, ".")
+			c.found = append(c.found, forms.Problem{Path: path, Message: f.Message})
+		}
+	}
+	if c.failed == "" {
+		c.failed = ui.Plural(len(c.found), "value needs a change", "values need a change") + "."
+	}
+	return h.renderCommand(w, r, http.StatusUnprocessableEntity, c)
+}
+
+func (c *nodeCommand) offers(command execution.Command) bool {
+	for _, a := range c.text.answers {
+		if a.Value == string(command) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int, c *nodeCommand) error {
+	form, err := h.Forms.Draw(r, forms.Config{Schema: c.schema(), Values: c.values, Problems: c.found})
+	if err != nil {
+		return err
+	}
+	id, node := c.e.ID.String(), c.node.Name
+	heading, lead := fmt.Sprintf(c.text.title, node), c.text.lead
+	if c.name == "answer" && c.node.Operator.Approval.Message != "" {
+		lead = c.node.Operator.Approval.Message
+	}
+	back := views.NodeURL(id, node)
+	page := views.CommandPage{
+		Page: h.Page.Base(r, heading, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
+			views.Crumb{Name: label.ExecutionTitle(c.e) + " " + label.ShortID(c.e.ID), URL: views.ExecutionURL(id)}, views.Crumb{Name: node, URL: back}),
+		Heading: heading, Lead: lead, URL: views.NodeCommandURL(id, node, c.name), Back: back, Fields: form.Controls(),
+		Failed: c.failed, Reason: c.values.Get("$reason"), Answers: c.text.answers, Danger: c.text.danger,
+	}
+	return web.Render(w, r, status, views.CommandView(page))
+}
+
+// commandsOf are the commands that make sense for a node now.
+func commandsOf(e execution.Execution, d execution.NodeDetail) []ui.Action {
+	if e.Status.Ended() {
+		return []ui.Action{{Name: "Retry from here…", URL: views.ResumeURL(e.ID.String(), d.Name), Icon: "redo"}}
+	}
+	if e.CancelRequestedAt != nil {
+		return nil
+	}
+	link := func(command, name, icon string) ui.Action {
+		return ui.Action{Name: name, URL: views.NodeCommandURL(e.ID.String(), d.Name, command), Icon: icon}
+	}
+	skip, succeed := link("skip", "Skip…", "x"), link("succeed", "Mark as succeeded…", "check")
+	switch {
+	case d.State == dag.Running && d.Operator.Type == workflow.TypeApproval:
+		return []ui.Action{link("answer", "Answer…", "check"), skip}
+	case d.State == dag.Failed || d.State == dag.Skipped || d.State == dag.Cancelled:
+		return []ui.Action{link("retry", "Retry…", "redo"), succeed}
+	case d.State.Active():
+		return []ui.Action{skip, succeed}
+	case d.State == dag.Succeeded:
+		return nil
+	case d.Reason != nil && d.Reason.Code == execution.ReasonHeld:
+		return []ui.Action{link("release", "Release…", "play"), skip, succeed}
+	}
+	return []ui.Action{link("hold", "Hold…", "pause"), skip, succeed}
+}

@@ -1,0 +1,400 @@
+package executions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	childPageSize  = 50
+	failuresShown  = 8
+	itemValueShown = 120
+	outputColumns  = 4
+)
+
+// groupPage shows a node that becomes others.
+func (x *executionView) groupPage(w http.ResponseWriter, r *http.Request, d execution.NodeDetail, page views.Page) error {
+	ctx, id, op := r.Context(), x.ID.String(), d.Operator
+	if err := x.count(ctx, []execution.Node{d.Node}); err != nil {
+		return err
+	}
+	m := views.Group{Page: page, Head: x.groupHead(d), Fan: fanFacts(op, d.Node)}
+	var err error
+	if m.Place, err = x.nodePlace(ctx, d.Node); err != nil {
+		return err
+	}
+	if m.Failures, err = x.failures(ctx, d); err != nil {
+		return err
+	}
+	if m.Children, err = x.childTable(ctx, d); err != nil {
+		return err
+	}
+	if graph := x.innerGraph(d.Node); graph != "" {
+		if d.Expanded {
+			children, err := x.childrenOf(ctx, d.Node)
+			if err != nil {
+				return err
+			}
+			picture := x.inGraph(d.Node, graph, children)
+			m.Graph, m.GraphText = &picture, graph+": "+ui.Plural(len(children), "node", "nodes")
+		}
+	} else if op.Type.Runs() {
+		m.Command, m.CommandKind = x.sourceText(ctx, op)
+		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
+		m.Resources = append(m.Resources, podSettingFacts(op)...)
+	}
+	still := x.frozenRow(ctx, d)
+	m.Facts, m.Outputs = still.Facts, still.Outputs
+	m.Inputs = x.names.tell(ctx, x.groupInputs(d))
+	if !x.groupAtRest(d) {
+		q := x.streamQuery("")
+		for _, k := range []string{"q", "failure"} {
+			if v := x.query.Get(k); v != "" {
+				q.Set(k, v)
+			}
+		}
+		m.StreamURL = views.NodeStreamURL(id, d.Name, q)
+	}
+	return web.Render(w, r, http.StatusOK, views.GroupPage(m))
+}
+
+// groupAtRest reports whether nothing of the page changes any more.
+func (x *executionView) groupAtRest(d execution.NodeDetail) bool {
+	c := x.children[d.Index]
+	return d.State.Ended() && c.Total() == c.Ended()
+}
+
+// innerGraph is the graph that a node becomes, "" for one that becomes items.
+func (x *executionView) innerGraph(n execution.Node) string {
+	op := x.operator(n)
+	if op == nil || n.FansOut(op) {
+		return ""
+	}
+	return op.Graph
+}
+
+// childrenOf are all nodes that n became.
+func (x *executionView) childrenOf(ctx context.Context, n execution.Node) ([]execution.Node, error) {
+	children, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Parent: n.Name})
+	if err != nil {
+		return nil, err
+	}
+	return children, x.count(ctx, children)
+}
+
+// groupHead is the head of the page.
+func (x *executionView) groupHead(d execution.NodeDetail) views.GroupHead {
+	id := x.ID.String()
+	head := views.GroupHead{NodeHead: x.nodeHead(d)}
+	if !d.Expanded {
+		if d.State == dag.Pending && head.Summary == "Not started." {
+			head.Summary = "Not started."
+		}
+		return head
+	}
+	c := x.children[d.Index]
+	bar := ui.NewBar(childNoun(d, 2), stateCounts(c, func(state string) string { return views.ChildrenURL(id, d.Name, state, "") }))
+	head.Bar, head.Percent = &bar, bar.Percent
+	head.Progress = fmt.Sprintf("%s of %s ended", ui.Number(int64(c.Ended())), ui.Number(int64(d.Children))+" "+childNoun(d, d.Children))
+	switch d.State {
+	case dag.Running:
+		head.Summary = ""
+	case dag.Succeeded:
+		if c[dag.Failed] > 0 {
+			head.Summary = fmt.Sprintf("Succeeded after %s, with %s that failed.", ui.Duration(nodeTook(x.clock.Now, d.Node)),
+				ui.Plural(c[dag.Failed], childNoun(d, 1), childNoun(d, 2)))
+		}
+	case dag.Pending, dag.Ready, dag.Queued, dag.Retrying, dag.Failed, dag.Skipped, dag.Cancelled:
+	}
+	return head
+}
+
+// childNoun is what a node becomes: items, or nodes.
+func childNoun(d execution.NodeDetail, n int) string {
+	noun := "node"
+	if d.FansOut(d.Operator) {
+		noun = "item"
+	}
+	if n != 1 {
+		noun += "s"
+	}
+	return noun
+}
+
+// becameText is the same in a few words.
+func becameText(d execution.NodeDetail) string {
+	if !d.Expanded {
+		return ""
+	}
+	return ui.Plural(d.Children, childNoun(d, 1), childNoun(d, 2))
+}
+
+// failures are the kinds of failures among what a node became.
+func (x *executionView) failures(ctx context.Context, d execution.NodeDetail) (views.Failures, error) {
+	var f views.Failures
+	n := d.Node
+	if x.children[n.Index][dag.Failed] == 0 {
+		return f, nil
+	}
+	kinds, err := x.h.Executions.FailureKinds(ctx, x.ID, n, failuresShown+1)
+	if err != nil {
+		return f, err
+	}
+	f.More = len(kinds) > failuresShown
+	id := x.ID.String()
+	for _, k := range kinds[:min(len(kinds), failuresShown)] {
+		name, err := x.h.Executions.NodeName(ctx, x.ID, k.First)
+		if err != nil {
+			return f, err
+		}
+		f.Rows = append(f.Rows, views.FailureRow{
+			Message: ui.Short(k.Message, 300), Code: k.Code, Count: ui.Plural(k.Count, childNoun(d, 1), childNoun(d, 2)),
+			URL:       views.NodeURL(id, n.Name) + "?" + url.Values{"failure": {k.Key}}.Encode() + "#children",
+			FirstName: shortName(name), FirstURL: views.NodeURL(id, name), LogURL: views.NodeLogsURL(id, name, 0),
+		})
+	}
+	return f, nil
+}
+
+// childFilter reads the filter of the table from the address.
+func (x *executionView) childFilter(n execution.Node) execution.NodeFilter {
+	q := x.query
+	f := execution.NodeFilter{Parent: n.Name, Query: strings.TrimSpace(q.Get("q")), Everywhere: true, Failure: q.Get("failure"), After: q.Get("after"), Limit: childPageSize}
+	if s := q.Get("state"); s != "" {
+		f.States = []dag.State{dag.State(s)}
+	}
+	return f
+}
+
+// childTable is the page of the table that the address asks for.
+func (x *executionView) childTable(ctx context.Context, d execution.NodeDetail) (views.Children, error) {
+	f, q := x.childFilter(d.Node), x.query
+	here := views.NodeURL(x.ID.String(), d.Name)
+	t := views.Children{
+		Noun: childNoun(d, 2), Action: here, Query: f.Query, States: nodeStateOptions(q.Get("state")), Items: d.FansOut(d.Operator),
+		Attempts: d.Operator.Type.Runs(),
+	}
+	for _, out := range d.Operator.Outputs[:min(len(d.Operator.Outputs), outputColumns)] {
+		t.Outputs = append(t.Outputs, out.Name)
+	}
+	if f.Failure != "" {
+		t.Chip, t.Hidden = "One kind of failure", [][2]string{{"failure", f.Failure}}
+	}
+	filtered := f.Query != "" || len(f.States) > 0 || f.Failure != ""
+	if filtered {
+		t.ClearURL = here + "#children"
+	}
+	nodes, next, err := x.h.Executions.Nodes(ctx, x.ID, f)
+	if err != nil {
+		return t, err
+	}
+	if err := x.count(ctx, nodes); err != nil {
+		return t, err
+	}
+	for _, n := range nodes {
+		row := x.childRow(n)
+		for _, name := range t.Outputs {
+			row.Outputs = append(row.Outputs, outputCell(n.Outputs[name]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	switch {
+	case len(nodes) > 0:
+	case filtered && d.Expanded:
+		t.Empty = "No " + t.Noun + " match the filter."
+	case d.Expanded:
+		t.Empty = "No items: the list was empty."
+	default:
+		t.Empty = "Not started. The " + t.Noun + " are listed here when it starts."
+	}
+	t.Pager = x.childPager(here, d.Node, nodes, next, filtered)
+	return t, nil
+}
+
+// childPager leads through the table. Without a filter the pages are known: a node
+// became children with indexes that follow each other.
+func (x *executionView) childPager(here string, n execution.Node, nodes []execution.Node, next string, filtered bool) ui.Pager {
+	p := ui.Pager{InOrder: true}
+	if len(nodes) == 0 {
+		return p
+	}
+	to := func(after string) string { return label.ListURL(here, x.query, "after", after) + "#children" }
+	if next != "" {
+		p.Older = to(next)
+	}
+	first := nodes[0].Index - n.FirstChild
+	if !filtered {
+		p.Text = fmt.Sprintf("%s to %s of %s", ui.Number(int64(first+1)), ui.Number(int64(first+len(nodes))), ui.Number(int64(n.Children)))
+		if first > childPageSize {
+			p.Newer = to(strconv.Itoa(nodes[0].Index - childPageSize - 1))
+		} else if first > 0 {
+			p.Newer = to("")
+		}
+		return p
+	}
+	p.Text = ui.Number(int64(len(nodes))) + " shown"
+	if x.query.Get("after") != "" {
+		p.Newer, p.Text = to(""), p.Text+", from the middle"
+	}
+	return p
+}
+
+// childRow is one row of the table.
+func (x *executionView) childRow(n execution.Node) views.ChildRow {
+	id := x.ID.String()
+	row := views.ChildRow{
+		Index: n.Index, Label: shortName(n.Name), Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), LogURL: views.NodeLogsURL(id, n.Name, 0),
+	}
+	if n.ItemIndex != nil {
+		row.Item = ui.Short(oneLine(n.Item), itemValueShown)
+	}
+	switch c, ok := x.children[n.Index]; {
+	case n.State == dag.Failed || n.Reason != nil || n.Progress != nil:
+		row.Sub = ui.Short(x.nodeSummaryLine(n), 200)
+	case ok:
+		row.Sub = progressText(c, n)
+	}
+	if n.Attempt > 0 && !x.becomes(n) {
+		row.Attempt = x.attemptOf(n)
+	}
+	if n.StartedAt != nil {
+		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
+		if n.FinishedAt == nil && n.State == dag.Running {
+			row.Since = n.StartedAt.Format(time.RFC3339)
+		}
+	}
+	return row
+}
+
+// oneLine is a value as JSON in one line; a text stands for itself.
+func oneLine(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return strings.Join(strings.Fields(label.Indented(v)), " ")
+}
+
+// nodePlace says where a node stands.
+func (x *executionView) nodePlace(ctx context.Context, n execution.Node) (views.NodePath, error) {
+	var p views.NodePath
+	id, op := x.ID.String(), x.operator(n)
+	plan, node := x.planned(n)
+	if plan == nil || op == nil {
+		return p, nil
+	}
+	beside := x.beside(n)
+	p.Exit, p.Condition, p.Rule = op.Final, op.When, op.Depends
+	if p.Rule == "" && node.Depends != "" && strings.Contains(strings.Join(op.DependsOn, " "), ".") {
+		p.Rule = node.Depends
+	}
+	p.Before, p.After = x.neighbours(plan, beside, node.Dependencies), x.neighbours(plan, beside, node.Dependents)
+	if n.Parent < 0 {
+		return p, nil
+	}
+	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Indexes: []int{n.Parent}})
+	if err != nil {
+		return p, err
+	}
+	if len(parents) == 0 {
+		return p, apperr.New(apperr.NotFound, "The execution has no node %d.", n.Parent)
+	}
+	parent := parents[0]
+	p.Parent = &views.Tag{Name: parent.Name, URL: views.NodeURL(id, parent.Name)}
+	if n.ItemIndex == nil {
+		return p, nil
+	}
+	k := *n.ItemIndex
+	p.Item = fmt.Sprintf("index %s of %s", ui.Number(int64(k)), ui.Plural(parent.Children, "item", "items"))
+	p.Value = ui.Short(label.Indented(n.Item), 2000)
+	sibling := func(k int) *views.Tag {
+		if k < 0 || k >= parent.Children {
+			return nil
+		}
+		name := fmt.Sprintf("%s[%d]", parent.Name, k)
+		return &views.Tag{Name: name, URL: views.NodeURL(id, name)}
+	}
+	p.Previous, p.Next = sibling(k-1), sibling(k+1)
+	return p, nil
+}
+
+const neighboursShown = 20
+
+// neighbours links to nodes of a plan, whose names begin with beside.
+func (x *executionView) neighbours(plan *dag.Plan, beside string, places []int) []views.Tag {
+	var links []views.Tag
+	id := x.ID.String()
+	for _, i := range places[:min(len(places), neighboursShown)] {
+		name := plan.Nodes[i].Name
+		links = append(links, views.Tag{Name: name, URL: views.NodeURL(id, beside+name)})
+	}
+	if more := len(places) - neighboursShown; more > 0 {
+		links = append(links, views.Tag{Name: ui.Number(int64(more)) + " more", URL: views.NodesURL(id, "")})
+	}
+	return links
+}
+
+// groupInputs are what a graph got, or where the inputs of items come from.
+func (x *executionView) groupInputs(d execution.NodeDetail) []views.Value {
+	values := operatorInputs(d)
+	g, ok := x.version.Definition.Graph(x.innerGraph(d.Node))
+	if !ok || g.Name == "" {
+		return values
+	}
+	values = nil
+	for _, f := range g.Inputs.Fields {
+		if v, ok := d.Inputs[f.Name]; ok {
+			values = append(values, valueOf(f.Name, f.Type, v))
+			continue
+		}
+		value := views.Value{Name: f.Name, Type: f.Type.Name(), Missing: "its default, or none"}
+		for _, in := range d.Operator.Inputs {
+			if in.Name == f.Name {
+				value.Missing = sourceText(in)
+			}
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+// fanFacts say what an operator becomes, and how.
+func fanFacts(op *workflow.Operator, n execution.Node) []ui.Fact {
+	if !n.FansOut(op) {
+		if op.Workflow != "" {
+			return []ui.Fact{{Name: "Workflow", Value: op.Workflow, Mono: true}}
+		}
+		return []ui.Fact{{Name: "Graph", Value: op.Graph, Mono: true}}
+	}
+	f := op.Foreach
+	facts := []ui.Fact{
+		{Name: "For each of", Value: ui.Short(planview.SourceGist(f.Items), 120), Mono: true},
+		{Name: "Parallelism", Value: "not limited"},
+		{Name: "Failed items", Value: "not allowed"},
+		{Name: "Limit", Value: ui.Number(int64(f.Limit))},
+	}
+	if f.Parallelism > 0 {
+		facts[1].Value = ui.Plural(f.Parallelism, "item", "items")
+	}
+	if f.Partial {
+		facts[2].Value = "allowed (null)"
+	}
+	if op.Graph != "" {
+		facts = append(facts, ui.Fact{Name: "Each runs", Value: op.Graph, Mono: true})
+	}
+	return facts
+}

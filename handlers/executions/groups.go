@@ -1,0 +1,237 @@
+package executions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// omitted is how a node is shown that could not run: SKIPPED is what its own
+// condition left out.
+const omitted = "OMITTED"
+
+// shownState is the state that a node is drawn in.
+func shownState(n execution.Node) string {
+	if n.State == dag.Skipped && n.Reason != nil && n.Reason.Code != execution.ReasonCondition {
+		return omitted
+	}
+	if n.State == dag.Running && n.Reason != nil && n.Reason.Code == execution.ReasonApproval {
+		return ui.Asking
+	}
+	return string(n.State)
+}
+
+// operator is the operator of a node of the page; nil when its version has none such.
+func (x *executionView) operator(n execution.Node) *workflow.Operator {
+	op, ok := execution.OperatorOf(x.version, n)
+	if !ok {
+		return nil
+	}
+	return op
+}
+
+// becomes reports whether a node becomes others.
+func (x *executionView) becomes(n execution.Node) bool {
+	op := x.operator(n)
+	return op != nil && n.Group(op)
+}
+
+// planned is where a node, or what it is an item of, stands in its plan; nil when the
+// version has no such place.
+func (x *executionView) planned(n execution.Node) (*dag.Plan, *dag.Node) {
+	plan, _ := planview.GraphOf(x.version, n.Graph)
+	if plan == nil || n.Place >= len(plan.Nodes) {
+		return nil, nil
+	}
+	return plan, &plan.Nodes[n.Place]
+}
+
+// beside is what the names of the nodes beside n begin with: "outer[1]/" of
+// "outer[1]/cell[3]".
+func (x *executionView) beside(n execution.Node) string {
+	_, node := x.planned(n)
+	if node == nil {
+		return ""
+	}
+	return strings.TrimSuffix(homeName(n), node.Name)
+}
+
+// homeName is the name of a node, or of the fan-out whose item it is.
+func homeName(n execution.Node) string {
+	if n.ItemIndex != nil {
+		return strings.TrimSuffix(n.Name, fmt.Sprintf("[%d]", *n.ItemIndex))
+	}
+	return n.Name
+}
+
+// dependencies is how many nodes a node waits for.
+func (x *executionView) dependencies(n execution.Node) int {
+	_, node := x.planned(n)
+	if node == nil {
+		return 0
+	}
+	return len(node.Dependencies)
+}
+
+// attemptOf says which of its attempts a node is in: "2 of 3".
+func (x *executionView) attemptOf(n execution.Node) string {
+	limit := 0
+	if op := x.operator(n); op != nil {
+		limit = op.Retry.Limit
+	}
+	return fmt.Sprintf("%d of %d", n.Attempt, max(limit+1, n.Attempt))
+}
+
+// count counts anew what those of nodes became that become others.
+func (x *executionView) count(ctx context.Context, nodes []execution.Node) error {
+	var groups []int
+	for _, n := range nodes {
+		if n.Children > 0 {
+			groups = append(groups, n.Index)
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	counts, err := x.h.Executions.ChildCounts(ctx, x.ID, groups)
+	if err != nil {
+		return err
+	}
+	if x.children == nil {
+		x.children = map[int]execution.ChildCounts{}
+	}
+	maps.Copy(x.children, counts)
+	return nil
+}
+
+// liveGroups are the drawn nodes whose children may still change.
+func (x *executionView) liveGroups() []execution.Node {
+	var live []execution.Node
+	for _, n := range x.nodes {
+		if n.Children > 0 && (!n.State.Ended() || x.children[n.Index].Total() != x.children[n.Index].Ended()) {
+			live = append(live, n)
+		}
+	}
+	return live
+}
+
+// stateCounts are counts in the order of bars.
+func stateCounts(c execution.ChildCounts, url func(state string) string) []ui.Count {
+	var counts []ui.Count
+	for _, s := range []dag.State{dag.Succeeded, dag.Running, dag.Retrying, dag.Failed, dag.Queued, dag.Ready, dag.Pending, dag.Skipped, dag.Cancelled} {
+		if c[s] == 0 {
+			continue
+		}
+		count := ui.Count{State: string(s), N: c[s]}
+		if url != nil {
+			count.URL = url(count.State)
+		}
+		counts = append(counts, count)
+	}
+	return counts
+}
+
+// groupState is what the graph says of a node that becomes others: how far it is,
+// and how its children stand.
+func (x *executionView) groupState(n execution.Node, op *workflow.Operator) dagview.NodeState {
+	s := dagview.NodeState{State: shownState(n)}
+	if !n.Expanded {
+		s.Sub, s.Note = x.nodeSummaryLine(n), planview.GistOfGroup(op, n.ItemIndex != nil)
+		if n.State == dag.Pending {
+			s.Sub, s.Note = s.Note, s.Sub
+		}
+		return s
+	}
+	c := x.children[n.Index]
+	s.Children = stateCounts(c, nil)
+	if n.FansOut(op) {
+		s.Times = "× " + ui.Number(int64(n.Children))
+	}
+	s.Sub = progressText(c, n)
+	var rest []ui.Count
+	for _, count := range s.Children {
+		if count.State != string(dag.Succeeded) && (count.State != string(dag.Pending) || len(s.Children) == 1) {
+			rest = append(rest, count)
+		}
+	}
+	s.Note = strings.Join(dagview.CountTexts(rest), ", ")
+	if s.Note == "" && n.State.Ended() {
+		s.Note = cmp.Or(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
+	}
+	return s
+}
+
+// progressText is such as "812 of 1,000".
+func progressText(c execution.ChildCounts, n execution.Node) string {
+	if n.Children == 0 {
+		return "no items"
+	}
+	return ui.Number(int64(c.Ended())) + " of " + ui.Number(int64(n.Children)) + " ended"
+}
+
+// inGraph paints the graph that node n became. Its nodes are children, in the order
+// of the plan.
+func (x *executionView) inGraph(n execution.Node, graph string, children []execution.Node) dagview.Picture {
+	plan, _ := planview.GraphOf(x.version, graph)
+	drawing := x.h.Drawings.Best(x.version, graph)
+	names, states := make([]string, len(plan.Nodes)), make([]dagview.NodeState, len(plan.Nodes))
+	for i := range plan.Nodes {
+		names[i], states[i].State = plan.Nodes[i].Name, string(dag.Pending)
+		if i < len(children) {
+			states[i] = x.nodeState(children[i])
+		}
+	}
+	id := x.ID.String()
+	p := dagview.Painter{
+		ID: views.InnerGraphID(), Drawing: drawing, States: states, Names: names, Selected: -1,
+		Links: dagview.Links{
+			Node:  func(i int) string { return views.NodeURL(id, n.Name+"/"+names[i]) },
+			Group: func(b dagview.Box) string { return views.ChildrenURL(id, n.Name, "", b.Stem) },
+		},
+	}
+	return p.Picture(fmt.Sprintf("Graph %s: %s", graph, ui.Plural(len(plan.Nodes), "node", "nodes")))
+}
+
+// crumbs lead from the list of executions to a node.
+func (x *executionView) crumbs(ctx context.Context, n execution.Node) ([]views.Crumb, error) {
+	id := x.ID.String()
+	crumbs := []views.Crumb{{Name: "Executions", URL: views.ExecutionsURL()}, {Name: x.title(), URL: views.ExecutionURL(id)}}
+	if n.Parent < 0 {
+		return crumbs, nil
+	}
+	above, err := x.h.Executions.Ancestors(ctx, x.ID, n.Index)
+	if err != nil {
+		return nil, err
+	}
+	const shown = 4
+	if hidden := len(above) - shown; hidden > 0 {
+		crumbs = append(crumbs, views.Crumb{Name: shortName(above[0].Name), URL: views.NodeURL(id, above[0].Name)},
+			views.Crumb{Name: "…", URL: views.NodeURL(id, above[hidden].Name)})
+		above = above[hidden+1:]
+	}
+	for _, a := range above {
+		crumbs = append(crumbs, views.Crumb{Name: shortName(a.Name), URL: views.NodeURL(id, a.Name)})
+	}
+	return crumbs, nil
+}
+
+// shortName is a name without what it stands in: "cell[3]" of "outer[1]/cell[3]".
+func shortName(name string) string { return name[strings.LastIndex(name, "/")+1:] }
+
+// topName is the name of the node of the plan in which the node called name stands.
+func topName(name string) string {
+	if i := strings.IndexAny(name, "[/"); i > 0 {
+		return name[:i]
+	}
+	return name
+}

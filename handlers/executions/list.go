@@ -1,0 +1,224 @@
+package executions
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	executionPageSize = 50
+	liveState         = "live"     // of the state filter: everything that has not ended
+	waitingState      = "waiting"  // has nodes that wait, or may not begin yet
+	askingState       = "approval" // waits for the answer of a person
+)
+
+// executions lists executions; its filters are all in the URL.
+func (h *Pages) executions(w http.ResponseWriter, r *http.Request) error {
+	filter, err := h.executionFilter(r)
+	if err != nil {
+		return err
+	}
+	page, err := h.Executions.List(r.Context(), filter)
+	if err != nil {
+		return err
+	}
+	flows, err := h.Workflows.List(r.Context(), workflow.Filter{Limit: 200})
+	if err != nil {
+		return err
+	}
+	q, clock := r.URL.Query(), h.Page.Clock(r)
+	m := views.Executions{
+		Page:  h.Page.Base(r, "Executions", views.SectionExecutions),
+		Query: q.Get("q"), User: q.Get("user"), States: stateOptions(q.Get("state")), Periods: periodOptions(q.Get("period")),
+		Flows: label.WorkflowOptions(flows.Items, q.Get("workflow")), Chips: executionChips(q), ClearURL: views.ExecutionsURL(),
+		Mine: []ui.Choice{
+			{Name: "Everyone", URL: label.ListURL(views.ExecutionsURL(), q, "user", ""), Current: q.Get("user") == ""},
+			{Name: "Mine", URL: label.ListURL(views.ExecutionsURL(), q, "user", "me"), Current: q.Get("user") == "me"},
+		},
+	}
+	if m.Rows, err = h.Rows.Of(r.Context(), clock, page.Executions); err != nil {
+		return err
+	}
+	m.Pager = ui.Pager{Text: ui.Plural(len(m.Rows), "execution", "executions")}
+	if page.Next != "" {
+		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)
+	}
+	if q.Get("after") != "" {
+		m.Pager.Newer = label.ListURL(views.ExecutionsURL(), q, "after", "")
+	} else if len(page.Executions) > 0 {
+		stream := label.ListURL(views.ExecutionsURL()+"/stream", q, "top", page.Executions[0].ID.String())
+		m.Stream = stream
+	}
+	return web.Render(w, r, http.StatusOK, views.ExecutionsPage(m))
+}
+
+// executionFilter reads the filters of the URL.
+func (h *Pages) executionFilter(r *http.Request) (execution.Filter, error) {
+	q := r.URL.Query()
+	f := execution.Filter{Workflow: q.Get("workflow"), Query: q.Get("q"), User: q.Get("user"), After: q.Get("after"), Limit: executionPageSize}
+	if f.User == "me" {
+		subject, _ := auth.SubjectOf(r.Context())
+		f.User = subject.ID.String()
+	}
+	switch state := q.Get("state"); state {
+	case "":
+	case liveState:
+		f.Status = label.LiveStates()
+	case waitingState:
+		f.Status, f.Waiting = label.LiveStates(), true
+	case askingState:
+		f.Status, f.Asking = label.LiveStates(), true
+	default:
+		s, err := execution.ParseState(state)
+		if err != nil {
+			return f, err
+		}
+		f.Status = []execution.State{s}
+	}
+	if d := period(q.Get("period")); d > 0 {
+		f.From = h.Now().Add(-d)
+	}
+	return f, nil
+}
+
+type namedPeriod struct {
+	key, name string
+	length    time.Duration
+}
+
+func periods() []namedPeriod {
+	const day = 24 * time.Hour
+	return []namedPeriod{{"1h", "Last hour", time.Hour}, {"1d", "Last 24 hours", day}, {"7d", "Last 7 days", 7 * day}, {"30d", "Last 30 days", 30 * day}}
+}
+
+func period(key string) time.Duration {
+	for _, p := range periods() {
+		if p.key == key {
+			return p.length
+		}
+	}
+	return 0
+}
+
+func periodOptions(chosen string) []ui.Option {
+	options := []ui.Option{{Name: "Any time", Selected: period(chosen) == 0}}
+	for _, p := range periods() {
+		options = append(options, ui.Option{Value: p.key, Name: p.name, Selected: p.key == chosen})
+	}
+	return options
+}
+
+func stateOptions(chosen string) []ui.Option {
+	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}, {Value: liveState, Name: "Live", Selected: chosen == liveState}}
+	for _, s := range []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled} {
+		if s == execution.Succeeded { // between the states of what lives and of what has ended
+			options = append(options,
+				ui.Option{Value: waitingState, Name: "Waiting", Selected: chosen == waitingState},
+				ui.Option{Value: askingState, Name: ui.Word(ui.Asking), Selected: chosen == askingState})
+		}
+		options = append(options, ui.Option{Value: string(s), Name: ui.Word(string(s)), Selected: strings.EqualFold(chosen, string(s))})
+	}
+	return options
+}
+
+// executionChips names the filters that are set, each with the list without it.
+func executionChips(q url.Values) []views.Chip {
+	var chips []views.Chip
+	add := func(key, name, value string) {
+		if q.Get(key) != "" {
+			chips = append(chips, views.Chip{Name: name, Value: value, RemoveURL: label.ListURL(views.ExecutionsURL(), q, key, "")})
+		}
+	}
+	add("q", "Text", q.Get("q"))
+	state := ui.Word(strings.ToUpper(q.Get("state")))
+	if q.Get("state") == waitingState {
+		state = "Waiting"
+	}
+	add("state", "State", state)
+	add("workflow", "Workflow", q.Get("workflow"))
+	for _, p := range periods() {
+		if p.key == q.Get("period") {
+			add("period", "Started", p.name)
+		}
+	}
+	user := q.Get("user")
+	if user == "me" {
+		user = "you"
+	}
+	add("user", "By", user)
+	return chips
+}
+
+// executionBar is the states of the nodes; with an id its figures link to the node table.
+func executionBar(e execution.Execution, id string) ui.Bar {
+	c := e.Counts
+	counts := []ui.Count{
+		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: "RETRYING", N: c.Retrying}, {State: "FAILED", N: c.Failed},
+		{State: "QUEUED", N: c.Queued}, {State: "READY", N: c.Ready}, {State: "PENDING", N: c.Pending}, {State: "SKIPPED", N: c.Skipped}, {State: "CANCELLED", N: c.Cancelled},
+	}
+	if id != "" {
+		for i := range counts {
+			counts[i].URL = views.AllNodesURL(id, counts[i].State)
+		}
+	}
+	return ui.NewBar("nodes", counts)
+}
+
+// executionsStream sends rows that changed and how many executions are new. Rows
+// keep their places: the reader decides when to see the new ones.
+func (h *Pages) executionsStream(w http.ResponseWriter, r *http.Request) error {
+	filter, err := h.executionFilter(r)
+	if err != nil {
+		return err
+	}
+	top, err := request.ParseID(r.URL.Query().Get("top"), "execution")
+	if err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
+	if err != nil {
+		return err
+	}
+	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
+	q.Del("top")
+	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+		page, err := h.Executions.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		clock.Now = h.Now()
+		var rows []views.ExecutionRow
+		news := views.ExecutionsNews{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
+		all, err := h.Rows.Of(ctx, clock, page.Executions)
+		if err != nil {
+			return err
+		}
+		for _, row := range all {
+			if row.ID > top.String() {
+				news.Count++
+				continue
+			}
+			if sent.Changed(row.ID, label.FrozenRow(row)) {
+				rows = append(rows, row)
+			}
+		}
+		if !sent.Changed("news", news.Count) && len(rows) == 0 {
+			return nil
+		}
+		return stream.SendComponent(ctx, "", "", views.ExecutionsUpdate(rows, news))
+	})
+	return nil
+}

@@ -1,0 +1,60 @@
+package executions
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views"
+)
+
+// originLine says where the result of a node, or what it goes on from, came from.
+func originLine(d execution.NodeDetail) *views.NodeOrigin {
+	if d.Origin == nil {
+		return nil
+	}
+	line := &views.NodeOrigin{URL: originURL(d.Origin.Execution, d.Origin.Node), Name: originName(d.Origin.Execution, d.Origin.Node)}
+	switch d.Origin.Use {
+	case execution.OriginTaken:
+		line.Text = "Reused from"
+	case execution.OriginCached:
+		line.Text = "Its result is that of"
+	case execution.OriginBefore:
+		line.Text = "It goes on from what was saved by"
+	}
+	return line
+}
+
+// cacheLine says what the cache had of a node, and why.
+func cacheLine(d execution.NodeDetail) *views.NodeCache {
+	if d.Cache == nil {
+		return nil
+	}
+	line := &views.NodeCache{Why: d.Cache.Why}
+	switch d.Cache.Found {
+	case execution.CacheHit:
+		line.Found = "From the cache."
+	case execution.CacheMiss:
+		line.Found = "Not in the cache."
+	case execution.CacheIgnored:
+		line.Found = "The cache was not used."
+	}
+	if d.Cache.Execution != nil && d.Origin == nil {
+		line.URL, line.Name = originURL(*d.Cache.Execution, d.Cache.Node), "Compare with "+originName(*d.Cache.Execution, d.Cache.Node)
+	}
+	return line
+}
+
+func originURL(id uuid.UUID, node string) string {
+	if node == "" {
+		return views.ExecutionURL(id.String())
+	}
+	return views.NodeURL(id.String(), node)
+}
+
+func originName(id uuid.UUID, node string) string {
+	if node == "" {
+		return "execution " + label.ShortID(id)
+	}
+	return node + " in execution " + label.ShortID(id)
+}

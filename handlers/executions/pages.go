@@ -1,0 +1,68 @@
+// Package executions is the pages of executions: the list, one execution with its nodes,
+// groups, logs, metrics and events, and the commands to them.
+package executions
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/content"
+	"github.com/flowforge/flowforge/handlers/form"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Config is what the pages work with.
+type Config struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Site       *web.Site
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Telemetry  *telemetry.Service
+	Retention  *retention.Service
+	Content    *content.Content
+	Drawings   *planview.Drawings // layouts of the versions in use
+	Forms      *form.Forms
+	Rows       *Rows
+	Page       *page.Shell
+}
+
+// Pages are the pages of executions. They are safe for concurrent use.
+type Pages struct{ Config }
+
+// New returns the pages.
+func New(c Config) *Pages { return &Pages{c} }
+
+// Mount adds the pages to r.
+func (h *Pages) Mount(r chi.Router) {
+	r.Get("/approvals", h.Page.Serve(h.approvals))
+	r.Get("/executions", h.Page.Serve(h.executions))
+	r.Get("/executions/stream", h.Page.Serve(h.executionsStream))
+	r.Get("/executions/{id}", h.Page.Serve(h.execution))
+	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
+	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))
+	r.Post("/executions/{id}/cancel", h.Page.Serve(h.cancel))
+	r.Post("/executions/{id}/pause", h.Page.Serve(h.pause))
+	r.Post("/executions/{id}/unpause", h.Page.Serve(h.unpause))
+	r.Post("/executions/{id}/keep", h.Page.Serve(h.keep))
+	r.Post("/executions/{id}/release", h.Page.Serve(h.release))
+	r.Get("/executions/{id}/commands/{command}", h.Page.Serve(h.commandPage))
+	r.Post("/executions/{id}/commands/{command}", h.Page.Serve(h.command))
+	r.Get("/executions/{id}/nodes/{node}", h.Page.Serve(h.node))
+	r.Get("/executions/{id}/nodes/{node}/stream", h.Page.Serve(h.nodeStream))
+	r.Get("/executions/{id}/events", h.Page.Serve(h.events))
+	r.Get("/executions/{id}/metrics.csv", h.Page.Serve(h.metricCSV))
+	r.Get("/executions/{id}/logs", h.Page.Serve(h.logs))
+	r.Get("/executions/{id}/logs/stream", h.Page.Serve(h.logStream))
+	r.Get("/executions/{id}/logs.txt", h.Page.Serve(h.logText))
+}

@@ -1,0 +1,261 @@
+package executions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/planview"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// panel is the selected node beside the graph.
+func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
+	if x.selected() < 0 {
+		return views.NodePanel{}, nil
+	}
+	d, err := x.h.Executions.Node(ctx, x.ID, x.query.Get("node"))
+	if apperr.Is(err, apperr.NotFound) {
+		return views.NodePanel{}, nil
+	}
+	if err != nil {
+		return views.NodePanel{}, err
+	}
+	id := x.ID.String()
+	p := views.NodePanel{
+		Name: d.Name, State: shownState(d.Node), URL: views.NodeURL(id, d.Name), CloseURL: views.ExecutionURL(id) + "#graph",
+		LogURL: views.NodeLogsURL(id, d.Name, 0), Facts: x.nodeFacts(d), Attempts: x.attempts(d),
+		Inputs: x.names.tell(ctx, operatorInputs(d)), Outputs: x.names.tell(ctx, operatorOutputs(d)),
+	}
+	if p.Wait, err = x.wait(ctx, d); err != nil {
+		return views.NodePanel{}, err
+	}
+	p.Wait = p.Wait.Short()
+	if d.Progress != nil && d.State == dag.Running {
+		bar := ui.ProgressBar("RUNNING", d.Progress.Percent, fmt.Sprintf("%d %%: %s", d.Progress.Percent, d.Progress.Message))
+		p.Progress, p.ProgressTo = &bar, d.Progress.Message
+	}
+	return p, nil
+}
+
+// nodeFacts are the figures of a node.
+func (x *executionView) nodeFacts(d execution.NodeDetail) []ui.Fact {
+	var facts []ui.Fact
+	add := func(name, value, note string) {
+		if value != "" {
+			facts = append(facts, ui.Fact{Name: name, Value: value, Note: note})
+		}
+	}
+	if x.becomes(d.Node) {
+		add("Became", becameText(d), "")
+	} else if d.Attempt > 0 {
+		add("Attempt", x.attemptOf(d.Node), "")
+	}
+	waited := ""
+	if d.ReadyAt != nil && d.StartedAt != nil {
+		if w := d.StartedAt.Sub(*d.ReadyAt); w > 0 {
+			waited = "(waited " + ui.Duration(w) + ")"
+		}
+	}
+	switch {
+	case d.StartedAt != nil && d.FinishedAt == nil && d.State == dag.Running:
+		facts = append(facts, ui.Fact{Name: "Running for", Value: ui.Duration(nodeTook(x.clock.Now, d.Node)), Since: d.StartedAt.Format(time.RFC3339), Note: waited})
+	case d.StartedAt != nil && d.FinishedAt != nil:
+		add("Took", ui.Duration(nodeTook(x.clock.Now, d.Node)), waited)
+	}
+	if d.Reason != nil && d.State != dag.Ready { // what waits has a panel of its own
+		add("Why", label.ReasonText(d.Reason), "")
+	}
+	if d.RetryAt != nil {
+		moment := x.clock.Exactly(*d.RetryAt)
+		facts = append(facts, ui.Fact{Name: "Next attempt", Moment: &moment})
+	}
+	if d.Error != nil {
+		add("Failed with", d.Error.Message, "")
+	}
+	if d.Operator != nil && !x.becomes(d.Node) {
+		add("Requests", planview.ResourceText(d.Operator.Resources), "")
+	}
+	if a := lastAttempt(d); a != nil {
+		if a.CPUSeconds != nil && a.StartedAt != nil {
+			add("CPU used", ui.Duration(time.Duration(*a.CPUSeconds*float64(time.Second))), "")
+		}
+		if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
+			add("Memory, peak", ui.Bytes(*a.PeakRSSBytes), "")
+		}
+	}
+	return facts
+}
+
+func lastAttempt(d execution.NodeDetail) *execution.Attempt {
+	var last *execution.Attempt
+	for i := range d.Attempts {
+		if last == nil || d.Attempts[i].Number > last.Number {
+			last = &d.Attempts[i]
+		}
+	}
+	return last
+}
+
+// attempts tells each attempt in a sentence, the first first.
+func (x *executionView) attempts(d execution.NodeDetail) []views.AttemptLine {
+	list := slices.Clone(d.Attempts)
+	slices.SortFunc(list, func(a, b execution.Attempt) int { return a.Number - b.Number })
+	var lines []views.AttemptLine
+	for _, a := range list {
+		line := views.AttemptLine{
+			Number: strconv.Itoa(a.Number), State: attemptState(a, d), LogURL: views.NodeLogsURL(x.ID.String(), d.Name, a.Number),
+			Sentence: attemptSentence(a, d),
+		}
+		if c := podClass(a, d); c != nil {
+			line.Class = c.Word
+		} else if a.ErrorClass != "" {
+			line.Class = label.SentenceCase(a.ErrorClass.Words())
+		}
+		if a.StartedAt != nil {
+			line.Started = x.clock.Exactly(*a.StartedAt)
+			if a.FinishedAt != nil {
+				line.Took = ui.Duration(a.FinishedAt.Sub(*a.StartedAt))
+			} else {
+				line.Took, line.Since = ui.Duration(x.clock.Now.Sub(*a.StartedAt)), a.StartedAt.Format(time.RFC3339)
+			}
+		}
+		line.Facts = attemptFacts(a)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func attemptFacts(a execution.Attempt) []ui.Fact {
+	var facts []ui.Fact
+	if a.Host != "" {
+		facts = append(facts, ui.Fact{Name: "On", Value: a.Host})
+	}
+	if a.PID != nil {
+		facts = append(facts, ui.Fact{Name: "Process", Value: strconv.Itoa(*a.PID), Mono: true})
+	}
+	if a.ExitCode != nil {
+		facts = append(facts, ui.Fact{Name: "Exit code", Value: strconv.Itoa(*a.ExitCode), Mono: true})
+	}
+	if a.CPUSeconds != nil && a.StartedAt != nil {
+		facts = append(facts, ui.Fact{Name: "CPU used", Value: ui.Duration(time.Duration(*a.CPUSeconds * float64(time.Second)))})
+	}
+	if a.PeakRSSBytes != nil && *a.PeakRSSBytes > 0 {
+		facts = append(facts, ui.Fact{Name: "Memory, peak", Value: ui.Bytes(*a.PeakRSSBytes)})
+	}
+	if a.Pod != "" && a.MemoryMiB > 0 {
+		facts = append(facts, ui.Fact{Name: "Memory limit", Value: ui.Memory(a.MemoryMiB)})
+	}
+	return facts
+}
+
+// attemptState is the state that an attempt is drawn in.
+func attemptState(a execution.Attempt, d execution.NodeDetail) string {
+	if a.Outcome != "" {
+		if s := outcomeState(a.Outcome); s != "" {
+			return s
+		}
+		return string(dag.Failed)
+	}
+	if a.StartedAt == nil {
+		return string(dag.Queued)
+	}
+	if d.State.Ended() {
+		return string(d.State)
+	}
+	return string(dag.Running)
+}
+
+// attemptSentence says how an attempt went.
+func attemptSentence(a execution.Attempt, d execution.NodeDetail) string {
+	switch {
+	case a.Message != "":
+		return a.Message
+	case a.Outcome == "" && a.StartedAt == nil && a.Pod != "":
+		return "Waiting for its pod."
+	case a.Outcome == "" && a.StartedAt == nil:
+		return "Queued."
+	case a.Outcome == "":
+		if d.Progress != nil && d.Progress.Message != "" {
+			return "Running: " + d.Progress.Message
+		}
+		return "Running."
+	case a.ExitCode != nil && *a.ExitCode != 0:
+		return fmt.Sprintf("Ended with exit code %d.", *a.ExitCode)
+	}
+	return ui.Word(outcomeState(a.Outcome)) + "."
+}
+
+// operatorInputs are the inputs of a node with the types that its operator declares.
+func operatorInputs(d execution.NodeDetail) []views.Value {
+	if d.Operator == nil {
+		return nil
+	}
+	var values []views.Value
+	for _, in := range d.Operator.Inputs {
+		if v, ok := d.Inputs[in.Name]; ok {
+			values = append(values, valueOf(in.Name, in.Type, v))
+			continue
+		}
+		values = append(values, views.Value{Name: in.Name, Type: in.Type.Name(), Missing: sourceText(in)})
+	}
+	return values
+}
+
+// sourceText says where a value will come from.
+func sourceText(in workflow.Input) string {
+	switch in.Source.Kind {
+	case workflow.SourceFuture:
+		return "from " + in.Source.Future.String()
+	case workflow.SourceInput:
+		return "the input " + in.Source.Input
+	case workflow.SourceLiteral:
+		return in.Type.Render(in.Source.Value)
+	case workflow.SourceItem, workflow.SourceIndex:
+		return "the " + planview.SourceGist(in.Source) + " of each"
+	case workflow.SourceFormula:
+		return "= " + in.Source.Formula.String()
+	}
+	return "none"
+}
+
+func operatorOutputs(d execution.NodeDetail) []views.Value {
+	if d.Operator == nil {
+		return nil
+	}
+	var values []views.Value
+	for _, out := range d.Operator.Outputs {
+		if d.FansOut(d.Operator) {
+			out, _ = d.Operator.Produces(out.Name)
+		}
+		if v, ok := d.Outputs[out.Name]; ok {
+			values = append(values, valueOf(out.Name, out.Type, v))
+			continue
+		}
+		missing := "when it succeeds"
+		if d.State.Ended() {
+			missing = "not produced"
+		}
+		if out.Type.Kind == typeregistry.KindOptional {
+			missing = "optional"
+		}
+		values = append(values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Outputs)) {
+		declared := slices.ContainsFunc(d.Operator.Outputs, func(o workflow.OperatorOutput) bool { return o.Name == name })
+		if d.Operator.KeepsAll() && !declared {
+			values = append(values, valueOf(name, typeregistry.Plainly(typeregistry.KindJSON), d.Outputs[name]))
+		}
+	}
+	return values
+}

@@ -1,0 +1,81 @@
+package executions
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Events that say the same are one row with their number and their last time, and
+// warnings stand first only until the pod has begun.
+func TestEventsOfPodsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	events := []execution.PodEvent{
+		{Attempt: 1, At: at, Warning: true, Reason: "FailedScheduling", Message: "no room", Count: 2},
+		{Attempt: 1, At: at.Add(time.Second), Reason: "Started", Message: "Container started", Count: 1},
+		{Attempt: 1, At: at.Add(2 * time.Second), Reason: "Started", Message: "Container started"},
+		{Attempt: 2, At: at, Reason: "Started", Message: "Container started"},
+	}
+	x := &executionView{clock: ui.Clock{Now: at.Add(time.Minute)}}
+	waits, _ := x.podEvents(execution.Attempt{Number: 1}, events)
+	require.Len(t, waits, 2)
+	require.Equal(t, "FailedScheduling", waits[0].Reason)
+	require.Equal(t, "× 2", waits[0].Count)
+	require.Equal(t, "× 2", waits[1].Count)
+	require.Equal(t, "12:00:02", waits[1].At.Text)
+
+	runs, _ := x.podEvents(execution.Attempt{Number: 1, StartedAt: &at}, events)
+	require.Equal(t, "Started", runs[0].Reason)
+}
+
+// What is said of the next attempt is so: nobody is told of a try that never comes.
+func TestWhatFollowsAnEndIsSo(t *testing.T) {
+	t.Parallel()
+	lost := execution.Attempt{Number: 3, Class: "node_lost"}
+	d := execution.NodeDetail{Node: execution.Node{State: dag.Failed, Attempt: 3}}
+	require.NotContains(t, podClass(lost, d).Hint, "tried again")
+	d.State = dag.Retrying
+	require.Contains(t, podClass(lost, d).Hint, "It is tried again, and costs no retry.")
+
+	hungry := execution.Attempt{Number: 1, Class: "out_of_memory", MemoryMiB: 64}
+	d = execution.NodeDetail{Node: execution.Node{State: dag.Running, Attempt: 2}, Attempts: []execution.Attempt{hungry, {Number: 2, MemoryMiB: 256}}, Operator: &workflow.Operator{}}
+	require.Equal(t, "The next attempt got 256 MiB.", podClass(hungry, d).Hint)
+	d.Attempts[1].MemoryMiB = 64
+	require.Contains(t, podClass(hungry, d).Hint, "Ask for more memory")
+}
+
+// Amounts are read in the unit that fits them, and to what they are worth.
+func TestUseIsDrawnInAUnitThatFits(t *testing.T) {
+	t.Parallel()
+	memory := usageKinds()[1]
+	points := func(values ...float64) []telemetry.Series {
+		s := telemetry.Series{Name: "system.memory_mib"}
+		for _, v := range values {
+			s.Points = append(s.Points, telemetry.SeriesPoint{Value: telemetry.Number(v)})
+		}
+		return []telemetry.Series{s}
+	}
+	small := points(26.8457, 168.4453)
+	require.Equal(t, "Memory, MiB", memory.fit(small))
+	require.InDelta(t, 26.8, float64(small[0].Points[0].Value), 1e-9)
+	require.InDelta(t, 168, float64(small[0].Points[1].Value), 1e-9)
+	large := points(512, 3072)
+	require.Equal(t, "Memory, GiB", memory.fit(large))
+	require.InDelta(t, 3, float64(large[0].Points[1].Value), 1e-9)
+}
+
+// A cluster that is away is told in words; the words of others stay as they are.
+func TestReasonsAreForPeople(t *testing.T) {
+	t.Parallel()
+	require.NotContains(t, label.ReasonText(&execution.Reason{Code: "CLUSTER_AWAY", Message: `Post "https://10.0.0.1/api": EOF`}), "https")
+	require.Equal(t, "4 Insufficient nvidia.com/gpu", label.ReasonText(&execution.Reason{Code: "UNSCHEDULABLE", Message: "4 Insufficient nvidia.com/gpu"}))
+}

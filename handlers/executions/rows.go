@@ -1,0 +1,173 @@
+package executions
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+const (
+	executionsOfWorkflow = 24 // on the page of their workflow
+
+	inputsShown  = 3 // in a row of the list
+	resultsShown = 2
+	figureShown  = 40 // characters of a value in a row
+)
+
+// Rows draws executions as lists show them. It is safe for concurrent use.
+type Rows struct {
+	Now        func() time.Time
+	Executions *execution.Service
+}
+
+// Of are the rows of a list: each with the inputs in which it differs from
+// the others of its workflow on the page, and with its result.
+func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []execution.Execution) ([]views.ExecutionRow, error) {
+	asking, err := h.Executions.Asking(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	differing := differingInputs(list)
+	rows := make([]views.ExecutionRow, len(list))
+	for i, e := range list {
+		rows[i] = h.executionRow(clock, e, request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID))
+		if asking[e.ID] {
+			rows[i].State = ui.Asking
+		}
+		rows[i].Inputs = figures(e.Inputs, differing[e.WorkflowID], inputsShown)
+		rows[i].Results = figures(e.Outputs, sortedNames(e.Outputs), resultsShown)
+	}
+	return rows, nil
+}
+
+// OfWorkflow are the latest executions of a workflow.
+func (h *Rows) OfWorkflow(ctx context.Context, clock ui.Clock, id uuid.UUID) ([]views.ExecutionRow, error) {
+	page, err := h.Executions.List(ctx, execution.Filter{Workflow: id.String(), Limit: executionsOfWorkflow})
+	if err != nil {
+		return nil, err
+	}
+	return h.Of(ctx, clock, page.Executions)
+}
+
+// differingInputs names, by workflow, the inputs whose values differ among executions.
+// A workflow with a single execution has all of its inputs.
+func differingInputs(list []execution.Execution) map[uuid.UUID][]string {
+	values := map[uuid.UUID]map[string]map[string]bool{} // by workflow and input
+	runs := map[uuid.UUID]int{}
+	for _, e := range list {
+		runs[e.WorkflowID]++
+		for name, v := range e.Inputs {
+			if values[e.WorkflowID] == nil {
+				values[e.WorkflowID] = map[string]map[string]bool{}
+			}
+			if values[e.WorkflowID][name] == nil {
+				values[e.WorkflowID][name] = map[string]bool{}
+			}
+			text, _ := json.Marshal(v) //nolint:errchkjson // a decoded JSON value
+			values[e.WorkflowID][name][string(text)] = true
+		}
+	}
+	names := map[uuid.UUID][]string{}
+	for id, inputs := range values {
+		for name, seen := range inputs {
+			if len(seen) > 1 || runs[id] == 1 {
+				names[id] = append(names[id], name)
+			}
+		}
+		slices.Sort(names[id])
+	}
+	return names
+}
+
+func sortedNames(values map[string]any) []string {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// figures are the first of values with names that fit a row: numbers, texts, yes or no.
+func figures(values map[string]any, names []string, most int) []ui.Fact {
+	var facts []ui.Fact
+	for _, name := range names {
+		if text := rowFigure(values[name]); text != "" && len(facts) < most {
+			facts = append(facts, ui.Fact{Name: name, Value: text})
+		}
+	}
+	return facts
+}
+
+// rowFigure is a single value in a few characters, "" for what has none.
+func rowFigure(v any) string {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && len(v) > roundedFrom {
+			return ui.Float(f)
+		}
+		return v.String()
+	case string:
+		return ui.Short(strings.Join(strings.Fields(v), " "), figureShown)
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case map[string]any:
+		if entry, ok := v["$catalogue"].(string); ok {
+			return ui.Short(entry, figureShown)
+		}
+	}
+	return ""
+}
+
+// executionRow is an execution as lists show it; links name its workflow by ref.
+func (h *Rows) executionRow(clock ui.Clock, e execution.Execution, ref string) views.ExecutionRow {
+	id := e.ID.String()
+	row := views.ExecutionRow{
+		ID: id, Short: label.ShortID(e.ID), URL: views.ExecutionURL(id), State: string(e.Status), Title: label.ExecutionTitle(e), Version: e.Version,
+		Flow: e.Version, Sub: label.ExecutionGist(e), By: e.SubmittedBy.Name, Started: clock.Moment(e.CreatedAt), Took: ui.Duration(label.TookSoFar(h.Now(), e)),
+		Bar: executionBar(e, ""), RelaunchURL: views.RelaunchURL(ref, id), WorkflowURL: views.WorkflowURL(ref),
+	}
+	if e.Name != "" {
+		row.Flow = e.WorkflowName + " " + e.Version
+	}
+	if !e.Status.Ended() && e.StartedAt != nil {
+		row.Since = e.StartedAt.Format(time.RFC3339)
+	}
+	return row
+}
+
+// outputCell is an output of an item in a cell of the table.
+func outputCell(v any) string {
+	if text := rowFigure(v); text != "" || v == nil {
+		return text
+	}
+	if ref, ok := v.(map[string]any); ok && ref["$artifact"] != nil {
+		return "artifact"
+	}
+	return ui.Short(oneLine(v), itemValueShown)
+}
+
+const TrendLength = 24
+
+// Recent returns the last executions of each workflow, newest first.
+func (h *Rows) Recent(ctx context.Context, items []workflow.Summary) (map[uuid.UUID][]execution.Execution, error) {
+	ids := make([]uuid.UUID, 0, len(items))
+	for _, item := range items {
+		ids = append(ids, item.ID)
+	}
+	return h.Executions.Recent(ctx, ids, TrendLength)
+}

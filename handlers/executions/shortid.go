@@ -1,0 +1,98 @@
+package executions
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+// ShortIDs lets the addresses of executions name them by the end of their id, as pages
+// show it: pages and requests of the API are redirected to the full address.
+func (h *Pages) ShortIDs(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, text := executionSegment(r.URL.Path)
+		if at < 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ids, err := h.Executions.EndingWith(r.Context(), text)
+		switch {
+		case err != nil || len(ids) == 0: // the route itself says what is wrong
+			next.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, request.APIPrefix):
+			if len(ids) > 1 {
+				h.Site.Fail(w, r, apperr.New(apperr.Conflict, "%d executions have an id that ends with %q. Give more of its end, or the whole id.", len(ids), text))
+				return
+			}
+			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusTemporaryRedirect) //nolint:gosec // an id of this server in a path of it
+		case len(ids) == 1 && r.Method == http.MethodGet:
+			http.Redirect(w, r, withSegment(r.URL, at, ids[0]).RequestURI(), http.StatusFound) //nolint:gosec // an id of this server in a path of it
+		case r.Method == http.MethodGet:
+			h.Page.Serve(func(w http.ResponseWriter, r *http.Request) error { return h.chooseExecution(w, r, text, ids) })(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// executionSegment finds the part of a path that names an execution by the end of its
+// id; at is -1 when none does.
+func executionSegment(path string) (at int, text string) {
+	parts := strings.Split(path, "/")
+	at = 2
+	if strings.HasPrefix(path, request.APIPrefix+"/") {
+		at = strings.Count(request.APIPrefix, "/") + 2
+	}
+	if len(parts) <= at || parts[at-1] != "executions" {
+		return -1, ""
+	}
+	if _, ok := execution.ShortID(parts[at]); !ok {
+		return -1, ""
+	}
+	return at, parts[at]
+}
+
+// withSegment is u with an id as one part of its path.
+func withSegment(u *url.URL, at int, id uuid.UUID) *url.URL {
+	replace := func(path string) string {
+		parts := strings.Split(path, "/")
+		parts[at] = id.String()
+		return strings.Join(parts, "/")
+	}
+	full := *u
+	full.Path = replace(u.Path)
+	if u.RawPath != "" {
+		full.RawPath = replace(u.RawPath)
+	}
+	return &full
+}
+
+// chooseExecution lists executions whose ids end alike.
+func (h *Pages) chooseExecution(w http.ResponseWriter, r *http.Request, text string, ids []uuid.UUID) error {
+	m := views.ChooseExecution{
+		Page: h.Page.Base(r, "Choose an execution", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}),
+		Text: "#" + strings.TrimPrefix(text, "#"),
+	}
+	var list []execution.Execution
+	for _, id := range ids {
+		e, err := h.Executions.Get(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		list = append(list, e)
+	}
+	rows, err := h.Rows.Of(r.Context(), h.Page.Clock(r), list)
+	if err != nil {
+		return err
+	}
+	m.Rows = rows
+	return web.Render(w, r, http.StatusMultipleChoices, views.ChooseExecutionPage(m))
+}

@@ -1,0 +1,283 @@
+package executions
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Pieces that cost a query of the telemetry store, or change with the clock alone,
+// are looked at less often than states.
+const slowInterval = 2 * time.Second
+
+// executionStream is the one stream of an execution page. Each message carries the
+// pieces that changed; its id is where the log stands, so that a reader who comes
+// back misses no line and gets none twice. Pieces are compared with what was sent,
+// so a reconnect simply sends all of them again.
+func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
+	x, err := h.loadExecution(r)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	changes, err := h.Executions.Watch(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead, auth.LogRead))
+	if err != nil {
+		return err
+	}
+	f := logFilterOf(url.Values{"node": {x.query.Get("node")}})
+	p := &executionPush{x: x, stream: stream, sent: page.SentPieces{}, filter: f, attempts: map[string]int{}}
+	lines := h.Content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
+	hints := p.merge(ctx, changes, lines)
+	h.Page.OnHints(r.WithContext(ctx), stream, hints, page.PageInterval, p.send)
+	return nil
+}
+
+// executionPush sends what changed on one page.
+type executionPush struct {
+	x        *executionView
+	stream   *web.Stream
+	sent     page.SentPieces
+	slow     time.Time // when the slow pieces were last looked at
+	filter   logFilter
+	attempts map[string]int // attempt of the last line of each node
+	batches  chan []telemetry.LogLine
+	caughtUp bool // the lines that were there are out; an empty batch says so
+	quiet    int  // looks in a row without a line after the end
+}
+
+// merge makes one channel of hints: changes of the execution, new lines, and a slow
+// clock for what moves by itself.
+func (p *executionPush) merge(ctx context.Context, changes <-chan struct{}, lines <-chan []telemetry.LogLine) <-chan struct{} {
+	hints := make(chan struct{}, 1)
+	p.batches = make(chan []telemetry.LogLine, 64)
+	hint := func() {
+		select {
+		case hints <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+	go func() {
+		tick := time.NewTicker(slowInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-changes:
+				if !open {
+					changes = nil
+				}
+			case batch, open := <-lines:
+				if !open { // the log cannot be followed; the page goes on without
+					lines, batch = nil, nil
+				}
+				select {
+				case p.batches <- batch:
+				case <-ctx.Done():
+					return
+				}
+			case <-tick.C:
+			}
+			hint()
+		}
+	}()
+	return hints
+}
+
+// send sends one message of everything that changed, or none.
+func (p *executionPush) send(ctx context.Context) error {
+	x := p.x
+	if err := x.refresh(ctx); err != nil {
+		return err
+	}
+	ended := x.Status.Ended()
+	u, err := p.pieces(ctx, ended)
+	if err != nil {
+		return err
+	}
+	cursor := p.takeLines(&u)
+	if !u.Empty() {
+		if err := p.stream.SendComponent(ctx, "", cursor, views.ExecutionUpdateBlock(u)); err != nil {
+			return err
+		}
+	}
+	return p.endWhen(ended, len(u.Lines))
+}
+
+// endWhen ends the stream of what has ended. Lines are taken up before the end of
+// their node is: once the history is out, a few looks without lines are enough.
+func (p *executionPush) endWhen(ended bool, lines int) error {
+	if !ended {
+		return nil
+	}
+	if lines > 0 || !p.caughtUp {
+		p.quiet = 0
+		return nil
+	}
+	if p.quiet++; p.quiet < 3 {
+		return nil
+	}
+	if err := p.stream.Send("end", "", nil); err != nil {
+		return err
+	}
+	return page.ErrStreamDone
+}
+
+// pieces collects what changed since the last message.
+func (p *executionPush) pieces(ctx context.Context, ended bool) (views.ExecutionUpdate, error) {
+	x := p.x
+	var u views.ExecutionUpdate
+	head, err := x.wholeHead(ctx)
+	if err != nil {
+		return u, err
+	}
+	if p.sent.Changed("head", stillHead(head)) {
+		u.Head = &head
+	}
+	if err := p.graphOrTable(ctx, &u); err != nil {
+		return u, err
+	}
+	panel, err := x.panel(ctx)
+	if err != nil {
+		return u, err
+	}
+	if panel.Name != "" && p.sent.Changed("panel", stillPanel(panel)) {
+		u.Panel = &panel
+	}
+	if outputs := x.outputs(ctx); p.sent.Changed("outputs", outputs) {
+		u.Outputs = &outputs
+	}
+	moved := u.Head != nil || len(u.Shapes) > 0 || len(u.NodeRows) > 0
+	if !moved && x.clock.Now.Sub(p.slow) < slowInterval {
+		return u, nil
+	}
+	events, err := x.events(ctx)
+	if err != nil {
+		return u, err
+	}
+	if p.sent.Changed("events", events) {
+		u.Events = &events
+	}
+	if x.clock.Now.Sub(p.slow) >= slowInterval || ended {
+		p.slow = x.clock.Now
+		return u, p.slowPieces(ctx, &u)
+	}
+	return u, nil
+}
+
+func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate) error {
+	x := p.x
+	if t := x.timeline(); p.sent.Changed("timeline", t) {
+		u.Timeline = &t
+	}
+	if m := x.metrics(ctx); p.sent.Changed("metrics", m) {
+		u.Metrics = &m
+	}
+	a, err := x.artifacts(ctx)
+	if err != nil {
+		return err
+	}
+	if p.sent.Changed("artifacts", a) {
+		u.Artifacts = &a
+	}
+	return nil
+}
+
+// graphOrTable adds the boxes of the graph, or the rows of the list, that changed.
+func (p *executionPush) graphOrTable(ctx context.Context, u *views.ExecutionUpdate) error {
+	if p.x.query.Get("view") == "list" {
+		t, err := p.x.nodeTable(ctx)
+		if err != nil {
+			return err
+		}
+		for _, row := range t.Rows {
+			if p.sent.Changed("row"+strconv.Itoa(row.Index), stillRow(row)) {
+				u.NodeRows = append(u.NodeRows, row)
+			}
+		}
+		return nil
+	}
+	painter := p.x.painter()
+	for b := range p.x.drawing.Boxes {
+		shape := painter.Shape(b)
+		same := shape
+		if same.Since != "" {
+			same.Sub = ""
+		}
+		if p.sent.Changed(shape.ID, same) {
+			u.Shapes = append(u.Shapes, shape)
+		}
+	}
+	return nil
+}
+
+// takeLines adds the log lines that have come, and returns where the log stands.
+func (p *executionPush) takeLines(u *views.ExecutionUpdate) string {
+	const atMost = 2000
+	cursor := ""
+	for len(u.Lines) < atMost {
+		select {
+		case batch := <-p.batches:
+			if len(batch) == 0 {
+				p.caughtUp = true
+				continue
+			}
+			u.Lines = append(u.Lines, logLines(p.x.clock, p.x.ID.String(), batch, p.filter, p.attempts)...)
+			cursor = string(batch[len(batch)-1].Cursor())
+		default:
+			return cursor
+		}
+	}
+	return cursor
+}
+
+// The pieces below are compared without what counts on by itself in the browser.
+
+func stillHead(h views.ExecutionHead) views.ExecutionHead {
+	if h.Since != "" {
+		h.Took = ""
+	}
+	h.Wait = stillWait(h.Wait)
+	return h
+}
+
+func stillRow(r views.NodeRow) views.NodeRow {
+	if r.Since != "" {
+		r.Took = ""
+	}
+	return r
+}
+
+func stillPanel(p views.NodePanel) views.NodePanel {
+	p.Wait = stillWait(p.Wait)
+	facts := p.Facts
+	p.Facts = nil
+	for _, f := range facts {
+		if f.Since != "" {
+			f.Value = ""
+		}
+		p.Facts = append(p.Facts, f)
+	}
+	attempts := p.Attempts
+	p.Attempts = nil
+	for _, a := range attempts {
+		if a.Since != "" {
+			a.Took = ""
+		}
+		p.Attempts = append(p.Attempts, a)
+	}
+	return p
+}

@@ -1,0 +1,145 @@
+package executions
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+const timelineRows = 60
+
+// timeline draws one row per node that has a box of its own, in the order in which
+// they started, and one per group.
+func (x *executionView) timeline() views.ExecutionTimeline {
+	if x.StartedAt == nil {
+		return views.ExecutionTimeline{Empty: "Nothing has started yet."}
+	}
+	end := x.clock.Now
+	if x.FinishedAt != nil {
+		end = *x.FinishedAt
+	}
+	o := chart.TimelineOptions{From: x.CreatedAt, To: end, Zone: x.clock.Zone}
+	if x.FinishedAt == nil {
+		o.Now = x.clock.Now
+		o.To = end.Add(end.Sub(x.CreatedAt) / 12) // room for what comes
+	}
+	rows := x.timelineNodes(end)
+	t := views.ExecutionTimeline{}
+	if len(rows) > timelineRows {
+		t.Note = fmt.Sprintf("the first %d of %s", timelineRows, ui.Plural(len(rows), "row", "rows"))
+		rows = rows[:timelineRows]
+	}
+	o.Label = fmt.Sprintf("Timeline of %s: %s", x.title(), ui.Plural(len(rows), "row", "rows"))
+	t.Chart = chart.NewTimeline(rows, o)
+	return t
+}
+
+func (x *executionView) timelineNodes(end time.Time) []chart.Row {
+	nodes := make([]execution.Node, 0, len(x.nodes))
+	for _, n := range x.nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b execution.Node) int {
+		if (a.StartedAt == nil) != (b.StartedAt == nil) {
+			if a.StartedAt != nil {
+				return -1
+			}
+			return 1
+		}
+		if a.StartedAt != nil {
+			if c := a.StartedAt.Compare(*b.StartedAt); c != 0 {
+				return c
+			}
+		}
+		return a.Index - b.Index
+	})
+	var rows []chart.Row
+	for _, n := range nodes {
+		rows = append(rows, x.timelineRow(n, end))
+	}
+	painter := x.painter()
+	for b := range x.drawing.Boxes {
+		if x.drawing.Boxes[b].Group() {
+			shape := painter.Shape(b)
+			rows = append(rows, chart.Row{Name: shape.FullTitle, URL: shape.URL, Note: shape.Sub})
+		}
+	}
+	return rows
+}
+
+// timelineRow is one node: what it waited, each attempt, and what comes.
+func (x *executionView) timelineRow(n execution.Node, end time.Time) chart.Row {
+	row := chart.Row{Name: n.Name, URL: views.ExecutionNodeURL(x.ID.String(), n.Name)}
+	until := func(t *time.Time) time.Time {
+		if t != nil {
+			return *t
+		}
+		return end
+	}
+	tries := x.tries[n.Index]
+	at := n.ReadyAt
+	for _, a := range tries {
+		if a.StartedAt == nil {
+			continue
+		}
+		if at != nil && a.StartedAt.Sub(*at) > 0 {
+			row.Spans = append(row.Spans, chart.Span{From: *at, To: *a.StartedAt, Title: n.Name + " waited " + ui.Duration(a.StartedAt.Sub(*at))})
+		}
+		state := string(dag.Running)
+		if a.FinishedAt != nil {
+			state = outcomeState(a.Outcome)
+		}
+		took := until(a.FinishedAt).Sub(*a.StartedAt)
+		row.Spans = append(row.Spans, chart.Span{
+			State: state, From: *a.StartedAt, To: until(a.FinishedAt),
+			Title: fmt.Sprintf("%s, attempt %d: %s, %s", n.Name, a.Number, ui.Word(state), ui.Duration(took)),
+		})
+		at = a.FinishedAt
+	}
+	switch {
+	case len(tries) == 0 && resultOf(n) != "":
+		row.Note = resultOf(n)
+	case len(tries) == 0 && n.StartedAt != nil:
+		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + ui.Duration(nodeTook(x.clock.Now, n))})
+	case (n.State == dag.Ready || n.State == dag.Queued) && n.ReadyAt != nil && len(row.Spans) == 0:
+		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
+	case len(row.Spans) == 0:
+		row.Note = groupNote(n.State)
+		if shownState(n) == omitted {
+			row.Note = "could not run"
+		}
+	}
+	return row
+}
+
+func groupNote(s dag.State) string {
+	switch s {
+	case dag.Pending:
+		return "pending"
+	case dag.Skipped:
+		return "skipped"
+	case dag.Cancelled:
+		return "cancelled"
+	case dag.Failed:
+		return "did not start"
+	case dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded:
+	}
+	return ""
+}
+
+// outcomeState is the state that an attempt with this outcome is drawn in.
+func outcomeState(outcome string) string {
+	switch outcome {
+	case "SUCCEEDED":
+		return string(dag.Succeeded)
+	case "CANCELLED", "INTERRUPTED":
+		return string(dag.Cancelled)
+	}
+	return string(dag.Failed)
+}

@@ -1,0 +1,140 @@
+package executions
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// usage draws what the attempts of a node use of their machines: CPU, memory, and
+// every GPU. They come by the clock, so time is their axis.
+func (x *executionView) usage(ctx context.Context, d execution.NodeDetail) views.Usage {
+	u := views.Usage{Explains: usageExplains(d)}
+	series, err := x.h.Telemetry.Series(ctx, telemetry.MetricQuery{ExecutionID: x.ID, Node: d.Name, Source: telemetry.FromMachine, MaxPoints: chartPoints})
+	if err != nil {
+		x.h.Log.Warn("the use of machines cannot be read", "execution", x.ID, "error", err)
+		u.Problem = "The metric store is not answering. Nothing is lost: values are kept on disk and show up when it is back."
+		return u
+	}
+	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}
+	for _, kind := range usageKinds() {
+		if curves := kind.curves(series); len(curves) > 0 {
+			u.Charts = append(u.Charts, metricChart(kind.fit(curves), curves, nil, o))
+		}
+	}
+	return u
+}
+
+func usageExplains(d execution.NodeDetail) string {
+	if d.State.Ended() && d.Attempt == 0 {
+		return "Did not run."
+	}
+	if d.State.Ended() {
+		return "Too short to be sampled (every 10 s)."
+	}
+	return "Sampled every 10 s while it runs."
+}
+
+// usageKind is a chart of curves whose names belong together.
+type usageKind struct {
+	title, unit    string
+	prefix, suffix string // of the metric; between them stands the GPU
+}
+
+func usageKinds() []usageKind {
+	return []usageKind{
+		{"CPU", "cores", "system.cpu", ""},
+		{"Memory", "MiB", "system.memory_mib", ""},
+		{"GPU use", "%", "system.gpu", "_utilisation"},
+		{"GPU memory", "MiB", "system.gpu", "_memory_mib"},
+	}
+}
+
+// fit is the title with the unit that the values are read in best; it scales them.
+func (k usageKind) fit(curves []telemetry.Series) string {
+	unit := k.unit
+	highest := 0.
+	for _, s := range curves {
+		for _, p := range s.Points {
+			highest = max(highest, float64(p.Value))
+		}
+	}
+	divisor := 1.
+	if unit == "MiB" && highest >= 1024 {
+		unit, divisor = "GiB", 1024
+	}
+	for _, s := range curves {
+		for i := range s.Points {
+			s.Points[i].Value = telemetry.Number(threeFigures(float64(s.Points[i].Value) / divisor))
+		}
+	}
+	return k.title + ", " + unit
+}
+
+// threeFigures rounds what was measured to what it is worth.
+func threeFigures(v float64) float64 {
+	if v >= 100 {
+		return math.Round(v)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return math.Round(rounded*1000) / 1000
+}
+
+// curves are the series of the kind, each named by its GPU; their points are copies.
+func (k usageKind) curves(series []telemetry.Series) []telemetry.Series {
+	var out []telemetry.Series
+	for _, s := range series {
+		rest, ok := strings.CutPrefix(s.Name, k.prefix)
+		if !ok {
+			continue
+		}
+		number, ok := strings.CutSuffix(rest, k.suffix)
+		if !ok || (k.suffix == "") != (number == "") {
+			continue
+		}
+		own := s
+		own.Points = slices.Clone(s.Points)
+		if number != "" {
+			own.Tags = map[string]string{"GPU": number}
+			if rank, ok := s.Tags["rank"]; ok {
+				own.Tags["rank"] = rank
+			}
+		}
+		out = append(out, own)
+	}
+	// The latest attempt and the lowest rank first: those are drawn when there are many.
+	slices.SortStableFunc(out, func(a, b telemetry.Series) int {
+		return cmp.Or(b.Attempt-a.Attempt, rankNumber(a)-rankNumber(b), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func rankNumber(s telemetry.Series) int {
+	n, err := strconv.Atoi(s.Tags["rank"])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// gpuHours are hours of GPUs for people: "1.5 h", "3 min".
+func gpuHours(hours float64) string {
+	if hours <= 0 {
+		return ""
+	}
+	if hours < 1 {
+		return ui.Plural(max(int(hours*60+0.5), 1), "GPU-minute", "GPU-minutes")
+	}
+	return ui.Float(float64(int(hours*10+0.5))/10) + " GPU-hours"
+}

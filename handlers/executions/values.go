@@ -1,0 +1,92 @@
+package executions
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// valueOf shows a value by its type: a reference becomes a link, a composite value
+// can be opened as JSON.
+func valueOf(name string, t *typeregistry.Type, v any) views.Value {
+	value := views.Value{Name: name, Type: t.Name(), Text: ui.Short(t.Render(v), 300)}
+	if value.Text == "" {
+		value.Text = "–"
+	}
+	if n, ok := v.(json.Number); ok && t.Kind == typeregistry.KindFloat {
+		if f, err := n.Float64(); err == nil && len(n) > roundedFrom {
+			value.Text, value.Exact = ui.Float(f), value.Text
+		}
+	}
+	if ref, ok := v.(map[string]any); ok {
+		if id, ok := ref["$artifact"].(string); ok {
+			value.URL, value.Artifact, value.Text = views.ArtifactURL(id), id, "an artifact"
+			return value
+		}
+	}
+	if ref, ok := v.(map[string]any); ok && ref["$catalogue"] != nil {
+		return value
+	}
+	switch v := v.(type) {
+	case map[string]any, []any:
+		value.Code = label.Indented(v)
+		if n := len(value.Code); n > codeShown {
+			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
+			value.Code = value.Code[:cut] + "\n…"
+			value.Note = "the first " + ui.Bytes(codeShown) + " of " + ui.Bytes(int64(n)) + "; the API has all of it"
+		}
+	case string:
+		if strings.Contains(v, "\n") || len(v) > 300 {
+			value.Code = v
+		}
+	}
+	return value
+}
+
+// codeShown bounds how much of a composite value a page holds: a fan-out gives lists
+// as long as its items are many.
+const codeShown = 8 << 10
+
+// roundedFrom is the length from which a number is rounded; its tooltip keeps all digits.
+const roundedFrom = 8
+
+// artifactNames tells what artifacts are called: a value refers to them by id. One
+// lives as long as a page or its stream.
+type artifactNames struct {
+	h     *Pages
+	known map[string]views.Value
+}
+
+func (h *Pages) artifactNames() *artifactNames {
+	return &artifactNames{h: h, known: map[string]views.Value{}}
+}
+
+// tell gives every reference among values the name and size of its artifact. One
+// that was removed, or may not be read, keeps what it says.
+func (n *artifactNames) tell(ctx context.Context, values []views.Value) []views.Value {
+	for i := range values {
+		id := values[i].Artifact
+		if id == "" {
+			continue
+		}
+		known, ok := n.known[id]
+		if !ok {
+			known = values[i]
+			if key, err := uuid.Parse(id); err == nil {
+				if a, err := n.h.Artifacts.Get(ctx, key); err == nil {
+					known.Text, known.Note = a.Node+"."+a.Name, ui.Bytes(a.Size)
+				}
+			}
+			n.known[id] = known
+		}
+		values[i].Text, values[i].Note = known.Text, known.Note
+	}
+	return values
+}

@@ -1,0 +1,347 @@
+package executions
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// executionView is an execution with what its page shows of it, loaded at one
+// moment. Page and stream build their pieces from it.
+type executionView struct {
+	h        *Pages
+	clock    ui.Clock
+	query    url.Values
+	workflow string // what links name it by
+
+	execution.Execution
+	version workflow.Version
+	mayKeep bool // the reader may let it stay
+	names   *artifactNames
+	drawing *dagview.Drawing
+	states  []dag.State            // of every node of the plan
+	nodes   map[int]execution.Node // of the plan, in full: those that are drawn one by one
+	tries   map[int][]execution.Attempt
+	// children says how those stand that a node became, of those drawn one by one.
+	children map[int]execution.ChildCounts
+	mark     int64   // up to where changes of nodes have been read
+	hours    float64 // of GPUs that it used until hoursAt
+	hoursAt  time.Time
+}
+
+// loadExecution reads the execution that r names.
+func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
+	id, err := request.ExecutionID(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	e, err := h.Executions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	version, err := h.Workflows.VersionByID(ctx, e.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	x := &executionView{
+		h: h, clock: h.Page.Clock(r), workflow: request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), query: r.URL.Query(), Execution: e, version: version, names: h.artifactNames(), drawing: h.Drawings.Best(version, ""),
+		mayKeep: mayKeep(ctx, e.ProjectID),
+	}
+	if err := x.loadHours(ctx); err != nil {
+		return nil, err
+	}
+	return x, x.loadNodes(ctx)
+}
+
+// loadHours sums up what it used of GPUs, now and then: the sum is over all its
+// attempts.
+func (x *executionView) loadHours(ctx context.Context) error {
+	if !x.hoursAt.IsZero() && x.clock.Now.Sub(x.hoursAt) < hoursInterval && !x.Status.Ended() {
+		return nil
+	}
+	hours, err := x.h.Executions.GPUHours(ctx, x.ID)
+	x.hours, x.hoursAt = hours[x.ID], x.clock.Now
+	return err
+}
+
+// hoursInterval is the time between two sums of GPU-hours of an execution.
+const hoursInterval = 10 * time.Second
+
+// refresh reads what has changed since: of 10,000 nodes only those that moved.
+func (x *executionView) refresh(ctx context.Context) error {
+	e, err := x.h.Executions.Get(ctx, x.ID)
+	if err != nil {
+		return err
+	}
+	x.Execution = e
+	x.clock.Now = x.h.Now()
+	if err := x.loadHours(ctx); err != nil {
+		return err
+	}
+	changed, mark, err := x.h.Executions.ChangedSince(ctx, x.ID, x.mark)
+	if err != nil {
+		return err
+	}
+	x.mark = mark
+	var shown []int
+	for _, n := range changed {
+		if n.Index < len(x.states) {
+			x.states[n.Index] = n.State
+		}
+		if _, ok := x.nodes[n.Index]; ok {
+			x.nodes[n.Index] = n
+			shown = append(shown, n.Index)
+		}
+	}
+	if err := x.count(ctx, x.liveGroups()); err != nil {
+		return err
+	}
+	return x.loadAttempts(ctx, shown)
+}
+
+// loadNodes reads the state of every node, and in full those that have a box of
+// their own: their number is bounded by the drawing.
+func (x *executionView) loadNodes(ctx context.Context) error {
+	var err error
+	// The mark is taken first: what changes from here on is read again.
+	if _, x.mark, err = x.h.Executions.ChangedSince(ctx, x.ID, math.MaxInt64); err != nil {
+		return err
+	}
+	if x.states, err = x.h.Executions.States(ctx, x.ID); err != nil {
+		return err
+	}
+	var single []int
+	for _, b := range x.drawing.Boxes {
+		if !b.Group() {
+			single = append(single, b.Members[0])
+		}
+	}
+	if i := x.selected(); i >= 0 && !slices.Contains(single, i) {
+		single = append(single, i)
+	}
+	x.nodes, x.tries = make(map[int]execution.Node, len(single)), map[int][]execution.Attempt{}
+	if len(single) == 0 {
+		return nil
+	}
+	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, execution.NodeFilter{Indexes: single})
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		x.nodes[n.Index] = n
+	}
+	if err := x.count(ctx, nodes); err != nil {
+		return err
+	}
+	return x.loadAttempts(ctx, single)
+}
+
+// loadAttempts reads the attempts of the nodes with these indexes.
+func (x *executionView) loadAttempts(ctx context.Context, indexes []int) error {
+	if len(indexes) == 0 {
+		return nil
+	}
+	tries, err := x.h.Executions.Attempts(ctx, x.ID, indexes)
+	if err != nil {
+		return err
+	}
+	maps.Copy(x.tries, tries)
+	return nil
+}
+
+// selected is the node whose panel is open, or in which that stands, -1 for none.
+func (x *executionView) selected() int {
+	if i, ok := x.version.Plan.Lookup(topName(x.query.Get("node"))); ok {
+		return i
+	}
+	return -1
+}
+
+func (x *executionView) painter() dagview.Painter {
+	id := x.ID.String()
+	plan := x.version.Plan
+	states := make([]dagview.NodeState, len(plan.Nodes))
+	names := make([]string, len(plan.Nodes))
+	for i := range plan.Nodes {
+		names[i] = plan.Nodes[i].Name
+		states[i].State = string(dag.Pending)
+		if i < len(x.states) {
+			states[i].State = string(x.states[i])
+		}
+		if n, ok := x.nodes[i]; ok {
+			states[i] = x.nodeState(n)
+		}
+	}
+	return dagview.Painter{
+		ID: views.GraphID(), Drawing: x.drawing, States: states, Names: names, Selected: x.selected(), Fit: true,
+		Links: dagview.Links{
+			Node: func(i int) string {
+				if plan.Nodes[i].Expands {
+					return views.NodeURL(id, names[i])
+				}
+				return views.ExecutionNodeURL(id, names[i])
+			},
+			Group: func(b dagview.Box) string { return views.GroupURL(id, b.FromLevel, b.ToLevel, b.Stem) },
+		},
+	}
+}
+
+// nodeState is what the graph says of a node: its most useful fact.
+func (x *executionView) nodeState(n execution.Node) dagview.NodeState {
+	if op := x.operator(n); op != nil && n.Group(op) {
+		return x.groupState(n, op)
+	}
+	s := dagview.NodeState{State: shownState(n), Sub: x.nodeSummaryLine(n)}
+	if n.Progress != nil {
+		s.Progress = n.Progress.Percent
+	}
+	if n.State == dag.Running && n.StartedAt != nil && (n.Progress == nil || n.Progress.Message == "") {
+		s.Since = n.StartedAt.Format(time.RFC3339)
+	}
+	return s
+}
+
+// nodeSummaryLine is the most useful fact about a node, in a few words.
+func (x *executionView) nodeSummaryLine(n execution.Node) string {
+	switch n.State {
+	case dag.Succeeded:
+		return cmp.Or(resultOf(n), ui.Duration(nodeTook(x.clock.Now, n)))
+	case dag.Running:
+		if n.Progress != nil && n.Progress.Message != "" {
+			return n.Progress.Message
+		}
+		return ui.Duration(nodeTook(x.clock.Now, n))
+	case dag.Failed:
+		if n.Error != nil {
+			return n.Error.Message
+		}
+	case dag.Ready, dag.Queued, dag.Skipped, dag.Cancelled, dag.Retrying:
+		if n.Reason != nil {
+			return n.Reason.Message
+		}
+	case dag.Pending:
+		if after := x.dependencies(n); after > 0 {
+			return "after " + ui.Plural(after, "node", "nodes")
+		}
+	}
+	return ""
+}
+
+// resultOf says of a node that did not run itself whose result it has; "" for others.
+func resultOf(n execution.Node) string {
+	switch n.OriginUse {
+	case execution.OriginTaken:
+		return "reused"
+	case execution.OriginCached:
+		return "cached"
+	case execution.OriginBefore:
+	}
+	return ""
+}
+
+// nodeTook is how long a node ran, or has run until now.
+func nodeTook(now time.Time, n execution.Node) time.Duration {
+	if n.StartedAt == nil {
+		return 0
+	}
+	if n.FinishedAt != nil {
+		return n.FinishedAt.Sub(*n.StartedAt)
+	}
+	return now.Sub(*n.StartedAt)
+}
+
+const nodePageSize = 100
+
+// nodeTable is the list view: all nodes, or those of a group of the graph.
+func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) {
+	q, id := x.query, x.ID.String()
+	filter := execution.NodeFilter{Query: q.Get("nodes"), After: q.Get("after"), Limit: nodePageSize, Top: q.Get("all") == ""}
+	if s := q.Get("state"); s != "" {
+		filter.States = []dag.State{dag.State(s)}
+	}
+	t := views.NodeTable{ExecutionID: id, Query: filter.Query, All: !filter.Top, HasMore: x.Counts.Total > len(x.version.Plan.Nodes), States: nodeStateOptions(q.Get("state")), ClearURL: views.NodesURL(id, "")}
+	from, fromErr := strconv.Atoi(q.Get("from"))
+	to, toErr := strconv.Atoi(q.Get("to"))
+	if fromErr == nil && toErr == nil && from >= 0 && to >= from {
+		filter.FromLevel, filter.ToLevel = &from, &to
+		t.Title = fmt.Sprintf("level %d", from+1)
+		if to > from {
+			t.Title = fmt.Sprintf("levels %d to %d", from+1, to+1)
+		}
+		t.Hidden = append(t.Hidden, [2]string{"from", strconv.Itoa(from)}, [2]string{"to", strconv.Itoa(to)})
+	}
+	if stem := q.Get("stem"); stem != "" && filter.Query == "" {
+		filter.Query = stem
+		t.Title = stem + ", " + t.Title
+	}
+	if filter.After != "" {
+		t.Pager.Newer = label.ListURL(views.ExecutionURL(id), q, "after", "") + "#graph"
+	}
+	nodes, next, err := x.h.Executions.Nodes(ctx, x.ID, filter)
+	if err != nil {
+		return t, err
+	}
+	if err := x.count(ctx, nodes); err != nil {
+		return t, err
+	}
+	for _, n := range nodes {
+		t.Rows = append(t.Rows, x.nodeRow(n))
+	}
+	t.Pager.Text = ui.Plural(len(t.Rows), "node", "nodes")
+	if next != "" {
+		t.Pager.Older = label.ListURL(views.ExecutionURL(id), q, "after", next) + "#graph"
+	}
+	return t, nil
+}
+
+func nodeStateOptions(chosen string) []ui.Option {
+	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}}
+	for _, s := range []dag.State{dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled} {
+		options = append(options, ui.Option{Value: string(s), Name: ui.Word(string(s)), Selected: string(s) == chosen})
+	}
+	return options
+}
+
+func (x *executionView) nodeRow(n execution.Node) views.NodeRow {
+	id := x.ID.String()
+	row := views.NodeRow{
+		Index: n.Index, Name: n.Name, URL: views.NodeURL(id, n.Name), State: shownState(n), Level: strconv.Itoa(n.Level + 1),
+		LogURL: views.NodeLogsURL(id, n.Name, 0), Sub: ui.Short(x.nodeSummaryLine(n), 160),
+	}
+	if n.Attempt > 0 {
+		row.Attempt = x.attemptOf(n)
+	}
+	if x.becomes(n) {
+		row.Attempt = ""
+		if c, ok := x.children[n.Index]; ok && n.State != dag.Failed {
+			row.Sub = progressText(c, n)
+		}
+	}
+	if n.StartedAt != nil && resultOf(n) == "" {
+		row.Took = ui.Duration(nodeTook(x.clock.Now, n))
+		if n.FinishedAt == nil && n.State == dag.Running {
+			row.Since = n.StartedAt.Format(time.RFC3339)
+		}
+	}
+	if !x.becomes(n) && (n.State == dag.Succeeded || (n.State == dag.Running && n.Progress == nil)) {
+		row.Sub = resultOf(n) // the duration has a column of its own
+	}
+	return row
+}

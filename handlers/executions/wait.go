@@ -1,0 +1,272 @@
+package executions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/sentence"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// waitPanel tells readers why w waits; own is the execution that it belongs to.
+func waitPanel(clock ui.Clock, w execution.Waiting, own uuid.UUID) views.WaitPanel {
+	r := w.Reason
+	if r.Code == "" {
+		return views.WaitPanel{}
+	}
+	p := views.WaitPanel{Line: r.Message, Code: r.Code, Stats: waitStats(clock, w), QueueURL: views.WaitingURL("", "")}
+	if w.Offered {
+		p.Line = "Room is set aside for it: it is about to start."
+	}
+	if r.Resource != "" {
+		p.Resource = r.Resource.Title()
+	}
+	p.Advice, p.Actions = waitAdvice(r)
+	p.Basis = basisText(r.Basis)
+	for _, h := range w.Holders {
+		p.Holders = append(p.Holders, waitHolder(clock, r, h))
+	}
+	for _, q := range w.Nearby {
+		p.Order = append(p.Order, waitPlace(r, q, own, w.NodeIndex))
+	}
+	if len(p.Order) > 0 {
+		p.OrderNote = "Work within its guarantee first, then the lowest share, then priority and age. Nobody is interrupted who is inside a guarantee."
+	}
+	p.Score = scoreFacts(r.Score)
+	for _, e := range w.Decisions {
+		p.Decisions = append(p.Decisions, views.EventRow{Icon: sentence.State(e.Kind), Text: sentence.Event(e), At: clock.Exactly(e.At)})
+	}
+	return p
+}
+
+// wait explains why a node of the page waits; the zero panel when it does not.
+func (x *executionView) wait(ctx context.Context, d execution.NodeDetail) (views.WaitPanel, error) {
+	if d.State != dag.Ready {
+		return views.WaitPanel{}, nil
+	}
+	w, err := x.h.Executions.Why(ctx, x.ID, d.Name)
+	if err != nil {
+		return views.WaitPanel{}, err
+	}
+	return waitPanel(x.clock, w, x.ID), nil
+}
+
+// waitOfAll explains why nothing of the execution moves; the zero panel when
+// something does.
+func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) {
+	if panel, err := x.questions(ctx); err != nil || panel.Shown() {
+		return panel, err
+	}
+	if !x.Status.Ended() && x.Counts.Running == 0 && x.Counts.Queued > 0 {
+		return x.waitOfPod(), nil
+	}
+	if x.Status.Ended() || x.Counts.Running+x.Counts.Queued > 0 || (x.Status != execution.Pending && x.Counts.Ready == 0) {
+		return views.WaitPanel{}, nil
+	}
+	w, err := x.h.Executions.Why(ctx, x.ID, "")
+	if err != nil {
+		return views.WaitPanel{}, err
+	}
+	p := waitPanel(x.clock, w, x.ID)
+	if p.Shown() && w.Node != "" {
+		p.Line = sentence.Waits(w.Node, p.Line)
+		p.Actions = append([]ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), w.Node), Icon: "clock"}}, p.Actions...)
+	}
+	return p.Short(), nil
+}
+
+// clusterHolds reports whether a reason is one that a pod may wait with for long.
+func clusterHolds(code string) bool {
+	switch code {
+	case execution.WaitUnschedulable, execution.WaitImage, execution.WaitCluster, execution.WaitGang:
+		return true
+	}
+	return false
+}
+
+// waitOfPod tells the cluster's words of the first pod that has not begun, while none
+// has; the zero panel as long as a pod only starts.
+func (x *executionView) waitOfPod() views.WaitPanel {
+	first := execution.Node{Index: -1}
+	for _, n := range x.nodes {
+		if n.State == dag.Queued && n.Reason != nil && clusterHolds(n.Reason.Code) && (first.Index < 0 || n.Index < first.Index) {
+			first = n
+		}
+	}
+	if first.Index < 0 {
+		return views.WaitPanel{}
+	}
+	return views.WaitPanel{
+		Line: first.Name + ": " + label.ReasonText(first.Reason), Code: first.Reason.Code,
+		Actions: []ui.Action{{Name: "Why, in full", URL: views.NodeURL(x.ID.String(), first.Name), Icon: "clock"}},
+	}
+}
+
+// basisText says what an estimate rests on.
+func basisText(attempts int) string {
+	if attempts == 0 {
+		return ""
+	}
+	return "Estimated from " + ui.Plural(attempts, "earlier attempt", "earlier attempts") + "."
+}
+
+// waitStats are the figures of a panel.
+func waitStats(clock ui.Clock, w execution.Waiting) []views.WaitStat {
+	r := w.Reason
+	var stats []views.WaitStat
+	if r.Position > 0 {
+		s := views.WaitStat{Name: "Place in the queue", Value: ui.Number(int64(r.Position))}
+		if r.Ahead > 0 && r.Resource != "" {
+			s.Note = fmt.Sprintf("%s ahead for %s", ui.Number(int64(r.Ahead)), r.Resource.Title())
+		}
+		stats = append(stats, s)
+	}
+	starts, note := label.StartBand(clock, r.StartsFrom, r.StartsTo)
+	if starts == "" && r.Position > 0 {
+		starts, note = "unknown", "not enough history"
+	}
+	if starts != "" {
+		stats = append(stats, views.WaitStat{Name: "Starts", Value: starts, Note: note})
+	}
+	if r.Asked > 0 {
+		stats = append(stats, views.WaitStat{Name: "Asked", Value: r.Resource.Format(r.Asked)})
+	}
+	if r.Asked > 0 && r.Resource != "" {
+		free := views.WaitStat{Name: "Free", Value: r.Resource.Format(r.Free)}
+		if r.Level != nil {
+			free.Name = "Free to " + r.Level.String()
+			if r.Level.Kind == "installation" {
+				free.Name = "Free in the cluster"
+			}
+		}
+		if r.Capacity > 0 {
+			free.Note = "of " + r.Resource.Format(r.Capacity)
+		}
+		stats = append(stats, free)
+	}
+	if r.Missing > 0 {
+		stats = append(stats, views.WaitStat{Name: "Missing", Value: r.Resource.Format(r.Missing)})
+	}
+	if !w.Since.IsZero() {
+		stats = append(stats, views.WaitStat{Name: "Waits for", Value: ui.Duration(clock.Now.Sub(w.Since)), Since: w.Since.Format(time.RFC3339)})
+	}
+	return stats
+}
+
+// waitAdvice says what one can do about a reason.
+func waitAdvice(r execution.Reason) (string, []ui.Action) {
+	limits := ui.Action{Name: "See our limits", URL: views.MyTeamURL(), Icon: "team"}
+	at := "your team"
+	if r.Level != nil {
+		at = r.Level.String()
+	}
+	switch r.Code {
+	case fair.CPUUnavailable, fair.MemoryUnavailable, fair.GPUUnavailable, fair.PodsUnavailable:
+		text := "Wait: it starts by itself when enough comes free."
+		if r.Free > 0 && r.Resource != "" {
+			text += fmt.Sprintf(" What asks for no more than %s starts now.", r.Resource.Format(r.Free))
+		}
+		return text, []ui.Action{limits}
+	case fair.QuotaExceeded:
+		return fmt.Sprintf("Wait until something of %s ends, cancel what is not needed, or ask whoever runs it for a higher limit.", at), []ui.Action{limits}
+	case fair.BehindInFairShare:
+		return "Wait: who has used less of its share goes first, and the longer this waits the further it moves up. A higher priority helps against others of the same project alone.", []ui.Action{limits}
+	case fair.Preempted:
+		return "Wait: it goes on by itself, from its last checkpoint, when there is room. Work that must not be interrupted can be declared not preemptible; then it has to fit in the guarantee.", []ui.Action{limits}
+	case fair.ExecutionsLimit:
+		return fmt.Sprintf("Wait until an execution of %s ends, or cancel one that is not needed.", at), []ui.Action{limits, {Name: "Live executions", URL: views.ExecutionsURL() + "?state=live", Icon: "runs"}}
+	case fair.StorageLimit:
+		return fmt.Sprintf("Ask whoever runs %s for more storage.", at), []ui.Action{limits, {Name: "Artifacts", URL: views.ArtifactsURL(), Icon: "box"}}
+	}
+	return "", nil
+}
+
+// waitHolder is who holds some of what is missing.
+func waitHolder(clock ui.Clock, r execution.Reason, h quota.Holder) views.WaitHolder {
+	out := views.WaitHolder{Title: "another team", Owner: "another team", How: "guaranteed"}
+	if h.Owner.Name != "" {
+		out.Owner = h.Owner.String()
+		if h.Execution == uuid.Nil {
+			out.Title = "work of " + out.Owner
+		}
+	}
+	if h.Execution != uuid.Nil {
+		key := fair.Key{Execution: h.Execution, Node: h.Node}
+		out.Title, out.URL = label.NameOf(key, h.Name), label.QueuedURL(key, h.Name)
+		out.Sub = strings.TrimSpace(h.Name.Workflow + " " + h.Name.Execution)
+		if h.Nodes > 1 {
+			out.Sub += fmt.Sprintf(", %s", ui.Plural(h.Nodes, "node", "nodes"))
+		}
+	}
+	if h.Borrowed {
+		out.How = "partly borrowed"
+	}
+	if r.Resource != "" {
+		out.Amount = r.Resource.Format(h.Amount)
+	}
+	out.Ends = "unknown"
+	if text, _ := label.StartBand(clock, h.EndsFrom, h.EndsTo); text != "" {
+		out.Ends = text
+	}
+	return out
+}
+
+// waitPlace is one place in the order of admission.
+func waitPlace(r execution.Reason, q quota.Queued, own uuid.UUID, node int) views.WaitPosition {
+	p := views.WaitPosition{Position: label.PositionText(q.Position), Title: "another team", Sub: q.Amount.String(), Note: shareNote(q.Reason)}
+	if q.Hidden() {
+		return p
+	}
+	p.Title, p.URL = label.QueuedName(q), label.QueuedURL(q.Key, q.Name)
+	if q.Execution == own && q.Node == node {
+		p.Own, p.URL, p.Sub = true, "", "this node, "+p.Sub
+		if node == fair.ExecutionItself {
+			p.Sub = "this execution"
+		}
+		p.Note = shareNote(r)
+	}
+	return p
+}
+
+// shareNote is the figure that a place mostly comes from.
+func shareNote(r execution.Reason) string {
+	s := r.Score
+	if s == nil {
+		return ""
+	}
+	if len(s.Levels) > 0 {
+		return fmt.Sprintf("share %.2f", s.Levels[0].Score)
+	}
+	return fmt.Sprintf("priority %.0f", s.Effective)
+}
+
+// scoreFacts shows what a place in the queue is made of.
+func scoreFacts(s *fair.Score) []ui.Fact {
+	if s == nil {
+		return nil
+	}
+	facts := []ui.Fact{{Name: "Within the guarantee", Value: "yes"}}
+	if s.Distance > 0 {
+		facts[0].Value, facts[0].Note = "no", fmt.Sprintf("borrows over %s", ui.Plural(s.Distance, "level", "levels"))
+	}
+	for _, l := range s.Levels {
+		facts = append(facts, ui.Fact{
+			Name: "Share of " + l.Level.String(), Value: fmt.Sprintf("%.2f", l.Score),
+			Note: fmt.Sprintf("%.0f %% of %s now, weight %g", 100*l.Share, l.Dominant.Title(), l.Weight),
+		})
+	}
+	return append(facts, ui.Fact{
+		Name: "Priority", Value: fmt.Sprintf("%.1f", s.Effective),
+		Note: fmt.Sprintf("= %.0f base + %.1f weight + %.1f waiting − %.1f use", s.Base, s.Weight, s.Waiting, s.Utilisation),
+	})
+}

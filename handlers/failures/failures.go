@@ -1,0 +1,366 @@
+package failures
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// maySettle reports whether the reader may let things run again in the current project.
+func maySettle(r *http.Request) bool {
+	subject, ok := auth.SubjectOf(r.Context())
+	return ok && subject.May(auth.ExecutionLaunch, subject.ProjectID)
+}
+
+// deadLetters lists what failed for good in the current project.
+func (h *Pages) deadLetters(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	filter := execution.DeadLetterFilter{Class: protect.Class(q.Get("class"))}
+	if before := q.Get("before"); before != "" {
+		id, err := request.ParseID(before, "before")
+		if err != nil {
+			return err
+		}
+		filter.Before = id
+	}
+	page, err := h.Executions.DeadLetters(r.Context(), filter)
+	if err != nil {
+		return err
+	}
+	deliveries, err := h.Executions.DeadDeliveries(r.Context())
+	if err != nil {
+		return err
+	}
+	m := views.DeadLetters{
+		Page: h.Page.Base(r, "Failures", views.SectionFailures), Open: countText(page.Open), Lead: deadLettersSummary(page.Open, len(deliveries)),
+		Notice: failureNotice(q.Get("done")),
+	}
+	if page.Open > 0 || filter.Class != "" {
+		m.Classes = classChoices(filter.Class)
+	}
+	clock, settles := h.Page.Clock(r), maySettle(r)
+	for _, l := range page.DeadLetters {
+		m.DeadLetters = append(m.DeadLetters, deadLetterLine(clock, l, settles))
+	}
+	for _, d := range deliveries {
+		m.Deliveries = append(m.Deliveries, deliveryLine(clock, d, settles))
+	}
+	if page.Next != uuid.Nil {
+		m.Pager.Older = views.DeadLettersURL(string(filter.Class), page.Next.String())
+	}
+	if filter.Before != uuid.Nil {
+		m.Pager.Newer = views.DeadLettersURL(string(filter.Class), "")
+	}
+	return web.Render(w, r, http.StatusOK, views.DeadLettersPage(m))
+}
+
+// countText is a count beside a name, "" for none.
+func countText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ui.Number(int64(n))
+}
+
+func deadLettersSummary(letters, deliveries int) string {
+	lead := "Nothing was given up in this project."
+	if letters > 0 {
+		lead = ui.Plural(letters, "task failed after its", "tasks failed after their") + " last retry."
+	}
+	if deliveries > 0 {
+		lead += " " + ui.Plural(deliveries, "event was", "events were") + " not delivered."
+	}
+	return lead
+}
+
+func classChoices(current protect.Class) []ui.Choice {
+	choices := []ui.Choice{{Name: "All", URL: views.DeadLettersURL("", ""), Current: current == ""}}
+	for _, c := range protect.Classes() {
+		choices = append(choices, ui.Choice{Name: label.SentenceCase(c.Words()), URL: views.DeadLettersURL(string(c), ""), Current: current == c})
+	}
+	return choices
+}
+
+func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.DeadLetterLine {
+	id := l.Execution.String()
+	line := views.DeadLetterLine{
+		ID: l.ID.String(), Node: l.Node, URL: views.NodeURL(id, l.Node), Sub: l.Workflow + " " + l.Version + " · " + label.ShortID(l.Execution),
+		SubURL: views.ExecutionURL(id), Class: l.Class.Words(), Attempts: ui.Plural(l.Attempt, "attempt", "attempts"), Message: l.Failure.Message,
+		When: clock.Moment(l.At),
+	}
+	if !settles {
+		return line
+	}
+	line.DismissTo = views.DeadLetterDismissURL(line.ID)
+	switch {
+	case l.Status == "": // its execution is gone
+	case l.Status.Ended():
+		line.RequeueTo, line.Requeue = views.DeadLetterRequeueURL(line.ID), "Resume from here"
+	default:
+		line.RequeueTo, line.Requeue = views.DeadLetterRequeueURL(line.ID), "Run again"
+	}
+	return line
+}
+
+func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
+	line := views.DeliveryLine{
+		What: "The end of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + ui.Plural(d.Attempts, "try", "tries"),
+		Message: d.Error, When: clock.Moment(d.At),
+	}
+	if settles {
+		line.RequeueTo = views.DeliveryRequeueURL(strconv.FormatInt(d.ID, 10))
+	}
+	return line
+}
+
+// failureNotice says what was just done.
+func failureNotice(done string) *views.AdminNotice {
+	texts := map[string]views.AdminNotice{
+		"put-away":  {Kind: "ok", Strong: "Dismissed.", Text: "It stays in the audit log and on the page of its execution."},
+		"delivery":  {Kind: "ok", Strong: "It is delivered again.", Text: "If that fails once more, it comes back here."},
+		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "What it kept back starts now."},
+		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in force; what waits asks again."},
+		"unlimited": {Kind: "ok", Strong: "The retries of the tenant are not limited any more.", Text: "What waited goes on."},
+	}
+	if n, ok := texts[done]; ok {
+		return &n
+	}
+	return nil
+}
+
+// requeueDeadLetter lets the node of a dead letter run again.
+func (h *Pages) requeueDeadLetter(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
+	if err != nil {
+		return err
+	}
+	in, err := h.Executions.Requeue(r.Context(), id, r.FormValue("reason"))
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.ExecutionURL(in.String()), http.StatusSeeOther) //nolint:gosec // an id of ours on this server
+	return nil
+}
+
+// dismissDeadLetter settles a dead letter.
+func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
+	if err != nil {
+		return err
+	}
+	if err := h.Executions.Dismiss(r.Context(), id, r.FormValue("reason")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=put-away", http.StatusSeeOther)
+	return nil
+}
+
+// redeliver tries a delivery again.
+func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil {
+		return apperr.New(apperr.NotFound, "There is no delivery %s.", chi.URLParam(r, "id"))
+	}
+	if err := h.Executions.Redeliver(r.Context(), id, r.FormValue("reason")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=delivery", http.StatusSeeOther)
+	return nil
+}
+
+// breakers lists the circuit breakers of the current project.
+func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
+	list, err := h.Executions.Breakers(r.Context())
+	if err != nil {
+		return err
+	}
+	m := views.Breakers{Page: h.Page.Base(r, "Circuit breakers", views.SectionFailures), Notice: failureNotice(r.URL.Query().Get("done"))}
+	open, waiting := 0, 0
+	for _, b := range list {
+		if b.State == protect.Open || b.State == protect.HalfOpen {
+			open++
+			waiting += b.Waiting
+		}
+		m.Rows = append(m.Rows, breakerLine(r.Context(), h.Page.Clock(r), b, maySettle(r)))
+	}
+	m.Lead = "No operator of this project is kept from starting."
+	if open > 0 {
+		m.Lead = fmt.Sprintf("%s kept from starting after one failure upon another. %s.",
+			ui.Plural(open, "operator is", "operators are"), label.SentenceCase(ui.Plural(waiting, "node waits", "nodes wait")))
+	}
+	return web.Render(w, r, http.StatusOK, views.BreakersPage(m))
+}
+
+func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, resets bool) views.BreakerLine {
+	line := views.BreakerLine{
+		Operator: b.Operator, Workflow: b.Workflow + " " + b.Version, URL: views.WorkflowURL(request.WorkflowRef(ctx, b.Workflow, b.WorkflowID)),
+		Rule:     ui.Plural(b.Rule.Failures, "failure", "failures") + " within " + ui.Duration(b.Rule.Window),
+		Failures: ui.Plural(len(b.Failures), "failure", "failures") + " since the last success", Last: cmp.Or(b.LastError, "none"), When: clock.Moment(b.ChangedAt),
+	}
+	if b.LastExecution != nil {
+		line.LastURL = views.NodeURL(b.LastExecution.String(), b.LastNode)
+	}
+	if b.Waiting > 0 {
+		line.Waiting = ui.Plural(b.Waiting, "node waits", "nodes wait")
+	}
+	switch b.State {
+	case protect.Open:
+		line.State, line.StateText = "FAILED", "open; tries one at "+clock.Exactly(b.Until).Text
+		if !clock.Now.Before(b.Until) {
+			line.StateText = "open; the next one is let through"
+		}
+	case protect.HalfOpen:
+		line.State, line.StateText = "RETRYING", "half open; one is let through"
+	case protect.Closed:
+		line.State, line.StateText = "SUCCEEDED", "closed"
+	}
+	if resets && (b.State != protect.Closed || len(b.Failures) > 0) {
+		line.ResetTo = views.BreakerResetURL(b.ID.String())
+	}
+	return line
+}
+
+// resetBreaker closes a breaker.
+func (h *Pages) resetBreaker(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.ParseID(chi.URLParam(r, "id"), "id")
+	if err != nil {
+		return err
+	}
+	if _, err := h.Executions.ResetBreaker(r.Context(), id, r.FormValue("reason")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.BreakersURL()+"?done=reset", http.StatusSeeOther)
+	return nil
+}
+
+// retryBudgets shows the retry budgets of the tenant and of the project's workflows.
+func (h *Pages) retryBudgets(w http.ResponseWriter, r *http.Request) error {
+	return h.renderBudgets(w, r, http.StatusOK, nil)
+}
+
+func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int, form *views.RetryBudgetForm) error {
+	tenant, workflows, err := h.Executions.RetryBudgets(r.Context())
+	if err != nil {
+		return err
+	}
+	m := views.RetryBudgets{Page: h.Page.Base(r, "Retry budgets", views.SectionFailures), Notice: failureNotice(r.URL.Query().Get("done"))}
+	if tenant.Rule.On() {
+		m.Tenant = []ui.Fact{
+			{Name: "Retries", Value: fmt.Sprintf("%s in each %s", ui.Number(int64(tenant.Rule.Retries)), ui.Duration(tenant.Rule.Per)), Note: "at once " + ui.Number(int64(tenant.Rule.Burst))},
+			{Name: "Left now", Value: ui.Number(int64(tenant.Left))},
+			{Name: "Delayed so far", Value: ui.Number(tenant.Delayed)},
+			{Name: "Set by", Value: tenant.ChangedBy, Note: h.Page.Clock(r).Moment(tenant.ChangedAt).Text},
+		}
+	}
+	if subject, ok := auth.SubjectOf(r.Context()); ok && subject.May(auth.QuotaWrite, subject.TenantID) {
+		if form == nil {
+			form = budgetForm(budgetTyped(tenant), nil)
+		}
+		form.Set = tenant.Rule.On()
+		m.Form = form
+	}
+	for _, b := range workflows {
+		line := views.WorkflowBudgetLine{
+			Workflow: b.Workflow, URL: views.WorkflowURL(request.WorkflowRef(r.Context(), b.Workflow, b.WorkflowID)),
+			Rule: ui.Plural(b.Rule.Retries, "retry", "retries") + " in " + ui.Duration(b.Rule.Window), Left: ui.Number(int64(b.Left)), Delayed: ui.Number(b.Delayed),
+		}
+		if b.Left == 0 {
+			line.Next = h.Page.Clock(r).Exactly(b.NextAt)
+		}
+		m.Workflows = append(m.Workflows, line)
+	}
+	return web.Render(w, r, status, views.RetryBudgetsPage(m))
+}
+
+// typedBudget is the form of the tenant's budget as it was typed.
+type typedBudget struct{ retries, per, burst, reason, version string }
+
+func budgetTyped(b execution.TenantBudget) typedBudget {
+	t := typedBudget{version: strconv.FormatInt(b.Version, 10)}
+	if b.Rule.On() {
+		t.retries, t.per, t.burst = strconv.Itoa(b.Rule.Retries), spanText(b.Rule.Per), strconv.Itoa(b.Rule.Burst)
+	}
+	return t
+}
+
+func budgetForm(t typedBudget, problems []apperr.Field) *views.RetryBudgetForm {
+	wrong := map[string]string{}
+	for _, p := range problems {
+		wrong[p.Path] = p.Message
+	}
+	f := &views.RetryBudgetForm{Version: t.version, Fields: []views.AdminField{
+		{ID: "budget-retries", Name: "retries", Label: "Retries", Help: "How many the executions of all projects together get.", Value: t.retries, Error: wrong["retries"]},
+		{ID: "budget-per", Name: "per", Label: "In each", Help: "Such as 1m, 1h or 24h.", Value: t.per, Error: wrong["per"]},
+		{ID: "budget-burst", Name: "burst", Label: "At once", Help: "How many unused ones pile up.", Value: t.burst, Error: wrong["burst"]},
+		{ID: "budget-reason", Name: "reason", Label: "Reason", Help: "For the audit log.", Value: t.reason, Optional: true},
+	}}
+	if len(problems) > 0 {
+		f.Problems = &views.AdminProblems{Title: "The budget is not saved yet"}
+		for _, p := range problems {
+			f.Problems.Links = append(f.Problems.Links, ui.Crumb{Name: p.Message, URL: "#budget-" + p.Path})
+		}
+	}
+	return f
+}
+
+// saveRetryBudget takes the budget of the tenant.
+func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return apperr.New(apperr.Invalid, "The form could not be read.")
+	}
+	f := r.PostForm
+	t := typedBudget{f.Get("retries"), f.Get("per"), f.Get("burst"), f.Get("reason"), f.Get("version")}
+	version, err := strconv.ParseInt(t.version, 10, 64)
+	if err != nil {
+		version = -1 // of no budget at all: a conflict
+	}
+	var rule protect.BucketRule
+	done := "unlimited"
+	if f.Get("do") != "remove" {
+		done = "saved"
+		// What cannot be read becomes what the service refuses at its field.
+		rule.Retries, rule.Burst = typedNumber(t.retries), typedNumber(t.burst)
+		if rule.Per, err = time.ParseDuration(strings.TrimSpace(t.per)); err != nil {
+			rule.Per = -1
+		}
+	}
+	_, err = h.Executions.SetTenantBudget(r.Context(), rule, version, t.reason)
+	if problems := apperr.FieldsOf(err); len(problems) > 0 {
+		return h.renderBudgets(w, r, http.StatusUnprocessableEntity, budgetForm(t, problems))
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.RetryBudgetsURL()+"?done="+done, http.StatusSeeOther)
+	return nil
+}
+
+func typedNumber(text string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// spanText writes a time as it is typed: 1h rather than 1h0m0s.
+func spanText(d time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}

@@ -1,0 +1,22 @@
+package form
+
+import (
+	"net/http"
+
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+)
+
+// Draw makes the form with all that the catalogue offers for it.
+func (h *Forms) Draw(r *http.Request, config forms.Config) (*forms.Form, error) {
+	config.Today, config.Typeahead, config.Upload = h.Today(r), views.TypeaheadURL(), views.UploadsURL()
+	offers, err := h.Offers(r.Context(), forms.New(config).References())
+	if err != nil {
+		return nil, err
+	}
+	config.Offers = offers
+	if err := h.offerSecrets(r, config.Schema, &config.Offers); err != nil {
+		return nil, err
+	}
+	return forms.New(config), nil
+}

@@ -1,0 +1,42 @@
+// Package form draws and reads the forms of schemas: their controls, what the catalogue and
+// the secrets of the project offer for them, and the files that they send.
+package form
+
+import (
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/page"
+)
+
+// Config is what forms work with.
+type Config struct {
+	Now        func() time.Time
+	Executions *execution.Service
+	Artifacts  *artifact.Service
+	Catalogue  *catalogue.Service
+	Secrets    *secret.Service // nil: forms offer no secrets
+	Page       *page.Shell
+}
+
+// Forms draws and reads forms. It is safe for concurrent use.
+type Forms struct{ Config }
+
+// New returns the forms.
+func New(c Config) *Forms { return &Forms{c} }
+
+// MountUploads adds the routes with large bodies to r.
+func (h *Forms) MountUploads(r chi.Router) {
+	r.Post("/uploads", h.Page.Serve(h.upload))
+}
+
+// Mount adds what controls ask for while a form is filled in to r.
+func (h *Forms) Mount(r chi.Router) {
+	r.Get("/typeahead", h.Page.Serve(h.typeahead))
+	r.Get("/typeahead/preview", h.Page.Serve(h.typeaheadPreview))
+}

@@ -1,0 +1,120 @@
+package form
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/catalogue"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// choices are the entries that fit a type, best first.
+func (h *Forms) choices(ctx context.Context, t *typeregistry.Type, query string, limit int) ([]forms.Choice, error) {
+	entries, err := h.Catalogue.Search(ctx, catalogue.Filter{
+		Kind: t.Kind, Query: query, Format: t.Params.Format, Framework: t.Params.Framework, Limit: limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]forms.Choice, 0, len(entries))
+	for _, e := range entries {
+		choice := forms.Choice{Value: e.Ref(), Title: e.Ref(), Source: "catalogue", Note: strings.Join(entryFacts(e), " · ")}
+		if e.ArtifactID != nil {
+			choice.Title, choice.Source = e.Name, "earlier output"
+		}
+		out = append(out, choice)
+	}
+	return out, nil
+}
+
+// entryFacts are what a chooser wants to know of an entry.
+func entryFacts(e catalogue.Entry) []string {
+	var facts []string
+	if e.Facts.Rows != nil {
+		facts = append(facts, ui.Number(*e.Facts.Rows)+" rows")
+	}
+	if n := len(e.Facts.Columns); n > 0 {
+		facts = append(facts, ui.Plural(n, "column", "columns"))
+	}
+	if n := len(e.Facts.Features); n > 0 {
+		facts = append(facts, ui.Plural(n, "feature", "features"))
+	}
+	for _, text := range []string{e.Framework, e.Facts.Architecture, e.Format} {
+		if text != "" {
+			facts = append(facts, text)
+		}
+	}
+	if e.Blob != nil && e.Blob.Size > 0 {
+		facts = append(facts, ui.Bytes(e.Blob.Size))
+	}
+	return append(facts, e.CreatedAt.Format("2 January 2006"))
+}
+
+// preview tells what a reference leads to, and how its columns fit those that the type
+// declares.
+func (h *Forms) preview(ctx context.Context, t *typeregistry.Type, ref string) (forms.Preview, error) {
+	e, err := h.Catalogue.Get(ctx, t.Kind, ref)
+	if apperr.Is(err, apperr.NotFound) {
+		return forms.Preview{Ref: ref, Missing: true}, nil
+	}
+	if err != nil {
+		return forms.Preview{}, err
+	}
+	p := forms.Preview{Ref: e.Ref(), Facts: entryFacts(e)}
+	if e.ArtifactID != nil {
+		p.Ref, p.URL = e.Name, views.ArtifactURL(e.ArtifactID.String())
+	}
+	if t.Kind == typeregistry.KindFeatureSet {
+		for _, f := range e.Facts.Features {
+			p.Columns = append(p.Columns, forms.PreviewColumn{Name: f.Name, Type: f.DType})
+		}
+		return p, nil
+	}
+	compareColumns(&p, e.Facts.Columns, t.Params.Columns)
+	return p, nil
+}
+
+// compareColumns lists the columns that there are, then those that are missing.
+func compareColumns(p *forms.Preview, there, needed []typeregistry.Column) {
+	wrong := 0
+	for _, c := range there {
+		column := forms.PreviewColumn{Name: c.Name, Type: c.DType}
+		i := slices.IndexFunc(needed, func(n typeregistry.Column) bool { return n.Name == c.Name })
+		switch {
+		case i < 0 && len(needed) > 0:
+			column.Need = "not used"
+		case i >= 0 && needed[i].DType != "" && c.DType != "" && !strings.EqualFold(needed[i].DType, c.DType):
+			column.Need, column.State = "needs "+needed[i].DType, "FAILED"
+			wrong++
+		case i >= 0:
+			column.Need, column.State = "matches", "SUCCEEDED"
+		}
+		p.Columns = append(p.Columns, column)
+	}
+	if len(there) == 0 { // nothing is known of its columns
+		return
+	}
+	for _, n := range needed {
+		if !slices.ContainsFunc(there, func(c typeregistry.Column) bool { return c.Name == n.Name }) {
+			p.Columns = append(p.Columns, forms.PreviewColumn{Name: n.Name, Type: n.DType, Need: "missing", State: "FAILED"})
+			wrong++
+		}
+	}
+	if len(needed) > 0 {
+		p.Fits, p.Bad = "schema ok", wrong > 0
+	}
+	if wrong > 0 {
+		p.Fits = ui.Plural(wrong, "column does not fit", "columns do not fit")
+	}
+}
+
+// Env is what the values of a launch are checked against.
+func (h *Forms) Env(r *http.Request) typeregistry.Env {
+	return typeregistry.Env{Now: h.Now(), Exists: h.Executions.References(r.Context()), Head: h.Artifacts.Head}
+}

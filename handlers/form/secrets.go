@@ -1,0 +1,34 @@
+package form
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// offerSecrets adds the secrets of the project to what a form offers, when its
+// schema asks for any.
+func (h *Forms) offerSecrets(r *http.Request, schema typeregistry.Schema, offers *forms.Offers) error {
+	asked := slices.ContainsFunc(schema.Fields, func(f typeregistry.Field) bool { return f.Type.HoldsSecret() })
+	if !asked || h.Secrets == nil {
+		return nil
+	}
+	list, err := h.Secrets.List(r.Context())
+	if err != nil {
+		return err
+	}
+	offers.Keeping = page.MayWriteSecrets(r)
+	offers.Secrets = make([]ui.Option, 0, len(list))
+	for _, s := range list {
+		note := "from " + s.Source
+		if s.Editable() {
+			note = "added by " + s.CreatedBy + ", " + h.Page.Clock(r).Moment(s.CreatedAt).Text
+		}
+		offers.Secrets = append(offers.Secrets, ui.Option{Value: s.Name, Name: s.Name + " (" + note + ")"})
+	}
+	return nil
+}

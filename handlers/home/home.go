@@ -1,0 +1,263 @@
+package home
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/executions"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/chart"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+const (
+	homeAsked     = 3
+	homeRunning   = 6
+	homeWaiting   = 6
+	homeMine      = 6
+	homeWorkflows = 6
+	homeCounted   = 500 // executions of the last day that are counted
+)
+
+// home is the first page: what runs, what waits and why, what was the reader's own,
+// and what to launch.
+func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
+	ctx, clock := r.Context(), h.Page.Clock(r)
+	live, err := h.homeLive(ctx, clock)
+	if err != nil {
+		return err
+	}
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Status: workflow.Active, Limit: 100})
+	if err != nil {
+		return err
+	}
+	subject, _ := auth.SubjectOf(ctx)
+	mine, err := h.Executions.List(ctx, execution.Filter{
+		User: subject.ID.String(), Limit: homeMine, Status: []execution.State{execution.Succeeded, execution.Failed, execution.Cancelled},
+	})
+	if err != nil {
+		return err
+	}
+	m := views.Home{
+		Page: h.Page.Base(r, "Home", views.SectionHome), Greeting: greeting(clock, subject.Name), Live: live, Total: flows.Total,
+		StreamURL: views.HomeStreamURL(),
+	}
+	if m.Workflows, err = h.homeTiles(ctx, flows.Items); err != nil {
+		return err
+	}
+	for _, e := range mine.Executions {
+		m.Mine = append(m.Mine, homeRecent(clock, e))
+	}
+	if len(mine.Executions) > 0 {
+		last := mine.Executions[0]
+		m.Again = ui.Action{Name: "Launch again: " + last.WorkflowName, URL: views.RelaunchURL(last.WorkflowName, last.ID.String())}
+	}
+	if len(mine.Executions) == 0 && len(live.Running) == 0 {
+		if m.First, err = h.nothingLaunched(ctx); err != nil {
+			return err
+		}
+		m.Example = exampleTile(m.Workflows)
+	}
+	return web.Render(w, r, http.StatusOK, views.HomePage(m))
+}
+
+// greeting fits the reader's time of day.
+func greeting(clock ui.Clock, name string) string {
+	zone := clock.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	part := "evening"
+	switch hour := clock.Now.In(zone).Hour(); {
+	case hour >= 5 && hour < 12:
+		part = "morning"
+	case hour >= 12 && hour < 18:
+		part = "afternoon"
+	}
+	first, _, _ := strings.Cut(name, " ")
+	return strings.TrimSuffix("Good "+part+", "+first, ", ")
+}
+
+// homeLive is the part of the page that moves.
+func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, error) {
+	running, err := h.Executions.List(ctx, execution.Filter{Status: label.LiveStates(), Limit: homeRunning})
+	if err != nil {
+		return views.HomeLive{}, err
+	}
+	waiting, err := h.Executions.Waiting(ctx, homeWaiting)
+	if err != nil {
+		return views.HomeLive{}, err
+	}
+	var live views.HomeLive
+	if live.Running, err = h.Rows.Of(ctx, clock, running.Executions); err != nil {
+		return live, err
+	}
+	if live.Asks, err = h.homeAsks(ctx, clock); err != nil {
+		return live, err
+	}
+	if running.Next != "" {
+		total, err := h.Executions.Live(ctx)
+		if err != nil {
+			return views.HomeLive{}, err
+		}
+		live.More = max(total-len(live.Running), 1)
+	}
+	for _, n := range waiting {
+		id := n.ExecutionID.String()
+		row := views.WaitingRow{
+			Node: n.Node, NodeURL: views.NodeURL(id, n.Node), Execution: label.ShortID(n.ExecutionID), ExecutionURL: views.ExecutionURL(id),
+			Reason: n.Reason.Message, Since: clock.Ago(n.Since),
+		}
+		if n.Others > 0 {
+			row.Reason += fmt.Sprintf(" %s of this execution too.", ui.Plural(n.Others, "other node waits", "other nodes wait"))
+		}
+		live.Waiting = append(live.Waiting, row)
+	}
+	live.Figures, err = h.lastDay(ctx, clock)
+	return live, err
+}
+
+// homeAsks are the first open questions, and how many there are.
+func (h *Pages) homeAsks(ctx context.Context, clock ui.Clock) (views.HomeAsks, error) {
+	open, err := h.Executions.OpenQuestions(ctx, executions.MaxQuestions)
+	if err != nil {
+		return views.HomeAsks{}, err
+	}
+	asks := views.HomeAsks{Total: len(open)}
+	for _, q := range open[:min(len(open), homeAsked)] {
+		asks.Questions = append(asks.Questions, executions.QuestionOf(clock, q))
+	}
+	return asks, nil
+}
+
+// lastDay counts how executions of the last 24 hours ended.
+func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) {
+	page, err := h.Executions.List(ctx, execution.Filter{From: clock.Now.Add(-24 * time.Hour), Limit: homeCounted})
+	if err != nil || len(page.Executions) == 0 {
+		return nil, err
+	}
+	succeeded, failed, nodes := 0, 0, 0
+	for _, e := range page.Executions {
+		nodes += e.Counts.Ended()
+		switch e.Status {
+		case execution.Succeeded:
+			succeeded++
+		case execution.Failed:
+			failed++
+		case execution.Pending, execution.Running, execution.Paused, execution.Cancelled:
+		}
+	}
+	note := ""
+	if page.Next != "" {
+		note = fmt.Sprintf("of the last %d", homeCounted)
+	}
+	return []ui.Fact{
+		{Name: "Succeeded", Value: ui.Number(int64(succeeded)), Note: note}, {Name: "Failed", Value: ui.Number(int64(failed))}, {Name: "Nodes ended", Value: ui.Number(int64(nodes))},
+	}, nil
+}
+
+func homeRecent(clock ui.Clock, e execution.Execution) views.HomeRecent {
+	recent := views.HomeRecent{
+		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: ui.Duration(label.TookSoFar(clock.Now, e)),
+	}
+	if e.Error != nil {
+		recent.Note = ui.Short(label.ExecutionGist(e), 70)
+	}
+	if e.FinishedAt != nil {
+		recent.Ended = clock.Moment(*e.FinishedAt)
+	}
+	return recent
+}
+
+// homeTiles offers the workflows that were launched last, then the others.
+func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]views.WorkflowTile, error) {
+	recent, err := h.Rows.Recent(ctx, flows)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(flows, func(a, b workflow.Summary) int {
+		ra, rb := recent[a.ID], recent[b.ID]
+		switch {
+		case len(ra) == 0 && len(rb) == 0:
+			return 0
+		case len(ra) == 0:
+			return 1
+		case len(rb) == 0:
+			return -1
+		}
+		return strings.Compare(rb[0].ID.String(), ra[0].ID.String())
+	})
+	var tiles []views.WorkflowTile
+	for _, f := range flows[:min(len(flows), homeWorkflows)] {
+		tile := views.WorkflowTile{Name: f.Name, URL: views.WorkflowURL(f.Name), LaunchURL: views.LaunchURL(f.Name), Version: f.Latest, Sub: ui.Short(f.Description, 90)}
+		if tile.Sub == "" {
+			tile.Sub = "v" + f.Latest
+		}
+		var took []float64
+		for _, e := range slices.Backward(recent[f.ID]) {
+			if e.Status == execution.Succeeded {
+				took = append(took, label.TookSoFar(h.Now(), e).Seconds())
+			}
+		}
+		if len(took) > 2 {
+			tile.Spark, tile.SparkLabel = chart.Spark(took), "Durations of the last executions"
+		}
+		tiles = append(tiles, tile)
+	}
+	return tiles, nil
+}
+
+// nothingLaunched reports whether the project has no execution at all.
+func (h *Pages) nothingLaunched(ctx context.Context) (bool, error) {
+	page, err := h.Executions.List(ctx, execution.Filter{Limit: 1})
+	return err == nil && len(page.Executions) == 0, err
+}
+
+// exampleTile is the workflow that a newcomer is offered first.
+func exampleTile(tiles []views.WorkflowTile) views.WorkflowTile {
+	for _, t := range tiles {
+		if strings.Contains(t.Name, "digits") {
+			return t
+		}
+	}
+	if len(tiles) > 0 {
+		return tiles[0]
+	}
+	return views.WorkflowTile{}
+}
+
+// homeStream sends the moving part of the home page whenever it changed.
+func (h *Pages) homeStream(w http.ResponseWriter, r *http.Request) error {
+	stream, err := web.NewStream(w, r, web.StillMay(auth.ExecutionRead))
+	if err != nil {
+		return err
+	}
+	clock, sent := h.Page.Clock(r), page.SentPieces{}
+	h.Page.OnHints(r, stream, h.Executions.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
+		clock.Now = h.Now()
+		live, err := h.homeLive(ctx, clock)
+		if err != nil {
+			return err
+		}
+		same := live
+		same.Running = nil
+		for _, row := range live.Running {
+			same.Running = append(same.Running, label.FrozenRow(row))
+		}
+		if !sent.Changed("live", same) {
+			return nil
+		}
+		return stream.SendComponent(ctx, "", "", views.HomeUpdate(live))
+	})
+	return nil
+}

@@ -1,0 +1,82 @@
+package home
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+const hitsPerGroup = 6
+
+// search finds workflows, executions and artifacts: the palette asks for the list
+// alone, readers without a script for the page.
+func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
+	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	if m.Query != "" {
+		groups, err := h.find(r, m.Query)
+		if err != nil {
+			return err
+		}
+		m.Groups = groups
+	}
+	if web.IsHTMX(r) {
+		return web.Render(w, r, http.StatusOK, views.SearchHits(m))
+	}
+	return web.Render(w, r, http.StatusOK, views.SearchPage(m))
+}
+
+func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) {
+	ctx, clock := r.Context(), h.Page.Clock(r)
+	var groups []views.SearchGroup
+	add := func(name string, hits []views.SearchHit) {
+		if len(hits) > 0 {
+			groups = append(groups, views.SearchGroup{Name: name, Hits: hits})
+		}
+	}
+	if id, err := uuid.Parse(text); err == nil {
+		if e, err := h.Executions.Get(ctx, id); err == nil {
+			add("Executions", []views.SearchHit{executionHit(e, clock.Moment(e.CreatedAt).Text)})
+			return groups, nil
+		}
+	}
+	flows, err := h.Workflows.List(ctx, workflow.Filter{Query: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, f := range flows.Items {
+		hits = append(hits, views.SearchHit{Icon: "flow", Name: f.Name, URL: views.WorkflowURL(f.Name), Note: "v" + f.Latest})
+	}
+	add("Workflows", hits)
+	executions, err := h.Executions.List(ctx, execution.Filter{Query: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	hits = nil
+	for _, e := range executions.Executions {
+		hits = append(hits, executionHit(e, clock.Moment(e.CreatedAt).Text))
+	}
+	add("Executions", hits)
+	found, err := h.Artifacts.List(ctx, artifact.Filter{Query: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	hits = nil
+	for _, a := range found.Artifacts {
+		hits = append(hits, views.SearchHit{Icon: views.KindIcon(a.Kind), Name: a.Name, Short: label.ShortID(a.ExecutionID), URL: views.ArtifactURL(a.ID.String()), Note: a.Kind})
+	}
+	add("Artifacts", hits)
+	return groups, nil
+}
+
+func executionHit(e execution.Execution, when string) views.SearchHit {
+	return views.SearchHit{State: string(e.Status), Name: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: when}
+}

@@ -1,0 +1,74 @@
+package label
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func LiveStates() []execution.State {
+	return []execution.State{execution.Pending, execution.Running, execution.Paused}
+}
+
+// ExecutionTitle is the execution's own name, else its workflow.
+func ExecutionTitle(e execution.Execution) string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return e.WorkflowName
+}
+
+// ExecutionGist is what matters most about an execution in one line.
+func ExecutionGist(e execution.Execution) string {
+	c := e.Counts
+	prefix := ""
+	if e.Name != "" {
+		prefix = e.WorkflowName + " · "
+	}
+	switch {
+	case e.Error != nil && e.Error.Message != "":
+		if e.Error.Node != "" {
+			return ui.Short(prefix+e.Error.Node+": "+e.Error.Message, 120)
+		}
+		return ui.Short(prefix+e.Error.Message, 120)
+	case len(e.CurrentNodes) > 0:
+		return ui.Short(prefix+strings.Join(e.CurrentNodes, ", "), 120)
+	case e.Status.Ended():
+		return prefix + ui.Plural(c.Total, "node", "nodes")
+	case c.Running+c.Retrying+c.Queued == 0 && c.Ready > 0:
+		return prefix + ui.Plural(c.Ready, "node waits", "nodes wait")
+	}
+	return fmt.Sprintf("%s%s of %s", prefix, ui.Number(int64(c.Ended())), ui.Plural(c.Total, "node", "nodes"))
+}
+
+// TookSoFar is how long an execution ran, or has run until now.
+func TookSoFar(now time.Time, e execution.Execution) time.Duration {
+	begin := e.CreatedAt
+	if e.StartedAt != nil {
+		begin = *e.StartedAt
+	}
+	if e.FinishedAt != nil {
+		return e.FinishedAt.Sub(begin)
+	}
+	return now.Sub(begin)
+}
+
+// ShortID is the random end of an id: "#a1b2c3".
+func ShortID(id uuid.UUID) string {
+	s := id.String()
+	return "#" + s[len(s)-6:]
+}
+
+// FrozenRow is a row without what counts on by itself.
+func FrozenRow(row views.ExecutionRow) views.ExecutionRow {
+	if row.Since != "" {
+		row.Took = ""
+	}
+	return row
+}

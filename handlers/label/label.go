@@ -1,0 +1,91 @@
+// Package label is what pages call things: executions, their times and reasons, and the
+// links to them.
+package label
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+func WorkflowOptions(items []workflow.Summary, chosen string) []ui.Option {
+	options := []ui.Option{{Name: "Every workflow", Selected: chosen == ""}}
+	seen := chosen == ""
+	for _, w := range items {
+		seen = seen || w.Name == chosen
+		options = append(options, ui.Option{Value: w.Name, Name: w.Name, Selected: w.Name == chosen})
+	}
+	if !seen {
+		options = append(options, ui.Option{Value: chosen, Name: chosen, Selected: true})
+	}
+	return options
+}
+
+// ListURL is a list with one parameter changed; "" removes it. A changed filter
+// begins at the first page again.
+func ListURL(path string, q url.Values, key, value string) string {
+	next := url.Values{}
+	for k, vs := range q {
+		if k != "after" && k != key && len(vs) > 0 && vs[0] != "" {
+			next[k] = vs[:1]
+		}
+	}
+	if value != "" {
+		next.Set(key, value)
+	}
+	if len(next) == 0 {
+		return path
+	}
+	return path + "?" + next.Encode()
+}
+
+func SentenceCase(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
+
+func LowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func JoinNote(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
+}
+
+func SortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Indented is v as JSON for people.
+func Indented(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return ""
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// DecodeJSON reads a canonical value: numbers stay exact.
+func DecodeJSON(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
+}

@@ -1,0 +1,155 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/sentence"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// forecastVerdict adds to check what would become of the launch now.
+func (h *Pages) forecastVerdict(r *http.Request, d *draft, check *views.LaunchCheck) {
+	ctx := r.Context()
+	fit, err := h.Executions.Fits(ctx, d.version.ID)
+	if err != nil {
+		return // the launch itself says what is wrong
+	}
+	if !fit.OK {
+		check.Never, check.Summary = true, "Can never start"
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "no", Strong: "Can never fit.", Text: fit.Message})
+		return
+	}
+	priority, err := execution.ParsePriority(d.priority)
+	if err != nil {
+		priority = execution.Normal
+	}
+	f, err := h.Executions.Forecast(ctx, d.version.ID, priority)
+	if err != nil {
+		h.logForecast(ctx, err)
+		return
+	}
+	showForecast(h.Page.Clock(r), f, check)
+	if fact, ok := h.defaultRequests(d.version); ok && f.Verdict != fair.NeverFits {
+		check.Facts = append(check.Facts, fact)
+	}
+}
+
+// defaultRequests says what the tasks of a version request that name no CPU or no memory.
+func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
+	cpu, memory := h.Executions.DefaultRequests(v.ProjectID)
+	var tasks int
+	for _, op := range v.Definition.EveryOperator() {
+		if op.Type.Runs() && (op.Resources.CPUMillis == 0 && cpu > 0 || op.Resources.MemoryMiB == 0 && memory > 0) {
+			tasks++
+		}
+	}
+	if tasks == 0 {
+		return ui.Fact{}, false
+	}
+	note := "the default of this project, for each task whose definition names none"
+	return ui.Fact{Name: "Requests", Value: fmt.Sprintf("%dm CPU, %d MiB of memory", cpu, memory), Note: note}, true
+}
+
+// logForecast tells why the form goes without a forecast.
+func (h *Pages) logForecast(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		h.Log.Warn("forecast a launch", "error", err)
+	}
+}
+
+// showForecast tells a forecast in the panel and in the bar.
+func showForecast(clock ui.Clock, f execution.Forecast, check *views.LaunchCheck) {
+	v := views.Verdict{Tone: forecastTone(f.Verdict), Strong: f.Message}
+	if f.Reason != nil && f.Verdict == fair.WouldWait {
+		v.Text = f.Reason.Message
+	}
+	switch {
+	case f.Verdict == fair.WouldWait && v.Text != "":
+		v.Text = sentence.Waits(f.Node, v.Text)
+	case f.Verdict == fair.NeverFits && f.Node != "":
+		v.Text = "That is the node " + f.Node + "."
+	}
+	check.Verdicts = append(check.Verdicts, v)
+	check.Never, check.Waits = f.Verdict == fair.NeverFits, f.Verdict == fair.WouldWait
+	switch {
+	case check.Never:
+		check.Summary = "Can never fit"
+	case check.Ready:
+		check.Summary = forecastSummary(f)
+	}
+	for _, c := range f.Choices {
+		check.Choices = append(check.Choices, views.Verdict{Tone: forecastTone(c.Forecast.Verdict), Strong: c.GPUType + ":", Text: c.Forecast.Message})
+	}
+	check.Facts = forecastFacts(clock, f)
+}
+
+func forecastTone(v fair.Verdict) string {
+	switch v {
+	case fair.WouldWait:
+		return "wait"
+	case fair.NeverFits:
+		return "no"
+	case fair.FitsNow:
+	}
+	return "ok"
+}
+
+// forecastSummary is a forecast in a few words.
+func forecastSummary(f execution.Forecast) string {
+	switch {
+	case f.Verdict == fair.FitsNow:
+		return "Fits now"
+	case f.Wait > 0:
+		return "Would wait about " + ui.Duration(coarsely(f.Wait))
+	}
+	return "Would wait"
+}
+
+// coarsely rounds an estimate to what it is good for.
+func coarsely(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return max(d.Round(time.Second), time.Second)
+	}
+	return d.Round(time.Minute)
+}
+
+// forecastFacts are when it would start and end, and what it would use.
+func forecastFacts(clock ui.Clock, f execution.Forecast) []ui.Fact {
+	if f.Verdict == fair.NeverFits {
+		return nil
+	}
+	var facts []ui.Fact
+	starts := clock.Now
+	if f.Verdict == fair.WouldWait {
+		value, note := label.StartBand(clock, f.StartsFrom, f.StartsTo)
+		if value == "" {
+			facts = append(facts, ui.Fact{Name: "Starts", Value: "unknown", Note: "not enough history"})
+			return append(facts, usageFacts(f)...)
+		}
+		facts = append(facts, ui.Fact{Name: "Starts", Value: value, Note: note})
+		starts = starts.Add(f.Wait)
+	}
+	if f.Duration > 0 {
+		facts = append(facts, ui.Fact{Name: "Ends", Value: "≈ " + clock.Moment(starts.Add(f.Duration)).Text, Note: "runs for about " + ui.Duration(coarsely(f.Duration))})
+	}
+	return append(facts, usageFacts(f)...)
+}
+
+func usageFacts(f execution.Forecast) []ui.Fact {
+	var facts []ui.Fact
+	if f.GPUHours > 0 {
+		facts = append(facts, ui.Fact{Name: "Uses", Value: fmt.Sprintf("about %.2g GPU-hours", f.GPUHours)})
+	}
+	if f.Basis > 0 {
+		facts = append(facts, ui.Fact{Name: "Known from", Value: ui.Plural(f.Basis, "earlier attempt", "earlier attempts")})
+	}
+	return facts
+}

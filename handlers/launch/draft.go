@@ -1,0 +1,162 @@
+package launch
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// draft is one launch form on its way: what was typed, in which view, and what is wrong.
+type draft struct {
+	workflow workflow.Workflow
+	ref      string // what links name the workflow by
+	version  workflow.Version
+	schema   typeregistry.Schema
+
+	values url.Values // of the form's controls
+	mode   string     // the view that the values are in
+	json   string     // what is in the text area of the JSON view
+
+	key, name, priority string
+	options             launchOptions
+	shown               string     // version that the form was drawn for
+	from                *uuid.UUID // execution that the values came from
+
+	secrets   []forms.NewSecret // typed into the form; their values are nowhere else
+	spoolFull []forms.Problem   // of those that could not be kept
+
+	focus    string
+	problems []forms.Problem
+	failed   string
+	came     *views.Provenance
+}
+
+// take reads what a form sent.
+func (d *draft) take(sent url.Values) {
+	d.values = url.Values{}
+	for name, v := range sent {
+		if strings.HasPrefix(name, forms.Prefix+".") {
+			d.values[name] = v
+		}
+	}
+	d.secrets = forms.TakeSecrets(d.values)
+	for _, button := range forms.Buttons() {
+		if v, ok := sent[button]; ok {
+			d.values[button] = v
+		}
+	}
+	d.mode = view(sent.Get("$mode"))
+	d.json = sent.Get("$json")
+	d.key, d.name, d.priority = sent.Get("$key"), strings.TrimSpace(sent.Get("name")), sent.Get("priority")
+	d.options = takeOptions(sent)
+	d.shown = sent.Get("$shown")
+	d.from = parseFrom(sent)
+}
+
+func view(name string) string {
+	if name == views.LaunchJSON || name == views.LaunchCommand {
+		return name
+	}
+	return views.LaunchForm
+}
+
+// inputs decodes what was given, in whichever view.
+func (d *draft) inputs() (map[string]any, []forms.Problem) {
+	if d.mode == views.LaunchJSON {
+		return forms.ReadJSON(d.json)
+	}
+	return d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
+}
+
+// check decodes and checks the values. What the form itself says of a value is not
+// repeated by the check.
+func (d *draft) check(env typeregistry.Env) (map[string]any, []forms.Problem) {
+	inputs, problems := d.inputs()
+	if inputs == nil {
+		return nil, problems
+	}
+	said := map[string]bool{}
+	for _, p := range problems {
+		said[p.Path] = true
+	}
+	_, more := d.schema.CheckAll(inputs, env)
+	for _, p := range more {
+		if !said[p.Path] {
+			problems = append(problems, p)
+		}
+	}
+	return inputs, problems
+}
+
+// checked checks because the reader asked for it, and returns the status to answer.
+func (d *draft) checked(env typeregistry.Env) int {
+	_, problems := d.check(env)
+	d.options.asked()
+	if len(problems)+len(d.options.faults) == 0 {
+		d.came = &views.Provenance{Kind: "ok", From: "All values are in order.", Text: "Nothing was launched yet."}
+		return http.StatusOK
+	}
+	d.fail(problems)
+	return http.StatusUnprocessableEntity
+}
+
+// fail keeps what is wrong for the form to show.
+func (d *draft) fail(problems []forms.Problem) {
+	d.problems = problems
+	if n := len(problems) + len(d.options.faults); n > 0 {
+		d.failed = fmt.Sprintf("Nothing was launched: %s a change", ui.Plural(n, "value needs", "values need"))
+	}
+}
+
+// show switches to another view with the values of this one, and returns the status.
+// Where the form cannot show what the JSON says, the JSON stays and says why.
+func (d *draft) show(next string) int {
+	next = view(next)
+	inputs, _ := d.inputs()
+	if d.mode == views.LaunchJSON && next != views.LaunchJSON {
+		values, problems := d.toForm()
+		if len(problems) > 0 {
+			d.problems = problems
+			d.failed = fmt.Sprintf("The form cannot show this: %s a change", ui.Plural(len(problems), "value needs", "values need"))
+			return http.StatusUnprocessableEntity
+		}
+		d.values = values
+	}
+	if next == views.LaunchJSON && d.mode != views.LaunchJSON {
+		d.json = forms.WriteJSON(d.schema, inputs)
+	}
+	d.mode = next
+	return http.StatusOK
+}
+
+// toForm turns the JSON into values of controls.
+func (d *draft) toForm() (url.Values, []forms.Problem) {
+	inputs, problems := forms.ReadJSON(d.json)
+	if inputs == nil {
+		return nil, problems
+	}
+	return forms.ToForm(d.schema, inputs)
+}
+
+// edit applies a button that changes the form, when one was pressed.
+func (d *draft) edit() bool {
+	values, focus, pressed := forms.Edit(d.schema, d.values)
+	if pressed {
+		d.values, d.focus = values, focus
+	}
+	return pressed
+}
+
+// drawn is what the form shows of the draft.
+func (d *draft) drawn() forms.Config {
+	return forms.Config{Schema: d.schema, Values: d.values, Problems: d.problems, Focus: d.focus}
+}

@@ -1,0 +1,148 @@
+package launch
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// recentOffered is how many earlier executions the form offers to take values from.
+const recentOffered = 6
+
+// newDraft begins a form of a version of the workflow in the path.
+func (h *Pages) newDraft(r *http.Request, version string) (*draft, error) {
+	name, err := url.PathUnescape(chi.URLParam(r, "name"))
+	if err != nil {
+		return nil, apperr.New(apperr.NotFound, "There is no such workflow.")
+	}
+	wf, err := h.Workflows.Get(r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.Workflows.Version(r.Context(), name, version)
+	if err != nil {
+		return nil, err
+	}
+	return &draft{
+		workflow: wf, ref: request.WorkflowRef(r.Context(), wf.Name, wf.ID), version: v, schema: v.Definition.Inputs, values: url.Values{},
+		mode: views.LaunchForm, key: newKey(), shown: v.Version, options: takeOptions(url.Values{}),
+	}, nil
+}
+
+// prefill takes over the inputs of an earlier execution, then those of the link.
+func (h *Pages) prefill(r *http.Request, d *draft) error {
+	query := r.URL.Query()
+	inputs := map[string]any{}
+	var source *execution.Execution
+	if from := query.Get("from"); from != "" {
+		e, err := h.earlier(r.Context(), from)
+		if err != nil {
+			return err
+		}
+		source, d.from = &e, &e.ID
+		maps.Copy(inputs, e.Inputs)
+	}
+	linked, unknown := forms.FromLink(d.schema, query)
+	maps.Copy(inputs, linked)
+	for _, name := range undeclared(d.schema, inputs) {
+		delete(inputs, name)
+		unknown = append(unknown, name)
+	}
+	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
+	d.came = provenance(d, source, len(linked) > 0, unknown)
+	if source != nil {
+		d.name, d.options = source.Name, optionsOf(source.TTL)
+	}
+	return nil
+}
+
+func (h *Pages) earlier(ctx context.Context, text string) (execution.Execution, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return execution.Execution{}, apperr.New(apperr.NotFound, "There is no execution %q to take values from.", text)
+	}
+	return h.Executions.Get(ctx, id)
+}
+
+func undeclared(schema typeregistry.Schema, inputs map[string]any) []string {
+	var out []string
+	for name := range inputs {
+		if _, ok := schema.Field(name); !ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// provenance says where the values came from, and what of them has no place here.
+func provenance(d *draft, source *execution.Execution, linked bool, unknown []string) *views.Provenance {
+	if source == nil && !linked && len(unknown) == 0 {
+		return nil
+	}
+	p := &views.Provenance{From: "Filled in from a link.", Reset: views.LaunchVersionURL(d.ref, d.version.Version)}
+	if source != nil {
+		p.From, p.URL = "Filled in from execution "+executionLabel(*source), views.ExecutionURL(source.ID.String())
+		if linked {
+			p.From += " and a link"
+		}
+		p.From += "."
+		if source.Version != d.version.Version {
+			p.Text = "It ran version " + source.Version + ". "
+		}
+	}
+	if len(unknown) > 0 {
+		p.Kind = "warn"
+		p.Text += ui.Plural(len(unknown), "value has", "values have") + " no place in version " + d.version.Version + ": " + strings.Join(unknown, ", ") + ". "
+	}
+	return p
+}
+
+// executionLabel names an execution in a sentence.
+func executionLabel(e execution.Execution) string {
+	if e.Name != "" {
+		return "“" + e.Name + "”"
+	}
+	id := e.ID.String()
+	return "#" + id[len(id)-6:]
+}
+
+// recentInputs lists earlier executions of the workflow with what was particular about them.
+func (h *Pages) recentInputs(r *http.Request, d *draft) ([]views.RecentInputs, error) {
+	page, err := h.Executions.List(r.Context(), execution.Filter{Workflow: d.workflow.ID.String(), Limit: recentOffered})
+	if err != nil {
+		return nil, err
+	}
+	clock := h.Page.Clock(r)
+	defaults := forms.Defaults(d.schema, typeregistry.Env{Now: h.Now()})
+	out := make([]views.RecentInputs, 0, len(page.Executions))
+	for _, e := range page.Executions {
+		out = append(out, views.RecentInputs{
+			URL:   views.LaunchURL(d.ref) + "?" + url.Values{"from": {e.ID.String()}, "version": {d.version.Version}}.Encode(),
+			Label: executionLabel(e), State: string(e.Status), When: clock.Moment(e.CreatedAt), Note: forms.Particular(d.schema, e.Inputs, defaults),
+		})
+	}
+	return out, nil
+}
+
+// formSchema is the schema of the latest version, which says how large files may be
+// before the rest of the form is read.
+func (h *Pages) formSchema(r *http.Request) (typeregistry.Schema, error) {
+	d, err := h.newDraft(r, "")
+	if err != nil {
+		return typeregistry.Schema{}, err
+	}
+	return d.schema, nil
+}

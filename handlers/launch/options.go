@@ -1,0 +1,217 @@
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// launchOptions are what a launch asks for beside its inputs, as it was typed.
+type launchOptions struct {
+	cache   string            // mode for all operators
+	cacheOf map[string]string // and for single ones, by name
+	kept    map[string]string // how long the execution is kept, by the name of the definition's field
+	faults  map[string]string // what is wrong, by the path that the API names
+}
+
+const cachePrefix = "cache."
+
+// keptFields are the controls that say how long an execution is kept.
+func keptFields() map[string]string {
+	return map[string]string{"ttl": "after_completion", "ttl_success": "after_success", "ttl_failure": "after_failure"}
+}
+
+// takeOptions reads what a form sent.
+func takeOptions(sent url.Values) launchOptions {
+	o := launchOptions{cache: sent.Get("cache"), cacheOf: map[string]string{}, kept: map[string]string{}, faults: map[string]string{}}
+	for name := range sent {
+		if operator, ok := strings.CutPrefix(name, cachePrefix); ok && sent.Get(name) != "" {
+			o.cacheOf[operator] = sent.Get(name)
+		}
+	}
+	for control, field := range keptFields() {
+		if text := strings.TrimSpace(sent.Get(control)); text != "" {
+			o.kept[field] = text
+		}
+	}
+	return o
+}
+
+// asked decodes the options; what is wrong with them is in faults then.
+func (o *launchOptions) asked() (execution.CacheUse, workflow.TTL) {
+	use, err := execution.ParseCacheUse(o.cache, o.cacheOf)
+	o.blame(err)
+	ttl, fields := workflow.ParseTTL(toAny(o.kept))
+	o.note(fields)
+	return use, ttl
+}
+
+func toAny(texts map[string]string) map[string]any {
+	out := make(map[string]any, len(texts))
+	for name, text := range texts {
+		out[name] = text
+	}
+	return out
+}
+
+// blame notes what an error says of the options.
+func (o *launchOptions) blame(err error) { o.note(apperr.FieldsOf(err)) }
+
+func (o *launchOptions) note(fields []apperr.Field) {
+	for _, f := range fields {
+		if isOption(f.Path) {
+			o.faults[f.Path] = f.Message
+		}
+	}
+}
+
+// isOption reports whether a path of a request is one of the options.
+func isOption(path string) bool {
+	root, _, _ := strings.Cut(path, ".")
+	return slices.Contains([]string{"ttl", "cache", "resources"}, root)
+}
+
+// optionControl is the control of an option, with the name that people know it by.
+func optionControl(path string) (id, label string) {
+	switch path {
+	case "ttl.after_success":
+		return "execution-ttl-success", "After a success"
+	case "ttl.after_failure":
+		return "execution-ttl-failure", "After a failure"
+	}
+	if operator, ok := strings.CutPrefix(path, "resources."); ok {
+		name := operator
+		if operator == execution.EveryOperator {
+			name = "all operators"
+		}
+		return views.RoomID(operator), "Resources of " + name
+	}
+	if operator, ok := strings.CutPrefix(path, "cache.nodes."); ok {
+		return views.CacheID(operator), "Cached results of " + operator
+	}
+	if strings.HasPrefix(path, "cache") {
+		return "execution-cache", "Cached results"
+	}
+	return "execution-ttl", "Keep for"
+}
+
+// troubles are the lines of the error summary.
+func (o *launchOptions) troubles() []forms.Trouble {
+	var out []forms.Trouble
+	for _, path := range slices.Sorted(maps.Keys(o.faults)) {
+		id, label := optionControl(path)
+		out = append(out, forms.Trouble{Target: id, Label: label, Text: o.faults[path]})
+	}
+	return out
+}
+
+// key is what tells the options of two requests apart.
+func (o *launchOptions) key() any { return []any{o.cache, o.cacheOf, o.kept} }
+
+// offeredCaches bounds the operators that the page offers a switch of their own.
+const offeredCaches = 50
+
+// view is how the page shows the options of a version; keeps says what holds without a word.
+func (o *launchOptions) view(v workflow.Version, keeps string) views.LaunchOptions {
+	out := views.LaunchOptions{
+		KeepHelp: keeps, Keep: o.kept["after_completion"], KeepSuccess: o.kept["after_success"], KeepFailure: o.kept["after_failure"],
+		KeepError: cmp.Or(o.faults["ttl.after_completion"], o.faults["ttl"]), KeepSuccessError: o.faults["ttl.after_success"], KeepFailureError: o.faults["ttl.after_failure"],
+	}
+	var names []string
+	for _, op := range v.Definition.EveryOperator() {
+		if op.Cache != nil && !slices.Contains(names, op.Name) {
+			names = append(names, op.Name)
+		}
+	}
+	if len(names) == 0 {
+		return out
+	}
+	out.Cache = cacheChoices(o.cache, "on", "Take them, and keep new ones")
+	for k, name := range names {
+		if k >= offeredCaches && o.cacheOf[name] == "" {
+			out.CacheMore++
+			continue
+		}
+		out.CacheOf = append(out.CacheOf, views.OperatorCache{
+			Operator: name, Choices: cacheChoices(o.cacheOf[name], "", "As for all"), Error: o.faults["cache.nodes."+name],
+		})
+	}
+	out.More = len(o.cacheOf) > 0 || out.KeepSuccess != "" || out.KeepFailure != "" || len(o.faults) > 0
+	return out
+}
+
+func cacheChoices(chosen, first, words string) []ui.Option {
+	options := []ui.Option{{Value: first, Name: words}}
+	if first == "" {
+		options = append(options, ui.Option{Value: "on", Name: "Take them, and keep new ones"})
+	}
+	options = append(options, ui.Option{Value: "refresh", Name: "Work them out anew"}, ui.Option{Value: "off", Name: "Neither take nor keep any"})
+	for i := range options {
+		options[i].Selected = options[i].Value == chosen
+	}
+	return options
+}
+
+// flags are the options on the command line.
+func (o *launchOptions) flags() string {
+	var text strings.Builder
+	if o.cache != "" && o.cache != "on" {
+		text.WriteString(forms.Flag("--cache", o.cache))
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.cacheOf)) {
+		text.WriteString(forms.Flag("--cache-node", name+"="+o.cacheOf[name]))
+	}
+	for _, f := range [][2]string{{"--ttl", "after_completion"}, {"--ttl-success", "after_success"}, {"--ttl-failure", "after_failure"}} {
+		if o.kept[f[1]] != "" {
+			text.WriteString(forms.Flag(f[0], o.kept[f[1]]))
+		}
+	}
+	return text.String()
+}
+
+// keepsWithout says how long an execution of a version is kept without a word of its launch.
+func (h *Pages) keepsWithout(v workflow.Version) string {
+	ttl := v.Definition.TTL
+	if ttl.IsZero() {
+		return "Leave empty to use the default. " + h.Retention.RuleText()
+	}
+	text := "Leave empty to use the workflow’s retention:"
+	success, forSuccess := ttl.After(true)
+	failure, forFailure := ttl.After(false)
+	switch {
+	case forSuccess && forFailure && success == failure:
+		return text + " " + ui.Duration(success) + "."
+	case forSuccess && forFailure:
+		return text + " " + ui.Duration(success) + " after a success, " + ui.Duration(failure) + " after a failure."
+	case forSuccess:
+		return text + " " + ui.Duration(success) + " after a success."
+	}
+	return text + " " + ui.Duration(failure) + " after a failure."
+}
+
+// optionsOf are the options that an earlier execution was launched with.
+func optionsOf(ttl workflow.TTL) launchOptions {
+	o := takeOptions(url.Values{})
+	for field, d := range map[string]*time.Duration{"after_completion": ttl.Completion, "after_success": ttl.Success, "after_failure": ttl.Failure} {
+		const day = 24 * time.Hour
+		switch {
+		case d == nil:
+		case *d > 0 && *d%day == 0:
+			o.kept[field] = fmt.Sprintf("%dd", *d/day)
+		default:
+			o.kept[field] = d.String()
+		}
+	}
+	return o
+}

@@ -1,0 +1,52 @@
+// Package launch is the forms that launch and resume executions, with their checks and
+// forecasts.
+package launch
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/form"
+	"github.com/flowforge/flowforge/handlers/leader"
+	"github.com/flowforge/flowforge/handlers/page"
+)
+
+// Config is what the pages work with.
+type Config struct {
+	Log        *slog.Logger
+	Now        func() time.Time
+	Workflows  *workflow.Service
+	Executions *execution.Service
+	Secrets    *secret.Service
+	Retention  *retention.Service
+	Forms      *form.Forms
+	Page       *page.Shell
+	Leader     *leader.Routes
+}
+
+// Pages are the forms of launches. They are safe for concurrent use.
+type Pages struct{ Config }
+
+// New returns the pages.
+func New(c Config) *Pages { return &Pages{c} }
+
+// MountUploads adds the routes with large bodies to r. The leader answers a launch form
+// better: it says how soon the launch would start.
+func (h *Pages) MountUploads(r chi.Router) {
+	h.Leader.Prefers(r).Post("/workflows/{name}/launch", h.Page.Serve(h.launch)) // with files
+	r.Post("/executions/{id}/resume", h.Page.Serve(h.resume))                    // with files
+}
+
+// Mount adds the forms to r.
+func (h *Pages) Mount(r chi.Router) {
+	forecasts := h.Leader.Prefers(r)
+	forecasts.Get("/workflows/{name}/launch", h.Page.Serve(h.launchForm))
+	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
+	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
+}

@@ -1,0 +1,126 @@
+package launch
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// renderDraft answers with the whole page.
+func (h *Pages) renderDraft(w http.ResponseWriter, r *http.Request, status int, d *draft) error {
+	form, err := h.Forms.Draw(r, d.drawn())
+	if err != nil {
+		return err
+	}
+	recent, err := h.recentInputs(r, d)
+	if err != nil {
+		return err
+	}
+	name := d.version.Name
+	title := "Launch " + name
+	if d.failed != "" {
+		title = "Error: " + title
+	}
+	page := views.LaunchPage{
+		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
+			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
+		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form, JSON: d.json,
+		Name: d.name, Priorities: priorities(d.priority), Came: d.came, Failed: d.failed, Troubles: append(form.Troubles(), d.options.troubles()...), Recent: recent,
+		Options: d.options.view(d.version, h.keepsWithout(d.version)),
+	}
+	page.Title = title
+	if d.from != nil {
+		page.From = d.from.String()
+	}
+	if d.came != nil && d.came.Reset != "" {
+		page.Came = differing(*d.came, form)
+	}
+	env := h.Forms.Env(r)
+	inputs, problems := d.check(env)
+	if d.mode == views.LaunchCommand {
+		page.Carried = d.values
+		page.Command = forms.Command(name, d.version.Version, d.schema, inputs, forms.Defaults(d.schema, env)) + d.options.flags()
+	}
+	page.Check = h.verdict(r, d, inputs, problems)
+	return web.Render(w, r, status, views.LaunchView(page))
+}
+
+func launchWorkflow(d *draft) views.LaunchWorkflow {
+	definition := d.version.Definition
+	lead := strings.TrimSpace(definition.Description)
+	if lead != "" && !strings.HasSuffix(lead, ".") {
+		lead += "."
+	}
+	out := views.LaunchWorkflow{
+		ID: d.workflow.ID.String(), Ref: d.ref, Name: d.version.Name, Version: d.version.Version,
+		Lead: strings.TrimSpace(lead + " " + ui.Plural(len(definition.Operators), "node", "nodes") + "."),
+	}
+	for i, v := range d.workflow.Versions {
+		name := "v" + v.Version
+		if i == 0 {
+			name += ", latest"
+		}
+		out.Versions = append(out.Versions, ui.Option{Value: v.Version, Name: name, Selected: v.Version == d.version.Version})
+	}
+	return out
+}
+
+func priorities(chosen string) []ui.Option {
+	options := []ui.Option{{Value: "NORMAL", Name: "Normal"}, {Value: "LOW", Name: "Low: others go first"}, {Value: "HIGH", Name: "High: before others"}}
+	for i := range options {
+		options[i].Selected = strings.EqualFold(options[i].Value, chosen)
+	}
+	return options
+}
+
+// differing counts and names the fields that are not at their defaults.
+func differing(p views.Provenance, form *forms.Form) *views.Provenance {
+	p.Differs = form.Changed()
+	if n := len(p.Differs); n > 0 {
+		p.Text += ui.Plural(n, "value differs", "values differ") + " from the defaults:"
+	} else {
+		p.Text += "All values are those of the defaults."
+		p.Reset = ""
+	}
+	return &p
+}
+
+// verdict is the check of values and of what they ask for.
+func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, problems []forms.Problem) views.LaunchCheck {
+	check := views.LaunchCheck{Ready: len(problems) == 0, Summary: "Ready to launch"}
+	if check.Ready {
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are in order.", Text: counted(d.schema)})
+	} else {
+		form := forms.New(forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r)})
+		check.Summary = ui.Plural(len(problems), "value needs attention", "values need attention")
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: form.Troubles()})
+	}
+	h.forecastVerdict(r, d, &check)
+	if inputs != nil {
+		query := forms.Link(d.schema, inputs, forms.Defaults(d.schema, typeregistry.Env{Now: h.Now()}))
+		query.Set("version", d.version.Version)
+		check.Link = origin(r) + views.LaunchURL(d.ref) + "?" + query.Encode()
+	}
+	return check
+}
+
+func counted(schema typeregistry.Schema) string {
+	if len(schema.Fields) == 0 {
+		return "This version takes no inputs."
+	}
+	return ui.Plural(len(schema.Fields), "input", "inputs") + " checked."
+}
+
+// origin is where the reader's browser found this server.
+func origin(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}

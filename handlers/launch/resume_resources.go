@@ -1,0 +1,137 @@
+package launch
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// typedResources is what the form says of the resources of an operator, as it was typed.
+type typedResources struct{ cpu, memory, gpus string }
+
+func (t typedResources) empty() bool { return t == typedResources{} }
+
+// offeredOperators bounds the operators whose resources the page offers to change.
+const offeredOperators = 50
+
+// takeResources reads what a form sent, by the names of operators.
+func takeResources(sent url.Values) map[string]typedResources {
+	rooms := map[string]typedResources{}
+	for name := range sent {
+		rest, ok := strings.CutPrefix(name, views.RoomPrefix)
+		operator, _, known := cutLast(rest, ".")
+		if !ok || !known {
+			continue
+		}
+		read := func(what string) string { return strings.TrimSpace(sent.Get(views.RoomPrefix + operator + "." + what)) }
+		if t := (typedResources{read("cpu"), read("memory"), read("gpus")}); !t.empty() {
+			rooms[operator] = t
+		}
+	}
+	return rooms
+}
+
+// cutLast cuts text at the last of several separators.
+func cutLast(text, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, sep); i >= 0 {
+		return text[:i], text[i+len(sep):], true
+	}
+	return text, "", false
+}
+
+// resources decodes the resources; what is wrong with them is a fault of the options then.
+func (d *resumeDraft) resources() map[string]execution.ResourceOverride {
+	out := map[string]execution.ResourceOverride{}
+	for operator, typed := range d.typed {
+		var room execution.ResourceOverride
+		var faults []string
+		read := func(r fair.Resource, text string) *int {
+			if text == "" {
+				return nil
+			}
+			n, message := amount.Parse(r, text)
+			if message != "" {
+				faults = append(faults, message)
+				return nil
+			}
+			return new(int(n))
+		}
+		room.CPUMillis, room.MemoryMiB, room.GPUs = read(fair.CPU, typed.cpu), read(fair.Memory, typed.memory), read(fair.GPU, typed.gpus)
+		if len(faults) > 0 {
+			d.options.faults["resources."+operator] = strings.Join(faults, " ")
+		}
+		out[operator] = room
+	}
+	return out
+}
+
+// resourceRows are the rows of the page: one for all, then one for each operator that runs
+// tasks, as far as there is room; more counts the others.
+func (d *resumeDraft) resourceRows() (rows []views.Room, more int) {
+	row := func(operator, label string, r *workflow.Resources) views.Room {
+		typed := d.typed[operator]
+		out := views.Room{
+			Operator: operator, Label: label, CPU: typed.cpu, Memory: typed.memory, GPUs: typed.gpus, Error: d.options.faults["resources."+operator],
+			DefinedCPU: "as defined", DefinedMemory: "as defined", DefinedGPUs: "as defined",
+		}
+		if r != nil {
+			out.DefinedCPU, out.DefinedMemory = ui.Number(int64(r.CPUMillis)/1000), ui.Memory(r.MemoryMiB)
+			if r.CPUMillis%1000 != 0 {
+				out.DefinedCPU = fmt.Sprintf("%g", float64(r.CPUMillis)/1000)
+			}
+			out.DefinedGPUs = fmt.Sprint(r.GPUs)
+		}
+		return out
+	}
+	rows = append(rows, row(execution.EveryOperator, "All that run", nil))
+	var seen []string
+	for _, op := range d.version.Definition.EveryOperator() {
+		if !op.Type.Runs() || slices.Contains(seen, op.Name) {
+			continue
+		}
+		seen = append(seen, op.Name)
+		if len(rows) > offeredOperators && d.typed[op.Name].empty() {
+			more++
+			continue
+		}
+		rows = append(rows, row(op.Name, op.Name, &op.Resources))
+	}
+	if len(rows) == 1 {
+		return nil, 0 // nothing runs tasks
+	}
+	return rows, more
+}
+
+// resourceChanges are the resources that are other than before, as the preview lists them.
+// runs says of the operators of the plan whether they run.
+func (d *resumeDraft) resourceChanges(rooms map[string]execution.ResourceOverride, runs map[string]bool) []views.ResumeChange {
+	var changes []views.ResumeChange
+	rows, _ := d.resourceRows()
+	for _, row := range rows {
+		room, ok := rooms[row.Operator]
+		if !ok {
+			continue
+		}
+		label := row.Label
+		if again, planned := runs[row.Operator]; planned && !again {
+			label += ", which keeps its result,"
+		}
+		add := func(what, before string, n *int, text func(int) string) {
+			if n != nil {
+				changes = append(changes, views.ResumeChange{Name: label + " " + what, Target: views.RoomID(row.Operator), Before: before, After: text(*n)})
+			}
+		}
+		add("CPU", row.DefinedCPU, room.CPUMillis, func(n int) string { return fmt.Sprintf("%g", float64(n)/1000) })
+		add("memory", row.DefinedMemory, room.MemoryMiB, ui.Memory)
+		add("GPUs", row.DefinedGPUs, room.GPUs, func(n int) string { return fmt.Sprint(n) })
+	}
+	return changes
+}

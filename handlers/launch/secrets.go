@@ -1,0 +1,31 @@
+package launch
+
+import (
+	"net/http"
+
+	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views/forms"
+)
+
+// keepSecrets keeps the secrets that were typed into the form of d and makes its
+// controls name them; the problems of those that cannot be kept go to d.
+func (h *Pages) keepSecrets(r *http.Request, d *draft) error {
+	for _, typed := range d.secrets {
+		_, err := h.Secrets.Put(r.Context(), secret.Edit{Name: typed.Name, Value: typed.Value, Create: true})
+		switch apperr.CodeOf(err) {
+		case "":
+			typed.Kept(d.values)
+		case apperr.Invalid, apperr.Conflict, apperr.Forbidden:
+			message := apperr.MessageOf(err)
+			if fields := apperr.FieldsOf(err); len(fields) > 0 {
+				message = "The new secret cannot be kept: " + label.LowerFirst(fields[0].Message)
+			}
+			d.spoolFull = append(d.spoolFull, forms.Problem{Path: typed.Path(), Message: message})
+		default:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+package page
+
+import (
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Error draws what went wrong. Somebody who is a member of no project yet is
+// told that instead of what they may not do.
+func Error(r *http.Request, v web.ErrorView) templ.Component {
+	page := views.Page{Title: v.Title, User: v.User, Path: v.Path, Theme: Theme(r)}
+	if s, ok := auth.SubjectOf(r.Context()); ok && s.Role == auth.RoleUser && s.ProjectID == uuid.Nil && v.Status == http.StatusForbidden {
+		page.Title = "Welcome"
+		return views.NoProjectPage(page)
+	}
+	return views.ErrorPage(page, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
+}

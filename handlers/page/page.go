@@ -1,0 +1,48 @@
+package page
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Base is the frame of a page for the reader of r: who it is, the chosen theme
+// and where the page stands. Title ends the breadcrumbs.
+func (h *Shell) Base(r *http.Request, title string, section views.Section, crumbs ...views.Crumb) views.Page {
+	page := views.Page{
+		Title: title, Section: section, Theme: Theme(r), Path: r.URL.RequestURI(),
+		Crumbs:  append(append([]views.Crumb{}, crumbs...), views.Crumb{Name: title}),
+		KeysOff: cookie(r, "keys") == "off",
+	}
+	if subject, ok := auth.SubjectOf(r.Context()); ok {
+		page.User = subject.Name
+		page.Nav = navOf(subject)
+		page.Projects = views.ChooseProjects(h.Projects(r.Context()), request.Visiting(r.Context()))
+		if live, err := h.Executions.Live(r.Context()); err == nil { // a figure beside a link: a page goes without it
+			page.Live = live
+		}
+		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
+			page.Waits = waits
+		}
+		if asks, err := h.Executions.CountQuestions(r.Context()); err == nil {
+			page.Asks = asks
+		}
+	}
+	return page
+}
+
+// Clock formats times for the reader of r: in the zone that the browser told by
+// its cookie, else in UTC.
+func (h *Shell) Clock(r *http.Request) ui.Clock {
+	zone := time.UTC
+	if name := cookie(r, "zone"); name != "" {
+		if z, err := time.LoadLocation(name); err == nil {
+			zone = z
+		}
+	}
+	return ui.Clock{Now: h.Now(), Zone: zone}
+}

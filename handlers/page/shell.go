@@ -1,0 +1,34 @@
+// Package page is what every page shares: its frame, the reader's preferences, error pages
+// and streams of updates.
+package page
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/web"
+)
+
+// Config is what the shell works with.
+type Config struct {
+	Now        func() time.Time
+	Site       *web.Site
+	Policies   *auth.Policies // the projects to choose among
+	Executions *execution.Service
+	Scope      request.Scope
+}
+
+// Shell draws the frame of pages and keeps their streams. It is safe for concurrent use.
+type Shell struct{ Config }
+
+// New returns the shell of pages.
+func New(c Config) *Shell { return &Shell{c} }
+
+// Open serves f to everybody.
+func (h *Shell) Open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }
+
+// Serve serves f to signed-in readers, in the project of what the path names.
+func (h *Shell) Serve(f web.HandlerFunc) http.HandlerFunc { return h.Scope.Page(f) }

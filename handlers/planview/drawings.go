@@ -1,0 +1,130 @@
+// Package planview draws the plans of versions and says what their operators are.
+package planview
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/views/dagview"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// Drawings keeps the layouts of versions in use: a version never changes, so
+// neither does its drawing.
+type Drawings struct {
+	mu   sync.Mutex
+	kept map[drawingKey]*dagview.Drawing
+}
+
+type drawingKey struct {
+	version   uuid.UUID
+	graph     string
+	direction dagview.Direction
+}
+
+const maxDrawings = 256
+
+func NewDrawings() *Drawings { return &Drawings{kept: map[drawingKey]*dagview.Drawing{}} }
+
+// Of returns the drawing of a graph of v, laid out at its first use; "" is the
+// workflow itself.
+func (d *Drawings) Of(v workflow.Version, graph string, direction dagview.Direction) *dagview.Drawing {
+	key := drawingKey{v.ID, graph, direction}
+	d.mu.Lock()
+	drawing, ok := d.kept[key]
+	d.mu.Unlock()
+	if ok {
+		return drawing
+	}
+	drawing = dagview.Layout(planItems(v, graph), direction)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.kept) >= maxDrawings {
+		clear(d.kept) // rare, and cheaper than an order of use
+	}
+	d.kept[key] = drawing
+	return drawing
+}
+
+// Best runs down unless that is wide and running to the right is narrower: a page
+// scrolls down more easily than sideways.
+func (d *Drawings) Best(v workflow.Version, graph string) *dagview.Drawing {
+	const frame = 760 // CSS pixels beside a panel
+	down := d.Of(v, graph, dagview.Down)
+	if down.Width <= frame {
+		return down
+	}
+	if right := d.Of(v, graph, dagview.Right); right.Width < down.Width {
+		return right
+	}
+	return down
+}
+
+// planItems are the operators of a graph as they are drawn: those of the exit stand
+// behind all others.
+func planItems(v workflow.Version, graph string) []dagview.Item {
+	plan, operators := GraphOf(v, graph)
+	if plan == nil {
+		return nil
+	}
+	deepest := -1
+	for _, n := range plan.Nodes {
+		if !n.Final {
+			deepest = max(deepest, n.Level)
+		}
+	}
+	items := make([]dagview.Item, len(plan.Nodes))
+	for i := range plan.Nodes {
+		n := &plan.Nodes[i]
+		items[i] = dagview.Item{
+			Name: n.Name, Level: n.Level, Dependencies: n.Dependencies, Expands: n.Expands, Final: n.Final, Links: planLinks(plan, n, &operators[i]),
+		}
+		if n.Final {
+			items[i].Level += deepest + 1
+		}
+	}
+	return items
+}
+
+// planLinks are the dependencies of a node that ask for more than success, or less.
+func planLinks(plan *dag.Plan, n *dag.Node, op *workflow.Operator) []dagview.Link {
+	if n.Depends == "" {
+		return nil
+	}
+	var links []dagview.Link
+	for _, d := range n.Dependencies {
+		asked := n.Asks(d)
+		if len(asked) == 0 || slices.Equal(asked, []dag.Status{dag.HasSucceeded}) {
+			continue
+		}
+		words := make([]string, len(asked))
+		for k, s := range asked {
+			words[k] = plan.Nodes[d].Name + "." + string(s)
+		}
+		text := n.Name + " starts on " + strings.Join(words, " or ")
+		if rule := op.Depends; rule != "" && rule != strings.Join(words, " || ") {
+			text += ", by its rule: " + ui.Short(rule, 200)
+		}
+		links = append(links, dagview.Link{On: d, Text: text, Failure: dag.OfFailure(asked)})
+	}
+	return links
+}
+
+// GraphOf returns the plan and the operators of a graph of v; nil when it has none
+// such. "" is the workflow itself.
+func GraphOf(v workflow.Version, graph string) (*dag.Plan, []workflow.Operator) {
+	g, ok := v.Definition.Graph(graph)
+	if graph == "" {
+		return v.Plan, g.Operators
+	}
+	plan := v.Plans[graph]
+	if !ok || plan == nil {
+		return nil, nil
+	}
+	return plan, g.Operators
+}

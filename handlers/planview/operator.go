@@ -1,0 +1,156 @@
+package planview
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/views/ui"
+)
+
+// GistOfGroup says what an operator becomes; item is about one item of its fan-out.
+func GistOfGroup(op *workflow.Operator, item bool) string {
+	if op.Foreach != nil && !item {
+		return "for each of " + SourceGist(op.Foreach.Items)
+	}
+	if op.Workflow != "" {
+		return "runs " + op.Workflow
+	}
+	return "runs the graph " + op.Graph
+}
+
+// SourceGist names a source in a few words.
+func SourceGist(s workflow.Source) string {
+	switch s.Kind {
+	case workflow.SourceInput:
+		return "inputs." + s.Input
+	case workflow.SourceFuture:
+		return s.Future.String()
+	case workflow.SourceItem:
+		if s.Field != "" {
+			return "item." + s.Field
+		}
+		return "item"
+	case workflow.SourceIndex:
+		return "index"
+	case workflow.SourceFormula:
+		return s.Formula.String()
+	case workflow.SourceLiteral:
+		if list, ok := s.Value.([]any); ok {
+			return ui.Plural(len(list), "value", "values")
+		}
+		return ui.Short(fmt.Sprint(s.Value), 40)
+	}
+	return "its items"
+}
+
+// TimeoutText is how long an attempt of an operator may run.
+func TimeoutText(op *workflow.Operator) string {
+	switch {
+	case op.Tags != nil && op.Tags.Timeout != "":
+		return op.Tags.Timeout
+	case op.Timeout > 0:
+		return ui.Duration(op.Timeout)
+	}
+	return "none"
+}
+
+// RetriesText is how often an operator is tried again.
+func RetriesText(op *workflow.Operator) string {
+	switch {
+	case op.Tags != nil && op.Tags.Retries != "":
+		return op.Tags.Retries
+	case op.Retry.Limit == math.MaxInt32:
+		return "without end"
+	case op.Retry.Limit > 0:
+		return ui.Plural(op.Retry.Limit, "time", "times")
+	}
+	return "none"
+}
+
+// PodText says in a line where an operator runs in a cluster, as far as it is more
+// than the default: its image, its gang, what of the pod it sets.
+func PodText(op *workflow.Operator) string {
+	var parts []string
+	if op.Code.Image != "" {
+		parts = append(parts, op.Code.Image)
+	}
+	if n := op.Resources.Pods; n > 1 {
+		parts = append(parts, fmt.Sprintf("%d pods that begin together", n))
+	}
+	if op.Resident {
+		parts = append(parts, "in warm pods")
+	}
+	if fields := PodFields(op); len(fields) > 0 {
+		parts = append(parts, "sets "+strings.Join(label.SortedKeys(fields), ", "))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// podFieldLength bounds the value of a pod field on a page.
+const podFieldLength = 200
+
+// PodFields are the pod's own fields that an operator sets, by Kubernetes' names.
+func PodFields(op *workflow.Operator) map[string]string {
+	if len(op.Pod) == 0 {
+		return nil
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(op.Pod, &raw) != nil {
+		return nil // it was checked when it was registered
+	}
+	fields := make(map[string]string, len(raw))
+	for name, value := range raw {
+		text := string(value)
+		var plain string
+		if json.Unmarshal(value, &plain) == nil {
+			text = plain
+		}
+		var labels map[string]string
+		if json.Unmarshal(value, &labels) == nil {
+			pairs := make([]string, 0, len(labels))
+			for _, k := range label.SortedKeys(labels) {
+				pairs = append(pairs, k+"="+labels[k])
+			}
+			text = strings.Join(pairs, ", ")
+		}
+		fields[name] = ui.Short(text, podFieldLength)
+	}
+	return fields
+}
+
+// OperatorGist is the most useful fact about an operator in the plan.
+func OperatorGist(o *workflow.Operator) string {
+	var outputs []string
+	for _, out := range o.Outputs {
+		outputs = append(outputs, out.Type.Name())
+	}
+	if len(outputs) > 0 {
+		return string(o.Type) + " → " + strings.Join(outputs, ", ")
+	}
+	return string(o.Type)
+}
+
+// ResourceText says what an operator asks for: "1 CPU · 512 MiB".
+func ResourceText(r workflow.Resources) string {
+	var parts []string
+	if r.CPUMillis > 0 {
+		parts = append(parts, ui.CPU(r.CPUMillis))
+	}
+	if r.MemoryMiB > 0 {
+		parts = append(parts, ui.Memory(r.MemoryMiB))
+	}
+	if r.GPUs > 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d GPU %s", r.GPUs, r.GPUType)))
+	}
+	if r.StorageMiB > 0 {
+		parts = append(parts, ui.Memory(r.StorageMiB)+" storage")
+	}
+	if len(parts) == 0 {
+		return "the default"
+	}
+	return strings.Join(parts, " · ")
+}

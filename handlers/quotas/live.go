@@ -1,0 +1,247 @@
+package quotas
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/quota/fair"
+	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
+	"github.com/flowforge/flowforge/web"
+)
+
+// live is what stands above the table.
+func (p *quotaPage) live() views.QuotaLive {
+	return views.QuotaLive{Figures: p.figures(), Advice: p.advice()}
+}
+
+// topNodes are the nodes that nothing above them stands for.
+func (p *quotaPage) topNodes() []*quota.Node {
+	var tops []*quota.Node
+	for i := range p.overview.Nodes {
+		if len(p.overview.Nodes[i].Path) == 1 {
+			tops = append(tops, &p.overview.Nodes[i])
+		}
+	}
+	return tops
+}
+
+// figures are the key figures: GPUs in use by type, or CPU without any, and what waits.
+func (p *quotaPage) figures() []views.QuotaFigure {
+	tops := p.topNodes()
+	use := func(r fair.Resource) views.QuotaFigure {
+		var used, limit int64
+		for _, n := range tops {
+			used += n.Resources[r].Used
+			limit += n.Limits.Limit[r]
+		}
+		f := views.QuotaFigure{Name: amount.Name(r) + " in use", Value: amount.Unit(r).Amount(used)}
+		if limit > 0 {
+			f.Note = "of " + amount.Unit(r).Amount(limit)
+		}
+		if r == fair.CPU {
+			f.Note += " cores"
+		}
+		return f
+	}
+	var figures []views.QuotaFigure
+	for _, r := range p.overview.Resources {
+		if r.GPUType() != "" && len(figures) < 6 {
+			figures = append(figures, use(r))
+		}
+	}
+	if len(figures) == 0 {
+		figures = append(figures, use(fair.CPU))
+	}
+	waiting, gpus := 0, int64(0)
+	for _, n := range tops {
+		waiting += n.Waiting
+		gpus += n.Resources[fair.GPU].Waiting
+	}
+	f := views.QuotaFigure{Name: "Waiting", Value: ui.Number(int64(waiting)), Note: "nodes"}
+	if waiting == 1 {
+		f.Note = "node"
+	}
+	if gpus > 0 {
+		f.Note += ", " + ui.Plural(int(gpus), "GPU", "GPUs")
+	}
+	figures = append(figures, f)
+	if l := p.overview.Longest; l != nil {
+		f := views.QuotaFigure{Name: "Longest wait", Value: ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Minute))}
+		if p.clock.Now.Sub(l.Since) < time.Minute {
+			f.Value = ui.Duration(p.clock.Now.Sub(l.Since).Truncate(time.Second))
+		}
+		if !l.Hidden() {
+			f.Note, f.URL = label.QueuedName(*l), label.QueuedURL(l.Key, l.Name)
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}
+
+const quotaAdviceShown = 3
+
+// advice names who starves beside whom, and prepares what would help.
+func (p *quotaPage) advice() []views.QuotaAdvice {
+	var advice []views.QuotaAdvice
+	for _, pair := range p.overview.Pairs {
+		if len(advice) == quotaAdviceShown {
+			break
+		}
+		advice = append(advice, p.advise(pair))
+	}
+	return advice
+}
+
+func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
+	starved, other, u := levelName(pair.Starved), levelName(pair.Other), amount.Unit(pair.Resource)
+	if pair.Guaranteed {
+		return views.QuotaAdvice{
+			Strong: fmt.Sprintf("%s waits for %s of its guarantee while %s borrows %s.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+			Text:   "What is borrowed is taken back by itself, after a checkpoint; work that may not be interrupted ends first.",
+		}
+	}
+	help := min(pair.Wants, pair.Amount)
+	a := views.QuotaAdvice{
+		Strong: fmt.Sprintf("%s waits for %s while %s leaves %s unused and does not lend.", starved, amount.Words(pair.Resource, pair.Wants), other, u.Amount(pair.Amount)),
+		Text:   fmt.Sprintf("Lending %s would help at once.", amount.Words(pair.Resource, help)),
+	}
+	node := p.overview.Find(pair.Other.ID)
+	if node == nil || !node.Writable {
+		return a
+	}
+	lend, limited := node.Limits.Lend[pair.Resource]
+	if !limited {
+		return a
+	}
+	typed := url.Values{
+		"lend." + string(pair.Resource): {typedAmount(pair.Resource, min(lend+help, node.Limits.Limit[pair.Resource]))},
+		"reason":                        {starved + " waits for " + amount.Words(pair.Resource, pair.Wants)},
+	}
+	a.URL = quotaSelection{only: p.selection.only}.editURL(pair.Other.ID, typed)
+	return a
+}
+
+// quotaStream sends bars, figures and remarks whenever they changed.
+func (h *Pages) quotaStream(w http.ResponseWriter, r *http.Request) error {
+	may := func(ctx context.Context) error {
+		_, err := h.Quotas.Overview(ctx, uuid.Nil)
+		return err
+	}
+	if err := may(r.Context()); err != nil {
+		return err
+	}
+	stream, err := web.NewStream(w, r, may)
+	if err != nil {
+		return err
+	}
+	sent := page.SentPieces{}
+	q := quotaPage{h: h, clock: h.Page.Clock(r), selection: quotaSelected(r.URL.Query())}
+	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
+		o, err := h.Quotas.Overview(ctx, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		q.overview, q.clock.Now = o, h.Now()
+		update, changed := q.update(sent)
+		if !changed {
+			return nil
+		}
+		return stream.SendComponent(ctx, "", "", views.QuotaUpdateBlock(update))
+	})
+	return nil
+}
+
+// update is what changed since the message before.
+func (p *quotaPage) update(sent page.SentPieces) (u views.QuotaUpdate, changed bool) {
+	group := p.selection.pick(quotaGroups(p.overview), nil)
+	if figures := p.figures(); sent.Changed("figures", figures) {
+		u.Figures, changed = figures, true
+	}
+	if advice := p.advice(); sent.Changed("advice", advice) {
+		u.Advice, changed = &advice, true
+	}
+	for _, row := range p.tree(group).Rows {
+		for _, c := range row.Cells {
+			if sent.Changed(c.ID, c) {
+				u.Cells, changed = append(u.Cells, c), true
+			}
+		}
+		if sent.Changed(row.Waiting.ID, row.Waiting) {
+			u.Waiting, changed = append(u.Waiting, row.Waiting), true
+		}
+		if sent.Changed(row.NotesID(), row.Notes) {
+			u.Rows, changed = append(u.Rows, row), true
+		}
+	}
+	return u, changed
+}
+
+// quotaCSV is the whole tree with its use, one line per node and resource.
+func (h *Pages) quotaCSV(w http.ResponseWriter, r *http.Request) error {
+	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="quotas-`+h.Now().UTC().Format("2006-01-02-1504")+`.csv"`)
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"node_id", "kind", "path", "resource", "unit", "limit", "borrow", "lend", "most", "used", "borrowed", "lent", "free", "waiting", "weight"})
+	for _, n := range o.Nodes {
+		for _, r := range o.Resources {
+			_ = out.Write(quotaRecord(n, r))
+		}
+	}
+	out.Flush()
+	return nil // the reader may have gone away
+}
+
+func quotaRecord(n quota.Node, r fair.Resource) []string {
+	number := func(v fair.Vector) string {
+		if x, ok := v[r]; ok {
+			return strconv.FormatInt(x, 10)
+		}
+		return ""
+	}
+	state := n.Resources[r]
+	record := []string{
+		n.ID.String(), n.Kind, csvText(levelPath(n.Path, "/")), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
+		number(n.Limits.Limit), number(n.Limits.Borrow), number(n.Limits.Lend), number(n.Most),
+	}
+	for _, v := range []int64{state.Used, state.Borrowed, state.Lent, state.Free, state.Waiting} {
+		record = append(record, strconv.FormatInt(v, 10))
+	}
+	return append(record, strconv.FormatFloat(n.Limits.Weight, 'f', -1, 64))
+}
+
+// csvText keeps a spreadsheet from reading a name as a formula.
+func csvText(s string) string {
+	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@') {
+		return "'" + s
+	}
+	return s
+}
+
+// levelPath names a node from the top, with sep between; the installation stands
+// for itself alone.
+func levelPath(path []fair.LevelRef, sep string) string {
+	var names []string
+	for i, l := range path {
+		if l.Kind != "installation" || i == len(path)-1 {
+			names = append(names, levelName(l))
+		}
+	}
+	return strings.Join(names, sep)
+}

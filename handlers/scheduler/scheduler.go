@@ -1,0 +1,106 @@
+// Package scheduler is SchedulerService: it changes and counts what waits.
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/handlers/leader"
+	"github.com/flowforge/flowforge/handlers/request"
+	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
+	"github.com/flowforge/flowforge/web"
+)
+
+// maxSchedulerMessage bounds one message of SchedulerService, in bytes.
+const maxSchedulerMessage = 64 << 10
+
+// Config is what the service works with.
+type Config struct {
+	Log        *slog.Logger
+	Executions *execution.Service
+	Leader     *leader.Routes
+}
+
+// API is SchedulerService. It is safe for concurrent use.
+type API struct{ Config }
+
+// New returns the service.
+func New(c Config) *API { return &API{c} }
+
+// Mount adds SchedulerService (gRPC, Connect and JSON) for callers of the API to r, which
+// has authenticated them. The queue is in the memory of the leader.
+func (s *API) Mount(r chi.Router) {
+	path, handler := flowforgev1connect.NewSchedulerServiceHandler(s, connect.WithReadMaxBytes(maxSchedulerMessage), connect.WithInterceptors(web.RPCErrors(s.Log)))
+	s.Leader.Needs(r).Method(http.MethodPost, path+"*", handler)
+}
+
+var _ flowforgev1connect.SchedulerServiceHandler = (*API)(nil)
+
+// caller returns Unauthenticated for nobody, before anything of a message is judged.
+func caller(ctx context.Context) error {
+	if _, ok := auth.SubjectOf(ctx); !ok {
+		return apperr.New(apperr.Unauthenticated, "Send an API key or a token as \"Authorization: Bearer …\".")
+	}
+	return nil
+}
+
+// ScheduleTask gives a waiting task another priority, or less to ask for.
+func (s *API) ScheduleTask(ctx context.Context, req *connect.Request[flowforgev1.ScheduleTaskRequest]) (*connect.Response[flowforgev1.ScheduleTaskResponse], error) {
+	if err := caller(ctx); err != nil {
+		return nil, err
+	}
+	m := req.Msg
+	task, err := execution.ParseTaskID(m.GetTaskId())
+	if err != nil {
+		return nil, err
+	}
+	if id := m.GetWorkflowId(); id != "" && id != task.Execution.String() {
+		return nil, apperr.New(apperr.Invalid, "The task %s is not one of the execution %s.", m.GetTaskId(), id)
+	}
+	resources := m.GetResources()
+	order := execution.NodeOrder{CPUMillis: int(resources.GetCpu()), MemoryMiB: int(resources.GetMemory()), GPUs: int(resources.GetGpu())}
+	if m.Priority != nil {
+		order.Priority = new(execution.Priority(m.GetPriority()))
+	}
+	scheduled, err := s.Executions.ScheduleNode(ctx, task, order)
+	return connect.NewResponse(&flowforgev1.ScheduleTaskResponse{Queued: scheduled.Queued, Reason: scheduled.Reason}), err
+}
+
+// CancelTask cancels one task and what depends on it.
+func (s *API) CancelTask(ctx context.Context, req *connect.Request[flowforgev1.CancelTaskRequest]) (*connect.Response[flowforgev1.CancelTaskResponse], error) {
+	err := caller(ctx)
+	if err == nil {
+		var task execution.TaskRef
+		if task, err = execution.ParseTaskID(req.Msg.GetTaskId()); err == nil {
+			err = s.Executions.CancelNode(ctx, task, "")
+		}
+	}
+	return connect.NewResponse(&flowforgev1.CancelTaskResponse{Success: true}), err
+}
+
+// GetQueueStatus counts what waits and runs in a tenant.
+func (s *API) GetQueueStatus(ctx context.Context, req *connect.Request[flowforgev1.GetQueueStatusRequest]) (*connect.Response[flowforgev1.GetQueueStatusResponse], error) {
+	err := caller(ctx)
+	var status execution.QueueStatus
+	if err == nil {
+		var tenant uuid.UUID
+		if text := req.Msg.GetTenantId(); text != "" {
+			tenant, err = request.ParseID(text, "tenant")
+		}
+		if err == nil {
+			status, err = s.Executions.QueueStatus(ctx, tenant)
+		}
+	}
+	return connect.NewResponse(&flowforgev1.GetQueueStatusResponse{
+		PendingHigh: int32(status.High), PendingNormal: int32(status.Normal), PendingLow: int32(status.Low), Processing: int32(status.Processing), //nolint:gosec // counts
+	}), err
+}
