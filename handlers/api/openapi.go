@@ -6,12 +6,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
+
+	"github.com/flowforge/flowforge/handlers/leader"
 )
 
 // OpenAPI returns the description of the JSON API (OpenAPI 3.1, JSON), which
 // docs/openapi.json keeps a committed copy of.
 func OpenAPI() ([]byte, error) {
-	h := &API{}
+	h := New(Config{Leader: leader.New(nil, nil)})
 	api := h.newAPI(chi.NewMux())
 	b, err := api.OpenAPI().MarshalJSON()
 	if err != nil {
