@@ -26,6 +26,12 @@ type rule struct {
 
 const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution compute/resident engine/retention"
 
+// site is what every part of the site works with, and shared what areas of it share.
+const (
+	site   = "platform/release web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
+	shared = "handlers/amount handlers/content handlers/form handlers/label handlers/leader handlers/page handlers/planview handlers/request handlers/sentence"
+)
+
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
@@ -60,7 +66,11 @@ func table() []rule {
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
 		{packages: "web", may: "access/auth apperr views/... static"},
 		// 6
-		{packages: "handlers/...", may: "platform/release web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services},
+		{packages: shared, may: site + shared},
+		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions"}, // rows of lists
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/failures handlers/launch handlers/quotas", may: site + shared},
+		{packages: "handlers/api handlers/scheduler handlers/tasks", may: site + shared},
+		{packages: "handlers", may: site + "handlers/..."},
 		{packages: "jobs", may: "apperr " + services},
 		// 7
 		{packages: "app cmd/... e2e/... bench/... deploy/...", may: "*"},
@@ -172,6 +182,10 @@ func TestImportsBite(t *testing.T) {
 		{"handlers", module + "/engine/execution", true},
 		{"handlers", module + "/db", false},
 		{"handlers", module + "/jobs", false},
+		{"handlers/launch", module + "/handlers/page", true},
+		{"handlers/launch", module + "/handlers/executions", false},
+		{"handlers/home", module + "/handlers/executions", true},
+		{"handlers/label", module + "/handlers/launch", false},
 		{"jobs", module + "/views", false},
 		{"jobs", module + "/engine/execution", true},
 		{"views", module + "/engine/execution", false},

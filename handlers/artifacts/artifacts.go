@@ -110,6 +110,7 @@ func kindOptions(chosen string) []ui.Option {
 	return options
 }
 
+// Row is an artifact as lists show it.
 func Row(clock ui.Clock, a artifact.Artifact) views.ArtifactRow {
 	id := a.ID.String()
 	row := views.ArtifactRow{

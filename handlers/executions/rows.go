@@ -161,6 +161,7 @@ func outputCell(v any) string {
 	return ui.Short(oneLine(v), itemValueShown)
 }
 
+// TrendLength is how many of its last executions the trend of a workflow shows.
 const TrendLength = 24
 
 // Recent returns the last executions of each workflow, newest first.

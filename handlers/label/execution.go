@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
+// LiveStates are the states of executions that have not ended.
 func LiveStates() []execution.State {
 	return []execution.State{execution.Pending, execution.Running, execution.Paused}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
+// WorkflowOptions are the choices of a filter by workflow.
 func WorkflowOptions(items []workflow.Summary, chosen string) []ui.Option {
 	options := []ui.Option{{Name: "Every workflow", Selected: chosen == ""}}
 	seen := chosen == ""
@@ -44,8 +45,10 @@ func ListURL(path string, q url.Values, key, value string) string {
 	return path + "?" + next.Encode()
 }
 
+// SentenceCase begins words with a capital.
 func SentenceCase(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
+// LowerFirst continues a sentence with s.
 func LowerFirst(s string) string {
 	if s == "" {
 		return s
@@ -53,6 +56,7 @@ func LowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
+// JoinNote adds the note b to a, which may be empty.
 func JoinNote(a, b string) string {
 	if a == "" {
 		return b
@@ -60,6 +64,7 @@ func JoinNote(a, b string) string {
 	return a + ", " + b
 }
 
+// SortedKeys are the keys of m in order.
 func SortedKeys(m map[string]string) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

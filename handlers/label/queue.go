@@ -14,6 +14,7 @@ import (
 // QueuedName is what people call a waiting node.
 func QueuedName(q quota.Queued) string { return NameOf(q.Key, q.Name) }
 
+// NameOf is what waits or holds, as its execution and node are called.
 func NameOf(key fair.Key, name quota.Name) string {
 	short := ShortID(key.Execution)
 	if name.Node == "" {

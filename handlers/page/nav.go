@@ -10,6 +10,7 @@ import (
 // ReadsCluster reports whether the reader may see what the installation runs on.
 func ReadsCluster(s auth.Subject) bool { return s.May(auth.QuotaRead, auth.Installation) }
 
+// ReadsAudit reports whether the reader may see the audit log.
 func ReadsAudit(s auth.Subject) bool {
 	return s.May(auth.AuditRead, auth.Installation) || s.May(auth.AuditRead, s.TenantID) || s.May(auth.AuditRead, s.ProjectID)
 }

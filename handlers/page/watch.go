@@ -23,7 +23,7 @@ const (
 var ErrStreamDone = errors.New("nothing more will come")
 
 // OnHints calls send at once and then after each hint, at most once per interval,
-// until the reader goes away or send returns errStreamDone. Hints that come
+// until the reader goes away or send returns ErrStreamDone. Hints that come
 // meanwhile are one. Silent streams are kept alive.
 //
 // The answer has begun, so no error page can follow: a failure is logged, the

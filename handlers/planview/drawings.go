@@ -29,6 +29,7 @@ type drawingKey struct {
 
 const maxDrawings = 256
 
+// NewDrawings keeps no layouts yet.
 func NewDrawings() *Drawings { return &Drawings{kept: map[drawingKey]*dagview.Drawing{}} }
 
 // Of returns the drawing of a graph of v, laid out at its first use; "" is the
