@@ -24,7 +24,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution compute/resident engine/retention"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret engine/quota/... data/artifact/... data/telemetry/... data/catalogue engine/workflow engine/execution engine/execution/query compute/resident engine/retention"
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -35,7 +35,7 @@ const (
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/release"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/release engine/execution/stored"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -60,7 +60,8 @@ func table() []rule {
 		{packages: "engine/workflow", may: "engine/dag engine/protect typeregistry engine/expression access/auth access/audit db apperr"},
 		{packages: "engine/argo", may: "engine/workflow engine/dag engine/protect typeregistry engine/expression apperr"},
 		// 4
-		{packages: "engine/execution", may: "apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/telemetry data/catalogue engine/workflow"},
+		{packages: "engine/execution/query", may: "apperr db access/auth engine/dag engine/protect engine/quota engine/quota/fair engine/workflow compute/launcher engine/execution/stored"},
+		{packages: "engine/execution", may: "engine/execution/query engine/execution/stored apperr engine/memo access/masking proto/... db typeregistry engine/expression engine/dag engine/protect data/channel compute/launcher access/auth access/audit engine/quota engine/quota/fair access/secret data/artifact data/telemetry data/catalogue engine/workflow"},
 		{packages: "engine/retention", may: "db apperr access/auth access/audit data/artifact engine/workflow"},
 		// 5
 		{packages: "views/...", may: "static typeregistry", not: "net/http database/sql"},
@@ -188,6 +189,8 @@ func TestImportsBite(t *testing.T) {
 		{"handlers/label", module + "/handlers/launch", false},
 		{"jobs", module + "/views", false},
 		{"jobs", module + "/engine/execution", true},
+		{"engine/execution", module + "/engine/execution/query", true},
+		{"engine/execution/query", module + "/engine/execution", false},
 		{"views", module + "/engine/execution", false},
 		{"views/ui", module + "/views", true},
 		{"views/forms", "net/http", false},

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -46,22 +44,6 @@ func ParseCacheMode(text string) (CacheMode, error) {
 		return CacheOn, nil
 	}
 	return "", apperr.New(apperr.Invalid, "The cache is on, off or refresh, not %q.", text)
-}
-
-// What was found of a node in the cache.
-const (
-	CacheHit     = "hit"     // it has the result of another
-	CacheMiss    = "miss"    // there was none
-	CacheIgnored = "ignored" // the launch asked to take none
-)
-
-// CacheNote is what was found of a node in the cache, and why.
-type CacheNote struct {
-	Found     string     `json:"found"`
-	Why       string     `json:"why"`               // a sentence
-	Changes   []string   `json:"changes,omitempty"` // of a miss, what differs from the latest result before
-	Execution *uuid.UUID `json:"execution,omitempty"`
-	Node      string     `json:"node,omitempty"` // these two are the result that is taken, or the latest before
 }
 
 // problems are the faults of c for a version.

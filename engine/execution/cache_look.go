@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/memo"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -80,8 +81,8 @@ func (l *loop) lookUp(ctx context.Context) {
 func (l *loop) cacheUse() CacheUse {
 	if l.cacheAsked == nil {
 		l.cacheAsked = &CacheUse{}
-		if stored := decodeInto[CacheUse](l.row.Cache); stored != nil {
-			l.cacheAsked = stored
+		if asked := stored.Into[CacheUse](l.row.Cache); asked != nil {
+			l.cacheAsked = asked
 		}
 	}
 	return *l.cacheAsked
@@ -241,7 +242,7 @@ func (s *Service) presentIn(ctx context.Context, project uuid.UUID, held []db.Cl
 	ids := map[uuid.UUID]struct{}{}
 	for _, h := range held {
 		if h.State != nil && dag.State(*h.State) == dag.Succeeded {
-			artifactsIn(decodeObject(h.Outputs), ids)
+			artifactsIn(stored.Object(h.Outputs), ids)
 		}
 	}
 	return s.present(ctx, project, ids)
@@ -262,10 +263,10 @@ func (l *loop) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.
 		f.stale = "This launch works results out anew."
 	case state == dag.Succeeded && ttl > 0 && h.FinishedAt.Add(ttl).Before(now):
 		f.stale = fmt.Sprintf("The earlier result has expired: it is older than %s.", ttl)
-	case state == dag.Succeeded && there.lost(decodeObject(h.Outputs)):
+	case state == dag.Succeeded && there.lost(stored.Object(h.Outputs)):
 		f.stale = "Files of the earlier result were deleted."
 	case state == dag.Succeeded:
-		if f.result = decodeObject(h.Outputs); f.result == nil {
+		if f.result = stored.Object(h.Outputs); f.result == nil {
 			f.result = map[string]any{}
 		}
 	case own:
@@ -355,7 +356,7 @@ func (l *loop) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow
 	note := CacheNote{Found: CacheMiss, Why: "It is the first run: nothing is kept of this node yet."}
 	if before.Node != "" && before.ExecutionID != l.id {
 		note.Execution, note.Node = &before.ExecutionID, before.Node
-		if parts := decodeInto[memo.Parts](before.Parts); parts != nil {
+		if parts := stored.Into[memo.Parts](before.Parts); parts != nil {
 			note.Changes = memo.Changes(*parts, s.parts)
 		}
 		if len(note.Changes) > 0 {

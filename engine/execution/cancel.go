@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 // Cancel asks for the end of an execution: what has not begun does not begin,
@@ -20,11 +21,11 @@ import (
 // ended. Cancelling twice is success. It returns Conflict when the execution
 // has ended otherwise, Forbidden for somebody else's.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
-	e, err := s.row(ctx, id)
+	e, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return err
 	}
-	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, absent(id))
+	subject, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, e.ProjectID, e.SubmittedBy, query.Absent(id))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) CancelNode(ctx context.Context, t TaskRef, reason string) erro
 	if err != nil {
 		return err
 	}
-	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution)); err != nil {
+	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, query.Absent(t.Execution)); err != nil {
 		return err
 	}
 	if task.node.State == dag.Cancelled {
@@ -92,7 +93,7 @@ func (s *Service) ScheduleNode(ctx context.Context, t TaskRef, o NodeOrder) (Sch
 	if err != nil {
 		return Scheduled{}, err
 	}
-	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution)); err != nil {
+	if _, err = auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, query.Absent(t.Execution)); err != nil {
 		return Scheduled{}, err
 	}
 	if err := o.check(task.operator); err != nil {
@@ -127,8 +128,8 @@ func (o NodeOrder) empty() bool {
 // check holds an order against what the operator declares.
 func (o NodeOrder) check(op *workflow.Operator) error {
 	var fields []apperr.Field
-	if o.Priority != nil && (*o.Priority < 0 || *o.Priority > maxPriority) {
-		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("The priority has to be from 0 to %d.", maxPriority)})
+	if o.Priority != nil && (*o.Priority < 0 || *o.Priority > query.MaxPriority) {
+		fields = append(fields, apperr.Field{Path: "priority", Message: fmt.Sprintf("The priority has to be from 0 to %d.", query.MaxPriority)})
 	}
 	for _, amount := range []struct {
 		path            string
@@ -164,15 +165,15 @@ type task struct {
 
 // task loads what t names.
 func (s *Service) task(ctx context.Context, t TaskRef) (task, error) {
-	row, err := s.row(ctx, t.Execution)
+	row, err := s.rows.Execution(ctx, t.Execution)
 	if err != nil {
 		return task{}, err
 	}
-	node, op, err := s.nodeAt(ctx, row, t.Node)
+	node, op, err := s.rows.NodeAt(ctx, row, t.Node)
 	if err != nil {
 		return task{}, err
 	}
-	return task{row, nodeFromRow(node), op}, nil
+	return task{row, query.NodeFrom(node), op}, nil
 }
 
 // current returns Conflict when the node, or the attempt that t names, has ended.

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -134,16 +135,16 @@ func arrivals(placed []*flowforgev1.PlacedInput) []Arrival {
 // Edges returns how the typed inputs of a node come to it, and why so, as far as their
 // values are known; of a fan-out nothing, as each of its items has its own.
 func (s *Service) Edges(ctx context.Context, id uuid.UUID, name string) ([]Edge, error) {
-	row, err := s.row(ctx, id)
+	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	node, version, err := s.findNode(ctx, row, name)
+	node, version, err := s.rows.Node(ctx, row, name)
 	if err != nil {
 		return nil, err
 	}
-	n := nodeFromRow(node)
-	if op, ok := operatorOf(version, node); !ok || n.FansOut(op) || op.Graph != "" || op.Workflow != "" {
+	n := query.NodeFrom(node)
+	if op, ok := query.OperatorAt(version, node); !ok || n.FansOut(op) || op.Graph != "" || op.Workflow != "" {
 		return nil, nil
 	}
 	told, err := s.queries.PlacedInputs(ctx, id, node.NodeIndex)

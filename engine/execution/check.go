@@ -75,7 +75,7 @@ func (s *Service) Forecast(ctx context.Context, versionID uuid.UUID, priority Pr
 	if err != nil {
 		return Forecast{}, err
 	}
-	estimates, err := s.expected(ctx, version.WorkflowID)
+	estimates, err := s.estimates.Of(ctx, version.WorkflowID)
 	if err != nil {
 		return Forecast{}, err
 	}

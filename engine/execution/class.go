@@ -38,14 +38,6 @@ func outcomeOfClass(c launcher.Class) outcome {
 	return lost
 }
 
-// errored reports whether not the task itself failed but something around it.
-func (f *Failure) errored() bool {
-	if f == nil || f.Code == "start_failed" && f.ExitCode != nil { // there is no such command
-		return false
-	}
-	return f.Errored || !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)
-}
-
 // classText says what a class means where nobody said more.
 func classText(c launcher.Class) string {
 	switch c {

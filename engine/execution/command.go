@@ -14,6 +14,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -56,11 +58,11 @@ func (s *Service) Unpause(ctx context.Context, id uuid.UUID, reason string) erro
 }
 
 func (s *Service) commandExecution(ctx context.Context, id uuid.UUID, c Command, action, reason string) error {
-	row, err := s.row(ctx, id)
+	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return err
 	}
-	if _, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, row.ProjectID, row.SubmittedBy, absent(id)); err != nil {
+	if _, err := auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, row.ProjectID, row.SubmittedBy, query.Absent(id)); err != nil {
 		return err
 	}
 	return s.command(ctx, row, db.InsertCommandParams{NodeIndex: fair.ExecutionItself, Command: string(c), Reason: clean(reason, maxMessage)}, audit.Entry{
@@ -79,9 +81,9 @@ func (s *Service) CommandNode(ctx context.Context, t TaskRef, c NodeCommand) err
 		return err
 	}
 	if c.Command == CommandApprove || c.Command == CommandReject {
-		_, err = auth.AuthorizeIn(ctx, auth.ExecutionLaunch, task.row.ProjectID, absent(t.Execution))
+		_, err = auth.AuthorizeIn(ctx, auth.ExecutionLaunch, task.row.ProjectID, query.Absent(t.Execution))
 	} else {
-		_, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, absent(t.Execution))
+		_, err = auth.AuthorizeOwner(ctx, auth.ExecutionCancel, auth.ExecutionCancelAny, task.row.ProjectID, task.row.SubmittedBy, query.Absent(t.Execution))
 	}
 	if err != nil {
 		return err
@@ -198,7 +200,7 @@ func (s *Service) command(ctx context.Context, row db.Execution, p db.InsertComm
 }
 
 func decodeValues(raw json.RawMessage) map[string]any {
-	values := decodeObject(raw)
+	values := stored.Object(raw)
 	if values == nil {
 		return map[string]any{}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -26,7 +27,7 @@ func (l *loop) applyBegun(m message) {
 	}
 	n := l.move(m.node, dag.Running)
 	n.startedAt = &m.begun.At
-	if n.reason != nil && slices.Contains(waitCodes(), n.reason.Code) {
+	if n.reason != nil && slices.Contains(query.WaitCodes(), n.reason.Code) {
 		n.reason = nil
 	}
 	row := *m.begun
@@ -78,7 +79,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	var again bool
 	var why string
 	if failure != nil {
-		failure = failure.after(n.failure)
+		failure = afterEarlier(failure, n.failure)
 		if again, why = l.triesAgain(i, e, failure); again && l.tooLate(ctx, i, e) {
 			again, why = false, "The time for retries is over."
 		}
@@ -111,7 +112,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 			Message: fmt.Sprintf("%s Retry %d of %d follows%s.", failure.Message, n.retries, l.operator(i).Retry.Limit, growth),
 		})
 	default:
-		l.fail(i, e, failure.conclude(why))
+		l.fail(i, e, concluded(failure, why))
 		l.salvage(ctx, i, &e)
 	}
 	return true
@@ -175,7 +176,7 @@ func (l *loop) fail(i int, e ending, failure *Failure) {
 // failNode ends node i badly.
 func (l *loop) failNode(i int, at time.Time, failure *Failure) {
 	l.touch(i)
-	l.progress.Fail(i, failure.errored())
+	l.progress.Fail(i, failure.IsError())
 	l.changed = append(l.changed, i)
 	n := &l.nodes[i]
 	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/protect"
 )
 
@@ -96,7 +97,7 @@ func deadLetterFromRow(r db.DeadLetter, status string) DeadLetter {
 		ID: r.ID, ProjectID: r.ProjectID, Execution: r.ExecutionID, Status: State(status), NodeIndex: int(r.NodeIndex), Node: r.Node,
 		Attempt: int(r.Attempt), Workflow: r.WorkflowName, Version: r.Version, Class: protect.Class(r.Class), At: r.At.UTC(),
 	}
-	if f := decodeInto[Failure](r.Failure); f != nil {
+	if f := stored.Into[Failure](r.Failure); f != nil {
 		l.Failure = *f
 	}
 	return l

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -135,7 +136,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if l.cancelled {
 		l.progress.Halt(dag.Root, true)
 	}
-	if l.expected, err = s.expected(ctx, row.WorkflowID); err != nil {
+	if l.expected, err = s.estimates.Of(ctx, row.WorkflowID); err != nil {
 		return nil, err
 	}
 	l.setTimeout()
@@ -143,7 +144,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		return nil, err
 	}
 	if l.status == Pending {
-		l.waits = decodeInto[Reason](row.Reason)
+		l.waits = stored.Into[Reason](row.Reason)
 		l.batch.offers = true
 		return l, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -102,8 +103,7 @@ func (l *loop) expansion(ctx context.Context, i int) (dag.Expansion, []nodeState
 	return dag.Expansion{Plan: l.version.Plans[g.Name], Limit: g.Parallelism}, l.members(g.Name, l.version.Plans[g.Name], n.name+"/"), nil
 }
 
-// maxNodes bounds the nodes of one execution, whatever it becomes.
-const maxNodes = 1_000_000
+const maxNodes = query.MaxNodes
 
 func tooManyNodes() error {
 	return fmt.Errorf("the execution would have more than %d nodes", maxNodes)
@@ -287,7 +287,7 @@ func (l *loop) groupFailed(i int, now time.Time, failure *Failure) {
 	}
 	e, cause := l.groupEnding(i, now, failure)
 	if again, why := l.triesAgain(i, e, cause); !again {
-		l.failNode(i, now, failure.conclude(why))
+		l.failNode(i, now, concluded(failure, why))
 		return
 	}
 	l.touch(i)

@@ -104,7 +104,7 @@ func (l *loop) errsIn(scope int, errs workflow.Errs) bool {
 	case workflow.ErrsAll:
 		base, size := l.progress.Members(scope)
 		for k := base; k < base+size; k++ {
-			if l.progress.State(k) == dag.Failed && !l.nodes[k].failure.errored() {
+			if l.progress.State(k) == dag.Failed && !l.nodes[k].failure.IsError() {
 				return false
 			}
 		}
@@ -112,7 +112,7 @@ func (l *loop) errsIn(scope int, errs workflow.Errs) bool {
 	case workflow.ErrsFirst, workflow.ErrsLast:
 	}
 	culprit := l.progress.FailureSource(scope, errs == workflow.ErrsLast)
-	return culprit != dag.NoNode && l.nodes[culprit].failure.errored()
+	return culprit != dag.NoNode && l.nodes[culprit].failure.IsError()
 }
 
 // rootErrs reports whether the failure of the execution is an error: that of its entry
@@ -120,10 +120,10 @@ func (l *loop) errsIn(scope int, errs workflow.Errs) bool {
 func (l *loop) rootErrs() bool {
 	culprit := l.progress.FailureSource(dag.Root, false)
 	if culprit == dag.NoNode {
-		return l.failure != nil && l.failure.errored()
+		return l.failure != nil && l.failure.IsError()
 	}
 	if l.nodes[culprit].op.Final {
-		return l.nodes[culprit].failure.errored()
+		return l.nodes[culprit].failure.IsError()
 	}
 	return l.errsIn(dag.Root, l.version.Definition.Errs)
 }

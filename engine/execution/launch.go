@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
@@ -135,7 +135,7 @@ func (s *Service) checkOrigin(ctx context.Context, r *LaunchRequest) error {
 // checkLaunch returns the normalised inputs, or everything that is wrong at once.
 func (s *Service) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
 	var fields []apperr.Field
-	if r.Priority < 0 || r.Priority > maxPriority {
+	if r.Priority < 0 || r.Priority > query.MaxPriority {
 		fields = append(fields, apperr.Field{Path: "priority", Message: "The priority has to be from 0 to 100."})
 	}
 	if len(r.Name) > maxNameLength {
@@ -282,19 +282,4 @@ func (s *Service) claimKey(ctx context.Context, q *db.Queries, l *launch) (bool,
 	}
 	l.id = row.ExecutionID
 	return false, nil
-}
-
-// estimate adds the probable time of the end, when there is a history.
-func (s *Service) estimate(ctx context.Context, e *Execution) {
-	if e.Status.Ended() || e.ResumeOf != nil { // who took results over is done sooner, and nobody knows by how much
-		return
-	}
-	seconds, err := s.queries.MedianDuration(ctx, e.WorkflowID, e.VersionID)
-	if err != nil || seconds <= 0 || math.IsNaN(seconds) {
-		return
-	}
-	at := e.CreatedAt.Add(time.Duration(seconds * float64(time.Second)))
-	if at.After(s.now()) {
-		e.EstimatedCompletion = &at
-	}
 }

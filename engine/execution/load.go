@@ -1,11 +1,11 @@
 package execution
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // loadNodes builds the nodes and their progress from the rows, which are in order.
@@ -42,9 +42,11 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 	if l.fansOut(i) {
 		values := make([]any, size)
 		for k := range values {
-			if err := decodeNumbers(rows[k].Item, &values[k]); err != nil {
+			item, err := stored.Value(string(rows[k].Item))
+			if err != nil {
 				return 0, fmt.Errorf("item of node %d: %w", rows[k].NodeIndex, err)
 			}
+			values[k] = item
 		}
 		l.progress.Expand(i, dag.Expansion{Items: size, Item: n.op.ItemTraits(), Limit: n.op.Foreach.Parallelism, Partial: n.op.Foreach.Partial})
 		l.nodes = append(l.nodes, l.items(i, values)...)
@@ -64,11 +66,11 @@ func (l *loop) loadChildren(rows []db.LoadNodesRow) (int, error) {
 func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n := &l.nodes[i]
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
-	n.reason, n.failure = decodeInto[Reason](r.Reason), decodeInto[Failure](r.Error)
+	n.reason, n.failure = stored.Into[Reason](r.Reason), stored.Into[Failure](r.Error)
 	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
 	n.kept = n.reason != nil && n.reason.Code == ReasonHeld
 	if len(r.Inputs) > 0 {
-		n.inputs = decodeObject(r.Inputs)
+		n.inputs = stored.Object(r.Inputs)
 	}
 	if r.FirstChild != nil {
 		n.children = children{int(*r.FirstChild), int(r.ChildCount)}
@@ -80,15 +82,8 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition && n.reason.Code != ReasonSkipped):
 		l.progress.Omit(i)
 	case state == dag.Failed:
-		l.progress.Fail(i, n.failure.errored())
+		l.progress.Fail(i, n.failure.IsError())
 	default:
 		l.progress.Set(i, state)
 	}
-}
-
-// decodeNumbers decodes JSON with numbers as they are written.
-func decodeNumbers(raw json.RawMessage, into *any) error {
-	value, err := decodeJSON(string(raw))
-	*into = value
-	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -113,7 +114,7 @@ type message struct {
 func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
 		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
-		inputs: decodeObject(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
+		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
 		status: State(row.Status), outputs: map[int]map[string]any{}, batch: newBatch(), all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -89,7 +90,7 @@ func podMembers(op *workflow.Operator) []any {
 		if m.Name == workflow.MainMember {
 			continue
 		}
-		container := decodeObject(m.Pod)
+		container := stored.Object(m.Pod)
 		if container == nil {
 			container = map[string]any{}
 		}

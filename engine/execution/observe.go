@@ -16,15 +16,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
-
-// waitCodes are the codes of reasons that a launcher gives for an attempt that has
-// not begun. They give way to each other, and to nothing else.
-func waitCodes() []string {
-	return []string{
-		launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang, launcher.WaitCluster, launcher.WaitResident,
-	}
-}
 
 // placeRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
 // KeepPodEvents and SetWaiting.
@@ -90,7 +83,7 @@ func (s *Service) Observe(ctx context.Context, seen []launcher.Observation) erro
 	}
 	errs = append(errs, s.takeServing(ctx, o.serves))
 	for id, rows := range o.waits {
-		errs = append(errs, s.setWaiting(ctx, id, waitCodes(), rows))
+		errs = append(errs, s.setWaiting(ctx, id, query.WaitCodes(), rows))
 	}
 	for _, e := range o.ends {
 		if e.due.IsZero() {

@@ -12,12 +12,9 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-const (
-	// openLogLimit is how long readers of a log wait for lines of an attempt that has ended.
-	openLogLimit = time.Hour
-	// openLogKept is how long a runner may send them: one that was away may come back.
-	openLogKept = 7 * 24 * time.Hour
-)
+// openLogKept is how long a runner may send lines of an attempt that has ended: one that
+// was away may come back.
+const openLogKept = 7 * 24 * time.Hour
 
 // scopeKeys are the keys of attempts as queries read them.
 func scopeKeys(scopes []auth.TaskScope) json.RawMessage {
@@ -55,16 +52,6 @@ func (s *Service) reporting(ctx context.Context, scopes []auth.TaskScope) ([]boo
 		out[i] = found[attemptID{t.ExecutionID, attemptKey{t.NodeIndex, t.Attempt}}]
 	}
 	return out, nil
-}
-
-// LogFollows reports whether lines of attempts that have ended are still coming. The
-// caller has read the execution.
-func (s *Service) LogFollows(ctx context.Context, id uuid.UUID) (bool, error) {
-	open, err := s.queries.HasOpenLogs(ctx, id, s.now().Add(-openLogLimit))
-	if err != nil {
-		return false, fmt.Errorf("look for open logs: %w", err)
-	}
-	return open, nil
 }
 
 // noteLogs remembers which reports announce a log that follows, before their attempts

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
@@ -89,7 +90,7 @@ func (l *loop) reportedOutputs(ctx context.Context, i int, found []output) (map[
 			return nil, fmt.Errorf("the outputs could not be read: %w", err)
 		}
 		for _, r := range rows {
-			for name, value := range decodeObject(r.Outputs) {
+			for name, value := range stored.Object(r.Outputs) {
 				outputs[name] = output{Name: name, Value: string(mustJSON(value))}
 			}
 		}
@@ -119,7 +120,7 @@ func (l *loop) takeOutput(ctx context.Context, i int, declared workflow.Operator
 	if len(out.Value) > maxOutputBytes {
 		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20)
 	}
-	value, err := decodeJSON(out.Value)
+	value, err := stored.Value(out.Value)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +159,7 @@ func (l *loop) publish(ctx context.Context, i int, declared workflow.OperatorOut
 	}
 	var metadata map[string]any
 	if out.Metadata != "" {
-		metadata = decodeObject(json.RawMessage(out.Metadata))
+		metadata = stored.Object(json.RawMessage(out.Metadata))
 	}
 	return &artifact.New{
 		ID: id, ExecutionID: l.id, NodeIndex: i, Node: l.nodes[i].name, Attempt: l.nodes[i].attempt,

@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
@@ -61,7 +62,7 @@ func (l *loop) loadPreempted(ctx context.Context) error {
 			continue
 		}
 		l.touch(i)
-		n.preempted = decodeInto[Reason](r.PreemptedFor)
+		n.preempted = stored.Into[Reason](r.PreemptedFor)
 		if n.preempted == nil {
 			n.preempted = &Reason{Code: fair.Preempted, Message: "The attempt made room for others."}
 		}

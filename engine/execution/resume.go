@@ -12,6 +12,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
@@ -95,7 +97,7 @@ func (s *Service) PlanResume(ctx context.Context, r ResumeRequest) (ResumePlan, 
 	if err != nil {
 		return ResumePlan{}, err
 	}
-	plan := ResumePlan{Of: fromRow(x.row), Version: x.reusePlan.new, Inputs: x.inputs, Refusal: x.refusal()}
+	plan := ResumePlan{Of: query.ExecutionFrom(x.row), Version: x.reusePlan.new, Inputs: x.inputs, Refusal: x.refusal()}
 	for _, name := range slices.Sorted(maps.Keys(x.reusePlan.changed)) {
 		plan.Changes = append(plan.Changes, InputChange{name, x.before[name], x.inputs[name]})
 	}
@@ -143,7 +145,7 @@ func (s *Service) Resume(ctx context.Context, r ResumeRequest) (e Execution, cre
 // ttl is how long the new execution is kept, as far as the launches say.
 func (x *resumption) ttl() workflow.TTL {
 	if x.request.TTL.IsZero() {
-		return ttlOf(x.row)
+		return query.TTLFrom(x.row)
 	}
 	return x.request.TTL
 }
@@ -171,17 +173,17 @@ func (x *resumption) refusal() string {
 
 // resumption looks a request through and decides about the nodes of the plan.
 func (s *Service) resumption(ctx context.Context, r ResumeRequest) (*resumption, error) {
-	row, err := s.row(ctx, r.Of)
+	row, err := s.rows.Execution(ctx, r.Of)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, row.ProjectID, absent(r.Of)); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, row.ProjectID, query.Absent(r.Of)); err != nil {
 		return nil, err
 	}
 	if !State(row.Status).Ended() {
 		return nil, apperr.New(apperr.Conflict, "The execution has not ended; only one that has can be resumed.")
 	}
-	x := &resumption{request: r, row: row, before: decodeObject(row.Inputs), past: map[string]*pastNode{}}
+	x := &resumption{request: r, row: row, before: stored.Object(row.Inputs), past: map[string]*pastNode{}}
 	old, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, err
@@ -260,11 +262,11 @@ func (s *Service) checkFrom(ctx context.Context, row db.Execution, next workflow
 	if from == "" {
 		return nil
 	}
-	node, version, err := s.findNode(ctx, row, from)
+	node, version, err := s.rows.Node(ctx, row, from)
 	if err != nil {
 		return err
 	}
-	op, ok := operatorOf(version, node)
+	op, ok := query.OperatorAt(version, node)
 	if g, known := next.Definition.Graph(node.Graph); ok && known && slices.ContainsFunc(g.Operators, func(o workflow.Operator) bool { return o.Name == op.Name }) {
 		return nil
 	}

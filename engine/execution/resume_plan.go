@@ -10,6 +10,8 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/memo"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -17,9 +19,9 @@ import (
 
 // How a node uses the node of an earlier execution that it goes on from.
 const (
-	useTaken  = "TAKEN"  // it has its result, from a resume
-	useCached = "CACHED" // it has its result, from the cache
-	useBefore = "BEFORE" // it runs again, with what that one saved
+	useTaken  = string(query.OriginTaken)  // it has its result, from a resume
+	useCached = string(query.OriginCached) // it has its result, from the cache
+	useBefore = string(query.OriginBefore) // it runs again, with what that one saved
 )
 
 // origin is the node of an earlier execution that a node goes on from.
@@ -48,7 +50,7 @@ type pastNode struct {
 }
 
 func pastOf(row db.PastNodesRow) *pastNode {
-	return &pastNode{execution: row.ExecutionID, row: row, outputs: decodeObject(row.Outputs), reason: decodeInto[Reason](row.Reason), failure: decodeInto[Failure](row.Error)}
+	return &pastNode{execution: row.ExecutionID, row: row, outputs: stored.Object(row.Outputs), reason: stored.Into[Reason](row.Reason), failure: stored.Into[Failure](row.Error)}
 }
 
 func (p *pastNode) state() dag.State { return dag.State(p.row.State) }
@@ -75,7 +77,7 @@ func (p *reusePlan) scope(graph, in string, past map[string]*pastNode, changed m
 		op := &g.Operators[k]
 		node := past[in+op.Name]
 		if node != nil {
-			before[k] = dag.Past{State: node.state(), Omitted: node.omitted(), Errored: node.failure.errored()}
+			before[k] = dag.Past{State: node.state(), Omitted: node.omitted(), Errored: node.failure.IsError()}
 		}
 		why[k] = p.differs(graph, in+op.Name, op, node, changed)
 		before[k].Changed = why[k] != ""
@@ -285,8 +287,8 @@ func (p *reusePlan) takes(name string, item any, past *pastNode) bool {
 
 // itemOf is the item that a node was of.
 func itemOf(past *pastNode) any {
-	var item any
-	if decodeNumbers(past.row.Item, &item) != nil {
+	item, err := stored.Value(string(past.row.Item))
+	if err != nil {
 		return nil
 	}
 	return item

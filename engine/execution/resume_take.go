@@ -8,6 +8,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -22,8 +23,8 @@ func (l *loop) loadOrigins(ctx context.Context) error {
 	if l.row.ResumeOf == nil {
 		return nil
 	}
-	if stored := decodeInto[resumed](l.row.Resume); stored != nil {
-		l.rooms = stored.Resources
+	if asked := stored.Into[resumed](l.row.Resume); asked != nil {
+		l.rooms = asked.Resources
 	}
 	rows, err := l.service.queries.OriginsOf(ctx, l.id)
 	if err != nil {
@@ -48,9 +49,9 @@ func (l *loop) reusePlan(ctx context.Context) (*reusePlan, error) {
 	if err != nil {
 		return nil, &readError{err}
 	}
-	p := &reusePlan{old: old, new: l.version, changed: changedInputs(decodeObject(row.Inputs), l.inputs)}
-	if stored := decodeInto[resumed](l.row.Resume); stored != nil {
-		p.from = stored.From
+	p := &reusePlan{old: old, new: l.version, changed: changedInputs(stored.Object(row.Inputs), l.inputs)}
+	if asked := stored.Into[resumed](l.row.Resume); asked != nil {
+		p.from = asked.From
 	}
 	l.passes = p
 	return p, nil
@@ -148,14 +149,14 @@ func (l *loop) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]
 	if err != nil || before == nil {
 		return map[string]struct{}{"": {}}, err
 	}
-	n.changed = changedInputs(decodeObject(before.row.Inputs), n.inputs)
+	n.changed = changedInputs(stored.Object(before.row.Inputs), n.inputs)
 	return n.changed, nil
 }
 
 // carryOverGraph decides about the nodes of a graph.
 func (l *loop) carryOverGraph(p *reusePlan, i, first int, before *pastNode, past map[string]*pastNode, now time.Time) {
 	n := &l.nodes[i]
-	n.changed = changedInputs(decodeObject(before.row.Inputs), n.inputs)
+	n.changed = changedInputs(stored.Object(before.row.Inputs), n.inputs)
 	for k, d := range p.scope(n.op.Graph, n.name+"/", past, n.changed) {
 		node := past[l.nodes[first+k].name]
 		switch {

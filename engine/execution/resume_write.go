@@ -178,7 +178,7 @@ func preset(run *dag.Run, k int, past *pastNode) {
 	case past.omitted():
 		run.Omit(k)
 	case past.state() == dag.Failed:
-		run.Fail(k, past.failure.errored())
+		run.Fail(k, past.failure.IsError())
 	default:
 		run.Set(k, past.state())
 	}

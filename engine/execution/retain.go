@@ -12,7 +12,8 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // What an execution names of others stays there as long as the execution does: the
@@ -44,7 +45,7 @@ func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
 	ids := map[uuid.UUID]struct{}{}
 	if bytes.Contains(l.inputs, []byte("$artifact")) {
-		artifactsIn(decodeObject(l.inputs), ids)
+		artifactsIn(stored.Object(l.inputs), ids)
 	}
 	if origin := l.request.resumeOf(); origin != nil {
 		if _, err := q.HoldOrigin(ctx, *origin); db.IsNoRows(err) {
@@ -95,7 +96,7 @@ func (l *loop) writeExpiry(ctx context.Context, q *db.Queries) error {
 	if !l.batch.finished {
 		return nil
 	}
-	ttl, ok := ttlOf(l.row).After(l.status == Succeeded)
+	ttl, ok := query.TTLFrom(l.row).After(l.status == Succeeded)
 	if !ok {
 		ttl, ok = l.version.Definition.TTL.After(l.status == Succeeded)
 	}
@@ -107,31 +108,13 @@ func (l *loop) writeExpiry(ctx context.Context, q *db.Queries) error {
 	return nil
 }
 
-// ttlOf is what the launch of an execution said.
-func ttlOf(row db.Execution) workflow.TTL {
-	if ttl := decodeInto[workflow.TTL](row.Ttl); ttl != nil {
-		return *ttl
-	}
-	return workflow.TTL{}
-}
-
 // decoded is a value of a row as decoded JSON.
 func decoded(value any) any {
 	switch v := value.(type) {
 	case json.RawMessage:
-		return decodeObject(v)
+		return stored.Object(v)
 	case map[string]any:
 		return v
 	}
 	return nil
-}
-
-// expire fills in until when e is kept by the rule of the installation.
-func (s *Service) expire(e *Execution) {
-	if e.FinishedAt == nil || e.ExpiresAt != nil {
-		return
-	}
-	if ttl, ok := s.config.Retention.After(e.Status == Succeeded); ok {
-		e.ExpiresAt = new(e.FinishedAt.Add(ttl))
-	}
 }

@@ -51,7 +51,7 @@ func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
 		code, number = strconv.Itoa(*e.ExitCode), int64(*e.ExitCode)
 	}
 	status := "Failed"
-	if failure.errored() {
+	if failure.IsError() {
 		status = "Error"
 	}
 	took := time.Duration(0)
@@ -67,22 +67,14 @@ func retryEnv(e ending, failure *Failure, retries, attempt int) map[string]any {
 	}
 }
 
-// EarlierFailure is how attempts before the last one of a node failed, which all said
-// the same.
-type EarlierFailure struct {
-	Attempts []int         `json:"attempts"`
-	Class    protect.Class `json:"class,omitempty"`
-	Message  string        `json:"message"`
-}
-
 const (
 	maxEarlier     = 20  // different failures that a node remembers
 	earlierMessage = 500 // letters of each
 )
 
-// after adds what is known of the attempts before: those that said the same become one.
-// Beyond maxEarlier different ones, those in the middle are counted alone.
-func (f *Failure) after(before *Failure) *Failure {
+// afterEarlier adds to f what is known of the attempts before: those that said the same
+// become one. Beyond maxEarlier different ones, those in the middle are counted alone.
+func afterEarlier(f, before *Failure) *Failure {
 	if before == nil {
 		return f
 	}
@@ -104,9 +96,9 @@ func (f *Failure) after(before *Failure) *Failure {
 	return f
 }
 
-// conclude makes f, the failure of the last attempt of a node, say how all attempts
+// concluded makes f, the failure of the last attempt of a node, say how all attempts
 // failed, and why it is not tried again.
-func (f *Failure) conclude(why string) *Failure {
+func concluded(f *Failure, why string) *Failure {
 	same := clean(f.Message, earlierMessage)
 	var parts []string
 	for _, e := range f.Earlier {

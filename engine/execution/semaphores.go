@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -82,7 +83,7 @@ func (s *Service) semaphores(ctx context.Context, project uuid.UUID, after, only
 	}
 	at, names := map[string]int{}, make([]string, len(rows))
 	for k, r := range rows {
-		one := Semaphore{Name: r.Name, Permits: int(r.Permits), SetAt: utc(r.UpdatedAt), SetBy: r.UpdatedBy, Held: int(r.Held), Waiting: int(r.Waiting)}
+		one := Semaphore{Name: r.Name, Permits: int(r.Permits), SetAt: stored.UTC(r.UpdatedAt), SetBy: r.UpdatedBy, Held: int(r.Held), Waiting: int(r.Waiting)}
 		if lock := (workflow.Lock{Name: r.Name}); lock.OfWorkflow() {
 			one.Workflow = lock.Workflow()
 		}

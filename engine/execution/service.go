@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -23,6 +24,8 @@ import (
 // those for the process that composes it and its jobs: Prepare, Run, Follow, TakeOver,
 // Lead, Drain, Drive, Finished, EnsurePartitions and Tidy.
 type Service struct {
+	*query.Reader // the read side; its methods are the Service's, too
+
 	config    Config
 	pool      *pgxpool.Pool
 	queries   *db.Queries
@@ -40,7 +43,8 @@ type Service struct {
 	views     views
 	inputs    inputSets
 	wakes     chan uuid.UUID
-	estimates estimateCache
+	rows      query.Rows
+	estimates *query.Estimates
 	results   results
 }
 
@@ -73,6 +77,11 @@ func New(c Config) (*Service, error) {
 		}
 	}
 	s.quota.OnOffer(s.wake)
+	s.rows, s.estimates = query.NewRows(s.queries, c.Workflows), query.NewEstimates(s.queries, s.now)
+	s.Reader = query.New(query.Config{
+		Queries: s.queries, Workflows: c.Workflows, Quota: s.quota, Estimates: s.estimates, Inputs: s.nodeInputs,
+		Cluster: c.Cluster, Retention: c.Retention, Now: s.now,
+	})
 	return s, nil
 }
 

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/channel"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -23,11 +22,6 @@ import (
 // tokenLife is how long the token of an attempt is good beyond its timeout: the
 // result has to be taken even when the server was off for weeks.
 const tokenLife = 30 * 24 * time.Hour
-
-// TaskID names an attempt: "<execution>.<node index>.<attempt>".
-func TaskID(execution uuid.UUID, node, attempt int) string {
-	return fmt.Sprintf("%s.%d.%d", execution, node, attempt)
-}
 
 // spec returns all that a launcher needs to start the present attempt of node i.
 // When that cannot be put together the attempt fails as not started.
@@ -153,7 +147,7 @@ func podJSON(op *workflow.Operator, cluster bool) string {
 	if op.Resources.ShmMiB == 0 && len(op.Members) == 0 && len(silent) == 0 {
 		return string(op.Pod)
 	}
-	fields := decodeObject(op.Pod)
+	fields := stored.Object(op.Pod)
 	if fields == nil {
 		fields = map[string]any{}
 	}

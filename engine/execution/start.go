@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 const (
@@ -98,7 +99,7 @@ func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts
 		}
 		rows = append(rows, waitRow{id.attemptKey, reason})
 	}
-	if err := s.setWaiting(ctx, execution, waitCodes(), rows); err != nil && ctx.Err() == nil {
+	if err := s.setWaiting(ctx, execution, query.WaitCodes(), rows); err != nil && ctx.Err() == nil {
 		s.config.Logger.Warn("write why attempts wait for the cluster", "execution", execution, "error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -182,7 +183,7 @@ func (s *Service) stream(ctx context.Context, scope auth.TaskScope, w attemptID,
 
 // streamed is the file that a node has left as an output; false when that is none.
 func (s *Service) streamed(ctx context.Context, scope auth.TaskScope, node db.Node, output string) (BlobRef, bool, error) {
-	value, ok := decodeObject(node.Outputs)[output].(map[string]any)
+	value, ok := stored.Object(node.Outputs)[output].(map[string]any)
 	if !ok {
 		return BlobRef{}, false, nil
 	}

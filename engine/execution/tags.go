@@ -244,7 +244,7 @@ func (p *tagScope) attemptTag(name string) (any, bool) {
 	case "lastRetry.message":
 		return n.failure.Message, true
 	case "lastRetry.status":
-		return failurePhase(n.failure.errored()), true
+		return failurePhase(n.failure.IsError()), true
 	}
 	return nil, false
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -15,7 +16,7 @@ func listOf(v any) (any, error) {
 	if !isText {
 		return v, nil
 	}
-	decoded, err := decodeJSON(text)
+	decoded, err := stored.Value(text)
 	if err != nil {
 		return nil, fmt.Errorf("what to run over is no list in JSON: %s", clean(text, 200))
 	}

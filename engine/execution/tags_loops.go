@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // loopOutput is what tags read of an output of the fan-out i: the values of the items that
@@ -37,7 +38,7 @@ func (l *loop) itemSucceeded(i, k int) bool {
 // jsonItem is v, or what it is a text of in JSON, and whether that is a list or a mapping.
 func jsonItem(v any) (item any, composite bool) {
 	if text, isText := v.(string); isText {
-		if decoded, err := decodeJSON(text); err == nil && json.Valid([]byte(text)) {
+		if decoded, err := stored.Value(text); err == nil && json.Valid([]byte(text)) {
 			v = decoded
 		}
 	}

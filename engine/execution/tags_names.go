@@ -19,7 +19,7 @@ func (l *loop) phase(i int) string {
 	case dag.Succeeded:
 		return "Succeeded"
 	case dag.Failed:
-		return failurePhase(l.nodes[i].failure.errored())
+		return failurePhase(l.nodes[i].failure.IsError())
 	case dag.Cancelled:
 		return "Failed"
 	case dag.Skipped:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -99,7 +100,7 @@ func (w *writer) json(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || w.err != nil {
 		return raw
 	}
-	v, err := w.place.render(decodeObject(raw), true)
+	v, err := w.place.render(stored.Object(raw), true)
 	if w.err = err; err != nil {
 		return nil
 	}

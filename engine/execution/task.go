@@ -9,6 +9,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -99,7 +100,7 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	if err != nil {
 		return err
 	}
-	_, op, err := s.nodeAt(ctx, row, scope.NodeIndex)
+	_, op, err := s.rows.NodeAt(ctx, row, scope.NodeIndex)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (s *Service) SetOutput(ctx context.Context, name, value string) error {
 	if len(value) > maxOutputBytes {
 		return apperr.New(apperr.Invalid, "The value of %s is larger than %d MiB; write it to a file.", name, maxOutputBytes>>20)
 	}
-	decoded, err := decodeJSON(value)
+	decoded, err := stored.Value(value)
 	if err != nil {
 		return apperr.Wrap(apperr.Invalid, err, fmt.Sprintf("The value of %s cannot be read.", name))
 	}
@@ -146,7 +147,7 @@ func (s *Service) SaveCheckpoint(ctx context.Context, data string) error {
 	if len(data) > maxDataBytes {
 		return apperr.New(apperr.Invalid, "A checkpoint holds at most %d MiB; keep files in FLOWFORGE_CHECKPOINTS.", maxDataBytes>>20)
 	}
-	decoded, err := decodeJSON(data)
+	decoded, err := stored.Value(data)
 	if err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The checkpoint cannot be read.")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -236,7 +237,7 @@ func (l *loop) loadOutputs(ctx context.Context, nodes []int) error {
 		return &readError{err}
 	}
 	for _, r := range rows {
-		l.outputs[int(r.NodeIndex)] = decodeObject(r.Outputs)
+		l.outputs[int(r.NodeIndex)] = stored.Object(r.Outputs)
 	}
 	return nil
 }

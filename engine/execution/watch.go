@@ -105,7 +105,7 @@ func (h *hub) ring(key uuid.UUID) {
 // Watch returns hints that something of the execution changed, from whichever
 // process; it closes when ctx ends. Read after subscribing, then after each hint.
 func (s *Service) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
-	row, err := s.row(ctx, id)
+	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}

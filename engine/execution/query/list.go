@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -19,66 +19,45 @@ const (
 	currentNodes = 10 // active nodes that Get names
 )
 
-// row returns the execution when the caller may read it; what is not there, and
-// what the caller may not read, is absent alike.
-func (s *Service) row(ctx context.Context, id uuid.UUID) (db.Execution, error) {
-	if _, err := auth.SignedIn(ctx); err != nil {
-		return db.Execution{}, err
-	}
-	row, err := s.queries.GetExecution(ctx, id)
-	if db.IsNoRows(err) {
-		return db.Execution{}, absent(id)
-	}
-	if err != nil {
-		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
-	}
-	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
-		return db.Execution{}, err
-	}
-	return row, nil
-}
-
 // Scope returns the tenant and the project of an execution that the caller may read.
-func (s *Service) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
+func (q *Reader) Scope(ctx context.Context, id uuid.UUID) (tenant, project uuid.UUID, err error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return uuid.Nil, uuid.Nil, err
 	}
-	row, err := s.queries.ExecutionPlace(ctx, id)
+	row, err := q.queries.ExecutionPlace(ctx, id)
 	if db.IsNoRows(err) {
-		return uuid.Nil, uuid.Nil, absent(id)
+		return uuid.Nil, uuid.Nil, Absent(id)
 	}
 	if err != nil {
 		return uuid.Nil, uuid.Nil, fmt.Errorf("place of execution %s: %w", id, err)
 	}
-	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absent(id)); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, Absent(id)); err != nil {
 		return uuid.Nil, uuid.Nil, err
 	}
 	return row.TenantID, row.ProjectID, nil
 }
 
-func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }
-
 // Get returns an execution with the names of some active nodes and, from
 // earlier executions, when it will probably end.
-func (s *Service) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return Execution{}, err
 	}
-	e := fromRow(row)
+	e := ExecutionFrom(row)
 	hideOthers(ctx, e.Reason)
 	if e.Counts.Queued+e.Counts.Running > 0 {
-		if e.CurrentNodes, err = s.currentNodes(ctx, row); err != nil {
+		if e.CurrentNodes, err = q.currentNodes(ctx, row); err != nil {
 			return Execution{}, err
 		}
 	}
-	s.estimate(ctx, &e)
-	s.expire(&e)
+	e.EstimatedCompletion = q.estimates.Completion(ctx, e, q.now())
+	q.expire(&e)
 	return e, nil
 }
 
-func (s *Service) currentNodes(ctx context.Context, row db.Execution) ([]string, error) {
-	names, err := s.queries.ListActiveNodes(ctx, row.ID, currentNodes)
+func (q *Reader) currentNodes(ctx context.Context, row db.Execution) ([]string, error) {
+	names, err := q.queries.ListActiveNodes(ctx, row.ID, currentNodes)
 	if err != nil {
 		return nil, fmt.Errorf("list active nodes: %w", err)
 	}
@@ -109,7 +88,7 @@ type Page struct {
 
 // List returns the executions of the caller's project that f chooses. An unknown
 // workflow has none.
-func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
+func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Page{}, err
@@ -126,17 +105,17 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
 	}
-	if err := s.resolveFilter(ctx, f, &params); err != nil {
+	if err := q.resolveFilter(ctx, f, &params); err != nil {
 		return Page{}, err
 	}
 	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
-	rows, err := s.queries.ListExecutions(ctx, params)
+	rows, err := q.queries.ListExecutions(ctx, params)
 	if err != nil {
 		return Page{}, fmt.Errorf("list executions: %w", err)
 	}
 	var page Page
 	if f.Counted {
-		if page.Total, err = s.count(ctx, params); err != nil {
+		if page.Total, err = q.count(ctx, params); err != nil {
 			return Page{}, err
 		}
 	}
@@ -145,7 +124,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 		page.Next = rows[limit-1].ID.String()
 	}
 	for _, row := range rows {
-		e := fromRow(row)
+		e := ExecutionFrom(row)
 		hideOthers(ctx, e.Reason)
 		page.Executions = append(page.Executions, e)
 	}
@@ -153,8 +132,8 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 }
 
 // count is how many executions the filter of p lets through.
-func (s *Service) count(ctx context.Context, p db.ListExecutionsParams) (int, error) {
-	n, err := s.queries.CountExecutions(ctx, db.CountExecutionsParams{
+func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams) (int, error) {
+	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
 		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: p.NamePattern,
 		NamedWorkflows: p.NamedWorkflows, ShortIds: p.ShortIds, IDLeast: p.IDLeast, IDMost: p.IDMost, Waiting: p.Waiting, Asking: p.Asking,
 		Least: p.Least, Beyond: p.Beyond,
@@ -166,28 +145,28 @@ func (s *Service) count(ctx context.Context, p db.ListExecutionsParams) (int, er
 }
 
 // resolveFilter turns names into ids first, so that indexes serve the list.
-func (s *Service) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
+func (q *Reader) resolveFilter(ctx context.Context, f Filter, p *db.ListExecutionsParams) (err error) {
 	if p.Before, err = parseCursor(f.After); err != nil {
 		return err
 	}
 	if f.Workflow != "" {
-		if p.WorkflowID, err = s.workflowID(ctx, f.Workflow); err != nil {
+		if p.WorkflowID, err = q.workflowID(ctx, f.Workflow); err != nil {
 			return err
 		}
 	}
 	if f.User != "" {
-		if p.Submitters, err = s.submitters(ctx, f.User); err != nil {
+		if p.Submitters, err = q.submitters(ctx, f.User); err != nil {
 			return err
 		}
 	}
 	if f.Query != "" {
 		pattern := "%" + db.EscapeLike(f.Query) + "%"
 		p.NamePattern = &pattern
-		if p.NamedWorkflows, err = s.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
+		if p.NamedWorkflows, err = q.queries.WorkflowsLike(ctx, p.ProjectID, pattern); err != nil {
 			return fmt.Errorf("find workflows: %w", err)
 		}
 		p.IDLeast, p.IDMost = idRange(f.Query)
-		if p.ShortIds, err = s.endingWith(ctx, p.ProjectID, f.Query); err != nil {
+		if p.ShortIds, err = q.endingWith(ctx, p.ProjectID, f.Query); err != nil {
 			return err
 		}
 	}
@@ -195,11 +174,11 @@ func (s *Service) resolveFilter(ctx context.Context, f Filter, p *db.ListExecuti
 }
 
 // workflowID resolves a name; an unknown one becomes an id that nothing has.
-func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
+func (q *Reader) workflowID(ctx context.Context, ref string) (*uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
 		return &id, nil
 	}
-	w, err := s.workflows.Get(ctx, ref)
+	w, err := q.workflows.Get(ctx, ref)
 	if apperr.Is(err, apperr.NotFound) {
 		return &uuid.Nil, nil
 	}
@@ -210,11 +189,11 @@ func (s *Service) workflowID(ctx context.Context, ref string) (*uuid.UUID, error
 }
 
 // submitters resolves a person's name or id; nobody becomes an id that nobody has.
-func (s *Service) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
+func (q *Reader) submitters(ctx context.Context, ref string) ([]uuid.UUID, error) {
 	if id, err := uuid.Parse(ref); err == nil {
 		return []uuid.UUID{id}, nil
 	}
-	ids, err := s.queries.UsersNamed(ctx, ref)
+	ids, err := q.queries.UsersNamed(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find people: %w", err)
 	}
@@ -267,18 +246,18 @@ func parseCursor(text string) (*uuid.UUID, error) {
 
 // Recent returns the latest executions of each workflow, the latest first,
 // without inputs and outputs.
-func (s *Service) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
+func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.RecentExecutions(ctx, workflowIDs, subject.ProjectID, int32(min(each, maxPage))) //nolint:gosec // at most maxPage
+	rows, err := q.queries.RecentExecutions(ctx, workflowIDs, subject.ProjectID, int32(min(each, maxPage))) //nolint:gosec // at most maxPage
 	if err != nil {
 		return nil, fmt.Errorf("recent executions: %w", err)
 	}
 	recent := make(map[uuid.UUID][]Execution, len(workflowIDs))
 	for _, r := range rows {
-		recent[r.WorkflowID] = append(recent[r.WorkflowID], fromRow(db.Execution{
+		recent[r.WorkflowID] = append(recent[r.WorkflowID], ExecutionFrom(db.Execution{
 			ID: r.ID, ProjectID: subject.ProjectID, WorkflowID: r.WorkflowID, WorkflowName: r.WorkflowName, Version: r.Version,
 			Name: r.Name, Status: r.Status, Priority: r.Priority, SubmittedBy: r.SubmittedBy, SubmittedByName: r.SubmittedByName,
 			CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Error: r.Error,
@@ -291,39 +270,24 @@ func (s *Service) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int)
 }
 
 // Live returns how many executions have not ended.
-func (s *Service) Live(ctx context.Context) (int, error) {
+func (q *Reader) Live(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.queries.CountLive(ctx, subject.ProjectID)
+	n, err := q.queries.CountLive(ctx, subject.ProjectID)
 	if err != nil {
 		return 0, fmt.Errorf("count live executions: %w", err)
 	}
 	return int(n), nil
 }
 
-func fromRow(r db.Execution) Execution {
-	return Execution{
-		ID: r.ID, TenantID: r.TenantID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
-		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status),
-		Inputs: decodeObject(r.Inputs), Outputs: decodeObject(r.Outputs), Priority: Priority(r.Priority),
-		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},
-		CreatedAt:   r.CreatedAt.UTC(), StartedAt: utc(r.StartedAt), FinishedAt: utc(r.FinishedAt), CancelRequestedAt: utc(r.CancelRequestedAt),
-		Reason: decodeInto[Reason](r.Reason), Error: decodeInto[Failure](r.Error),
-		Counts: Counts{
-			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running),
-			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
-		},
-		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,
-		TTL: ttlOf(r), ExpiresAt: utc(r.ExpiresAt), KeptAt: utc(r.KeptAt), KeptBy: r.KeptBy,
+// expire fills in until when e is kept by the rule of the installation.
+func (q *Reader) expire(e *Execution) {
+	if e.FinishedAt == nil || e.ExpiresAt != nil {
+		return
 	}
-}
-
-func utc(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
+	if ttl, ok := q.config.Retention.After(e.Status == Succeeded); ok {
+		e.ExpiresAt = new(e.FinishedAt.Add(ttl))
 	}
-	u := t.UTC()
-	return &u
 }

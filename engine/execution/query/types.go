@@ -1,7 +1,8 @@
-package execution
+package query
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,8 @@ const (
 	High   Priority = 75
 )
 
-const maxPriority = 100
+// MaxPriority is the highest priority.
+const MaxPriority = 100
 
 // ParsePriority reads LOW, NORMAL, HIGH or a number from 0 to 100; "" is NORMAL.
 func ParsePriority(text string) (Priority, error) {
@@ -67,7 +69,7 @@ func ParsePriority(text string) (Priority, error) {
 		return High, nil
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 0 || n > maxPriority {
+	if err != nil || n < 0 || n > MaxPriority {
 		return 0, apperr.New(apperr.Invalid, "The priority has to be LOW, NORMAL, HIGH or a number from 0 to 100.")
 	}
 	return Priority(n), nil
@@ -165,23 +167,6 @@ type Execution struct {
 // Reason says what a node waits for. Besides the codes of package fair there
 // are the ones below.
 type Reason = fair.Reason
-
-// Codes of a Reason that the engine itself gives.
-const (
-	ReasonBackoff     = "RETRY_BACKOFF"   // waits for the time of the next attempt
-	ReasonInterrupted = "INTERRUPTED"     // runs again because its machine or runner went away
-	ReasonUpstream    = "UPSTREAM_FAILED" // can never run
-	ReasonHalted      = "HALTED"          // ended because the execution was cancelled or failed fast
-	ReasonStopping    = "STOPPING"        // its attempt was told to stop
-)
-
-// Codes of a Reason that launchers give for an attempt that has not begun.
-const (
-	WaitUnschedulable = launcher.WaitUnschedulable
-	WaitImage         = launcher.WaitImage
-	WaitGang          = launcher.WaitGang
-	WaitCluster       = launcher.WaitCluster
-)
 
 // Progress is what a running task says of itself.
 type Progress struct {
@@ -289,4 +274,36 @@ type WaitingNode struct {
 	Reason       Reason
 	Position     int // in the queue of this machine, 0 when it is not known here
 	Others       int // nodes of the same execution that wait too
+}
+
+// What was found of a node in the cache.
+const (
+	CacheHit     = "hit"     // it has the result of another
+	CacheMiss    = "miss"    // there was none
+	CacheIgnored = "ignored" // the launch asked to take none
+)
+
+// CacheNote is what was found of a node in the cache, and why.
+type CacheNote struct {
+	Found     string     `json:"found"`
+	Why       string     `json:"why"`               // a sentence
+	Changes   []string   `json:"changes,omitempty"` // of a miss, what differs from the latest result before
+	Execution *uuid.UUID `json:"execution,omitempty"`
+	Node      string     `json:"node,omitempty"` // these two are the result that is taken, or the latest before
+}
+
+// EarlierFailure is how attempts before the last one of a node failed, which all said
+// the same.
+type EarlierFailure struct {
+	Attempts []int         `json:"attempts"`
+	Class    protect.Class `json:"class,omitempty"`
+	Message  string        `json:"message"`
+}
+
+// IsError reports whether not the task itself failed but something around it.
+func (f *Failure) IsError() bool {
+	if f == nil || f.Code == "start_failed" && f.ExitCode != nil { // there is no such command
+		return false
+	}
+	return f.Errored || !slices.Contains([]string{"exit", "timeout", "children", string(launcher.ClassOutOfMemory), string(launcher.ClassDeadline)}, f.Code)
 }

@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // Question is a node that waits for the answer of a person.
@@ -26,12 +27,12 @@ type Question struct {
 const maxQuestions = 20
 
 // Questions returns the nodes of an execution that wait for an answer.
-func (s *Service) Questions(ctx context.Context, id uuid.UUID) ([]Question, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) Questions(ctx context.Context, id uuid.UUID) ([]Question, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.AnswersOf(ctx, id, maxQuestions)
+	rows, err := q.queries.AnswersOf(ctx, id, maxQuestions)
 	if err != nil {
 		return nil, fmt.Errorf("questions of %s: %w", id, err)
 	}
@@ -47,7 +48,7 @@ func (s *Service) Questions(ctx context.Context, id uuid.UUID) ([]Question, erro
 
 // OpenQuestions returns the nodes of the current project that wait for an answer, the
 // oldest first.
-func (s *Service) OpenQuestions(ctx context.Context, limit int) ([]Question, error) {
+func (q *Reader) OpenQuestions(ctx context.Context, limit int) ([]Question, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Service) OpenQuestions(ctx context.Context, limit int) ([]Question, err
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := s.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit))
+	rows, err := q.queries.AnswersOwed(ctx, subject.ProjectID, int32(limit))
 	if err != nil {
 		return nil, fmt.Errorf("open questions: %w", err)
 	}
@@ -70,12 +71,12 @@ func (s *Service) OpenQuestions(ctx context.Context, limit int) ([]Question, err
 }
 
 // CountQuestions returns how many nodes of the current project wait for an answer.
-func (s *Service) CountQuestions(ctx context.Context) (int, error) {
+func (q *Reader) CountQuestions(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.queries.CountAnswersOwed(ctx, subject.ProjectID)
+	n, err := q.queries.CountAnswersOwed(ctx, subject.ProjectID)
 	if err != nil {
 		return 0, fmt.Errorf("count open questions: %w", err)
 	}
@@ -84,7 +85,7 @@ func (s *Service) CountQuestions(ctx context.Context) (int, error) {
 
 // Asking returns which of some executions, which the caller has read, do nothing but
 // wait for the answer of a person.
-func (s *Service) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
+func (q *Reader) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
 	var ids []uuid.UUID
 	for _, e := range list {
 		if e.Status == Running && e.Counts.Running > 0 {
@@ -94,7 +95,7 @@ func (s *Service) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]b
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := s.queries.AskingExecutions(ctx, ids)
+	found, err := q.queries.AskingExecutions(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("find executions that ask: %w", err)
 	}
@@ -106,7 +107,7 @@ func (s *Service) Asking(ctx context.Context, list []Execution) (map[uuid.UUID]b
 }
 
 func messageOf(raw []byte) string {
-	if reason := decodeInto[Reason](raw); reason != nil {
+	if reason := stored.Into[Reason](raw); reason != nil {
 		return reason.Message
 	}
 	return ""

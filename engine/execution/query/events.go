@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -20,12 +21,12 @@ const (
 )
 
 // Events returns the events after afterSeq, the oldest first.
-func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.ListEvents(ctx, id, afterSeq, eventLimit(limit))
+	rows, err := q.queries.ListEvents(ctx, id, afterSeq, eventLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("list events of %s: %w", id, err)
 	}
@@ -33,7 +34,7 @@ func (s *Service) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limi
 	for i, r := range rows {
 		events[i] = db.ListLatestEventsRow(r)
 	}
-	return s.named(ctx, row, events)
+	return q.named(ctx, row, events)
 }
 
 // EventFilter chooses events of an execution; zero fields choose all.
@@ -46,8 +47,8 @@ type EventFilter struct {
 
 // LatestEvents returns the events that f chooses, the newest first. It returns NotFound
 // for a node that the execution does not have.
-func (s *Service) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -59,17 +60,17 @@ func (s *Service) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter)
 		params.Kinds = []string{}
 	}
 	if f.Node != "" {
-		n, _, err := s.findNode(ctx, row, f.Node)
+		n, _, err := q.rows.Node(ctx, row, f.Node)
 		if err != nil {
 			return nil, err
 		}
 		params.NodeIndex = &n.NodeIndex
 	}
-	rows, err := s.queries.ListLatestEvents(ctx, params)
+	rows, err := q.queries.ListLatestEvents(ctx, params)
 	if err != nil {
 		return nil, fmt.Errorf("list events of %s: %w", id, err)
 	}
-	return s.named(ctx, row, rows)
+	return q.named(ctx, row, rows)
 }
 
 func eventLimit(limit int) int32 {
@@ -80,12 +81,12 @@ func eventLimit(limit int) int32 {
 }
 
 // named gives the events the names of their nodes.
-func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+func (q *Reader) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
+	version, err := q.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.nodeNames(ctx, row.ID, version, rows)
+	names, err := q.nodeNames(ctx, row.ID, version, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) named(ctx context.Context, row db.Execution, rows []db.ListLat
 }
 
 // nodeNames are the names of the nodes that events are about.
-func (s *Service) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
+func (q *Reader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
 	names := map[int32]string{}
 	var others []int32
 	for _, r := range rows {
@@ -120,7 +121,7 @@ func (s *Service) nodeNames(ctx context.Context, id uuid.UUID, version workflow.
 	if len(others) == 0 {
 		return names, nil
 	}
-	found, err := s.queries.NodeNames(ctx, id, others)
+	found, err := q.queries.NodeNames(ctx, id, others)
 	if err != nil {
 		return nil, fmt.Errorf("names of nodes of %s: %w", id, err)
 	}
@@ -132,7 +133,7 @@ func (s *Service) nodeNames(ctx context.Context, id uuid.UUID, version workflow.
 
 // Waiting returns nodes of the caller's project that wait for capacity, by
 // right: priority, then age.
-func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
+func (q *Reader) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := s.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
+	rows, err := q.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
 	if err != nil {
 		return nil, fmt.Errorf("list waiting nodes: %w", err)
 	}
@@ -149,12 +150,12 @@ func (s *Service) Waiting(ctx context.Context, limit int) ([]WaitingNode, error)
 		w := WaitingNode{
 			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
 			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
-			Position: s.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
+			Position: q.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
 		}
 		if r.ReadyAt != nil {
 			w.Since = r.ReadyAt.UTC()
 		}
-		if reason := decodeInto[Reason](r.Reason); reason != nil {
+		if reason := stored.Into[Reason](r.Reason); reason != nil {
 			hideOthers(ctx, reason)
 			w.Reason = *reason
 		} else {

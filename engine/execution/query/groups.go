@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -73,15 +73,15 @@ func (n Node) Group(op *workflow.Operator) bool {
 
 // ChildCounts counts what each of the nodes with these indexes became; who became
 // nothing is left out.
-func (s *Service) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (map[int]ChildCounts, error) {
-	if _, err := s.row(ctx, id); err != nil || len(indexes) == 0 {
+func (q *Reader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (map[int]ChildCounts, error) {
+	if _, err := q.rows.Execution(ctx, id); err != nil || len(indexes) == 0 {
 		return nil, err
 	}
 	parents := make([]int32, len(indexes))
 	for k, i := range indexes {
-		parents[k] = int32(i) //nolint:gosec // fewer nodes than maxNodes
+		parents[k] = int32(i) //nolint:gosec // fewer nodes than MaxNodes
 	}
-	rows, err := s.queries.ChildStates(ctx, id, parents)
+	rows, err := q.queries.ChildStates(ctx, id, parents)
 	if err != nil {
 		return nil, fmt.Errorf("count children in %s: %w", id, err)
 	}
@@ -98,12 +98,12 @@ func (s *Service) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) 
 
 // FailureKinds returns the kinds of failures among what node n became, the most
 // frequent first, at most limit.
-func (s *Service) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit int) ([]FailureKind, error) {
-	if _, err := s.row(ctx, id); err != nil || n.Children == 0 {
+func (q *Reader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit int) ([]FailureKind, error) {
+	if _, err := q.rows.Execution(ctx, id); err != nil || n.Children == 0 {
 		return nil, err
 	}
-	first, beyond := int32(n.FirstChild), int32(n.FirstChild+n.Children)       //nolint:gosec // fewer nodes than maxNodes
-	rows, err := s.queries.ChildFailures(ctx, id, first, beyond, int32(limit)) //nolint:gosec // some
+	first, beyond := int32(n.FirstChild), int32(n.FirstChild+n.Children)       //nolint:gosec // fewer nodes than MaxNodes
+	rows, err := q.queries.ChildFailures(ctx, id, first, beyond, int32(limit)) //nolint:gosec // some
 	if err != nil {
 		return nil, fmt.Errorf("list failures in %s: %w", id, err)
 	}
@@ -115,11 +115,11 @@ func (s *Service) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit 
 }
 
 // Ancestors returns what the node with an index stands in, the outermost first.
-func (s *Service) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ancestor, error) {
-	if _, err := s.row(ctx, id); err != nil {
+func (q *Reader) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ancestor, error) {
+	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.NodeAncestors(ctx, id, int32(index)) //nolint:gosec // fewer nodes than maxNodes
+	rows, err := q.queries.NodeAncestors(ctx, id, int32(index)) //nolint:gosec // fewer nodes than MaxNodes
 	if err != nil {
 		return nil, fmt.Errorf("ancestors of node %d of %s: %w", index, id, err)
 	}
@@ -134,23 +134,23 @@ func (s *Service) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Anc
 }
 
 // NodeName returns the name of the node with an index; NotFound when there is none.
-func (s *Service) NodeName(ctx context.Context, id uuid.UUID, index int) (string, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) NodeName(ctx context.Context, id uuid.UUID, index int) (string, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	version, err := q.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return "", err
 	}
 	absent := apperr.New(apperr.NotFound, "The execution has no node %d.", index)
 	switch {
-	case index < 0 || index >= maxNodes:
+	case index < 0 || index >= MaxNodes:
 		return "", absent
 	case index < len(version.Plan.Nodes):
 		return version.Plan.Nodes[index].Name, nil
 	}
-	node, err := s.queries.GetNode(ctx, id, int32(index))
+	node, err := q.queries.GetNode(ctx, id, int32(index))
 	if db.IsNoRows(err) {
 		return "", absent
 	}

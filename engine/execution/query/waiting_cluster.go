@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -39,11 +40,19 @@ type ClusterWaits struct {
 // startingGrace is how long a pod may be on its way until that is called waiting.
 const startingGrace = 30 * time.Second
 
+// WaitCodes are the codes of reasons that a launcher gives for an attempt that has
+// not begun. They give way to each other, and to nothing else.
+func WaitCodes() []string {
+	return []string{
+		launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang, launcher.WaitCluster, launcher.WaitResident,
+	}
+}
+
 // InCluster returns what waits in the cluster at or below place, a node of the tenancy
 // tree; uuid.Nil is the caller's project. Projects that the caller may not read are
 // left out: unlike in the queue, nobody's turn depends on them. It returns NotFound
 // for a place that the caller does not know.
-func (s *Service) InCluster(ctx context.Context, place uuid.UUID, limit int) (ClusterWaits, error) {
+func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (ClusterWaits, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return ClusterWaits{}, err
@@ -51,15 +60,15 @@ func (s *Service) InCluster(ctx context.Context, place uuid.UUID, limit int) (Cl
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	projects, err := s.quota.ProjectsAt(ctx, place)
+	projects, err := q.quota.ProjectsAt(ctx, place)
 	if err != nil || len(projects) == 0 {
 		return ClusterWaits{}, err
 	}
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := s.queries.ListWaitingInCluster(ctx, db.ListWaitingInClusterParams{
-		Projects: slices.Collect(maps.Keys(projects)), Codes: waitCodes(), Starting: launcher.WaitStarting, StartingBefore: s.now().Add(-startingGrace),
+	rows, err := q.queries.ListWaitingInCluster(ctx, db.ListWaitingInClusterParams{
+		Projects: slices.Collect(maps.Keys(projects)), Codes: WaitCodes(), Starting: launcher.WaitStarting, StartingBefore: q.now().Add(-startingGrace),
 		MaxRows: int32(min(limit, maxPage)),
 	})
 	if err != nil {
@@ -72,7 +81,7 @@ func (s *Service) InCluster(ctx context.Context, place uuid.UUID, limit int) (Cl
 			Project: projects[r.ProjectID], Priority: Priority(r.Priority), Since: r.CreatedAt.UTC(),
 			Asked: fair.Amount{CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods)},
 		}
-		if reason := decodeInto[Reason](r.Reason); reason != nil {
+		if reason := stored.Into[Reason](r.Reason); reason != nil {
 			w.Reason = *reason
 		}
 		waits.Entries[i], waits.More = w, int(r.Total)-len(rows)

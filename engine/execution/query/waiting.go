@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -33,51 +34,51 @@ const maxDecisions = 8
 // Why explains why a node of an execution waits; node "" is the execution itself,
 // or the node in it that has waited longest. What the caller may not see of others
 // is left out. It returns NotFound for an unknown execution or node.
-func (s *Service) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return Waiting{}, err
 	}
 	if node == "" {
-		if reason := decodeInto[Reason](row.Reason); State(row.Status) == Pending && reason != nil {
-			return s.whyPending(ctx, row, reason)
+		if reason := stored.Into[Reason](row.Reason); State(row.Status) == Pending && reason != nil {
+			return q.whyPending(ctx, row, reason)
 		}
-		return s.whyFirst(ctx, row)
+		return q.whyFirst(ctx, row)
 	}
-	n, _, err := s.findNode(ctx, row, node)
+	n, _, err := q.rows.Node(ctx, row, node)
 	if err != nil {
 		return Waiting{}, err
 	}
-	return s.whyNode(ctx, row, nodeFromRow(n))
+	return q.whyNode(ctx, row, NodeFrom(n))
 }
 
 // whyPending explains an execution that may not begin yet.
-func (s *Service) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
+func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
 	w := Waiting{NodeIndex: fair.ExecutionItself, Since: row.CreatedAt.UTC()}
 	var err error
-	if w.Explanation, err = s.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
+	if w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
 		return Waiting{}, err
 	}
-	events, err := s.queries.ListLatestEvents(ctx, db.ListLatestEventsParams{ExecutionID: row.ID, Before: 1 << 62, Kinds: []string{}, MaxRows: maxDecisions})
+	events, err := q.queries.ListLatestEvents(ctx, db.ListLatestEventsParams{ExecutionID: row.ID, Before: 1 << 62, Kinds: []string{}, MaxRows: maxDecisions})
 	if err != nil {
 		return Waiting{}, fmt.Errorf("list events of %s: %w", row.ID, err)
 	}
-	w.Decisions, err = s.named(ctx, row, events)
+	w.Decisions, err = q.named(ctx, row, events)
 	return w, err
 }
 
 // whyFirst explains the node of an execution that has waited longest.
-func (s *Service) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
-	nodes, _, err := s.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
+func (q *Reader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
+	nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
 	if err != nil || len(nodes) == 0 {
 		return Waiting{}, err
 	}
-	return s.whyNode(ctx, row, nodes[0])
+	return q.whyNode(ctx, row, nodes[0])
 }
 
-func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
+func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
 	w := Waiting{Node: n.Name, NodeIndex: n.Index, State: n.State}
-	events, err := s.queries.ListEventsOfNode(ctx, row.ID, new(int32(n.Index)), maxDecisions) //nolint:gosec // an index of the plan
+	events, err := q.queries.ListEventsOfNode(ctx, row.ID, new(int32(n.Index)), maxDecisions) //nolint:gosec // an index of the plan
 	if err != nil {
 		return Waiting{}, fmt.Errorf("list events of %s: %w", n.Name, err)
 	}
@@ -85,7 +86,7 @@ func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waitin
 	for i, e := range events {
 		latest[i] = db.ListLatestEventsRow(e)
 	}
-	if w.Decisions, err = s.named(ctx, row, latest); err != nil {
+	if w.Decisions, err = q.named(ctx, row, latest); err != nil {
 		return Waiting{}, err
 	}
 	switch n.State {
@@ -93,7 +94,7 @@ func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waitin
 		if n.ReadyAt != nil {
 			w.Since = *n.ReadyAt
 		}
-		w.Explanation, err = s.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
+		w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
 		if w.Reason.Code == "" {
 			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
 		}
@@ -103,7 +104,7 @@ func (s *Service) whyNode(ctx context.Context, row db.Execution, n Node) (Waitin
 			hideOthers(ctx, &w.Reason)
 		}
 	case dag.Queued:
-		if n.Reason != nil && slices.Contains(waitCodes(), n.Reason.Code) {
+		if n.Reason != nil && slices.Contains(WaitCodes(), n.Reason.Code) {
 			w.Reason = *n.Reason
 			if n.ReadyAt != nil {
 				w.Since = *n.ReadyAt
@@ -135,7 +136,7 @@ const maxForeseen = 5
 // Queue returns what waits at or below place, a node of the tenancy tree; uuid.Nil
 // is the caller's project. after is the Next of the page before. It returns
 // NotFound for a place that the caller does not know.
-func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
+func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return QueuePage{}, err
@@ -143,7 +144,7 @@ func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limi
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	page, err := s.quota.QueueAt(ctx, place, after, limit)
+	page, err := q.quota.QueueAt(ctx, place, after, limit)
 	if err != nil {
 		return QueuePage{}, err
 	}
@@ -152,7 +153,7 @@ func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limi
 	for i, e := range page.Entries {
 		if !e.Hidden() && !e.Offered && after == "" && foreseen < maxForeseen {
 			foreseen++
-			if reason, ok := s.quota.Why(e.Key); ok {
+			if reason, ok := q.quota.Why(e.Key); ok {
 				reason.Position, reason.Holders = e.Position, e.Reason.Holders
 				e.Reason = reason
 			}
@@ -164,16 +165,16 @@ func (s *Service) Queue(ctx context.Context, place uuid.UUID, after string, limi
 
 // CountWaiting returns how many nodes of the caller's project wait, in the cluster as
 // well, and executions that may not begin yet.
-func (s *Service) CountWaiting(ctx context.Context) (int, error) {
+func (q *Reader) CountWaiting(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.queries.CountWaiting(ctx, subject.ProjectID)
+	n, err := q.queries.CountWaiting(ctx, subject.ProjectID)
 	if err != nil {
 		return 0, fmt.Errorf("count what waits: %w", err)
 	}
-	inCluster, err := s.InCluster(ctx, subject.ProjectID, 1)
+	inCluster, err := q.InCluster(ctx, subject.ProjectID, 1)
 	if err != nil {
 		return 0, err
 	}

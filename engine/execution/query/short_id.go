@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -32,21 +32,21 @@ func ShortID(text string) (string, bool) {
 
 // EndingWith returns the executions of the caller's project whose ids end with text,
 // the latest first, at most 20.
-func (s *Service) EndingWith(ctx context.Context, text string) ([]uuid.UUID, error) {
+func (q *Reader) EndingWith(ctx context.Context, text string) ([]uuid.UUID, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
 	}
-	return s.endingWith(ctx, subject.ProjectID, text)
+	return q.endingWith(ctx, subject.ProjectID, text)
 }
 
-func (s *Service) endingWith(ctx context.Context, project uuid.UUID, text string) ([]uuid.UUID, error) {
+func (q *Reader) endingWith(ctx context.Context, project uuid.UUID, text string) ([]uuid.UUID, error) {
 	end, ok := ShortID(text)
 	if !ok {
 		return []uuid.UUID{}, nil
 	}
 	low := reversed(end)
-	ids, err := s.queries.ExecutionsEndingWith(ctx, project, low, low+"~", maxShorts) // no digit is beyond "~"
+	ids, err := q.queries.ExecutionsEndingWith(ctx, project, low, low+"~", maxShorts) // no digit is beyond "~"
 	if err != nil {
 		return nil, fmt.Errorf("find executions by the end of their id: %w", err)
 	}

@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -20,11 +20,11 @@ type Lease struct {
 }
 
 // Leases returns who leads, by name. It needs QuotaRead at the installation.
-func (s *Service) Leases(ctx context.Context) ([]Lease, error) {
+func (q *Reader) Leases(ctx context.Context) ([]Lease, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.ListLeases(ctx)
+	rows, err := q.queries.ListLeases(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the leases: %w", err)
 	}

@@ -1,4 +1,4 @@
-package execution
+package query
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // OriginUse says how a node uses the node of an earlier execution that it goes on from.
@@ -14,9 +15,9 @@ type OriginUse string
 
 // The uses.
 const (
-	OriginTaken  OriginUse = useTaken  // it has its result, by a resume
-	OriginCached OriginUse = useCached // it has its result, from the cache
-	OriginBefore OriginUse = useBefore // it ran again, with what that one had saved
+	OriginTaken  OriginUse = "TAKEN"  // it has its result, by a resume
+	OriginCached OriginUse = "CACHED" // it has its result, from the cache
+	OriginBefore OriginUse = "BEFORE" // it ran again, with what that one had saved
 )
 
 // Origin is the node of an earlier execution that a node goes on from.
@@ -27,12 +28,12 @@ type Origin struct {
 }
 
 // originOf says what a node goes on from; nil for nothing.
-func (s *Service) originOf(ctx context.Context, node db.Node) (*Origin, error) {
+func (q *Reader) originOf(ctx context.Context, node db.Node) (*Origin, error) {
 	if node.OriginUse == nil {
 		return nil, nil //nolint:nilnil // nothing is an answer here
 	}
 	o := &Origin{Execution: *node.OriginExecution, Use: OriginUse(*node.OriginUse)}
-	rows, err := s.queries.NodeNames(ctx, o.Execution, []int32{*node.OriginIndex})
+	rows, err := q.queries.NodeNames(ctx, o.Execution, []int32{*node.OriginIndex})
 	if err != nil {
 		return nil, fmt.Errorf("name the origin of a node: %w", err)
 	}
@@ -46,12 +47,12 @@ func (s *Service) originOf(ctx context.Context, node db.Node) (*Origin, error) {
 const maxResumes = 20
 
 // Resumes returns the latest executions that go on from one, newest first.
-func (s *Service) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error) {
-	row, err := s.row(ctx, id)
+func (q *Reader) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error) {
+	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.ResumesOf(ctx, id, row.ProjectID, maxResumes)
+	rows, err := q.queries.ResumesOf(ctx, id, row.ProjectID, maxResumes)
 	if err != nil {
 		return nil, fmt.Errorf("list resumes of %s: %w", id, err)
 	}
@@ -64,8 +65,11 @@ func (s *Service) Resumes(ctx context.Context, id uuid.UUID) ([]Execution, error
 
 // resumedFrom is the node from which an execution goes on; "" for the first failures.
 func resumedFrom(r db.Execution) string {
-	if stored := decodeInto[resumed](r.Resume); stored != nil {
-		return stored.From
+	resume := stored.Into[struct {
+		From string `json:"from"`
+	}](r.Resume)
+	if resume == nil {
+		return ""
 	}
-	return ""
+	return resume.From
 }

@@ -1,0 +1,52 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
+)
+
+// learn adds how long the attempts of an ended execution took to the estimates.
+// complete, when given, is part of the transaction: what learns by a job that may
+// be repeated completes the job there, so that nothing is learnt twice.
+func (s *Service) learn(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
+	e, err := s.queries.GetExecution(ctx, id)
+	if db.IsNoRows(err) {
+		return query.Absent(id)
+	}
+	if err != nil {
+		return fmt.Errorf("get execution %s: %w", id, err)
+	}
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
+		if err := q.LearnDurations(ctx, s.now(), id); err != nil {
+			return fmt.Errorf("learn durations of %s: %w", id, err)
+		}
+		if complete == nil {
+			return nil
+		}
+		return complete(ctx, tx)
+	})
+	if err == nil {
+		s.estimates.Drop(e.WorkflowID)
+	}
+	return err
+}
+
+// Finished passes on that an execution has ended and learns from it. For the
+// finished job, which complete ends in a transaction of this call; nil ends nothing.
+func (s *Service) Finished(ctx context.Context, id uuid.UUID, complete func(context.Context, pgx.Tx) error) error {
+	if err := s.config.OnFinished(ctx, id); err != nil {
+		return err
+	}
+	err := s.learn(ctx, id, complete)
+	if apperr.Is(err, apperr.NotFound) {
+		return nil // dropped with its month
+	}
+	return err
+}

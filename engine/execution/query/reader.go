@@ -1,0 +1,48 @@
+// Package query is the read side of executions: what pages, the API and commands ask of
+// executions, their nodes, attempts, events, queues and usage. It writes nothing. Every
+// method of Reader authorises the caller.
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/quota"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// Config is what a Reader needs.
+type Config struct {
+	Queries   *db.Queries
+	Workflows *workflow.Service
+	Quota     *quota.Service
+	Estimates *Estimates
+	// Inputs works out the values of the typed inputs of the node with an index.
+	Inputs func(ctx context.Context, row db.Execution, version workflow.Version, node int) (map[string]any, error)
+	// Cluster says that attempts run as pods.
+	Cluster bool
+	// Retention is how long ended executions are kept of which no definition says it.
+	Retention workflow.TTL
+	Now       func() time.Time
+}
+
+// Reader answers questions about executions.
+type Reader struct {
+	queries   *db.Queries
+	workflows *workflow.Service
+	quota     *quota.Service
+	estimates *Estimates
+	rows      Rows
+	config    Config
+}
+
+// New returns a Reader.
+func New(c Config) *Reader {
+	return &Reader{
+		queries: c.Queries, workflows: c.Workflows, quota: c.Quota, estimates: c.Estimates, config: c,
+		rows: NewRows(c.Queries, c.Workflows),
+	}
+}
+
+func (q *Reader) now() time.Time { return q.config.Now() }

@@ -1,0 +1,151 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/workflow"
+)
+
+// MaxNodes bounds the nodes of one execution, whatever it becomes.
+const MaxNodes = 1_000_000
+
+// Rows finds the rows of executions and of their nodes that the caller may read.
+type Rows struct {
+	queries   *db.Queries
+	workflows *workflow.Service
+}
+
+// NewRows returns a Rows.
+func NewRows(queries *db.Queries, workflows *workflow.Service) Rows { return Rows{queries, workflows} }
+
+// Execution returns the execution when the caller may read it; what is not there, and
+// what the caller may not read, is absent alike.
+func (r Rows) Execution(ctx context.Context, id uuid.UUID) (db.Execution, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return db.Execution{}, err
+	}
+	row, err := r.queries.GetExecution(ctx, id)
+	if db.IsNoRows(err) {
+		return db.Execution{}, Absent(id)
+	}
+	if err != nil {
+		return db.Execution{}, fmt.Errorf("get execution %s: %w", id, err)
+	}
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, Absent(id)); err != nil {
+		return db.Execution{}, err
+	}
+	return row, nil
+}
+
+// Absent is the error for an execution that is not there, or that the caller may not read.
+func Absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no execution %s.", id) }
+
+// Node returns the row of the node called name; NotFound when there is none.
+func (r Rows) Node(ctx context.Context, row db.Execution, name string) (db.Node, workflow.Version, error) {
+	version, err := r.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return db.Node{}, version, err
+	}
+	node, ok, err := r.walk(ctx, row.ID, version, name)
+	if err != nil {
+		return node, version, fmt.Errorf("get node %s of %s: %w", name, row.ID, err)
+	}
+	if !ok {
+		return node, version, apperr.New(apperr.NotFound, "The execution has no node called %q.", name)
+	}
+	return node, version, nil
+}
+
+// walk goes from the plan to the node called name, such as "sweep[3]/train", by what
+// each node on the way became last. So an item of ten thousand costs two rows.
+func (r Rows) walk(ctx context.Context, execution uuid.UUID, version workflow.Version, name string) (node db.Node, ok bool, err error) {
+	plan, base := version.Plan, 0
+	for k, step := range strings.Split(name, "/") {
+		if k > 0 {
+			op, known := OperatorAt(version, node)
+			if !known || node.FirstChild == nil || version.Plans[op.Graph] == nil {
+				return node, false, nil
+			}
+			plan, base = version.Plans[op.Graph], int(*node.FirstChild)
+		}
+		operator, item := splitItem(step)
+		position, known := plan.Lookup(operator)
+		if !known {
+			return node, false, nil
+		}
+		node, err = r.queries.GetNode(ctx, execution, int32(base+position)) //nolint:gosec // at most MaxNodes
+		if err == nil && item >= 0 {
+			if node.FirstChild == nil || item >= int(node.ChildCount) {
+				return node, false, nil
+			}
+			node, err = r.queries.GetNode(ctx, execution, *node.FirstChild+int32(item)) //nolint:gosec // less than MaxNodes
+		}
+		if db.IsNoRows(err) {
+			return node, false, nil
+		}
+		if err != nil {
+			return node, false, err
+		}
+	}
+	return node, node.Name == name, nil
+}
+
+// splitItem splits "name[3]" into its parts; the second is -1 without brackets, and
+// where they hold no number the name is none.
+func splitItem(step string) (string, int) {
+	operator, rest, found := strings.Cut(step, "[")
+	if !found {
+		return operator, -1
+	}
+	at, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+	if err != nil || at < 0 || at >= MaxNodes {
+		return "", -1
+	}
+	return operator, at
+}
+
+// OperatorAt is the operator of a node; false when the version has it no more.
+func OperatorAt(v workflow.Version, node db.Node) (*workflow.Operator, bool) {
+	g, ok := v.Definition.Graph(node.Graph)
+	at := int(node.NodeIndex)
+	if node.OperatorIndex != nil {
+		at = int(*node.OperatorIndex)
+	}
+	if !ok || at >= len(g.Operators) {
+		return nil, false
+	}
+	return &g.Operators[at], true
+}
+
+// NodeAt returns the row and the operator of the node with an index; NotFound when
+// there is none.
+func (r Rows) NodeAt(ctx context.Context, row db.Execution, i int) (db.Node, *workflow.Operator, error) {
+	version, err := r.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	if err != nil {
+		return db.Node{}, nil, err
+	}
+	absent := apperr.New(apperr.NotFound, "The execution has no node %d.", i)
+	if i < 0 || i >= MaxNodes {
+		return db.Node{}, nil, absent
+	}
+	node, err := r.queries.GetNode(ctx, row.ID, int32(i))
+	if db.IsNoRows(err) {
+		return node, nil, absent
+	}
+	if err != nil {
+		return node, nil, fmt.Errorf("get node %d of %s: %w", i, row.ID, err)
+	}
+	op, ok := OperatorAt(version, node)
+	if !ok {
+		return node, nil, absent
+	}
+	return node, op, nil
+}

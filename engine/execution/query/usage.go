@@ -1,0 +1,95 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+)
+
+// Hours is what attempts held, times how long: of GPUs, of whole CPUs, and of
+// GiB of memory.
+type Hours struct {
+	GPU, CPU, Memory float64
+}
+
+func (h Hours) plus(o Hours) Hours { return Hours{h.GPU + o.GPU, h.CPU + o.CPU, h.Memory + o.Memory} }
+
+// UsageLine is what one person, or the executions of one workflow, used.
+type UsageLine struct {
+	ID         uuid.UUID // of the person; uuid.Nil for a workflow
+	Name       string
+	Hours      Hours
+	Executions int
+}
+
+// Usage is what a place used since a moment, including what runs now.
+type Usage struct {
+	Since      time.Time
+	Total      Hours
+	ByPerson   []UsageLine // most GPU-hours first, then most CPU-hours
+	ByWorkflow []UsageLine
+}
+
+// Usage returns what the projects at or below place, a node of the tenancy tree,
+// used since a moment. Attempts of less than a second are not counted. It returns
+// NotFound for a place that the caller may not see.
+func (q *Reader) Usage(ctx context.Context, place uuid.UUID, since time.Time) (Usage, error) {
+	_, err := auth.AuthorizeIn(ctx, auth.QuotaRead, place, apperr.New(apperr.NotFound, "There is no place %s.", place))
+	if err != nil {
+		return Usage{}, err
+	}
+	rows, err := q.queries.UsageAt(ctx, since, q.now(), place)
+	if err != nil {
+		return Usage{}, fmt.Errorf("sum up the usage at %s: %w", place, err)
+	}
+	u := Usage{Since: since}
+	people, workflows := map[uuid.UUID]*UsageLine{}, map[string]*UsageLine{}
+	for _, r := range rows {
+		hours := Hours{r.GpuHours, r.CpuHours, r.MemoryHours}
+		u.Total = u.Total.plus(hours)
+		addUsage(people, r.UserID, UsageLine{ID: r.UserID, Name: r.UserName}, hours, int(r.Executions))
+		addUsage(workflows, r.WorkflowName, UsageLine{Name: r.WorkflowName}, hours, int(r.Executions))
+	}
+	u.ByPerson, u.ByWorkflow = usageLines(people), usageLines(workflows)
+	return u, nil
+}
+
+func addUsage[K comparable](lines map[K]*UsageLine, key K, fresh UsageLine, hours Hours, executions int) {
+	line, ok := lines[key]
+	if !ok {
+		line = &fresh
+		lines[key] = line
+	}
+	line.Hours = line.Hours.plus(hours)
+	line.Executions += executions
+}
+
+func usageLines[K comparable](lines map[K]*UsageLine) []UsageLine {
+	list := make([]UsageLine, 0, len(lines))
+	for _, l := range lines {
+		list = append(list, *l)
+	}
+	slices.SortFunc(list, func(a, b UsageLine) int {
+		return cmp.Or(cmp.Compare(b.Hours.GPU, a.Hours.GPU), cmp.Compare(b.Hours.CPU, a.Hours.CPU), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// HoursOf returns what the attempts of one execution used until now.
+func (q *Reader) HoursOf(ctx context.Context, id uuid.UUID) (Hours, error) {
+	if _, err := q.rows.Execution(ctx, id); err != nil {
+		return Hours{}, err
+	}
+	r, err := q.queries.UsageOfExecution(ctx, q.now(), id)
+	if err != nil {
+		return Hours{}, fmt.Errorf("sum up the usage of %s: %w", id, err)
+	}
+	return Hours{r.GpuHours, r.CpuHours, r.MemoryHours}, nil
+}

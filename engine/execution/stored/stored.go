@@ -1,0 +1,72 @@
+// Package stored reads and writes the JSON columns of executions.
+package stored
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Value reads one JSON value; numbers stay as they are written. NUL, which
+// Postgres cannot keep in a JSON string, is refused.
+func Value(text string) (any, error) {
+	if strings.Contains(text, `\u0000`) && strings.ContainsRune(decodedNUL(text), 0) {
+		return nil, fmt.Errorf("a string holds the character NUL")
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("it is more than one JSON value")
+	}
+	return value, nil
+}
+
+// decodedNUL returns text as its strings decode, or text itself when it is no JSON.
+func decodedNUL(text string) string {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	return fmt.Sprint(value)
+}
+
+// Object reads a stored JSON object; nil for none.
+func Object(raw []byte) map[string]any {
+	if len(raw) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var object map[string]any
+	if decoder.Decode(&object) != nil {
+		return nil
+	}
+	return object
+}
+
+// Into reads stored JSON into a new T; nil for none.
+func Into[T any](raw []byte) *T {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	v := new(T)
+	if json.Unmarshal(raw, v) != nil {
+		return nil
+	}
+	return v
+}
+
+// UTC is a stored time in UTC; nil for none.
+func UTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
