@@ -8,28 +8,56 @@ import (
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// admitting is what a loop knows of its requests for capacity.
-type admitting struct {
-	admitted bool      // the execution itself holds a reservation
-	waits    *Reason   // why it is still PENDING
-	unqueued []int     // nodes that were refused and do not stand in the queue
-	asked    time.Time // when all that is ready asked last
+// admission asks the quotas for capacity.
+type admission struct {
+	feature
+
+	admitted   bool      // the execution itself holds a reservation
+	waitReason *Reason   // why it is still PENDING
+	unqueued   []int     // nodes that were refused and do not stand in the queue
+	askedAt    time.Time // when all that is ready asked last
+
+	part admissionPart
 }
 
-// admission is what a flush asked of the quotas, and got.
-type admission struct {
+type admissionPart struct {
+	want    []fair.Request      // became ready
+	release map[int]fair.Amount // capacity that ended attempts held
+	offers  bool                // capacity may have been set aside for this execution
+}
+
+func (ad *admission) pending() bool {
+	return len(ad.part.want) > 0 || len(ad.part.release) > 0 || ad.part.offers
+}
+
+// write has nothing to do: admit, which comes before, writes reservations.
+func (ad *admission) write(context.Context, *db.Queries) error { return nil }
+
+func (ad *admission) reset() { ad.part = admissionPart{release: map[int]fair.Amount{}} }
+
+// restore takes up why the execution has not begun.
+func (ad *admission) restore(context.Context) error {
+	if ad.status == Pending {
+		ad.waitReason, ad.part.offers = stored.Into[Reason](ad.row.Reason), true
+	}
+	return nil
+}
+
+// quotaRound is what a flush asked of the quotas, and got.
+type quotaRound struct {
 	round   quota.Round
 	granted []fair.Grant
 }
 
 // undo takes an admission back whose transaction did not commit.
-func (l *loop) undo(a admission) {
-	if a.round.Execution == l.id {
-		l.service.quota.Undo(a.round, a.granted)
+func (ad *admission) undo(a quotaRound) {
+	if a.round.Execution == ad.id {
+		ad.service.quota.Undo(a.round, a.granted)
 	}
 }
 
@@ -39,121 +67,121 @@ func oneExecution() fair.Amount { return fair.Amount{Executions: 1} }
 // admit gives back what ended attempts held and claims what may start now. An
 // execution that is still PENDING asks for itself first: without a place among
 // the executions of its project, team and tenant none of its nodes asks.
-func (l *loop) admit(ctx context.Context, q *db.Queries) (admission, error) {
-	b := l.batch
+func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, error) {
+	b := &ad.part
 	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
-		return admission{}, nil
+		return quotaRound{}, nil
 	}
-	a := admission{round: quota.Round{Execution: l.id, Project: l.row.ProjectID, Release: b.release}}
+	a := quotaRound{round: quota.Round{Execution: ad.id, Project: ad.row.ProjectID, Release: b.release}}
 	switch {
-	case l.paused, l.status == Pending && !l.mayEnter():
-	case l.status == Pending:
-		a.round.Gate = l.gate()
-		a.round.Want = l.readyRequests()
+	case ad.commands.paused, ad.status == Pending && !ad.locks.mayEnter():
+	case ad.status == Pending:
+		a.round.Gate = ad.gate()
+		a.round.Want = ad.readyRequests()
 	default:
-		a.round.Want = slices.DeleteFunc(b.want, func(r fair.Request) bool { return l.progress.State(r.Node) != dag.Ready })
+		a.round.Want = slices.DeleteFunc(b.want, func(r fair.Request) bool { return ad.progress.State(r.Node) != dag.Ready })
 	}
 	var refused []fair.Refusal
 	var err error
 	began := time.Now()
-	a.granted, refused, err = l.service.quota.Admit(ctx, q, a.round)
-	l.service.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
+	a.granted, refused, err = ad.service.quota.Admit(ctx, q, a.round)
+	ad.service.config.Meter.ObserveDuration(MeterAdmission, time.Since(began))
 	if err != nil {
 		return a, fmt.Errorf("admit: %w", err)
 	}
-	now := l.service.now()
+	now := ad.service.now()
 	for _, g := range a.granted {
 		if g.Node == fair.ExecutionItself {
-			l.enter(g, now)
+			ad.enter(g, now)
 		}
 	}
 	for _, r := range refused {
-		l.refuse(r, now)
+		ad.refuse(r, now)
 	}
 	for _, g := range a.granted {
-		if g.Node >= 0 && l.progress.State(g.Node) == dag.Ready {
-			l.claim(g, now)
+		if g.Node >= 0 && ad.progress.State(g.Node) == dag.Ready {
+			ad.claim(g, now)
 		}
 	}
 	return a, nil
 }
 
 // gate is the request of the execution itself.
-func (l *loop) gate() *fair.Request {
+func (ad *admission) gate() *fair.Request {
 	return &fair.Request{
-		Key: fair.Key{Execution: l.id, Node: fair.ExecutionItself}, Project: l.row.ProjectID, Amount: oneExecution(),
-		Priority: int(l.row.Priority), Since: l.row.CreatedAt, Workflow: l.row.WorkflowName, Preemptible: true,
+		Key: fair.Key{Execution: ad.id, Node: fair.ExecutionItself}, Project: ad.row.ProjectID, Amount: oneExecution(),
+		Priority: int(ad.row.Priority), Since: ad.row.CreatedAt, Workflow: ad.row.WorkflowName, Preemptible: true,
 	}
 }
 
 // readyRequests are the requests of all nodes that are READY, but for those that have to look
 // at something else first.
-func (l *loop) readyRequests() []fair.Request {
+func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
-	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && l.needsCapacity(i) && !l.nodes[i].kept && !l.needsLookup(i) && !l.operator(i).Breaker.On() {
-			want = append(want, l.request(i))
+	for i := range ad.nodes {
+		if ad.progress.State(i) == dag.Ready && ad.needsCapacity(i) && !ad.nodes[i].kept && !ad.cache.needs(i) && !ad.operator(i).Breaker.On() {
+			want = append(want, ad.request(i))
 		}
 	}
 	return want
 }
 
 // enter begins the execution, which holds its place until it ends.
-func (l *loop) enter(g fair.Grant, now time.Time) {
-	l.begin(now)
-	l.batch.claims = append(l.batch.claims, claimRow{
+func (ad *admission) enter(g fair.Grant, now time.Time) {
+	ad.begin(now)
+	ad.batch.claims = append(ad.batch.claims, claimRow{
 		attemptKey: attemptKey{Node: fair.ExecutionItself}, At: now, Executions: g.Amount.Executions, Preemptible: false,
-		Priority: g.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
+		Priority: g.Priority, ExpiresAt: now.Add(ad.service.config.Timing.HeartbeatGrace),
 	})
-	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready && (!l.needsCapacity(i) || l.needsLookup(i)) {
-			l.ask(i)
-		} else if l.progress.State(i) == dag.Ready && l.operator(i).Breaker.On() {
-			l.askLater(i, now)
+	for i := range ad.nodes {
+		if ad.progress.State(i) == dag.Ready && (!ad.needsCapacity(i) || ad.cache.needs(i)) {
+			ad.ask(i)
+		} else if ad.progress.State(i) == dag.Ready && ad.operator(i).Breaker.On() {
+			ad.breakers.askLater(i, now)
 		}
 	}
 }
 
 // refuse keeps why something waits, and says so once for each cause.
-func (l *loop) refuse(r fair.Refusal, now time.Time) {
+func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	reason := r.Reason
-	l.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
+	ad.service.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	if r.Key.Node == fair.ExecutionItself {
-		if l.waits == nil || l.waits.Code != reason.Code {
-			l.event(eventRow{At: now, Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+		if ad.waitReason == nil || ad.waitReason.Code != reason.Code {
+			ad.event(eventRow{At: now, Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 		}
-		l.waits = &reason
+		ad.waitReason = &reason
 		return
 	}
 	i := r.Key.Node
 	if reason.Code == fair.StorageLimit {
-		l.unqueued = append(l.unqueued, i)
+		ad.unqueued = append(ad.unqueued, i)
 	}
 	// Who was preempted shows for whom until its next attempt begins.
-	if before := l.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
+	if before := ad.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
 		return
 	}
-	l.touch(i)
-	l.nodes[i].reason = &reason
-	l.nodeEvent(i, now, "node.waiting", reason.Message, map[string]any{"code": reason.Code})
+	ad.touch(i)
+	ad.nodes[i].reason = &reason
+	ad.nodeEvent(i, now, "node.waiting", reason.Message, map[string]any{"code": reason.Code})
 }
 
 // claim moves a granted node to QUEUED: its next attempt starts after the commit.
-func (l *loop) claim(g fair.Grant, now time.Time) {
+func (ad *admission) claim(g fair.Grant, now time.Time) {
 	i := g.Node
-	n := l.move(i, dag.Queued)
+	n := ad.move(i, dag.Queued)
 	n.attempt++
 	n.reason, n.startedAt, n.stopSent, n.preempted, n.recalled, n.held = nil, nil, false, nil, nil, g.Amount
 	n.machine, n.devices = quota.DevicesOf(g.Placement)
-	l.batch.claims = append(l.batch.claims, claimRow{
+	ad.batch.claims = append(ad.batch.claims, claimRow{
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
 		GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Machine: n.machine, Devices: n.devices,
-		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(l.service.config.Timing.HeartbeatGrace),
+		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.service.config.Timing.HeartbeatGrace),
 	})
-	l.batch.starts = append(l.batch.starts, i)
+	ad.launches.starts = append(ad.launches.starts, i)
 	text := ""
-	if declared := l.operator(i).Resources.MemoryMiB; n.memory > declared {
+	if declared := ad.operator(i).Resources.MemoryMiB; n.memory > declared {
 		text = fmt.Sprintf("It has %s of memory after running out of it; its definition says %s.", memoryText(n.memory), memoryText(declared))
 	}
-	l.nodeEvent(i, now, "node.queued", text, nil)
+	ad.nodeEvent(i, now, "node.queued", text, nil)
 }

@@ -1,60 +1,42 @@
 package execution
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
-	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// batch collects what one flush writes, and what follows once it is committed.
-// The JSON names are the columns of the record sets in FlushExecution.
+// batch is the transition of a flush: what it writes of nodes and attempts, and their
+// events. The JSON names are the columns of the record sets in FlushExecution.
 type batch struct {
-	nodes  map[int]*nodeRow
-	events []eventRow
-	claims []claimRow
-	added  []int // nodes that the execution did not have before
-	begun  map[attemptKey]begunRow
-	ended  []endedRow
-
-	want             []fair.Request      // became ready
-	release          map[int]fair.Amount // capacity that ended attempts held
-	artifacts        []artifact.New
-	consumed         []attemptKey    // stored reports that were applied or are stale
-	finished         bool            // the execution has ended
-	locking          []int           // nodes that want their locks
-	appliedCommands  []int64         // commands that were carried out
-	deferredCommands []int64         // commands that wait for an attempt to end
-	orders           []int64         // orders about nodes that were taken up
-	yielding         []attemptKey    // attempts whose wish to make room was taken up
-	breakers         []breakerNote   // how attempts of operators with a breaker came out
-	deadLetters      []deadLetterRow // nodes that failed for good
-	reopened         []int32         // nodes that failed and run again after all
-	offers           bool            // capacity may have been set aside for this execution
-
-	refusedSeries int // of metrics, because the project has as many as it may
-
-	starts   []int // attempts to start after the commit
-	stops    []int // attempts to stop after the commit
-	preempts []int // attempts that are to make room after the commit
-	waiters  []waiter
-	origins  []originRow // what nodes go on from
+	feature
+	batchPart
 }
 
-// waiter is a sender of a report that waits for it to be durable.
-type waiter struct {
-	done     chan<- verdict
-	accepted bool
+type batchPart struct {
+	nodes    map[int]*nodeRow
+	events   []eventRow
+	claims   []claimRow
+	added    []int // nodes that the execution did not have before
+	begun    map[attemptKey]begunRow
+	ended    []endedRow
+	finished bool // the execution has ended
 }
 
-// verdict answers the sender of a report. durable is false when the loop ended
-// before it could write; the sender then stores the report itself.
-type verdict struct {
-	durable  bool
-	accepted bool
+func (b *batch) pending() bool {
+	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.begun)+len(b.ended) > 0 || b.finished
 }
+
+func (b *batch) write(ctx context.Context, q *db.Queries) error { return b.writeTransition(ctx, q) }
+
+func (b *batch) reset() {
+	b.batchPart = batchPart{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}}
+}
+
+func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) { b.service.countNodes(nodes) }
 
 type attemptKey struct {
 	Node    int `json:"i"`
@@ -128,33 +110,14 @@ type endedRow struct {
 	PeakRSSBytes *int64     `json:"peak_rss_bytes,omitempty"`
 }
 
-func newBatch() *batch {
-	return &batch{nodes: map[int]*nodeRow{}, begun: map[attemptKey]begunRow{}, release: map[int]fair.Amount{}}
-}
-
-// empty reports whether there is nothing to write.
-func (b *batch) empty() bool {
-	return len(b.nodes) == 0 && len(b.added) == 0 && len(b.events) == 0 && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.begun) == 0 && len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.locking) == 0 && len(b.appliedCommands) == 0 && len(b.deferredCommands) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
-}
-
 // onlyBegun reports whether the batch says no more than that attempts have begun.
-func (b *batch) onlyBegun() bool {
-	return len(b.begun) > 0 && len(b.added) == 0 && len(b.nodes) == len(b.begun) && len(b.events) == len(b.begun) && len(b.want) == 0 && len(b.release) == 0 &&
-		len(b.ended) == 0 && len(b.consumed) == 0 && len(b.waiters) == 0 && len(b.orders) == 0 && len(b.locking) == 0 && len(b.appliedCommands) == 0 && len(b.deferredCommands) == 0 && len(b.yielding) == 0 && !b.finished && !b.offers
+func (p *batchPart) onlyBegun() bool {
+	return len(p.begun) > 0 && len(p.nodes) == len(p.begun) && len(p.events) == len(p.begun) && len(p.added)+len(p.ended)+len(p.claims) == 0 && !p.finished
 }
 
 // full reports whether the batch should be written before it grows further.
-func (b *batch) full() bool { return len(b.nodes) >= maxBatch }
+func (p *batchPart) full() bool { return len(p.nodes) >= maxBatch }
 
 // maxBatch bounds the nodes of one flush, so that readers see progress and one
 // statement stays short.
 const maxBatch = 2000
-
-// answer tells everybody who waited whether the batch is durable.
-func (b *batch) answer(durable bool) {
-	for _, w := range b.waiters {
-		w.done <- verdict{durable: durable, accepted: w.accepted}
-	}
-	b.waiters = nil
-}

@@ -38,40 +38,40 @@ type breakerNote struct {
 }
 
 // breakerOf names the breaker of node i.
-func (l *loop) breakerOf(i int) breakerKey {
-	op, name := l.nodes[i].op, l.nodes[i].op.Name
-	if graph := l.nodes[i].graph; graph != "" {
+func (br *breakers) breakerOf(i int) breakerKey {
+	op, name := br.nodes[i].op, br.nodes[i].op.Name
+	if graph := br.nodes[i].graph; graph != "" {
 		name = graph + "/" + name
 	}
-	known, ok := l.fingerprints[op]
+	known, ok := br.fingerprints[op]
 	if !ok {
 		known = op.Fingerprint()
-		if l.fingerprints == nil {
-			l.fingerprints = map[*workflow.Operator][32]byte{}
+		if br.fingerprints == nil {
+			br.fingerprints = map[*workflow.Operator][32]byte{}
 		}
-		l.fingerprints[op] = known
+		br.fingerprints[op] = known
 	}
 	return breakerKey{name, known}
 }
 
 // holder names node i to a breaker.
-func (l *loop) holder(i int) string { return fmt.Sprintf("%s.%d", l.id, i) }
+func (br *breakers) holder(i int) string { return fmt.Sprintf("%s.%d", br.id, i) }
 
-// noteBreaker takes down for the breaker of node i how its attempt came out. What the
+// note takes down for the breaker of node i how its attempt came out. What the
 // machine or somebody did to it says nothing about the operator.
-func (l *loop) noteBreaker(i int, e ending, failure *Failure) {
-	if !l.operator(i).Breaker.On() || failure != nil && (l.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
+func (br *breakers) note(i int, e ending, failure *Failure) {
+	if !br.operator(i).Breaker.On() || failure != nil && (br.nodes[i].stopSent || e.Outcome.outside() || !classify(e).Counts()) {
 		return
 	}
-	n := breakerNote{node: i, failed: failure != nil, at: l.endTime(e)}
+	n := breakerNote{node: i, failed: failure != nil, at: br.endTime(e)}
 	if failure != nil {
 		n.message = failure.Message
 	}
-	l.batch.breakers = append(l.batch.breakers, n)
+	br.part.notes = append(br.part.notes, n)
 }
 
-// breakers are the rows of the breakers that a transaction looks at.
-type breakers struct {
+// breakerRows are the rows of the breakers that a transaction looks at.
+type breakerRows struct {
 	rows    map[breakerKey]*db.CircuitBreaker
 	before  map[breakerKey]protect.Breaker
 	now     map[breakerKey]protect.Breaker
@@ -80,20 +80,20 @@ type breakers struct {
 
 // readBreakers reads those of some nodes; with lock nobody else changes them until the
 // transaction ends.
-func (l *loop) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakers, error) {
+func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakerRows, error) {
 	names := map[string]bool{}
 	for _, i := range nodes {
-		names[l.breakerOf(i).operator] = true
+		names[br.breakerOf(i).operator] = true
 	}
 	read := q.BreakersOf
 	if lock {
 		read = q.LockBreakers
 	}
-	rows, err := read(ctx, l.row.WorkflowID, sortedNames(names))
+	rows, err := read(ctx, br.row.WorkflowID, sortedNames(names))
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
-	b := &breakers{
+	b := &breakerRows{
 		rows: map[breakerKey]*db.CircuitBreaker{}, before: map[breakerKey]protect.Breaker{}, now: map[breakerKey]protect.Breaker{},
 		changed: map[breakerKey]int{},
 	}
@@ -132,18 +132,18 @@ func breakerState(r db.CircuitBreaker) protect.Breaker {
 
 // breakersMove reports whether notes may change anything: a success of an operator
 // that has not failed does not.
-func (l *loop) breakersMove(b *breakers, notes []breakerNote) bool {
+func (br *breakers) breakersMove(b *breakerRows, notes []breakerNote) bool {
 	return slices.ContainsFunc(notes, func(n breakerNote) bool {
-		state := b.now[l.breakerOf(n.node)]
+		state := b.now[br.breakerOf(n.node)]
 		return n.failed || state.State == protect.HalfOpen || len(state.Failures) > 0
 	})
 }
 
 // makeBreakers makes rows for what failed for the first time, in one order.
-func (l *loop) makeBreakers(ctx context.Context, q *db.Queries, b *breakers, notes []breakerNote) error {
+func (br *breakers) makeBreakers(ctx context.Context, q *db.Queries, b *breakerRows, notes []breakerNote) error {
 	missing := map[breakerKey]int{}
 	for _, n := range notes {
-		if key := l.breakerOf(n.node); n.failed && b.rows[key] == nil {
+		if key := br.breakerOf(n.node); n.failed && b.rows[key] == nil {
 			missing[key] = n.node
 		}
 	}
@@ -151,7 +151,7 @@ func (l *loop) makeBreakers(ctx context.Context, q *db.Queries, b *breakers, not
 		return cmp.Or(cmp.Compare(a.operator, b.operator), bytes.Compare(a.fingerprint[:], b.fingerprint[:]))
 	})
 	for _, key := range keys {
-		if err := l.makeBreaker(ctx, q, missing[key], key); err != nil {
+		if err := br.makeBreaker(ctx, q, missing[key], key); err != nil {
 			return err
 		}
 	}
@@ -159,15 +159,15 @@ func (l *loop) makeBreakers(ctx context.Context, q *db.Queries, b *breakers, not
 }
 
 // makeBreaker makes sure that a breaker has a row.
-func (l *loop) makeBreaker(ctx context.Context, q *db.Queries, i int, key breakerKey) error {
+func (br *breakers) makeBreaker(ctx context.Context, q *db.Queries, i int, key breakerKey) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make id of breaker: %w", err)
 	}
-	rule := l.operator(i).Breaker
+	rule := br.operator(i).Breaker
 	err = q.MakeBreaker(ctx, db.MakeBreakerParams{
-		ID: id, TenantID: l.row.TenantID, ProjectID: l.row.ProjectID, WorkflowID: l.row.WorkflowID, WorkflowName: l.row.WorkflowName,
-		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: l.row.Version, ChangedAt: l.service.now(),
+		ID: id, TenantID: br.row.TenantID, ProjectID: br.row.ProjectID, WorkflowID: br.row.WorkflowID, WorkflowName: br.row.WorkflowName,
+		Operator: key.operator, Fingerprint: key.fingerprint[:], Version: br.row.Version, ChangedAt: br.service.now(),
 		RuleFailures: int32(rule.Failures), RuleWindow: rule.Window.Seconds(), RuleOpenFor: rule.OpenFor.Seconds(), //nolint:gosec // at most 100
 	})
 	if err != nil {
@@ -176,29 +176,29 @@ func (l *loop) makeBreaker(ctx context.Context, q *db.Queries, i int, key breake
 	return nil
 }
 
-func (l *loop) applyNote(b *breakers, n breakerNote) {
-	key := l.breakerOf(n.node)
+func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
+	key := br.breakerOf(n.node)
 	row := b.rows[key]
 	if row == nil {
 		return // no row: closed, and nothing failed
 	}
 	state := b.now[key]
-	next := state.Succeeded(l.holder(n.node))
+	next := state.Succeeded(br.holder(n.node))
 	if n.failed {
-		next = state.Failed(l.operator(n.node).Breaker, n.at, l.holder(n.node))
+		next = state.Failed(br.operator(n.node).Breaker, n.at, br.holder(n.node))
 	}
 	switch {
 	case next.State == protect.Open && state.State != protect.Open:
-		l.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
-		l.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; nothing of it starts until %s.",
+		br.service.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
+		br.nodeEvent(n.node, n.at, "breaker.opened", fmt.Sprintf("%s failed %s; nothing of it starts until %s.",
 			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
 	case next.State == protect.Closed && state.State == protect.HalfOpen:
-		l.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
-		l.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded, so it starts again.", map[string]any{"breaker": row.ID})
-		l.freed = true
+		br.service.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
+		br.nodeEvent(n.node, n.at, "breaker.closed", key.operator+" succeeded, so it starts again.", map[string]any{"breaker": row.ID})
+		br.freed = true
 	}
 	if n.failed {
-		row.LastError, row.LastExecution, row.LastNode = clean(n.message, maxMessage), &l.id, l.nodes[n.node].name
+		row.LastError, row.LastExecution, row.LastNode = clean(n.message, maxMessage), &br.id, br.nodes[n.node].name
 	}
 	b.now[key], b.changed[key] = next, n.node
 }
@@ -211,10 +211,10 @@ func timesWithout(failures, opened int) string {
 }
 
 // saveBreakers writes those that changed.
-func (l *loop) saveBreakers(ctx context.Context, q *db.Queries, b *breakers) error {
+func (br *breakers) saveBreakers(ctx context.Context, q *db.Queries, b *breakerRows) error {
 	for key, i := range b.changed {
-		row, state, rule := b.rows[key], b.now[key], l.operator(i).Breaker
-		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, l.row.Version, l.service.now())); err != nil {
+		row, state, rule := b.rows[key], b.now[key], br.operator(i).Breaker
+		if err := q.SaveBreaker(ctx, saveBreaker(row, state, rule, br.row.Version, br.service.now())); err != nil {
 			return fmt.Errorf("save breaker of %s: %w", key.operator, err)
 		}
 	}

@@ -23,53 +23,60 @@ const budgetAway = time.Second
 // overBudget reports whether n waits for its retry because a budget is used up.
 func (n *nodeState) overBudget() bool { return n.reason != nil && n.reason.Code == fair.RetryBudget }
 
+// retryBudgets asks the budgets of the tenant and of the workflow before retries.
+type retryBudgets struct {
+	feature
+	noPart
+	noWrite
+}
+
 // spend makes nodes ready whose retry is due, as far as the budgets of their tenant and
 // of their workflow have retries left. The others stay RETRYING and ask again.
 //
 // What is taken of the budgets is committed before the nodes move. A crash between the
 // two costs these retries of the budget, and never a retry of a node.
-func (l *loop) spend(ctx context.Context, nodes []int, now time.Time) {
+func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
 	if len(nodes) == 0 {
 		return
 	}
 	late := func(granted int) (n int) { // how many have to wait that did not before
 		for _, i := range nodes[granted:] {
-			if !l.nodes[i].overBudget() {
+			if !rb.nodes[i].overBudget() {
 				n++
 			}
 		}
 		return n
 	}
-	s, err := l.service.takeRetries(ctx, l.row, l.version.Definition.RetryBudget, len(nodes), late, now)
+	s, err := rb.service.takeRetries(ctx, rb.row, rb.version.Definition.RetryBudget, len(nodes), late, now)
 	if err != nil {
-		l.service.config.Logger.Warn("ask the retry budgets", "execution", l.id, "error", err)
+		rb.service.config.Logger.Warn("ask the retry budgets", "execution", rb.id, "error", err)
 		for _, i := range nodes {
-			l.timers.add(i, now.Add(budgetAway))
+			rb.timers.add(i, now.Add(budgetAway))
 		}
 		return
 	}
-	l.service.config.Crash("budget.taken")
+	rb.service.config.Crash("budget.taken")
 	for k, i := range nodes {
 		if k < s.granted {
-			l.makeReady(ctx, i, now)
+			rb.makeReady(ctx, i, now)
 			continue
 		}
-		l.waitForBudget(i, s.due(k-s.granted+1), s.text, now)
+		rb.waitForBudget(i, s.due(k-s.granted+1), s.text, now)
 	}
 }
 
 // waitForBudget lets node i wait for a budget; it has a retry at the time due, when nobody
 // else takes it.
-func (l *loop) waitForBudget(i int, due time.Time, text string, now time.Time) {
-	n := &l.nodes[i]
+func (rb *retryBudgets) waitForBudget(i int, due time.Time, text string, now time.Time) {
+	n := &rb.nodes[i]
 	due = due.UTC().Truncate(time.Microsecond)
-	l.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
+	rb.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
 	if n.overBudget() && !due.After(*n.retryAt) {
 		return
 	}
-	l.touch(i)
+	rb.touch(i)
 	if !n.overBudget() {
-		l.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
+		rb.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
 	}
 	n.retryAt = &due
 	n.reason = &Reason{Code: fair.RetryBudget, Message: text}
@@ -82,29 +89,29 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// spendAgain lets those that wait for a budget ask now.
-func (l *loop) spendAgain() {
-	if l.progress.Count(dag.Retrying) == 0 {
+// askAgain lets those that wait for a budget ask now.
+func (rb *retryBudgets) askAgain() {
+	if rb.progress.Count(dag.Retrying) == 0 {
 		return
 	}
-	now := l.service.now()
-	for i := range l.nodes {
-		if l.nodes[i].overBudget() && l.progress.State(i) == dag.Retrying {
-			l.timers.add(i, now)
+	now := rb.service.now()
+	for i := range rb.nodes {
+		if rb.nodes[i].overBudget() && rb.progress.State(i) == dag.Retrying {
+			rb.timers.add(i, now)
 		}
 	}
 }
 
-// spending is what the budgets gave.
-type spending struct {
+// retryGrant is what the budgets gave.
+type retryGrant struct {
 	granted int
 	due     func(k int) time.Time // when the k-th of those left may expect a retry
 	text    string                // why they wait
 }
 
 // takeRetries takes up to n retries of the budgets of an execution's tenant and workflow.
-func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (spending, error) {
-	got := spending{granted: n, due: func(int) time.Time { return now }}
+func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protect.WindowRule, n int, late func(granted int) int, now time.Time) (retryGrant, error) {
+	got := retryGrant{granted: n, due: func(int) time.Time { return now }}
 	if !rule.On() {
 		if _, err := s.queries.GetBucket(ctx, row.TenantID); db.IsNoRows(err) {
 			return got, nil
@@ -131,7 +138,7 @@ func (s *Service) takeRetries(ctx context.Context, row db.Execution, rule protec
 		return b.save(ctx, q, delayed)
 	})
 	if err != nil {
-		return spending{}, fmt.Errorf("take retries: %w", err)
+		return retryGrant{}, fmt.Errorf("take retries: %w", err)
 	}
 	if delayed > 0 {
 		s.config.Meter.Count(MeterRetryDelayed, "", delayed)
@@ -210,7 +217,7 @@ func (b *heldBucket) save(ctx context.Context, q *db.Queries, delayed int) error
 }
 
 // decide takes as many of n retries as both budgets have, of both the same.
-func decide(w *heldWindow, b *heldBucket, n int, now time.Time) spending {
+func decide(w *heldWindow, b *heldBucket, n int, now time.Time) retryGrant {
 	granted := n
 	if w.rule.On() {
 		granted = min(granted, w.window.Left(w.rule, now))
@@ -232,7 +239,7 @@ func decide(w *heldWindow, b *heldBucket, n int, now time.Time) spending {
 		}
 		b.bucket, _ = b.bucket.Take(b.rule, now, granted)
 	}
-	s := spending{granted: granted}
+	s := retryGrant{granted: granted}
 	for _, t := range texts {
 		s.text += t + " "
 	}
@@ -248,23 +255,4 @@ func decide(w *heldWindow, b *heldBucket, n int, now time.Time) spending {
 		return at
 	}
 	return s
-}
-
-// writeDeadLetters writes what a batch has for dead letters.
-func (l *loop) writeDeadLetters(ctx context.Context, q *db.Queries) error {
-	if len(l.batch.deadLetters) > 0 {
-		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
-			TenantID: l.row.TenantID, ProjectID: l.row.ProjectID, ExecutionID: l.id, WorkflowName: l.row.WorkflowName, Version: l.row.Version,
-			Letters: recordSet(l.batch.deadLetters),
-		})
-		if err != nil {
-			return fmt.Errorf("keep dead letters: %w", err)
-		}
-	}
-	if len(l.batch.reopened) > 0 {
-		if err := q.SettleLettersOf(ctx, l.service.now(), "", l.id, l.batch.reopened); err != nil {
-			return fmt.Errorf("settle dead letters: %w", err)
-		}
-	}
-	return nil
 }

@@ -23,19 +23,19 @@ type cacheLookup struct {
 
 // keys works out the keys of nodes. Those whose values cannot be worked out are left
 // out; their start says what is wrong.
-func (l *loop) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
+func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
 	var around []int
 	for _, i := range nodes {
-		around = append(around, l.progress.DependenciesOf(l.home(i))...)
+		around = append(around, ch.progress.DependenciesOf(ch.home(i))...)
 	}
 	slices.Sort(around)
-	if err := l.loadOutputs(ctx, slices.Compact(around)); err != nil {
+	if err := ch.loadOutputs(ctx, slices.Compact(around)); err != nil {
 		return nil, err
 	}
 	list := make([]*cacheLookup, 0, len(nodes))
 	ids := map[uuid.UUID]struct{}{}
 	for _, i := range nodes {
-		values, err := l.keyValues(ctx, i)
+		values, err := ch.keyValues(ctx, i)
 		if unread(err) {
 			return nil, err
 		}
@@ -45,18 +45,18 @@ func (l *loop) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
 		artifactsIn(values, ids)
 		list = append(list, &cacheLookup{node: i, values: values})
 	}
-	hashes, err := l.hashes(ctx, ids)
+	hashes, err := ch.hashes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
-		n := &l.nodes[s.node]
-		s.parts = memo.Of(l.work(n.op), n.op.Cache.Version, s.values, func(ref map[string]any) (string, bool) { return contentOf(hashes, ref) })
+		n := &ch.nodes[s.node]
+		s.parts = memo.Of(ch.work(n.op), n.op.Cache.Version, s.values, func(ref map[string]any) (string, bool) { return contentOf(hashes, ref) })
 		graph, name := n.graph, n.op.Name
 		if n.op.Tags != nil { // who runs the same template does the same, wherever that is
 			graph, name = "", n.op.TemplateName()
 		}
-		key := s.parts.Key(l.row.WorkflowID.String(), graph, name)
+		key := s.parts.Key(ch.row.WorkflowID.String(), graph, name)
 		s.key = hex.EncodeToString(key[:])
 	}
 	return list, nil
@@ -64,28 +64,28 @@ func (l *loop) keys(ctx context.Context, nodes []int) ([]*cacheLookup, error) {
 
 // keyValues are all values that an attempt of node i gets and that make a difference:
 // its typed inputs, and what the nodes before it put out, each as <node>.<output>.
-func (l *loop) keyValues(ctx context.Context, i int) (map[string]any, error) {
-	op := l.operator(i)
+func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, error) {
+	op := ch.operator(i)
 	values := map[string]any{}
 	for _, in := range op.Inputs {
 		if op.Cache.Ignores(in.Name) {
 			continue
 		}
-		value, err := l.typedWith(ctx, i, in, values)
+		value, err := ch.typedWith(ctx, i, in, values)
 		if err != nil {
 			return nil, err
 		}
-		values[in.Name] = l.pinned(ctx, value, kindOfInput(op, in.Name))
+		values[in.Name] = ch.pinned(ctx, value, kindOfInput(op, in.Name))
 	}
 	if op.Tags != nil {
 		return values, nil // its texts name what they read
 	}
-	for _, d := range l.progress.DependenciesOf(l.home(i)) {
-		before := l.operator(d)
+	for _, d := range ch.progress.DependenciesOf(ch.home(i)) {
+		before := ch.operator(d)
 		if op.Cache.Ignores(before.Name) {
 			continue
 		}
-		for name, value := range l.outputs[d] {
+		for name, value := range ch.outputs[d] {
 			values[before.Name+"."+name] = value
 		}
 	}
@@ -93,25 +93,25 @@ func (l *loop) keyValues(ctx context.Context, i int) (map[string]any, error) {
 }
 
 // work is the fingerprint of what an operator does.
-func (l *loop) work(op *workflow.Operator) [32]byte {
-	known, ok := l.works[op]
+func (ch *cacheLookups) work(op *workflow.Operator) [32]byte {
+	known, ok := ch.fingerprints[op]
 	if !ok {
-		if l.works == nil {
-			l.works = map[*workflow.Operator][32]byte{}
+		if ch.fingerprints == nil {
+			ch.fingerprints = map[*workflow.Operator][32]byte{}
 		}
 		known = op.Work()
-		l.works[op] = known
+		ch.fingerprints[op] = known
 	}
 	return known
 }
 
 // hashes are the bytes of artifacts, as far as they are known.
-func (l *loop) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[string]string, error) {
+func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[string]string, error) {
 	hashes := map[string]string{}
 	if len(ids) == 0 {
 		return hashes, nil
 	}
-	for _, a := range l.batch.artifacts { // they are not written yet
+	for _, a := range ch.artifacts.part.fresh { // they are not written yet
 		hashes[a.ID.String()] = a.SHA256
 	}
 	all := make([]uuid.UUID, 0, len(ids))
@@ -123,7 +123,7 @@ func (l *loop) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[stri
 	if len(all) == 0 {
 		return hashes, nil
 	}
-	rows, err := l.service.queries.ArtifactHashes(ctx, all, l.row.ProjectID)
+	rows, err := ch.service.queries.ArtifactHashes(ctx, all, ch.row.ProjectID)
 	if err != nil {
 		return nil, &readError{fmt.Errorf("look for artifacts: %w", err)}
 	}
@@ -135,24 +135,24 @@ func (l *loop) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) (map[stri
 
 // pinned replaces the entries of the catalogue that value names by their bytes: a name
 // without a version may mean others tomorrow.
-func (l *loop) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
+func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
 	switch v := value.(type) {
 	case map[string]any:
-		if ref, ok := v["$catalogue"].(string); ok && l.service.config.Catalogue != nil {
-			if blob, err := l.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
+		if ref, ok := v["$catalogue"].(string); ok && ch.service.config.Catalogue != nil {
+			if blob, err := ch.service.config.Catalogue.Blob(ctx, kind, ref); err == nil {
 				return map[string]any{"$file": blob.SHA256}
 			}
 			return v
 		}
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[name] = l.pinned(ctx, item, kind)
+			out[name] = ch.pinned(ctx, item, kind)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for k, item := range v {
-			out[k] = l.pinned(ctx, item, kind)
+			out[k] = ch.pinned(ctx, item, kind)
 		}
 		return out
 	}

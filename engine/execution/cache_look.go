@@ -22,44 +22,52 @@ import (
 // ReasonCache is the code of a node that waits for the result of an equal one.
 const ReasonCache = "CACHE"
 
-// cacheLooks is what a loop knows of the cache.
-type cacheLooks struct {
-	cacheAsked *CacheUse                       // of the launch, once something asked
-	lookups    []int                           // ready nodes for which the cache is to be asked
-	awaiting   map[int]struct{}                // those that wait for a result
-	relooked   map[int]struct{}                // those that asked once more since they wait
-	works      map[*workflow.Operator][32]byte // fingerprints of what operators with a cache do
+// cacheLookups asks the cache for results before nodes run.
+type cacheLookups struct {
+	feature
+	noPart
+	noWrite
+
+	use          *CacheUse                       // of the launch, once something asked
+	wanted       []int                           // ready nodes for which the cache is to be asked
+	awaiting     map[int]struct{}                // those that wait for a result
+	repeated     map[int]struct{}                // those that asked once more since they wait
+	fingerprints map[*workflow.Operator][32]byte // of what operators with a cache do
 }
 
-// caching is where a node stands with the cache.
-type caching int
+// cacheState says how far the lookup of a node has come.
+type cacheState int
 
 const (
-	unlooked caching = iota // nobody looked yet
-	looked                  // it runs
-	awaits                  // an equal node works the result out
+	cacheUnasked  cacheState = iota
+	cacheAnswered            // it runs, or has the result of another
+	cacheAwaiting            // an equal node works the result out
 )
 
-// needsLookup reports whether the cache has to be asked before node i may run. What has begun
+// committed tells those who wait for results of the nodes of a flush that there is one
+// now, or none will come.
+func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { ch.tellAwaiting(nodes) }
+
+// needs reports whether the cache has to be asked before node i may run. What has begun
 // once, or is tried again by somebody, runs.
-func (l *loop) needsLookup(i int) bool {
-	n := &l.nodes[i]
-	return n.op.Cache != nil && n.caching != looked && n.attempt == 0 && l.needsCapacity(i)
+func (ch *cacheLookups) needs(i int) bool {
+	n := &ch.nodes[i]
+	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && ch.needsCapacity(i)
 }
 
 // lookUp asks the cache for all nodes that want to begin, at once: those of which there
 // is a result succeed with it, those whose result another works out wait for that, and
 // the others run.
-func (l *loop) lookUp(ctx context.Context) {
-	nodes := l.lookups
-	l.lookups = nil
+func (ch *cacheLookups) lookUp(ctx context.Context) {
+	nodes := ch.wanted
+	ch.wanted = nil
 	slices.Sort(nodes)
-	nodes = slices.DeleteFunc(slices.Compact(nodes), func(i int) bool { return l.progress.State(i) != dag.Ready || !l.needsLookup(i) })
+	nodes = slices.DeleteFunc(slices.Compact(nodes), func(i int) bool { return ch.progress.State(i) != dag.Ready || !ch.needs(i) })
 	var asked, fresh []int
 	for _, i := range nodes {
-		switch l.cacheUse().of(l.operator(i).Name) {
+		switch ch.launchUse().of(ch.operator(i).Name) {
 		case CacheOff:
-			l.runs(i, CacheNote{Found: CacheIgnored, Why: "This launch takes no results from the cache and leaves none."})
+			ch.runs(i, CacheNote{Found: CacheIgnored, Why: "This launch takes no results from the cache and leaves none."})
 		case CacheRefresh:
 			fresh = append(fresh, i)
 		default:
@@ -67,50 +75,50 @@ func (l *loop) lookUp(ctx context.Context) {
 		}
 	}
 	for _, look := range []func() error{
-		func() error { return l.look(ctx, asked, false) },
-		func() error { return l.look(ctx, fresh, true) },
+		func() error { return ch.look(ctx, asked, false) },
+		func() error { return ch.look(ctx, fresh, true) },
 	} {
 		if err := look(); err != nil {
-			l.broken = err // whoever drives next asks again
+			ch.readFailure = err // whoever drives next asks again
 			return
 		}
 	}
 }
 
-// cacheUse is what the launch asked of the cache.
-func (l *loop) cacheUse() CacheUse {
-	if l.cacheAsked == nil {
-		l.cacheAsked = &CacheUse{}
-		if asked := stored.Into[CacheUse](l.row.Cache); asked != nil {
-			l.cacheAsked = asked
+// launchUse is what the launch asked of the cache.
+func (ch *cacheLookups) launchUse() CacheUse {
+	if ch.use == nil {
+		ch.use = &CacheUse{}
+		if asked := stored.Into[CacheUse](ch.row.Cache); asked != nil {
+			ch.use = asked
 		}
 	}
-	return *l.cacheAsked
+	return *ch.use
 }
 
 // runs lets node i run, and notes why.
-func (l *loop) runs(i int, note CacheNote) {
-	n := &l.nodes[i]
-	if n.caching = looked; note.Found != "" {
-		l.note(i, note)
+func (ch *cacheLookups) runs(i int, note CacheNote) {
+	n := &ch.nodes[i]
+	if n.cacheState = cacheAnswered; note.Found != "" {
+		ch.note(i, note)
 	}
 	if n.reason != nil && n.reason.Code == ReasonCache {
-		l.touch(i)
+		ch.touch(i)
 		n.reason = nil
 	}
-	l.ask(i)
+	ch.ask(i)
 }
 
-func (l *loop) note(i int, note CacheNote) {
-	l.batch.origins = append(l.batch.origins, originRow{Index: i, Cache: mustJSON(note)})
+func (ch *cacheLookups) note(i int, note CacheNote) {
+	ch.origins.part.rows = append(ch.origins.part.rows, originRow{Index: i, Cache: mustJSON(note)})
 }
 
 // look asks for nodes; refresh takes no results.
-func (l *loop) look(ctx context.Context, nodes []int, refresh bool) error {
+func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	list, err := l.keys(ctx, nodes)
+	list, err := ch.keys(ctx, nodes)
 	if err != nil {
 		return err
 	}
@@ -120,27 +128,27 @@ func (l *loop) look(ctx context.Context, nodes []int, refresh bool) error {
 	}
 	for _, i := range nodes {
 		if !known[i] {
-			l.runs(i, CacheNote{}) // its start says which value is missing
+			ch.runs(i, CacheNote{}) // its start says which value is missing
 		}
 	}
-	before, err := l.latest(ctx, list)
+	before, err := ch.latest(ctx, list)
 	if err != nil {
 		return err
 	}
-	found, err := l.claimResults(ctx, list, refresh)
+	found, err := ch.claimResults(ctx, list, refresh)
 	if err != nil {
 		return err
 	}
-	l.service.config.Crash("cache.claimed")
-	now := l.service.now()
+	ch.service.config.Crash("cache.claimed")
+	now := ch.service.now()
 	for _, s := range list {
 		switch f := found[s.key]; {
 		case f.result != nil:
-			l.takeCached(s, f, now)
-		case f.waitsFor(l.id, s.node):
-			l.awaitResult(s, f, now)
+			ch.takeCached(s, f, now)
+		case f.waitsFor(ch.id, s.node):
+			ch.awaitResult(s, f, now)
 		default:
-			l.runs(s.node, l.missNote(s, f, before[l.nodes[s.node].name], refresh))
+			ch.runs(s.node, ch.missNote(s, f, before[ch.nodes[s.node].name], refresh))
 		}
 	}
 	return nil
@@ -166,12 +174,12 @@ func (f cacheEntry) waitsFor(execution uuid.UUID, i int) bool {
 }
 
 // latest is of each node of list what the latest result of its name was made of.
-func (l *loop) latest(ctx context.Context, list []*cacheLookup) (map[string]db.LatestResultsRow, error) {
+func (ch *cacheLookups) latest(ctx context.Context, list []*cacheLookup) (map[string]db.LatestResultsRow, error) {
 	names := make([]string, len(list))
 	for k, s := range list {
-		names[k] = l.nodes[s.node].name
+		names[k] = ch.nodes[s.node].name
 	}
-	rows, err := l.service.queries.LatestResults(ctx, names, l.row.WorkflowID, l.service.now())
+	rows, err := ch.service.queries.LatestResults(ctx, names, ch.row.WorkflowID, ch.service.now())
 	if err != nil {
 		return nil, &readError{fmt.Errorf("look for earlier results: %w", err)}
 	}
@@ -193,33 +201,33 @@ type keyRow struct {
 // claimResults finds out of each key whether there is a result, and makes the first node
 // of list that has it the one to work it out when nobody else does. It is written at
 // once, and means nothing until that node itself has a result.
-func (l *loop) claimResults(ctx context.Context, list []*cacheLookup, refresh bool) (map[string]cacheEntry, error) {
+func (ch *cacheLookups) claimResults(ctx context.Context, list []*cacheLookup, refresh bool) (map[string]cacheEntry, error) {
 	rows := map[string]keyRow{}
 	for _, s := range list {
 		if _, ok := rows[s.key]; !ok {
-			rows[s.key] = keyRow{s.key, s.node, l.nodes[s.node].name, s.parts}
+			rows[s.key] = keyRow{s.key, s.node, ch.nodes[s.node].name, s.parts}
 		}
 	}
 	ordered := slices.SortedFunc(maps.Values(rows), func(a, b keyRow) int { return strings.Compare(a.Key, b.Key) })
 	found := make(map[string]cacheEntry, len(rows))
-	now := l.service.now()
-	err := db.Tx(ctx, l.service.pool, func(_ pgx.Tx, q *db.Queries) error {
+	now := ch.service.now()
+	err := db.Tx(ctx, ch.service.pool, func(_ pgx.Tx, q *db.Queries) error {
 		held, err := q.ClaimResults(ctx, db.ClaimResultsParams{
-			Keys: mustJSON(ordered), ProjectID: l.row.ProjectID, WorkflowID: l.row.WorkflowID, ExecutionID: l.id, At: now,
+			Keys: mustJSON(ordered), ProjectID: ch.row.ProjectID, WorkflowID: ch.row.WorkflowID, ExecutionID: ch.id, At: now,
 		})
 		if err != nil {
 			return err
 		}
-		there, err := l.service.presentIn(ctx, l.row.ProjectID, held)
+		there, err := ch.service.presentIn(ctx, ch.row.ProjectID, held)
 		if err != nil {
 			return err
 		}
 		var over []keyRow
 		for _, h := range held {
 			key := hex.EncodeToString(h.Key)
-			f := l.judge(h, rows[key], there, now, refresh)
+			f := ch.judge(h, rows[key], there, now, refresh)
 			if f.stale != "" {
-				f.holder = holder{l.id, rows[key].Index}
+				f.holder = holder{ch.id, rows[key].Index}
 				over = append(over, rows[key])
 			}
 			found[key] = f
@@ -228,7 +236,7 @@ func (l *loop) claimResults(ctx context.Context, list []*cacheLookup, refresh bo
 			return nil
 		}
 		return q.TakeOverResults(ctx, db.TakeOverResultsParams{
-			Keys: mustJSON(over), ProjectID: l.row.ProjectID, WorkflowID: l.row.WorkflowID, ExecutionID: l.id, At: now,
+			Keys: mustJSON(over), ProjectID: ch.row.ProjectID, WorkflowID: ch.row.WorkflowID, ExecutionID: ch.id, At: now,
 		})
 	})
 	if err != nil {
@@ -253,10 +261,10 @@ func (s *Service) presentIn(ctx context.Context, project uuid.UUID, held []db.Cl
 const claimGrace = time.Minute
 
 // judge says what is to be made of what stands under a key that mine asks for.
-func (l *loop) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.Time, refresh bool) cacheEntry {
+func (ch *cacheLookups) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.Time, refresh bool) cacheEntry {
 	f := cacheEntry{row: h, holder: holder{h.ExecutionID, int(h.NodeIndex)}}
-	own := f.holder.execution == l.id
-	ttl := l.nodes[mine.Index].op.Cache.TTL
+	own := f.holder.execution == ch.id
+	ttl := ch.nodes[mine.Index].op.Cache.TTL
 	switch state := stateOf(h.State); {
 	case own && f.holder.node == mine.Index:
 	case refresh && !own:
@@ -270,7 +278,7 @@ func (l *loop) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.
 			f.result = map[string]any{}
 		}
 	case own:
-		f.stale = l.staleHere(f.holder.node)
+		f.stale = ch.staleHere(f.holder.node)
 	case state.Ended():
 		f.stale = "The node that worked it out before did not succeed."
 	case state == "" || state == dag.Pending:
@@ -285,9 +293,9 @@ func (l *loop) judge(h db.ClaimResultsRow, mine keyRow, there present, now time.
 
 // staleHere says why nothing comes of node i of this execution, which has no result
 // that is written; "" when it is at work.
-func (l *loop) staleHere(i int) string {
-	if i < len(l.nodes) {
-		state := l.progress.State(i)
+func (ch *cacheLookups) staleHere(i int) string {
+	if i < len(ch.nodes) {
+		state := ch.progress.State(i)
 		if state == dag.Succeeded || state != dag.Pending && !state.Ended() {
 			return ""
 		}
@@ -303,26 +311,26 @@ func stateOf(text *string) dag.State {
 }
 
 // takeCached gives node s the result of another.
-func (l *loop) takeCached(s *cacheLookup, f cacheEntry, now time.Time) {
+func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) {
 	i := s.node
-	n := l.move(i, dag.Succeeded)
-	n.finishedAt, n.reason, n.failure, n.caching = &now, nil, nil, looked
-	l.outputs[i] = f.result
+	n := ch.move(i, dag.Succeeded)
+	n.finishedAt, n.reason, n.failure, n.cacheState = &now, nil, nil, cacheAnswered
+	ch.outputs[i] = f.result
 	if len(f.result) > 0 {
-		l.touch(i).Outputs = f.result
+		ch.touch(i).Outputs = f.result
 	}
-	name := l.nameOf(f)
-	l.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
+	name := ch.nameOf(f)
+	ch.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
 	why := fmt.Sprintf("The same code has worked on the same inputs: its result is that of %s.", name)
-	l.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
-	l.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
+	ch.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
+	ch.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
 }
 
 // nameOf is the name of the node that works a key out.
-func (l *loop) nameOf(f cacheEntry) string {
+func (ch *cacheLookups) nameOf(f cacheEntry) string {
 	switch {
-	case f.holder.execution == l.id && f.holder.node < len(l.nodes):
-		return l.nodes[f.holder.node].name
+	case f.holder.execution == ch.id && f.holder.node < len(ch.nodes):
+		return ch.nodes[f.holder.node].name
 	case f.row.Name != nil:
 		return *f.row.Name
 	}
@@ -330,31 +338,31 @@ func (l *loop) nameOf(f cacheEntry) string {
 }
 
 // awaitResult lets node s wait for a node that works its result out.
-func (l *loop) awaitResult(s *cacheLookup, f cacheEntry, now time.Time) {
-	n := &l.nodes[s.node]
-	n.caching = awaits
-	if l.awaiting == nil {
-		l.awaiting = map[int]struct{}{}
+func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time) {
+	n := &ch.nodes[s.node]
+	n.cacheState = cacheAwaiting
+	if ch.awaiting == nil {
+		ch.awaiting = map[int]struct{}{}
 	}
-	l.awaiting[s.node] = struct{}{}
-	l.service.results.wait(f.holder, l.id)
+	ch.awaiting[s.node] = struct{}{}
+	ch.service.results.wait(f.holder, ch.id)
 	if n.reason != nil && n.reason.Code == ReasonCache {
 		return
 	}
-	l.touch(s.node)
+	ch.touch(s.node)
 	where := "this execution"
-	if f.holder.execution != l.id {
+	if f.holder.execution != ch.id {
 		where = fmt.Sprintf("execution %s", f.holder.execution)
 	}
-	n.reason = &Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s does the same work; this node takes its result.", l.nameOf(f), where)}
-	l.nodeEvent(s.node, now, "node.waiting", n.reason.Message, map[string]any{"code": ReasonCache})
-	l.retryLookup(s.node) // it may have ended between the look and the wait
+	n.reason = &Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s does the same work; this node takes its result.", ch.nameOf(f), where)}
+	ch.nodeEvent(s.node, now, "node.waiting", n.reason.Message, map[string]any{"code": ReasonCache})
+	ch.lookUpAgain(s.node) // it may have ended between the look and the wait
 }
 
 // missNote says why node s runs.
-func (l *loop) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) CacheNote {
+func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) CacheNote {
 	note := CacheNote{Found: CacheMiss, Why: "It is the first run: nothing is kept of this node yet."}
-	if before.Node != "" && before.ExecutionID != l.id {
+	if before.Node != "" && before.ExecutionID != ch.id {
 		note.Execution, note.Node = &before.ExecutionID, before.Node
 		if parts := stored.Into[memo.Parts](before.Parts); parts != nil {
 			note.Changes = memo.Changes(*parts, s.parts)

@@ -41,39 +41,38 @@ func (r *results) ended(on holder) []uuid.UUID {
 	return who
 }
 
-// retryLookup lets the next look ask for node i once more.
-func (l *loop) retryLookup(i int) {
-	if _, ok := l.relooked[i]; ok {
+// lookUpAgain lets the next look ask for node i once more.
+func (ch *cacheLookups) lookUpAgain(i int) {
+	if _, ok := ch.repeated[i]; ok {
 		return
 	}
-	if l.relooked == nil {
-		l.relooked = map[int]struct{}{}
+	if ch.repeated == nil {
+		ch.repeated = map[int]struct{}{}
 	}
-	l.relooked[i] = struct{}{}
-	l.lookups = append(l.lookups, i)
+	ch.repeated[i] = struct{}{}
+	ch.wanted = append(ch.wanted, i)
 }
 
 // lookUpAwaited asks again for all nodes that wait for results.
-func (l *loop) lookUpAwaited() {
-	for i := range l.awaiting {
-		l.lookups = append(l.lookups, i)
+func (ch *cacheLookups) lookUpAwaited() {
+	for i := range ch.awaiting {
+		ch.wanted = append(ch.wanted, i)
 	}
-	clear(l.awaiting)
-	clear(l.relooked)
+	clear(ch.awaiting)
+	clear(ch.repeated)
 }
 
-// endedResults tells those who wait for results of this batch, which is committed, that
-// there is one now, or none will come.
-func (l *loop) endedResults(nodes map[int]*nodeRow) {
+// tellAwaiting tells those who wait for results of nodes.
+func (ch *cacheLookups) tellAwaiting(nodes map[int]*nodeRow) {
 	for i := range nodes {
-		if l.nodes[i].op.Cache == nil || !l.progress.State(i).Ended() {
+		if ch.nodes[i].op.Cache == nil || !ch.progress.State(i).Ended() {
 			continue
 		}
-		for _, id := range l.service.results.ended(holder{l.id, i}) {
-			if id == l.id {
-				l.lookUpAwaited()
+		for _, id := range ch.service.results.ended(holder{ch.id, i}) {
+			if id == ch.id {
+				ch.lookUpAwaited()
 			} else {
-				l.service.wake(id)
+				ch.service.wake(id)
 			}
 		}
 	}

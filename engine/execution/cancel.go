@@ -66,16 +66,16 @@ func (s *Service) Cancel(ctx context.Context, id uuid.UUID, reason string) error
 
 // stopAttempts asks the launcher to end attempts. Their heartbeats are told as
 // well, so that a runner that this launcher cannot reach stops too.
-func (l *loop) stopAttempts(ctx context.Context, nodes []int) {
+func (la *launches) stopAttempts(ctx context.Context, nodes []int) {
 	indexes := make([]int32, len(nodes))
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
 		indexes[k] = int32(i) //nolint:gosec // at most workflow.MaxOperators
-		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), ProjectID: l.row.ProjectID.String()}
+		refs[k] = launcher.Ref{TaskID: TaskID(la.id, i, la.nodes[i].attempt), ProjectID: la.row.ProjectID.String()}
 	}
-	if err := l.service.queries.MarkStopSent(ctx, l.service.now(), l.id, indexes); err != nil {
-		l.service.config.Logger.Warn("mark attempts as stopping", "execution", l.id, "error", err)
+	if err := la.service.queries.MarkStopSent(ctx, la.service.now(), la.id, indexes); err != nil {
+		la.service.config.Logger.Warn("mark attempts as stopping", "execution", la.id, "error", err)
 	}
-	l.service.config.Crash("stop.begin")
-	l.starter.stop(refs)
+	la.service.config.Crash("stop.begin")
+	la.starter.stop(refs)
 }

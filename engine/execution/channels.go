@@ -177,8 +177,8 @@ func decodeArrivals(raw json.RawMessage) []Arrival {
 func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Edge, error) {
 	var list []Edge
 	for _, in := range l.operator(i).Inputs {
-		if d, ok := l.writerOf(i, in); ok {
-			list = append(list, l.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
+		if d, ok := l.streams.writerOf(i, in); ok {
+			list = append(list, l.streams.streamEdge(in, d, came["/"+escapePointer(in.Name)]))
 			continue
 		}
 		value, ok, err := l.value(ctx, i, in.Source)
@@ -209,7 +209,7 @@ func (l *loop) edges(ctx context.Context, i int, came map[string]*Arrival) ([]Ed
 func (l *loop) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, came *Arrival) Edge {
 	facts := l.factsOf(f, from)
 	if facts.Streams = came != nil && came.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
-		facts.Whole = l.noStream(i, in)
+		facts.Whole = l.streams.noStream(i, in)
 	}
 	e := Edge{Input: in.Name, Pointer: f.Pointer, From: sourceOf(in.Source), Size: f.Size, Choice: channel.Choose(facts), Came: came}
 	if from != nil {

@@ -19,82 +19,94 @@ const (
 	ReasonSkipped  = "SKIPPED_BY_HAND" // somebody skipped it
 )
 
-// commandState is what a loop knows of the commands of people.
-type commandState struct {
-	lastCommand int64                // the latest command that was taken up
-	paused      bool                 // by somebody
-	orders      map[int]db.NodeOrder // about nodes
+// commands carries out what people told the execution and its nodes.
+type commands struct {
+	feature
+
+	last   int64 // the latest command that was taken up
+	paused bool  // by somebody
+
+	part commandsPart
 }
 
-// loadCommands takes up what people told the execution.
-func (l *loop) loadCommands(ctx context.Context) error {
-	rows, err := l.service.queries.CommandsOf(ctx, l.id)
+type commandsPart struct {
+	applied  []int64 // commands that were carried out
+	deferred []int64 // commands that wait for an attempt to end
+}
+
+func (cs *commands) pending() bool { return len(cs.part.applied)+len(cs.part.deferred) > 0 }
+
+func (cs *commands) reset() { cs.part = commandsPart{} }
+
+// news takes up what people told the execution.
+func (cs *commands) news(ctx context.Context) error {
+	rows, err := cs.service.queries.CommandsOf(ctx, cs.id)
 	if err != nil {
 		return fmt.Errorf("load commands: %w", err)
 	}
 	for _, c := range rows {
-		if c.Seq <= l.lastCommand {
+		if c.Seq <= cs.last {
 			continue
 		}
-		l.lastCommand = c.Seq
-		if done := l.applyCommand(c); done {
-			l.batch.appliedCommands = append(l.batch.appliedCommands, c.Seq)
+		cs.last = c.Seq
+		if done := cs.apply(c); done {
+			cs.part.applied = append(cs.part.applied, c.Seq)
 		} else {
-			l.batch.deferredCommands = append(l.batch.deferredCommands, c.Seq)
+			cs.part.deferred = append(cs.part.deferred, c.Seq)
 		}
 	}
 	return nil
 }
 
-// applyCommand carries a command out. It reports false when an attempt has to end first.
-func (l *loop) applyCommand(c db.NodeCommand) bool {
+// apply carries a command out. It reports false when an attempt has to end first.
+func (cs *commands) apply(c db.NodeCommand) bool {
 	if c.NodeIndex == fair.ExecutionItself {
-		l.pause(c)
+		cs.pause(c)
 		return true
 	}
 	i := int(c.NodeIndex)
-	if i >= len(l.nodes) {
+	if i >= len(cs.nodes) {
 		return true
 	}
 	switch Command(c.Command) {
 	case CommandHold:
-		l.holdBack(i, c)
+		cs.holdBack(i, c)
 	case CommandRelease:
-		l.release(i, c)
+		cs.release(i, c)
 	case CommandRetry:
-		l.retry(i, c)
+		cs.retry(i, c)
 	case CommandApprove, CommandReject:
-		l.answer(i, c)
+		cs.answer(i, c)
 	case CommandSkip, CommandSucceed:
-		return l.settleByHand(i, c)
+		return cs.settleByHand(i, c)
 	case CommandPause, CommandUnpause:
 	}
 	return true
 }
 
 // pause keeps everything from beginning, or lets it go on.
-func (l *loop) pause(c db.NodeCommand) {
+func (cs *commands) pause(c db.NodeCommand) {
 	paused := Command(c.Command) == CommandPause
-	if paused == l.paused {
+	if paused == cs.paused {
 		return
 	}
-	l.paused = paused
+	cs.paused = paused
 	kind := "execution.paused"
 	if !paused {
 		kind = "execution.unpaused"
 	}
-	l.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
-	l.progress.Pause(paused || l.status == Pending)
+	cs.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
+	cs.progress.Pause(paused || cs.status == Pending)
 	if paused {
-		l.service.quota.Withdraw(l.id, nil)
-		l.batch.want = nil
+		cs.service.quota.Withdraw(cs.id, nil)
+		cs.admission.part.want = nil
 		return
 	}
-	l.all = true
-	l.batch.offers = l.batch.offers || l.status == Pending
-	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready {
-			l.ask(i)
+	cs.all = true
+	cs.admission.part.offers = cs.admission.part.offers || cs.status == Pending
+	for i := range cs.nodes {
+		if cs.progress.State(i) == dag.Ready {
+			cs.ask(i)
 		}
 	}
 }
@@ -109,51 +121,51 @@ func byWhom(kind, who string) string {
 }
 
 // holdBack keeps node i from beginning.
-func (l *loop) holdBack(i int, c db.NodeCommand) {
-	if state := l.progress.State(i); state.Ended() || state.Active() {
+func (cs *commands) holdBack(i int, c db.NodeCommand) {
+	if state := cs.progress.State(i); state.Ended() || state.Active() {
 		return
 	}
-	l.touch(i)
-	l.nodes[i].kept = true
+	cs.touch(i)
+	cs.nodes[i].kept = true
 	text := withReason(byWhom("node.held", c.OrderedBy), c.Reason)
-	if l.progress.State(i) != dag.Retrying {
-		l.nodes[i].reason = &Reason{Code: ReasonHeld, Message: text}
+	if cs.progress.State(i) != dag.Retrying {
+		cs.nodes[i].reason = &Reason{Code: ReasonHeld, Message: text}
 	}
-	if l.progress.State(i) == dag.Ready {
-		l.withdraw(i)
+	if cs.progress.State(i) == dag.Ready {
+		cs.admission.withdraw(i)
 	}
-	l.nodeEvent(i, c.OrderedAt, "node.held", text, nil)
+	cs.nodeEvent(i, c.OrderedAt, "node.held", text, nil)
 }
 
 // withdraw takes back what node i asked of the quota.
-func (l *loop) withdraw(i int) {
-	l.service.quota.Withdraw(l.id, []int{i})
-	l.batch.want = slices.DeleteFunc(l.batch.want, func(r fair.Request) bool { return r.Key.Node == i })
+func (ad *admission) withdraw(i int) {
+	ad.service.quota.Withdraw(ad.id, []int{i})
+	ad.part.want = slices.DeleteFunc(ad.part.want, func(r fair.Request) bool { return r.Key.Node == i })
 }
 
 // release lets a node begin that was held back.
-func (l *loop) release(i int, c db.NodeCommand) {
-	n := &l.nodes[i]
+func (cs *commands) release(i int, c db.NodeCommand) {
+	n := &cs.nodes[i]
 	if !n.kept {
 		return
 	}
-	l.touch(i)
+	cs.touch(i)
 	n.kept = false
 	if n.reason != nil && n.reason.Code == ReasonHeld {
 		n.reason = nil
 	}
-	l.nodeEvent(i, c.OrderedAt, "node.released", withReason(byWhom("node.released", c.OrderedBy), c.Reason), nil)
-	if l.progress.State(i) == dag.Ready {
-		l.ask(i)
+	cs.nodeEvent(i, c.OrderedAt, "node.released", withReason(byWhom("node.released", c.OrderedBy), c.Reason), nil)
+	if cs.progress.State(i) == dag.Ready {
+		cs.ask(i)
 	}
 }
 
 // retry makes a node that failed, or did not run, run again, and what depends on it
 // and did not run.
-func (l *loop) retry(i int, c db.NodeCommand) {
-	if l.reopen(i) {
-		l.nodes[i].retries = 0
-		l.nodeEvent(i, c.OrderedAt, "node.reopened", withReason(byWhom("node.reopened", c.OrderedBy), c.Reason), nil)
+func (cs *commands) retry(i int, c db.NodeCommand) {
+	if cs.reopen(i) {
+		cs.nodes[i].retries = 0
+		cs.nodeEvent(i, c.OrderedAt, "node.reopened", withReason(byWhom("node.reopened", c.OrderedBy), c.Reason), nil)
 	}
 }
 
@@ -176,7 +188,7 @@ func (l *loop) reopen(i int) bool {
 	}
 	for _, k := range again {
 		n := &l.nodes[k]
-		l.batch.reopened = append(l.batch.reopened, int32(k)) //nolint:gosec // at most maxNodes
+		l.deadLetters.part.reopened = append(l.deadLetters.part.reopened, int32(k)) //nolint:gosec // at most maxNodes
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
 		delete(l.outputs, k)
@@ -205,27 +217,27 @@ func (l *loop) firstFailure(counts func(int) bool) *Failure {
 
 // settleByHand ends node i as somebody said: skipped, or succeeded with outputs. It
 // reports false while its attempt has to end first.
-func (l *loop) settleByHand(i int, c db.NodeCommand) bool {
-	n := &l.nodes[i]
-	state := l.progress.State(i)
+func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
+	n := &cs.nodes[i]
+	state := cs.progress.State(i)
 	if state == dag.Succeeded || state == dag.Skipped && Command(c.Command) == CommandSkip {
 		return true
 	}
-	if state.Ended() && !l.reopen(i) {
+	if state.Ended() && !cs.reopen(i) {
 		return true
 	}
 	if state.Active() {
-		n.verdict = &c
-		if inner := l.progress.Inner(i); l.expands(i) && inner != dag.NoNode {
-			l.changed = append(l.changed, l.progress.Halt(inner, true)...)
+		n.endCommand = &c
+		if inner := cs.progress.Inner(i); cs.expands(i) && inner != dag.NoNode {
+			cs.changed = append(cs.changed, cs.progress.Halt(inner, true)...)
 			return false
 		}
-		if l.needsCapacity(i) {
-			l.stop(i, c.OrderedAt)
+		if cs.needsCapacity(i) {
+			cs.stop(i, c.OrderedAt)
 			return false
 		}
 	}
-	l.endByCommand(i, c)
+	cs.endByCommand(i, c)
 	return true
 }
 
@@ -236,21 +248,21 @@ func (l *loop) expands(i int) bool {
 }
 
 // endByCommand ends node i, of which no attempt is alive any more.
-func (l *loop) endByCommand(i int, c db.NodeCommand) {
-	n := &l.nodes[i]
-	at := l.service.now()
-	if l.progress.State(i) == dag.Ready {
-		l.withdraw(i)
+func (cs *commands) endByCommand(i int, c db.NodeCommand) {
+	n := &cs.nodes[i]
+	at := cs.service.now()
+	if cs.progress.State(i) == dag.Ready {
+		cs.admission.withdraw(i)
 	}
-	n.verdict, n.kept = nil, false
+	n.endCommand, n.kept = nil, false
 	if Command(c.Command) == CommandSkip {
-		l.endWithout(i, dag.Skipped, at, &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)})
+		cs.endWithout(i, dag.Skipped, at, &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)})
 		return
 	}
-	l.touch(i)
+	cs.touch(i)
 	n.attempt = max(n.attempt, 1)
 	n.retryAt = nil
-	l.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
+	cs.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
 	n.reason = &Reason{Code: ReasonByHand, Message: withReason(byWhom("node.succeeded", c.OrderedBy), c.Reason)}
 }
 
@@ -258,70 +270,70 @@ func (l *loop) endByCommand(i int, c db.NodeCommand) {
 const ReasonByHand = "BY_HAND"
 
 // await lets node i wait for a person.
-func (l *loop) await(i int, now time.Time) {
-	n := l.move(i, dag.Running)
+func (cs *commands) await(i int, now time.Time) {
+	n := cs.move(i, dag.Running)
 	text := n.op.Approval.Message
 	if text == "" {
 		text = "It waits for somebody to approve it."
 	}
 	n.reason = &Reason{Code: ReasonApproval, Message: text}
-	l.setDeadline(i)
-	l.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": ReasonApproval})
+	cs.setDeadline(i)
+	cs.nodeEvent(i, now, "node.waiting", text, map[string]any{"code": ReasonApproval})
 }
 
 // setDeadline sets the timer of a node that waits for a person.
-func (l *loop) setDeadline(i int) {
-	n := &l.nodes[i]
+func (cs *commands) setDeadline(i int) {
+	n := &cs.nodes[i]
 	if n.op.Timeout > 0 && n.startedAt != nil {
-		l.timers.add(i, n.startedAt.Add(n.op.Timeout))
+		cs.timers.add(i, n.startedAt.Add(n.op.Timeout))
 	}
 }
 
 // answer takes the answer of a person.
-func (l *loop) answer(i int, c db.NodeCommand) {
-	n := &l.nodes[i]
-	if l.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || l.fansOut(i) {
+func (cs *commands) answer(i int, c db.NodeCommand) {
+	n := &cs.nodes[i]
+	if cs.progress.State(i) != dag.Running || n.op.Type != workflow.TypeApproval || cs.fansOut(i) {
 		return
 	}
 	values := decodeValues(c.Data)
 	told := map[string]any{"by": c.OrderedBy, "answer": values}
 	if Command(c.Command) == CommandReject {
 		text := withReason(byWhom("node.rejected", c.OrderedBy), c.Reason)
-		l.nodeEvent(i, c.OrderedAt, "node.rejected", text, told)
-		l.failNode(i, c.OrderedAt, &Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
+		cs.nodeEvent(i, c.OrderedAt, "node.rejected", text, told)
+		cs.failNode(i, c.OrderedAt, &Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
 		return
 	}
 	text := withReason(byWhom("node.approved", c.OrderedBy), c.Reason)
-	l.nodeEvent(i, c.OrderedAt, "node.approved", text, told)
-	l.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
+	cs.nodeEvent(i, c.OrderedAt, "node.approved", text, told)
+	cs.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
 	n.reason = &Reason{Code: ReasonApproval, Message: text}
 }
 
 // noAnswer ends a node that waited for a person as long as it may.
-func (l *loop) noAnswer(i int, now time.Time) {
-	n := &l.nodes[i]
+func (cs *commands) noAnswer(i int, now time.Time) {
+	n := &cs.nodes[i]
 	waited := fmt.Sprintf("Nobody answered within %s", n.op.Timeout)
 	if n.op.Approval.Default == nil {
-		l.failNode(i, now, &Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
+		cs.failNode(i, now, &Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
 		return
 	}
-	l.nodeEvent(i, now, "node.approved", waited+": the default answer holds.", map[string]any{"answer": n.op.Approval.Default})
-	l.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
+	cs.nodeEvent(i, now, "node.approved", waited+": the default answer holds.", map[string]any{"answer": n.op.Approval.Default})
+	cs.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
 	n.reason = &Reason{Code: ReasonApproval, Message: waited + ": the default answer holds."}
 }
 
-// writeCommands notes which commands this batch has carried out, or begun to.
-func (l *loop) writeCommands(ctx context.Context, q *db.Queries) error {
+// write notes which commands this batch has carried out, or begun to.
+func (cs *commands) write(ctx context.Context, q *db.Queries) error {
 	var err error
-	switch b := l.batch; {
-	case b.finished && l.lastCommand > 0:
-		err = q.DeleteCommandsOf(ctx, l.id)
+	switch p := cs.part; {
+	case cs.batch.finished && cs.last > 0:
+		err = q.DeleteCommandsOf(ctx, cs.id)
 	default:
-		if len(b.deferredCommands) > 0 {
-			err = q.TakeCommands(ctx, l.id, b.deferredCommands)
+		if len(p.deferred) > 0 {
+			err = q.TakeCommands(ctx, cs.id, p.deferred)
 		}
-		if err == nil && len(b.appliedCommands) > 0 {
-			err = q.DeleteCommands(ctx, l.id, b.appliedCommands)
+		if err == nil && len(p.applied) > 0 {
+			err = q.DeleteCommands(ctx, cs.id, p.applied)
 		}
 	}
 	if err != nil {

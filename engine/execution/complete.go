@@ -38,7 +38,7 @@ func (l *loop) applyBegun(m message) {
 	}
 	l.batch.begun[row.attemptKey] = row
 	l.nodeEvent(m.node, m.begun.At, "node.started", "", nil)
-	l.serve(m.node, m.begun.At)
+	l.serving.serve(m.node, m.begun.At)
 }
 
 // current reports whether m is about the attempt that the node is at.
@@ -59,15 +59,15 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	if e.Outcome == lost && l.progress.State(i) == dag.Queued && e.StartedAt == nil {
 		e.Outcome = interrupted // it never began, so no retry is spent
 	}
-	l.endsStream(i, &e)
+	l.streams.ends(i, &e)
 	var values map[string]any
 	switch {
-	case l.endsServing(i, &e):
+	case l.serving.ends(i, &e):
 		values = map[string]any{AddressPort: l.nodes[i].address}
 	case e.Outcome == succeeded:
 		values = l.takeOutputs(ctx, i, &e)
 	}
-	room := l.madeRoom(i, e)
+	room := l.preemption.madeRoom(i, e)
 	if room {
 		e.Outcome = preempted
 	}
@@ -75,7 +75,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	l.endAttempt(i, e)
 	n := &l.nodes[i]
 	failure := e.failure(n.name, n.attempt)
-	l.noteBreaker(i, e, failure)
+	l.breakers.note(i, e, failure)
 	var again bool
 	var why string
 	if failure != nil {
@@ -88,13 +88,13 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	switch {
 	case failure == nil:
 		l.succeed(i, e, values)
-	case n.verdict != nil:
-		l.batch.appliedCommands = append(l.batch.appliedCommands, n.verdict.Seq)
-		l.endByCommand(i, *n.verdict)
+	case n.endCommand != nil:
+		l.commands.part.applied = append(l.commands.part.applied, n.endCommand.Seq)
+		l.commands.endByCommand(i, *n.endCommand)
 	case n.recalled != nil && n.cancelled == nil:
-		l.recalled(i, l.endTime(e), n.recalled)
+		l.streams.recalled(i, l.endTime(e), n.recalled)
 	case room:
-		l.yield(i, e)
+		l.preemption.yield(i, e)
 	case n.stopSent && e.Outcome != timedOut, l.progress.Halted(i) && e.Outcome.outside(): // a timeout that came before the stop is the cause
 		l.cancelNode(i, e)
 	case e.Outcome == lost && l.countLosses(ctx, i) < maxLosses && !l.progress.Halted(i):
@@ -144,7 +144,7 @@ func (l *loop) endAttempt(i int, e ending) {
 		delete(l.batch.begun, row.attemptKey)
 	}
 	l.batch.ended = append(l.batch.ended, row)
-	l.batch.release[i] = n.held
+	l.admission.part.release[i] = n.held
 	n.held, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
 	n.startedAt = e.StartedAt
 }
@@ -170,7 +170,7 @@ func (l *loop) cancelNode(i int, e ending) {
 // fail ends node i badly after an attempt.
 func (l *loop) fail(i int, e ending, failure *Failure) {
 	l.failNode(i, l.endTime(e), failure)
-	l.addDeadLetter(i, l.endTime(e), failure)
+	l.deadLetters.add(i, l.endTime(e), failure)
 }
 
 // failNode ends node i badly.

@@ -183,28 +183,28 @@ type lockLimit struct {
 
 // readLimits reads the numbers of permits of the locks that are to be taken, before
 // the transaction that takes them begins.
-func (l *loop) readLimits(ctx context.Context) {
+func (k *locks) readLimits(ctx context.Context) {
 	var locks []workflow.Lock
-	if l.status == Pending && !l.locked {
-		locks = slices.Clone(l.version.Definition.Locks)
+	if k.status == Pending && !k.held {
+		locks = slices.Clone(k.version.Definition.Locks)
 	}
-	for _, i := range l.batch.locking {
-		locks = append(locks, l.operator(i).Locks...)
+	for _, i := range k.part.wanted {
+		locks = append(locks, k.operator(i).Locks...)
 	}
 	for _, lock := range locks {
-		if lock.Limit.Name == "" || l.service.config.ConfigMap == nil || l.service.now().Sub(l.limits[lock.Name].at) < limitFresh {
+		if lock.Limit.Name == "" || k.service.config.ConfigMap == nil || k.service.now().Sub(k.limits[lock.Name].at) < limitFresh {
 			continue
 		}
-		if l.limits == nil {
-			l.limits = map[string]lockLimit{}
+		if k.limits == nil {
+			k.limits = map[string]lockLimit{}
 		}
-		l.limits[lock.Name] = l.readLimit(ctx, lock)
+		k.limits[lock.Name] = k.readLimit(ctx, lock)
 	}
 }
 
-func (l *loop) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
-	limit := lockLimit{at: l.service.now()}
-	value, err := l.service.configMapValue(ctx, l.row.ProjectID, lock.Limit)
+func (k *locks) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
+	limit := lockLimit{at: k.service.now()}
+	value, err := k.service.configMapValue(ctx, k.row.ProjectID, lock.Limit)
 	if err == nil {
 		limit.permits, err = strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || limit.permits < 0 {
@@ -219,8 +219,8 @@ func (l *loop) readLimit(ctx context.Context, lock workflow.Lock) lockLimit {
 
 // permitsOf is how many may hold a lock, when no administrator has said it, and why
 // nobody may.
-func (l *loop) permitsOf(lock workflow.Lock) (int, string) {
-	if limit, ok := l.limits[lock.Name]; ok && lock.Limit.Name != "" {
+func (k *locks) permitsOf(lock workflow.Lock) (int, string) {
+	if limit, ok := k.limits[lock.Name]; ok && lock.Limit.Name != "" {
 		return limit.permits, limit.problem
 	}
 	return lock.Permits, ""

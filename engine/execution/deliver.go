@@ -144,7 +144,7 @@ func (s *Service) takeBegins(ctx context.Context, reports []*flowforgev1.Attempt
 // takeEnds hands the ends of attempts to the live loops, waits until those have
 // written them, and stores the others.
 func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptReport, scopes []auth.TaskScope, results []*flowforgev1.ReportResult, now time.Time) error {
-	answers := make(map[int]chan verdict)
+	answers := make(map[int]chan receipt)
 	ends := make(map[int]ending)
 	for i, r := range reports {
 		finished := r.GetFinished()
@@ -152,7 +152,7 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 			continue
 		}
 		ends[i] = endingOf(finished, now)
-		done := make(chan verdict, 1)
+		done := make(chan receipt, 1)
 		end := ends[i]
 		if s.live.post(scopes[i].ExecutionID, message{node: scopes[i].NodeIndex, attempt: scopes[i].Attempt, end: &end, done: done}) {
 			s.config.Crash("deliver.posted")
@@ -178,7 +178,7 @@ func (s *Service) takeEnds(ctx context.Context, reports []*flowforgev1.AttemptRe
 
 // settleEnd waits until the loop that end was posted to has written it; without
 // such a loop it stores end, unless a loop appears meanwhile.
-func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan verdict) (accepted bool, err error) {
+func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end ending, posted <-chan receipt) (accepted bool, err error) {
 	for {
 		if posted != nil {
 			select {
@@ -194,7 +194,7 @@ func (s *Service) settleEnd(ctx context.Context, scope auth.TaskScope, end endin
 		if !errors.Is(err, errDriven) {
 			return known, err
 		}
-		done := make(chan verdict, 1)
+		done := make(chan receipt, 1)
 		posted = nil
 		if s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, end: &end, done: done}) {
 			posted = done

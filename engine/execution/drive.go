@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -43,10 +41,10 @@ func (s *Service) Drive(ctx context.Context, id uuid.UUID) error {
 		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
 		return fmt.Errorf("load %s: %w", id, err)
 	}
-	l.starter, l.asked = newStarter(s, id), s.now()
-	l.unsure.Store(true)
+	l.launches.starter, l.admission.askedAt = newStarter(s, id), s.now()
+	l.launches.unsure.Store(true)
 	if !s.live.add(l) {
-		l.starter.close()
+		l.launches.starter.close()
 		s.release(ctx, id, row.OwnerEpoch, s.now())
 		return nil
 	}
@@ -97,16 +95,17 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.epoch, l.drained = row.OwnerEpoch, s.live.drainedSignal()
 		l.cancelled = row.CancelRequestedAt != nil
 		l.cancelReason = row.CancelReason
-		l.batch, l.unlocked = newBatch(), nil
-		l.batch.offers = l.status == Pending
+		l.resetAll()
+		l.locks.waiting = nil
+		l.admission.part.offers = l.status == Pending
 		for i := range l.nodes {
 			switch l.progress.State(i) {
 			case dag.Ready:
 				l.ask(i)
 			case dag.Queued:
 				// What was handed to a cluster is there, whoever looks away meanwhile.
-				if !s.config.Cluster || !l.settled {
-					l.uncertain = append(l.uncertain, i)
+				if !s.config.Cluster || !l.launches.settled {
+					l.launches.uncertain = append(l.launches.uncertain, i)
 				}
 			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 			}
@@ -130,9 +129,6 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	if err := l.loadNodes(rows); err != nil {
 		return nil, err
 	}
-	if err := l.loadOrigins(ctx); err != nil {
-		return nil, err
-	}
 	if l.cancelled {
 		l.progress.Halt(dag.Root, true)
 	}
@@ -140,12 +136,10 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		return nil, err
 	}
 	l.setTimeout()
-	if err := l.loadLocks(ctx); err != nil {
+	if err := l.restoreAll(ctx); err != nil {
 		return nil, err
 	}
 	if l.status == Pending {
-		l.waits = stored.Into[Reason](row.Reason)
-		l.batch.offers = true
 		return l, nil
 	}
 	if err := l.loadMemory(ctx); err != nil {
@@ -156,10 +150,7 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 	}
 	for i := range l.nodes {
 		l.remember(i, l.progress.State(i))
-		l.rememberRecall(i)
-	}
-	if err := l.rememberServing(ctx); err != nil {
-		return nil, err
+		l.streams.rememberRecall(i)
 	}
 	return l, l.loadAttempts(ctx)
 }
@@ -174,7 +165,7 @@ func (l *loop) takeOver(ctx context.Context) error {
 	if err := l.catchUp(ctx); err != nil {
 		return err
 	}
-	return l.startAgain(ctx)
+	return l.launches.startAgain(ctx)
 }
 
 // catchUp applies the stored reports, once nobody stores any more.
@@ -187,7 +178,7 @@ func (l *loop) catchUp(ctx context.Context) error {
 		l.service.release(ctx, l.id, l.epoch, l.service.now())
 		return errFenced
 	}
-	return l.loadReports(ctx)
+	return l.allNews(ctx)
 }
 
 // remember takes up what a state asks for beyond the state itself.
@@ -205,10 +196,10 @@ func (l *loop) remember(i int, state dag.State) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}
 	case dag.Queued:
-		l.uncertain = append(l.uncertain, i)
+		l.launches.uncertain = append(l.launches.uncertain, i)
 	case dag.Running:
 		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
-			l.setDeadline(i)
+			l.commands.setDeadline(i)
 		}
 	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
 	}
@@ -224,7 +215,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 	foreign := map[int]bool{}
 	for _, r := range held {
 		if r.NodeIndex == fair.ExecutionItself {
-			l.admitted = true
+			l.admission.admitted = true
 			continue
 		}
 		i := int(r.NodeIndex)
@@ -246,7 +237,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		foreign[int(a.NodeIndex)] = true
 	}
-	l.uncertain = slices.DeleteFunc(l.uncertain, func(i int) bool { return foreign[i] })
+	l.launches.uncertain = slices.DeleteFunc(l.launches.uncertain, func(i int) bool { return foreign[i] })
 	return nil
 }
 
@@ -261,37 +252,7 @@ func (l *loop) loadNews(ctx context.Context) error {
 			l.applyBegun(message{node: int(a.NodeIndex), attempt: int(a.Attempt), begun: &begunRow{At: *a.StartedAt, Host: a.Host}})
 		}
 	}
-	return l.loadReports(ctx)
-}
-
-// loadReports applies the ends of attempts that arrived while nobody drove.
-func (l *loop) loadReports(ctx context.Context) error {
-	rows, err := l.service.queries.LoadReports(ctx, l.id)
-	if err != nil {
-		return fmt.Errorf("load reports: %w", err)
-	}
-	for _, r := range rows {
-		var e ending
-		if err := json.Unmarshal(r.Report, &e); err != nil {
-			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
-		}
-		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
-		l.applyEnding(ctx, m)
-		l.batch.consumed = append(l.batch.consumed, attemptKey{m.node, m.attempt})
-	}
-	if err := l.loadBegun(ctx); err != nil {
-		return err
-	}
-	if err := l.loadServing(ctx); err != nil {
-		return err
-	}
-	if err := l.loadOrders(ctx); err != nil {
-		return err
-	}
-	if err := l.loadCommands(ctx); err != nil {
-		return err
-	}
-	return l.loadPreempted(ctx)
+	return l.allNews(ctx)
 }
 
 // releaseLease gives the lease up when nothing is left to do: it reports false when a
@@ -346,7 +307,7 @@ func (l *loop) wakeAt() *time.Time {
 		now := l.service.now()
 		return &now
 	}
-	if !l.paused && (l.progress.Count(dag.Ready) > 0 || l.status == Pending) {
+	if !l.commands.paused && (l.progress.Count(dag.Ready) > 0 || l.status == Pending) {
 		again := l.service.now().Add(readyRecheck)
 		if at == nil || again.Before(*at) {
 			at = &again

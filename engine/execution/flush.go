@@ -3,11 +3,9 @@ package execution
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/db"
@@ -17,115 +15,64 @@ import (
 // flush writes the batch in one transaction and then carries out what waited for
 // it. On an error the loop is of no use any more: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
-	b := l.batch
-	var a admission
-	var freed []uuid.UUID // executions that wait for locks of this one
 	crash := l.service.config.Crash
 	crash("flush.begin")
 	began := time.Now()
-	l.readLimits(ctx)
-	if err := l.gatherMetrics(ctx); err != nil {
+	l.locks.readLimits(ctx)
+	if err := l.metrics.gather(ctx); err != nil {
 		return err
 	}
 	// A flush that has begun ends even when the server is asked to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
-	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
-		var err error
-		if err = l.takeLocks(ctx, q); err != nil {
-			return err
-		}
-		if err = l.guard(ctx, q); err != nil {
-			return err
-		}
-		if a, err = l.admit(ctx, q); err != nil {
-			return err
-		}
-		if err := l.write(ctx, q); err != nil {
-			return err
-		}
-		if b.finished {
-			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
-				return fmt.Errorf("enqueue the news of the end: %w", err)
-			}
-		}
-		if freed, err = l.releaseLocks(ctx, q); err != nil {
-			return err
-		}
-		crash("flush.written")
-		return nil
-	})
-	if err != nil {
-		l.undo(a)
+	if err := l.commit(ctx); err != nil {
 		return err
 	}
 	crash("flush.committed")
 	l.service.config.Meter.ObserveDuration(MeterTransition, time.Since(began))
-	l.service.countNodes(b.nodes)
-	l.service.countRefused(b.refusedSeries)
-	l.endedResults(b.nodes)
-	starts, stops, preempts := b.starts, b.stops, b.preempts
-	b.answer(true)
-	l.batch = newBatch()
-	l.batch.starts, l.batch.stops, l.batch.preempts = starts, stops, preempts
-	if l.freed {
-		l.releaseWithheld(ctx)
-	}
-	l.effects(ctx)
+	nodes := l.batch.nodes
+	l.resetAll()
+	l.allCommitted(ctx, nodes)
 	crash("flush.effects")
 	l.service.changed(l.id)
-	for _, id := range freed {
-		l.service.tell(id, message{})
-	}
+	l.locks.tellFreed()
 	return nil
+}
+
+// commit claims what the batch asks for and writes it, in one transaction.
+func (l *loop) commit(ctx context.Context) error {
+	var round quotaRound
+	err := db.Tx(ctx, l.service.pool, func(tx pgx.Tx, q *db.Queries) error {
+		var err error
+		if err = l.locks.take(ctx, q); err != nil {
+			return err
+		}
+		if err = l.breakers.guard(ctx, q); err != nil {
+			return err
+		}
+		if round, err = l.admission.admit(ctx, q); err != nil {
+			return err
+		}
+		if err := l.writeAll(ctx, q); err != nil {
+			return err
+		}
+		if l.batch.finished {
+			if _, err := l.service.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+				return fmt.Errorf("enqueue the news of the end: %w", err)
+			}
+		}
+		l.service.config.Crash("flush.written")
+		return nil
+	})
+	if err != nil {
+		l.admission.undo(round)
+	}
+	return err
 }
 
 // flushTimeout bounds one flush; a database that takes longer loses the loop its
 // lease anyway.
 const flushTimeout = 30 * time.Second
-
-// write writes the batch: what its one statement refers to, the statement, and what
-// refers to its rows.
-func (l *loop) write(ctx context.Context, q *db.Queries) error {
-	for _, step := range []func(context.Context, *db.Queries) error{
-		l.publishArtifacts, l.deleteReports, l.forgetStreams, l.writeDeadLetters, l.writeUses,
-		l.writeMetrics, // its events are part of the transition
-		l.writeTransition,
-		l.writeOrigins, l.writeHours, l.writeOrders, l.writeCommands, l.writeYielding, l.writeExpiry, l.writeBegun,
-	} {
-		if err := step(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *loop) publishArtifacts(ctx context.Context, q *db.Queries) error {
-	if len(l.batch.artifacts) == 0 {
-		return nil
-	}
-	if err := l.service.artifacts.Publish(ctx, q, l.row.TenantID, l.row.ProjectID, l.batch.artifacts); err != nil {
-		return fmt.Errorf("publish artifacts: %w", err)
-	}
-	return nil
-}
-
-// deleteReports removes the stored reports that the batch took in; at the end of
-// the execution all of them.
-func (l *loop) deleteReports(ctx context.Context, q *db.Queries) error {
-	if l.batch.finished {
-		if err := q.DeleteReportsOf(ctx, l.id); err != nil {
-			return fmt.Errorf("delete reports: %w", err)
-		}
-		return nil
-	}
-	for _, k := range l.batch.consumed {
-		if err := q.DeleteReport(ctx, l.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
-			return fmt.Errorf("delete a report: %w", err)
-		}
-	}
-	return nil
-}
 
 // writeTransition moves the nodes in one statement, which a loop without its lease
 // fails, and adds the nodes of what has expanded.
@@ -149,29 +96,6 @@ func (l *loop) writeTransition(ctx context.Context, q *db.Queries) error {
 	}
 	if _, err := q.InsertChildren(ctx, added); err != nil {
 		return fmt.Errorf("insert nodes: %w", err)
-	}
-	return nil
-}
-
-// writeYielding notes which attempts were asked to make room.
-func (l *loop) writeYielding(ctx context.Context, q *db.Queries) error {
-	if len(l.batch.yielding) == 0 {
-		return nil
-	}
-	if err := q.TakePreempted(ctx, l.service.now(), l.id, mustJSON(l.batch.yielding)); err != nil {
-		return fmt.Errorf("note what makes room: %w", err)
-	}
-	return nil
-}
-
-// writeBegun writes which attempts have begun.
-func (l *loop) writeBegun(ctx context.Context, q *db.Queries) error {
-	if len(l.batch.begun) == 0 {
-		return nil
-	}
-	rows := slices.Collect(maps.Values(l.batch.begun))
-	if err := q.FlushBegun(ctx, l.id, indexes(rows, func(r begunRow) int { return r.Node }), recordSet(rows)); err != nil {
-		return fmt.Errorf("flush begins: %w", err)
 	}
 	return nil
 }
@@ -202,8 +126,8 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 		Ended:      recordSet(b.ended), Stopped: indexes(b.ended, func(r endedRow) int { return r.Node }),
 		Claims: recordSet(b.claims), Events: recordSet(b.events),
 	}
-	if l.status == Pending && l.waits != nil {
-		params.Reason = mustJSON(l.waits)
+	if l.status == Pending && l.admission.waitReason != nil {
+		params.Reason = mustJSON(l.admission.waitReason)
 	}
 	if l.failure != nil {
 		params.Error = mustJSON(l.failure)
@@ -213,7 +137,7 @@ func (l *loop) flushParams() db.FlushExecutionParams {
 
 // shown is the status that readers see.
 func (l *loop) shown() State {
-	if l.paused && !l.status.Ended() {
+	if l.commands.paused && !l.status.Ended() {
 		return Paused
 	}
 	return l.status

@@ -67,8 +67,8 @@ func (l *loop) expand(ctx context.Context, i int, now time.Time) {
 	l.nodes = append(l.nodes, nodes...)
 	n := l.move(i, dag.Running)
 	n.children = children{first, len(nodes)}
-	if err := l.carryOver(ctx, i, first, now); err != nil {
-		l.broken = err // whoever drives next tries again
+	if err := l.origins.carryOver(ctx, i, first, now); err != nil {
+		l.readFailure = err // whoever drives next tries again
 		return
 	}
 	l.nodeEvent(i, now, "node.expanded", fmt.Sprintf("It became %d nodes.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
@@ -242,8 +242,8 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 
 // beginReady begins what was ready before the execution had a place.
 func (l *loop) beginReady(ctx context.Context) {
-	nodes := l.alone
-	l.alone = nil
+	nodes := l.unattended
+	l.unattended = nil
 	for _, i := range nodes {
 		if l.progress.State(i) == dag.Ready && l.canStart(i) {
 			l.beginAlone(ctx, i, l.service.now())
@@ -255,9 +255,9 @@ func (l *loop) beginReady(ctx context.Context) {
 func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 	i := a.Node
 	n := &l.nodes[i]
-	if n.verdict != nil && a.State != dag.Succeeded {
-		l.batch.appliedCommands = append(l.batch.appliedCommands, n.verdict.Seq)
-		l.endByCommand(i, *n.verdict)
+	if n.endCommand != nil && a.State != dag.Succeeded {
+		l.commands.part.applied = append(l.commands.part.applied, n.endCommand.Seq)
+		l.commands.endByCommand(i, *n.endCommand)
 		return
 	}
 	switch a.State {

@@ -22,97 +22,118 @@ const ReasonLock = "LOCK"
 // every readyRecheck.
 const lockFresh = time.Minute
 
-// locking is what a loop knows of its locks, beside what its nodes hold.
-type locking struct {
-	locked   bool                 // the execution holds its own locks
-	unlocked []int                // nodes that wait for locks
-	limits   map[string]lockLimit // that ConfigMaps have
+// locks takes and returns mutexes, semaphores and the execution's place in its workflow.
+type locks struct {
+	feature
+
+	held    bool                 // the execution holds its own locks
+	waiting []int                // nodes that wait for locks
+	limits  map[string]lockLimit // that ConfigMaps have
+	freed   []uuid.UUID          // executions that wait for what the flush returned
+
+	part locksPart
 }
 
-// needsLocks reports whether node i has to take locks before anything else. Of a
+type locksPart struct {
+	wanted []int // nodes that want their locks
+}
+
+func (k *locks) pending() bool { return len(k.part.wanted) > 0 }
+
+func (k *locks) reset() { k.part = locksPart{} }
+
+// tellFreed wakes the executions that wait for locks that the last flush returned.
+func (k *locks) tellFreed() {
+	for _, id := range k.freed {
+		k.service.tell(id, message{})
+	}
+	k.freed = nil
+}
+
+// needs reports whether node i has to take locks before anything else. Of a
 // fan-out each item takes them.
-func (l *loop) needsLocks(i int) bool {
-	return len(l.operator(i).Locks) > 0 && !l.nodes[i].locked && !l.fansOut(i)
+func (k *locks) needs(i int) bool {
+	return len(k.operator(i).Locks) > 0 && !k.nodes[i].locked && !k.fansOut(i)
 }
 
-// takeLocks takes the locks of those nodes that wait for them, and of the execution
+// take takes the locks of those nodes that wait for them, and of the execution
 // itself when it has not begun. What got its locks asks for capacity in this flush.
-func (l *loop) takeLocks(ctx context.Context, q *db.Queries) error {
-	if err := l.takeOwnLocks(ctx, q); err != nil {
+func (k *locks) take(ctx context.Context, q *db.Queries) error {
+	if err := k.takeOwn(ctx, q); err != nil {
 		return err
 	}
-	waiting := l.batch.locking
-	l.batch.locking = nil
+	waiting := k.part.wanted
+	k.part.wanted = nil
 	for _, i := range waiting {
-		if l.progress.State(i) != dag.Ready || l.nodes[i].locked || !l.canStart(i) {
+		if k.progress.State(i) != dag.Ready || k.nodes[i].locked || !k.canStart(i) {
 			continue
 		}
-		reason, err := l.takeAll(ctx, q, i, l.operator(i).Locks, *l.nodes[i].readyAt)
+		reason, err := k.takeAll(ctx, q, i, k.operator(i).Locks, *k.nodes[i].readyAt)
 		if err != nil {
 			return err
 		}
 		if reason == nil {
-			l.touch(i)
-			l.nodes[i].locked = true
-			if before := l.nodes[i].reason; before != nil && before.Code == ReasonLock {
-				l.nodes[i].reason = nil
+			k.touch(i)
+			k.nodes[i].locked = true
+			if before := k.nodes[i].reason; before != nil && before.Code == ReasonLock {
+				k.nodes[i].reason = nil
 			}
-			l.ask(i)
+			k.ask(i)
 			continue
 		}
-		l.unlocked = append(l.unlocked, i)
-		if before := l.nodes[i].reason; before == nil || before.Message != reason.Message {
-			l.touch(i)
-			l.nodes[i].reason = reason
-			l.nodeEvent(i, l.service.now(), "node.waiting", reason.Message, map[string]any{"code": reason.Code})
+		k.waiting = append(k.waiting, i)
+		if before := k.nodes[i].reason; before == nil || before.Message != reason.Message {
+			k.touch(i)
+			k.nodes[i].reason = reason
+			k.nodeEvent(i, k.service.now(), "node.waiting", reason.Message, map[string]any{"code": reason.Code})
 		}
 	}
 	return nil
 }
 
-// takeOwnLocks takes what the execution as a whole needs.
-func (l *loop) takeOwnLocks(ctx context.Context, q *db.Queries) error {
-	own := l.version.Definition.ExecutionLocks()
-	if l.status != Pending || l.locked || l.paused || len(own) == 0 {
+// takeOwn takes what the execution as a whole needs.
+func (k *locks) takeOwn(ctx context.Context, q *db.Queries) error {
+	own := k.version.Definition.ExecutionLocks()
+	if k.status != Pending || k.held || k.commands.paused || len(own) == 0 {
 		return nil
 	}
-	reason, err := l.takeAll(ctx, q, fair.ExecutionItself, own, l.row.CreatedAt)
+	reason, err := k.takeAll(ctx, q, fair.ExecutionItself, own, k.row.CreatedAt)
 	if err != nil {
 		return err
 	}
 	if reason == nil {
-		l.locked = true
-		l.batch.offers = true
+		k.held = true
+		k.admission.part.offers = true
 		return nil
 	}
-	if l.waits == nil || l.waits.Message != reason.Message {
-		l.event(eventRow{At: l.service.now(), Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+	if k.admission.waitReason == nil || k.admission.waitReason.Message != reason.Message {
+		k.event(eventRow{At: k.service.now(), Kind: "execution.waiting", Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 	}
-	l.waits = reason
+	k.admission.waitReason = reason
 	return nil
 }
 
 // mayEnter reports whether the execution has the locks that it needs to begin.
-func (l *loop) mayEnter() bool {
-	return l.locked || len(l.version.Definition.ExecutionLocks()) == 0
+func (k *locks) mayEnter() bool {
+	return k.held || len(k.version.Definition.ExecutionLocks()) == 0
 }
 
 // takeAll takes all of several locks, in the order of their names, or none: then it
 // says which one is missing, and stands in line for it.
-func (l *loop) takeAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*Reason, error) {
-	now := l.service.now()
-	index, priority := int32(node), l.row.Priority //nolint:gosec // at most maxNodes
+func (k *locks) takeAll(ctx context.Context, q *db.Queries, node int, wanted []workflow.Lock, since time.Time) (*Reason, error) {
+	now := k.service.now()
+	index, priority := int32(node), k.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range wanted {
-		if err := q.HoldLockName(ctx, l.row.ProjectID.String()+"/"+lock.Name); err != nil {
+		if err := q.HoldLockName(ctx, k.row.ProjectID.String()+"/"+lock.Name); err != nil {
 			return nil, fmt.Errorf("look at lock %s: %w", lock.Name, err)
 		}
 		state, err := q.LockState(ctx, db.LockStateParams{
-			ProjectID: l.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: l.id, NodeIndex: index, Priority: priority, Since: since,
+			ProjectID: k.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.id, NodeIndex: index, Priority: priority, Since: since,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
 		}
-		permits, problem := l.permitsOf(lock)
+		permits, problem := k.permitsOf(lock)
 		if state.Permits > 0 && !lock.OfWorkflow() {
 			permits, problem = int(state.Permits), ""
 		}
@@ -120,28 +141,28 @@ func (l *loop) takeAll(ctx context.Context, q *db.Queries, node int, wanted []wo
 			continue
 		}
 		if err := q.WaitForLock(ctx, db.WaitForLockParams{
-			ProjectID: l.row.ProjectID, Name: lock.Name, ExecutionID: l.id, NodeIndex: index, Priority: priority, Since: since, SeenAt: now,
+			ProjectID: k.row.ProjectID, Name: lock.Name, ExecutionID: k.id, NodeIndex: index, Priority: priority, Since: since, SeenAt: now,
 		}); err != nil {
 			return nil, fmt.Errorf("wait for lock %s: %w", lock.Name, err)
 		}
 		if problem != "" {
 			return &Reason{Code: ReasonLock, Message: fmt.Sprintf("Waits for the semaphore %s, whose permits are not known: %s", lock.Name, problem)}, nil
 		}
-		return l.lockReason(ctx, q, lock, permits, int(state.Ahead))
+		return k.waitReason(ctx, q, lock, permits, int(state.Ahead))
 	}
 	for _, lock := range wanted {
-		if err := q.TakeLock(ctx, db.TakeLockParams{ProjectID: l.row.ProjectID, Name: lock.Name, ExecutionID: l.id, NodeIndex: index, HeldSince: now}); err != nil {
+		if err := q.TakeLock(ctx, db.TakeLockParams{ProjectID: k.row.ProjectID, Name: lock.Name, ExecutionID: k.id, NodeIndex: index, HeldSince: now}); err != nil {
 			return nil, fmt.Errorf("take lock %s: %w", lock.Name, err)
 		}
 	}
-	if err := q.WaitNoMore(ctx, l.id, []int32{index}); err != nil {
+	if err := q.WaitNoMore(ctx, k.id, []int32{index}); err != nil {
 		return nil, fmt.Errorf("leave the line: %w", err)
 	}
 	return nil, nil //nolint:nilnil // no reason to wait
 }
 
-// lockReason says for what a node waits, and who has it.
-func (l *loop) lockReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*Reason, error) {
+// waitReason says for what a node waits, and who has it.
+func (k *locks) waitReason(ctx context.Context, q *db.Queries, lock workflow.Lock, permits, ahead int) (*Reason, error) {
 	text := fmt.Sprintf("Waits for the mutex %s", lock.Name)
 	switch {
 	case lock.OfWorkflow():
@@ -149,7 +170,7 @@ func (l *loop) lockReason(ctx context.Context, q *db.Queries, lock workflow.Lock
 	case permits > 1:
 		text = fmt.Sprintf("Waits for the semaphore %s, all %d permits of which are taken", lock.Name, permits)
 	}
-	holder, err := q.LockHolder(ctx, l.row.ProjectID, lock.Name)
+	holder, err := q.LockHolder(ctx, k.row.ProjectID, lock.Name)
 	switch {
 	case db.IsNoRows(err):
 	case err != nil:
@@ -168,36 +189,36 @@ func (l *loop) lockReason(ctx context.Context, q *db.Queries, lock workflow.Lock
 	return &Reason{Code: ReasonLock, Message: text + "."}, nil
 }
 
-// releaseLocks gives back what ended nodes held, and those that a breaker keeps back,
-// and at the end everything. It returns the executions that wait for it.
-func (l *loop) releaseLocks(ctx context.Context, q *db.Queries) ([]uuid.UUID, error) {
+// write gives back what ended nodes held, and those that a breaker keeps back,
+// and at the end everything.
+func (k *locks) write(ctx context.Context, q *db.Queries) (err error) {
 	var nodes []int32
-	for i := range l.batch.nodes {
-		n := &l.nodes[i]
-		state := l.progress.State(i)
-		_, withheld := l.withheld[i]
+	for i := range k.batch.nodes {
+		n := &k.nodes[i]
+		state := k.progress.State(i)
+		_, withheld := k.breakers.withheld[i]
 		over := !state.Active() && state != dag.Ready || state == dag.Ready && withheld
-		if len(n.op.Locks) > 0 && over && (n.locked || slices.Contains(l.unlocked, i)) {
+		if len(n.op.Locks) > 0 && over && (n.locked || slices.Contains(k.waiting, i)) {
 			n.locked = false
 			nodes = append(nodes, int32(i)) //nolint:gosec // at most maxNodes
 		}
 	}
-	if len(nodes) == 0 && !(l.batch.finished && l.usesLocks()) {
-		return nil, nil
+	if len(nodes) == 0 && !(k.batch.finished && k.used()) {
+		return nil
 	}
-	waiting, err := q.ReleaseLocks(ctx, l.id, l.batch.finished, nodes)
+	k.freed, err = q.ReleaseLocks(ctx, k.id, k.batch.finished, nodes)
 	if err != nil {
-		return nil, fmt.Errorf("release locks: %w", err)
+		return fmt.Errorf("release locks: %w", err)
 	}
-	return waiting, nil
+	return nil
 }
 
-// usesLocks reports whether the definition names any lock.
-func (l *loop) usesLocks() bool {
-	if len(l.version.Definition.ExecutionLocks()) > 0 {
+// used reports whether the definition names any lock.
+func (k *locks) used() bool {
+	if len(k.version.Definition.ExecutionLocks()) > 0 {
 		return true
 	}
-	for _, op := range l.version.Definition.EveryOperator() {
+	for _, op := range k.version.Definition.EveryOperator() {
 		if len(op.Locks) > 0 {
 			return true
 		}
@@ -205,32 +226,32 @@ func (l *loop) usesLocks() bool {
 	return false
 }
 
-// loadLocks takes up which locks are held.
-func (l *loop) loadLocks(ctx context.Context) error {
-	if !l.usesLocks() {
+// restore takes up which locks are held.
+func (k *locks) restore(ctx context.Context) error {
+	if !k.used() {
 		return nil
 	}
-	held, err := l.service.queries.LocksOf(ctx, l.id)
+	held, err := k.service.queries.LocksOf(ctx, k.id)
 	if err != nil {
 		return fmt.Errorf("load locks: %w", err)
 	}
 	for _, i := range held {
 		if i == fair.ExecutionItself {
-			l.locked = true
-		} else if int(i) < len(l.nodes) {
-			l.nodes[i].locked = true
+			k.held = true
+		} else if int(i) < len(k.nodes) {
+			k.nodes[i].locked = true
 		}
 	}
 	return nil
 }
 
-// lockAgain makes those that wait for locks look again.
-func (l *loop) lockAgain() {
-	for _, i := range l.unlocked {
-		if l.progress.State(i) == dag.Ready {
-			l.batch.locking = append(l.batch.locking, i)
+// askAgain makes those that wait for locks look again.
+func (k *locks) askAgain() {
+	for _, i := range k.waiting {
+		if k.progress.State(i) == dag.Ready {
+			k.part.wanted = append(k.part.wanted, i)
 		}
 	}
-	l.unlocked = nil
-	l.batch.offers = l.batch.offers || l.status == Pending && !l.mayEnter()
+	k.waiting = nil
+	k.admission.part.offers = k.admission.part.offers || k.status == Pending && !k.mayEnter()
 }

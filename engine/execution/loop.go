@@ -32,11 +32,10 @@ type loop struct {
 	outputs  map[int]map[string]any // of nodes, as far as they are known here
 	timers   timers
 
-	batch        *batch
 	changed      []int // nodes that dag.Next has not seen
-	alone        []int // ready nodes of which no attempt runs, which are to begin
+	unattended   []int // ready nodes of which no attempt runs, which are to begin
 	all          bool  // dag.Next is to look at every node
-	broken       error // what could not be read and has to be
+	readFailure  error // what could not be read and has to be
 	cancelled    bool  // somebody asked for the end
 	cancelReason string
 	timedOut     bool                     // it ran longer than its definition allows
@@ -44,14 +43,7 @@ type loop struct {
 	configMaps   map[configMapRead]string // what they had for inputs of attempts
 	expected     map[string]Estimate      // how long operators took before
 
-	admitting
-	locking
-	breakerStates
-	cacheLooks
-	commandState
-	resuming
-	starting
-	metricState
+	components
 
 	flushBy time.Time // when a deferred batch has to be written
 	signal  chan struct{}
@@ -77,7 +69,7 @@ type nodeState struct {
 	memory     int             // MiB of each pod that its next attempt asks for at least, after one that ran out of it
 	locked     bool            // it holds its locks
 	kept       bool            // somebody keeps it from beginning
-	verdict    *db.NodeCommand // how it ends once its attempt has
+	endCommand *db.NodeCommand // says how it ends once its attempt has
 	held       fair.Amount
 	machine    string // with the GPUs devices, when it has any
 	devices    []int
@@ -91,9 +83,9 @@ type nodeState struct {
 	finishedAt *time.Time
 	retryAt    *time.Time
 
-	caching caching             // where it stands with the cache
-	origin  *origin             // nil: it goes on from nothing
-	changed map[string]struct{} // in a resumed execution, inputs of the graph that it became that have another value
+	cacheState cacheState
+	origin     *origin             // nil: it goes on from nothing
+	changed    map[string]struct{} // in a resumed execution, inputs of the graph that it became that have another value
 }
 
 // message is something that happened outside: the begin or the end of an
@@ -108,25 +100,26 @@ type message struct {
 	reports bool  // stored reports wait
 	retry   []int // nodes whose start failed, perhaps
 	away    bool  // because the cluster does not answer
-	done    chan<- verdict
+	done    chan<- receipt
 }
 
 func newLoop(s *Service, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
 		service: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
 		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
-		status: State(row.Status), outputs: map[int]map[string]any{}, batch: newBatch(), all: true,
+		status: State(row.Status), outputs: map[int]map[string]any{}, all: true,
 		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
 		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
 	}
+	l.components = newComponents(l)
 	if l.status == Paused {
-		l.paused, l.status = true, Running
+		l.commands.paused, l.status = true, Running
 		if row.StartedAt == nil {
 			l.status = Pending
 		}
 	}
 	l.nodes = l.members("", version.Plan, "")
-	l.progress.Pause(l.paused || l.status == Pending)
+	l.progress.Pause(l.commands.paused || l.status == Pending)
 	return l
 }
 
@@ -164,8 +157,8 @@ func (l *loop) run(ctx context.Context) error {
 
 // step takes in what happened, decides, and writes.
 func (l *loop) step(ctx context.Context) error {
-	if len(l.uncertain) > 0 && !l.service.now().Before(l.startAt) {
-		if err := l.startAgain(ctx); err != nil {
+	if len(l.launches.uncertain) > 0 && !l.service.now().Before(l.launches.retryAt) {
+		if err := l.launches.startAgain(ctx); err != nil {
 			return err
 		}
 	}
@@ -176,11 +169,11 @@ func (l *loop) step(ctx context.Context) error {
 	if l.cancelled && !l.progress.RootHalted() {
 		l.changed = append(l.changed, l.progress.Halt(dag.Root, true)...)
 	}
-	if err := errors.Join(l.settle(ctx), l.broken); err != nil {
+	if err := errors.Join(l.settle(ctx), l.readFailure); err != nil {
 		return err
 	}
-	if l.batch.empty() {
-		l.effects(ctx)
+	if !l.unwritten() {
+		l.allCommitted(ctx, nil)
 		return nil
 	}
 	if l.deferred() {
@@ -190,13 +183,13 @@ func (l *loop) step(ctx context.Context) error {
 }
 
 func (l *loop) busy() bool {
-	return l.all || len(l.changed) > 0 || len(l.alone) > 0 || len(l.lookups) > 0 || !l.batch.empty() && !l.deferred()
+	return l.all || len(l.changed) > 0 || len(l.unattended) > 0 || len(l.cache.wanted) > 0 || l.unwritten() && !l.deferred()
 }
 
 // deferred reports whether the batch may wait a moment for more: news that
 // attempts have begun moves nothing, and the end of a quick one is near.
 func (l *loop) deferred() bool {
-	if !l.batch.onlyBegun() {
+	if !l.onlyBegun() {
 		l.flushBy = time.Time{}
 		return false
 	}
@@ -225,19 +218,19 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return l.forceRelease(ctx)
 	case <-linger.C:
 	}
-	if !l.batch.empty() {
+	if l.unwritten() {
 		return false, nil
 	}
 	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
 		return false, nil
 	}
-	if l.starter.busy() || len(l.uncertain) > 0 {
-		l.askOnce(readyRecheck)
+	if l.launches.starter.busy() || len(l.launches.uncertain) > 0 {
+		l.admission.askOnce(readyRecheck)
 		return false, nil
 	}
-	l.settled = true
+	l.launches.settled = true
 	rested, err := l.releaseLease(ctx)
-	l.settled = l.settled && rested
+	l.launches.settled = l.launches.settled && rested
 	return rested, err
 }
 
@@ -246,7 +239,7 @@ func (l *loop) forceRelease(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for {
-		if !l.batch.empty() {
+		if l.unwritten() {
 			if err := l.flush(ctx); err != nil || l.status.Ended() {
 				return true, err
 			}
@@ -264,12 +257,12 @@ func (l *loop) forceRelease(ctx context.Context) (bool, error) {
 // patience is how long to wait for an event: until the next timer, at most the
 // linger time.
 func (l *loop) patience() time.Duration {
-	if !l.batch.empty() {
+	if l.unwritten() {
 		return max(time.Until(l.flushBy), 0)
 	}
 	linger := l.service.config.Timing.Linger
-	if len(l.uncertain) > 0 {
-		linger = max(min(linger, l.startAt.Sub(l.service.now())), 0)
+	if len(l.launches.uncertain) > 0 {
+		linger = max(min(linger, l.launches.retryAt.Sub(l.service.now())), 0)
 	}
 	if due, ok := l.timers.next(); ok {
 		return max(min(linger, due.Sub(l.service.now())), 0)
@@ -284,14 +277,14 @@ func (l *loop) takeMessages(ctx context.Context) error {
 		case m.end != nil:
 			accepted := l.applyEnding(ctx, m)
 			if m.done != nil {
-				l.batch.waiters = append(l.batch.waiters, waiter{m.done, accepted})
+				l.reports.part.waiters = append(l.reports.part.waiters, waiter{m.done, accepted})
 			}
 		case m.begun != nil:
 			l.applyBegun(m)
 		case m.address != "":
-			l.applyAddress(m)
+			l.serving.apply(m)
 		case len(m.retry) > 0:
-			l.notStarted(m.retry, m.away)
+			l.launches.notStarted(m.retry, m.away)
 		case m.cancel != nil:
 			l.cancelled, l.cancelReason = true, *m.cancel
 		case m.reports:
@@ -307,72 +300,49 @@ func (l *loop) takeMessages(ctx context.Context) error {
 
 // askAgain lets admission look for offers to this execution.
 func (l *loop) askAgain() {
-	if l.paused {
+	if l.commands.paused {
 		return
 	}
-	l.lockAgain()
-	l.askWithheld()
-	l.lookUpAwaited()
-	l.spendAgain()
+	l.locks.askAgain()
+	l.breakers.askWithheld()
+	l.cache.lookUpAwaited()
+	l.budgets.askAgain()
 	if l.progress.Count(dag.Ready) > 0 || l.status == Pending {
-		l.batch.offers = true
+		l.admission.part.offers = true
 	}
-	for _, i := range l.unqueued {
+	for _, i := range l.admission.unqueued {
 		if l.progress.State(i) == dag.Ready {
 			l.ask(i)
 		}
 	}
-	l.unqueued = nil
+	l.admission.unqueued = nil
 }
 
 // askOnce asks again for all that is ready when the last time is so long ago: a loop
 // that cannot rest may have missed an offer, and who misses one is forgotten.
-func (l *loop) askOnce(every time.Duration) {
-	now := l.service.now()
-	if now.Sub(l.asked) < every || l.progress.Count(dag.Ready) == 0 {
+func (ad *admission) askOnce(every time.Duration) {
+	now := ad.service.now()
+	if now.Sub(ad.askedAt) < every || ad.progress.Count(dag.Ready) == 0 {
 		return
 	}
-	l.asked = now
-	for i := range l.nodes {
-		if l.progress.State(i) == dag.Ready {
-			l.ask(i)
+	ad.askedAt = now
+	for i := range ad.nodes {
+		if ad.progress.State(i) == dag.Ready {
+			ad.ask(i)
 		}
 	}
 }
 
 // close ends the loop: whoever still waits for it learns that nothing was written.
 func (l *loop) close() {
-	l.starter.close()
-	l.batch.answer(false)
+	l.launches.starter.close()
+	l.reports.close()
 	for _, m := range l.service.live.remove(l) {
 		if m.done != nil {
-			m.done <- verdict{}
+			m.done <- receipt{}
 		}
 	}
 	if l.status.Ended() {
 		l.service.quota.Withdraw(l.id, nil)
-	}
-}
-
-// effects carries out what had to wait for the commit.
-func (l *loop) effects(ctx context.Context) {
-	b := l.batch
-	if len(b.starts) > 0 {
-		for _, i := range b.starts {
-			if spec, ok := l.spec(ctx, i); ok {
-				l.starter.start(i, spec)
-			}
-		}
-		b.starts = nil
-		l.waitForStore()
-		l.starter.ring()
-	}
-	if len(b.stops) > 0 {
-		l.stopAttempts(ctx, b.stops)
-		b.stops = nil
-	}
-	if len(b.preempts) > 0 {
-		l.preemptAttempts(b.preempts)
-		b.preempts = nil
 	}
 }

@@ -17,15 +17,24 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// metricState is what a loop knows of the metrics that its definition has. What it tells in
-// a batch is worked out before the transaction, which then writes it (series.go).
-type metricState struct {
-	begunTold bool       // the metrics in real time of the execution itself have begun
-	emissions []emission // of the present batch, in the order in which things ended
+// metrics tells the metrics of the definition. What it tells in a batch is worked out
+// before the transaction, which then writes it (series.go).
+type metrics struct {
+	feature
+	noPart
 
-	begins      map[int]time.Time // of nodes, when they began first
-	anew        map[int]struct{}  // nodes that somebody let run again, until they have begun
-	begunBefore bool              // begins has what began before this loop
+	begunTold bool       // the metrics in real time of the execution itself have begun
+	emissions []emission // of the flush under way, in the order in which things ended
+	refused   int        // series of the flush under way, because the project has as many as it may
+
+	firstBegins map[int]time.Time // of nodes
+	reopened    map[int]struct{}  // nodes that somebody let run again, until they have begun
+	restored    bool              // firstBegins has what began before this loop
+}
+
+func (me *metrics) committed(context.Context, map[int]*nodeRow) {
+	me.service.countRefused(me.refused)
+	me.refused = 0
 }
 
 // emission is what one metric tells of a node, or of the execution itself.
@@ -41,43 +50,43 @@ type emission struct {
 	since  *time.Time // when its node began that is told while it runs; nil: it has ended
 }
 
-// gatherMetrics works out what the batch tells: a metric in real time of what begins
+// gather works out what the batch tells: a metric in real time of what begins
 // with it, every metric of what ends with it for good. A metric that cannot be told is
 // an event and changes nothing else; only what cannot be read just now is an error.
-func (l *loop) gatherMetrics(ctx context.Context) error {
-	l.emissions = nil
-	l.noteBegins()
-	for _, i := range l.nodesWithMetrics() {
-		row, state, n := l.batch.nodes[i], l.progress.State(i), &l.nodes[i]
+func (me *metrics) gather(ctx context.Context) error {
+	me.emissions = nil
+	me.noteBegins()
+	for _, i := range me.nodesWithMetrics() {
+		row, state, n := me.batch.nodes[i], me.progress.State(i), &me.nodes[i]
 		var began time.Time
 		if n.startedAt != nil {
 			var err error
-			if began, err = l.firstBegin(ctx, i); err != nil {
+			if began, err = me.firstBegin(ctx, i); err != nil {
 				return err
 			}
 		}
 		var err error
 		switch {
 		case state.Ended():
-			err = l.emitMetrics(l.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
-			delete(l.begins, i)
+			err = me.emit(me.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
+			delete(me.firstBegins, i)
 		case row.FromState != dag.Running && n.startedAt != nil:
-			err = l.emitMetrics(l.within(ctx, i, l.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
+			err = me.emit(me.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	own := l.version.Definition.Metrics
+	own := me.version.Definition.Metrics
 	if len(own) == 0 {
 		return nil
 	}
 	switch {
-	case l.batch.finished:
-		return l.emitMetrics(l.atRunEnd(ctx), own, fair.ExecutionItself, *l.row.FinishedAt, nil)
-	case !l.begunTold && l.status == Running && l.row.StartedAt != nil:
-		l.begunTold = true
-		return l.emitMetrics(l.inScope(ctx, dag.Root), own, fair.ExecutionItself, *l.row.StartedAt, l.row.StartedAt)
+	case me.batch.finished:
+		return me.emit(me.atRunEnd(ctx), own, fair.ExecutionItself, *me.row.FinishedAt, nil)
+	case !me.begunTold && me.status == Running && me.row.StartedAt != nil:
+		me.begunTold = true
+		return me.emit(me.inScope(ctx, dag.Root), own, fair.ExecutionItself, *me.row.StartedAt, me.row.StartedAt)
 	}
 	return nil
 }
@@ -85,21 +94,21 @@ func (l *loop) gatherMetrics(ctx context.Context) error {
 // nodesWithMetrics are the nodes of the batch that may have something to tell, in the order
 // in which they ended. A fan-out tells nothing itself: its items do. Nor does what was
 // left out, never began, or was taken over from an execution that told it already.
-func (l *loop) nodesWithMetrics() []int {
+func (me *metrics) nodesWithMetrics() []int {
 	var list []int
-	for i, row := range l.batch.nodes {
-		n := &l.nodes[i]
-		if len(n.op.Metrics) == 0 || l.fansOut(i) || n.origin != nil && n.origin.use == useTaken {
+	for i, row := range me.batch.nodes {
+		n := &me.nodes[i]
+		if len(n.op.Metrics) == 0 || me.fansOut(i) || n.origin != nil && n.origin.use == useTaken {
 			continue
 		}
-		state := l.progress.State(i)
+		state := me.progress.State(i)
 		over := state == dag.Succeeded || state == dag.Failed || state == dag.Cancelled && n.attempt > 0
 		if over && !row.FromState.Ended() || state == dag.Running {
 			list = append(list, i)
 		}
 	}
 	when := func(i int) time.Time {
-		if at := l.nodes[i].finishedAt; at != nil {
+		if at := me.nodes[i].finishedAt; at != nil {
 			return *at
 		}
 		return time.Time{}
@@ -114,77 +123,77 @@ func (l *loop) nodesWithMetrics() []int {
 }
 
 // ownInputs are the inputs of what node i runs.
-func (l *loop) ownInputs(ctx context.Context, i int) map[string]any {
-	if n := &l.nodes[i]; n.op.Graph != "" && n.inputs != nil {
+func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
+	if n := &me.nodes[i]; n.op.Graph != "" && n.inputs != nil {
 		return n.inputs
 	}
-	return l.inputValues(ctx, i)
+	return me.inputValues(ctx, i)
 }
 
 // noteBegins remembers when nodes with metrics began first: a node that is tried again has
 // run since then, one that somebody lets run again since that.
-func (l *loop) noteBegins() {
-	if l.begins == nil {
-		l.begins, l.anew = map[int]time.Time{}, map[int]struct{}{}
+func (me *metrics) noteBegins() {
+	if me.firstBegins == nil {
+		me.firstBegins, me.reopened = map[int]time.Time{}, map[int]struct{}{}
 	}
-	for _, i := range l.batch.reopened {
-		delete(l.begins, int(i))
-		l.anew[int(i)] = struct{}{}
+	for _, i := range me.deadLetters.part.reopened {
+		delete(me.firstBegins, int(i))
+		me.reopened[int(i)] = struct{}{}
 	}
-	for i := range l.batch.nodes {
-		n := &l.nodes[i]
+	for i := range me.batch.nodes {
+		n := &me.nodes[i]
 		if len(n.op.Metrics) == 0 || n.startedAt == nil {
 			continue
 		}
-		_, known := l.begins[i]
-		if _, anew := l.anew[i]; !known && (anew || n.attempt == 1) {
-			l.begins[i] = *n.startedAt
-			delete(l.anew, i)
+		_, known := me.firstBegins[i]
+		if _, anew := me.reopened[i]; !known && (anew || n.attempt == 1) {
+			me.firstBegins[i] = *n.startedAt
+			delete(me.reopened, i)
 		}
 	}
 }
 
 // firstBegin is when node i, which has begun, began first. What began while another
 // process drove is read once.
-func (l *loop) firstBegin(ctx context.Context, i int) (time.Time, error) {
-	if at, ok := l.begins[i]; ok {
+func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
+	if at, ok := me.firstBegins[i]; ok {
 		return at, nil
 	}
-	if !l.begunBefore {
-		rows, err := l.service.queries.FirstBegins(ctx, l.id)
+	if !me.restored {
+		rows, err := me.service.queries.FirstBegins(ctx, me.id)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("look when nodes began: %w", err)
 		}
 		for _, r := range rows {
 			node := int(r.NodeIndex)
-			if _, known := l.begins[node]; !known {
-				l.begins[node] = r.At
+			if _, known := me.firstBegins[node]; !known {
+				me.firstBegins[node] = r.At
 			}
 		}
-		l.begunBefore = true
+		me.restored = true
 	}
-	if at, ok := l.begins[i]; ok {
+	if at, ok := me.firstBegins[i]; ok {
 		return at, nil
 	}
-	return *l.nodes[i].startedAt, nil
+	return *me.nodes[i].startedAt, nil
 }
 
 // atEnd is the place of the metrics of node i, which has ended: beside what its texts
 // see anyway, how it ended. It began then, or never, when that is the zero time.
-func (l *loop) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
-	n := &l.nodes[i]
-	p := l.within(ctx, i, l.ownInputs(ctx, i))
+func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
+	n := &me.nodes[i]
+	p := me.within(ctx, i, me.ownInputs(ctx, i))
 	var ran time.Duration
 	if !began.IsZero() {
 		ran = n.finishedAt.Sub(began)
 	}
-	p.ended = map[string]string{"status": l.phase(i), "duration": secondsText(ran)}
-	if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+	p.ended = map[string]string{"status": me.phase(i), "duration": secondsText(ran)}
+	if me.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
 		p.ended["exitCode"] = "0"
 	} else if code, ok := exitCodeOf(n.failure); ok {
 		p.ended["exitCode"] = code
 	}
-	for name, v := range l.outputs[i] {
+	for name, v := range me.outputs[i] {
 		switch {
 		case v == nil:
 		case name == ResultPort:
@@ -197,18 +206,18 @@ func (l *loop) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
 }
 
 // atRunEnd is the place of the metrics of the execution, which ends with the batch.
-func (l *loop) atRunEnd(ctx context.Context) *tagScope {
-	p := l.inScope(ctx, dag.Root)
+func (me *metrics) atRunEnd(ctx context.Context) *tagScope {
+	p := me.inScope(ctx, dag.Root)
 	phase := "Failed"
 	switch {
-	case l.status == Succeeded:
+	case me.status == Succeeded:
 		phase = "Succeeded"
-	case l.status == Failed && l.rootErrs():
+	case me.status == Failed && me.rootErrs():
 		phase = "Error"
 	}
 	var ran time.Duration
-	if l.row.StartedAt != nil {
-		ran = l.row.FinishedAt.Sub(*l.row.StartedAt)
+	if me.row.StartedAt != nil {
+		ran = me.row.FinishedAt.Sub(*me.row.StartedAt)
 	}
 	p.ended = map[string]string{"workflow.status": phase, "workflow.duration": secondsText(ran)}
 	return p
@@ -218,9 +227,9 @@ func secondsText(d time.Duration) string {
 	return strconv.FormatFloat(max(d, 0).Seconds(), 'f', 6, 64)
 }
 
-// emitMetrics works out what metrics say of a node at p. Since says when it began that runs on;
+// emit works out what metrics say of a node at p. Since says when it began that runs on;
 // then only metrics in real time say something.
-func (l *loop) emitMetrics(p *tagScope, metrics []workflow.Metric, node int, at time.Time, since *time.Time) error {
+func (me *metrics) emit(p *tagScope, metrics []workflow.Metric, node int, at time.Time, since *time.Time) error {
 	for k := range metrics {
 		m := &metrics[k]
 		if since != nil && !m.Live {
@@ -231,10 +240,10 @@ func (l *loop) emitMetrics(p *tagScope, metrics []workflow.Metric, node int, at 
 		case unread(err) || p.broken != nil:
 			return fmt.Errorf("tell the metric %s: %w", m.Name, err)
 		case err != nil:
-			l.metricFailed(m, node, at, sentence(err))
+			me.failed(m, node, at, sentence(err))
 		case holds:
 			e.node, e.at, e.since = node, at, since
-			l.emissions = append(l.emissions, e)
+			me.emissions = append(me.emissions, e)
 		}
 	}
 	return nil
@@ -295,13 +304,13 @@ func (p *tagScope) checked(text string, problem func(string) string) (string, er
 	return clean(text, len(text)), nil
 }
 
-// metricFailed says that a metric was not told, and why. It changes nothing else.
-func (l *loop) metricFailed(m *workflow.Metric, node int, at time.Time, why string) {
+// failed says that a metric was not told, and why. It changes nothing else.
+func (me *metrics) failed(m *workflow.Metric, node int, at time.Time, why string) {
 	text := fmt.Sprintf("The metric %s (%s) was not told: %s", m.Name, m.At, why)
 	data := map[string]any{"metric": m.Name, "at": m.At}
 	if node == fair.ExecutionItself {
-		l.event(eventRow{At: at, Kind: "metric.failed", Message: clean(text, maxMessage), Data: mustJSON(data)})
+		me.event(eventRow{At: at, Kind: "metric.failed", Message: clean(text, maxMessage), Data: mustJSON(data)})
 		return
 	}
-	l.nodeEvent(node, at, "metric.failed", text, data)
+	me.nodeEvent(node, at, "metric.failed", text, data)
 }

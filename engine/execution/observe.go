@@ -172,8 +172,8 @@ func (s *Service) observedEnd(id attemptID, e launcher.End) observedEnd {
 func (s *Service) applyObserved(ctx context.Context, o observedEnd) error {
 	id := o.id
 	scope := auth.TaskScope{ExecutionID: id.execution, NodeIndex: id.Node, Attempt: id.Attempt}
-	done := make(chan verdict, 1)
-	var posted <-chan verdict
+	done := make(chan receipt, 1)
+	var posted <-chan receipt
 	if s.live.post(id.execution, message{node: id.Node, attempt: id.Attempt, end: &o.end, done: done}) {
 		posted = done
 	}

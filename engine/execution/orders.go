@@ -16,47 +16,64 @@ import (
 // that can never run because of it.
 const ReasonCancelled = "CANCELLED"
 
-// loadOrders takes up what people ordered about single nodes. A loop that takes
+// nodeOrders are what people ordered about single nodes.
+type nodeOrders struct {
+	feature
+
+	byNode map[int]db.NodeOrder
+
+	part ordersPart
+}
+
+type ordersPart struct {
+	taken []int64 // orders that were taken up
+}
+
+func (od *nodeOrders) pending() bool { return len(od.part.taken) > 0 }
+
+func (od *nodeOrders) reset() { od.part = ordersPart{} }
+
+// news takes up what people ordered about single nodes. A loop that takes
 // over an execution follows the orders that a former one had taken up, too.
-func (l *loop) loadOrders(ctx context.Context) error {
-	rows, err := l.service.queries.OrdersOf(ctx, l.id)
+func (od *nodeOrders) news(ctx context.Context) error {
+	rows, err := od.service.queries.OrdersOf(ctx, od.id)
 	if err != nil {
 		return fmt.Errorf("load orders: %w", err)
 	}
-	now := l.service.now()
+	now := od.service.now()
 	for _, o := range rows {
 		i := int(o.NodeIndex)
-		if i < 0 || i >= len(l.nodes) {
+		if i < 0 || i >= len(od.nodes) {
 			continue
 		}
-		if known, ok := l.orders[i]; ok && known.Seq == o.Seq {
+		if known, ok := od.byNode[i]; ok && known.Seq == o.Seq {
 			continue // it is followed already
 		}
 		if !o.Taken {
-			l.batch.orders = append(l.batch.orders, o.Seq)
+			od.part.taken = append(od.part.taken, o.Seq)
 			if !o.Cancel {
-				l.nodeEvent(i, o.OrderedAt, "node.ordered", orderText(o), nil)
+				od.nodeEvent(i, o.OrderedAt, "node.ordered", orderText(o), nil)
 			}
 		}
-		if l.orders == nil {
-			l.orders = map[int]db.NodeOrder{}
+		if od.byNode == nil {
+			od.byNode = map[int]db.NodeOrder{}
 		}
-		l.orders[i] = o
+		od.byNode[i] = o
 		switch {
 		case o.Cancel:
-			l.cancelOne(i, o, now)
-		case l.progress.State(i) == dag.Ready:
-			l.service.quota.Withdraw(l.id, []int{i})
-			l.batch.want = slices.DeleteFunc(l.batch.want, func(r fair.Request) bool { return r.Key.Node == i })
-			l.ask(i)
+			od.cancelOne(i, o, now)
+		case od.progress.State(i) == dag.Ready:
+			od.service.quota.Withdraw(od.id, []int{i})
+			od.admission.part.want = slices.DeleteFunc(od.admission.part.want, func(r fair.Request) bool { return r.Key.Node == i })
+			od.ask(i)
 		}
 	}
 	return nil
 }
 
-// ordered is a request as people ordered it: with another priority, or for less.
-func (l *loop) ordered(r fair.Request) fair.Request {
-	o, ok := l.orders[r.Key.Node]
+// adjust is a request as people ordered it: with another priority, or for less.
+func (od *nodeOrders) adjust(r fair.Request) fair.Request {
+	o, ok := od.byNode[r.Key.Node]
 	if !ok {
 		return r
 	}
@@ -77,22 +94,22 @@ func (l *loop) ordered(r fair.Request) fair.Request {
 }
 
 // cancelOne ends node i alone; dag.Next decides about those that depend on it.
-func (l *loop) cancelOne(i int, o db.NodeOrder, now time.Time) {
-	state := l.progress.State(i)
+func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
+	state := od.progress.State(i)
 	if state.Ended() {
 		return
 	}
 	reason := &Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
-	l.nodes[i].cancelled = reason
+	od.nodes[i].cancelled = reason
 	switch {
-	case state.Active() && l.needsCapacity(i):
-		l.stop(i, now)
+	case state.Active() && od.needsCapacity(i):
+		od.stop(i, now)
 		return
-	case state.Active() && l.expands(i):
-		l.changed = append(l.changed, l.progress.Halt(l.progress.Inner(i), true)...)
+	case state.Active() && od.expands(i):
+		od.changed = append(od.changed, od.progress.Halt(od.progress.Inner(i), true)...)
 		return
 	}
-	l.endWithout(i, dag.Cancelled, now, reason)
+	od.endWithout(i, dag.Cancelled, now, reason)
 }
 
 // stopReason says why node i ends that nobody let begin, or that was stopped.
@@ -118,15 +135,15 @@ func (l *loop) causeReason(cause int) *Reason {
 	return &Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
 }
 
-// writeOrders notes which orders this batch follows. It comes after the row of the
+// write notes which orders this batch follows. It comes after the row of the
 // execution is locked, as it is for those who order.
-func (l *loop) writeOrders(ctx context.Context, q *db.Queries) error {
+func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 	var err error
 	switch {
-	case l.batch.finished && len(l.orders) > 0:
-		err = q.DeleteOrdersOf(ctx, l.id)
-	case len(l.batch.orders) > 0:
-		err = q.TakeOrders(ctx, l.id, l.batch.orders)
+	case od.batch.finished && len(od.byNode) > 0:
+		err = q.DeleteOrdersOf(ctx, od.id)
+	case len(od.part.taken) > 0:
+		err = q.TakeOrders(ctx, od.id, od.part.taken)
 	}
 	if err != nil {
 		return fmt.Errorf("note orders: %w", err)

@@ -45,51 +45,74 @@ func (s *Service) preempt(ctx context.Context) {
 	}
 }
 
-// loadPreempted takes up which attempts have to make room.
-func (l *loop) loadPreempted(ctx context.Context) error {
-	rows, err := l.service.queries.PreemptedOf(ctx, l.id)
+// preemption asks attempts to make room that stand in the way of others.
+type preemption struct {
+	feature
+
+	part  preemptionPart
+	stops []int // attempts to ask once the flush is committed
+}
+
+type preemptionPart struct {
+	asked []attemptKey // attempts whose wish to make room was taken up
+}
+
+func (pr *preemption) pending() bool { return len(pr.part.asked) > 0 }
+
+func (pr *preemption) reset() { pr.part = preemptionPart{} }
+
+func (pr *preemption) committed(context.Context, map[int]*nodeRow) {
+	if len(pr.stops) > 0 {
+		pr.stop(pr.stops)
+		pr.stops = nil
+	}
+}
+
+// news takes up which attempts have to make room.
+func (pr *preemption) news(ctx context.Context) error {
+	rows, err := pr.service.queries.PreemptedOf(ctx, pr.id)
 	if err != nil {
 		return fmt.Errorf("load preempted attempts: %w", err)
 	}
-	now := l.service.now()
+	now := pr.service.now()
 	for _, r := range rows {
 		i := int(r.NodeIndex)
-		if i < 0 || i >= len(l.nodes) {
+		if i < 0 || i >= len(pr.nodes) {
 			continue
 		}
-		n := &l.nodes[i]
-		if n.attempt != int(r.Attempt) || !l.progress.State(i).Active() || n.preempted != nil || n.stopSent {
+		n := &pr.nodes[i]
+		if n.attempt != int(r.Attempt) || !pr.progress.State(i).Active() || n.preempted != nil || n.stopSent {
 			continue
 		}
-		l.touch(i)
+		pr.touch(i)
 		n.preempted = stored.Into[Reason](r.PreemptedFor)
 		if n.preempted == nil {
 			n.preempted = &Reason{Code: fair.Preempted, Message: "The attempt made room for others."}
 		}
-		grace := l.operator(i).Grace()
+		grace := pr.operator(i).Grace()
 		n.reason = &Reason{Code: fair.Preempted, Message: fmt.Sprintf("Has %s to save a checkpoint and end. %s", grace, n.preempted.Message)}
-		l.batch.preempts = append(l.batch.preempts, i)
-		l.batch.yielding = append(l.batch.yielding, attemptKey{i, n.attempt})
-		l.nodeEvent(i, now, "node.preempting", n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
+		pr.stops = append(pr.stops, i)
+		pr.part.asked = append(pr.part.asked, attemptKey{i, n.attempt})
+		pr.nodeEvent(i, now, "node.preempting", n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
 	}
 	return nil
 }
 
-// preemptAttempts asks the launcher to let attempts save a checkpoint and end.
+// stop asks the launcher to let attempts save a checkpoint and end.
 // The answers to their heartbeats say the same, for a runner out of reach.
-func (l *loop) preemptAttempts(nodes []int) {
+func (pr *preemption) stop(nodes []int) {
 	refs := make([]launcher.Ref, len(nodes))
 	for k, i := range nodes {
-		refs[k] = launcher.Ref{TaskID: TaskID(l.id, i, l.nodes[i].attempt), ProjectID: l.row.ProjectID.String(), Preempt: true}
+		refs[k] = launcher.Ref{TaskID: TaskID(pr.id, i, pr.nodes[i].attempt), ProjectID: pr.row.ProjectID.String(), Preempt: true}
 	}
-	l.service.config.Crash("preempt.begin")
-	l.starter.stop(refs)
+	pr.service.config.Crash("preempt.begin")
+	pr.launches.starter.stop(refs)
 }
 
 // madeRoom reports whether the attempt of node i ended because it had to make room.
-func (l *loop) madeRoom(i int, e ending) bool {
-	n := &l.nodes[i]
-	if n.stopSent || l.progress.Halted(i) {
+func (pr *preemption) madeRoom(i int, e ending) bool {
+	n := &pr.nodes[i]
+	if n.stopSent || pr.progress.Halted(i) {
 		return false
 	}
 	switch e.Outcome {
@@ -103,14 +126,25 @@ func (l *loop) madeRoom(i int, e ending) bool {
 }
 
 // yield puts node i back in the queue. Its attempt spends no retry.
-func (l *loop) yield(i int, e ending) {
-	at := l.endTime(e)
-	n := l.move(i, dag.Ready)
+func (pr *preemption) yield(i int, e ending) {
+	at := pr.endTime(e)
+	n := pr.move(i, dag.Ready)
 	reason := n.preempted
 	if reason == nil {
 		reason = &Reason{Code: fair.Preempted, Message: "The attempt made room for others."}
 	}
 	n.readyAt, n.reason, n.preempted = &at, reason, nil
-	l.nodeEvent(i, at, "node.preempted", reason.Message, nil)
-	l.ask(i)
+	pr.nodeEvent(i, at, "node.preempted", reason.Message, nil)
+	pr.ask(i)
+}
+
+// write notes which attempts were asked to make room.
+func (pr *preemption) write(ctx context.Context, q *db.Queries) error {
+	if len(pr.part.asked) == 0 {
+		return nil
+	}
+	if err := q.TakePreempted(ctx, pr.service.now(), pr.id, mustJSON(pr.part.asked)); err != nil {
+		return fmt.Errorf("note what makes room: %w", err)
+	}
+	return nil
 }

@@ -254,7 +254,7 @@ func (s *Service) known(ctx context.Context) (map[string]launcher.Status, error)
 // an execution to the launcher, or may have to do so again.
 func (s *Service) starting(id uuid.UUID) bool {
 	l, ok := s.live.get(id)
-	return ok && (l.unsure.Load() || l.starter.busy())
+	return ok && (l.launches.unsure.Load() || l.launches.starter.busy())
 }
 
 // findExpired ends attempts that were silent for too long, wherever they ran,

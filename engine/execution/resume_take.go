@@ -12,81 +12,94 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// resuming is what the loop of a resumed execution knows of what it goes on from.
-type resuming struct {
-	passes *reusePlan                  // once something asked for it
-	rooms  map[string]ResourceOverride // of operators
+// origins says from what nodes of earlier executions nodes go on, and takes results over
+// from the execution that this one resumes.
+type origins struct {
+	feature
+
+	plan      *reusePlan                  // once something asked for it
+	overrides map[string]ResourceOverride // of operators
+
+	part originsPart
 }
 
-// loadOrigins takes up what the nodes of a resumed execution go on from.
-func (l *loop) loadOrigins(ctx context.Context) error {
-	if l.row.ResumeOf == nil {
+type originsPart struct {
+	rows []originRow // what nodes go on from
+}
+
+func (og *origins) pending() bool { return len(og.part.rows) > 0 }
+
+func (og *origins) reset() { og.part = originsPart{} }
+
+// restore takes up what the nodes of a resumed execution go on from.
+func (og *origins) restore(ctx context.Context) error {
+	if og.row.ResumeOf == nil {
 		return nil
 	}
-	if asked := stored.Into[resumed](l.row.Resume); asked != nil {
-		l.rooms = asked.Resources
+	if asked := stored.Into[resumed](og.row.Resume); asked != nil {
+		og.overrides = asked.Resources
 	}
-	rows, err := l.service.queries.OriginsOf(ctx, l.id)
+	rows, err := og.service.queries.OriginsOf(ctx, og.id)
 	if err != nil {
 		return fmt.Errorf("load origins: %w", err)
 	}
 	for _, r := range rows {
-		l.nodes[r.NodeIndex].origin = &origin{*r.OriginExecution, int(*r.OriginIndex), *r.OriginUse}
+		og.nodes[r.NodeIndex].origin = &origin{*r.OriginExecution, int(*r.OriginIndex), *r.OriginUse}
 	}
 	return nil
 }
 
 // reusePlan is the one of this resumed execution, without what is lost.
-func (l *loop) reusePlan(ctx context.Context) (*reusePlan, error) {
-	if l.passes != nil {
-		return l.passes, nil
+func (og *origins) reusePlan(ctx context.Context) (*reusePlan, error) {
+	if og.plan != nil {
+		return og.plan, nil
 	}
-	row, err := l.service.queries.GetExecution(ctx, *l.row.ResumeOf)
+	row, err := og.service.queries.GetExecution(ctx, *og.row.ResumeOf)
 	if err != nil {
 		return nil, &readError{err}
 	}
-	old, err := l.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
+	old, err := og.service.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, &readError{err}
 	}
-	p := &reusePlan{old: old, new: l.version, changed: changedInputs(stored.Object(row.Inputs), l.inputs)}
-	if asked := stored.Into[resumed](l.row.Resume); asked != nil {
+	p := &reusePlan{old: old, new: og.version, changed: changedInputs(stored.Object(row.Inputs), og.inputs)}
+	if asked := stored.Into[resumed](og.row.Resume); asked != nil {
 		p.from = asked.From
 	}
-	l.passes = p
+	og.plan = p
 	return p, nil
 }
 
 // carryOver lets what node i has just become, from the node first on, take over what became
 // of it in the execution that this one resumes.
-func (l *loop) carryOver(ctx context.Context, i, first int, now time.Time) error {
-	from := l.nodes[i].origin
-	if from == nil || from.use != useBefore || l.nodes[i].attempt > 1 {
+func (og *origins) carryOver(ctx context.Context, i, first int, now time.Time) error {
+	from := og.nodes[i].origin
+	if from == nil || from.use != useBefore || og.nodes[i].attempt > 1 {
 		return nil
 	}
-	p, err := l.reusePlan(ctx)
+	p, err := og.reusePlan(ctx)
 	if err != nil {
 		return err
 	}
-	before, rows, err := l.service.childrenOf(ctx, *from)
+	before, rows, err := og.service.childrenOf(ctx, *from)
 	if err != nil || before == nil {
 		return err
 	}
-	past, lost, err := l.service.pastNodes(ctx, l.row.ProjectID, rows)
+	past, lost, err := og.service.pastNodes(ctx, og.row.ProjectID, rows)
 	if err != nil {
 		return &readError{err}
 	}
 	with := *p
 	with.lost = lost
-	if l.fansOut(i) {
-		changed, err := l.changedFor(ctx, p, i)
+	if og.fansOut(i) {
+		changed, err := og.changedFor(ctx, p, i)
 		if err != nil {
 			return err
 		}
-		alike := l.upstreamTaken(i) && p.alike(l.nodes[i].graph, l.nodes[i].name, l.nodes[i].op, changed)
-		l.carryOverItems(&with, i, first, past, alike, now)
-	} else if l.nodes[i].op.Graph != "" {
-		l.carryOverGraph(&with, i, first, before, past, now)
+		alike := og.upstreamTaken(i) && p.alike(og.nodes[i].graph, og.nodes[i].name, og.nodes[i].op, changed)
+		og.carryOverItems(&with, i, first, past, alike, now)
+	} else if og.nodes[i].op.Graph != "" {
+		og.carryOverGraph(&with, i, first, before, past, now)
 	}
 	return nil
 }
@@ -111,24 +124,24 @@ func (s *Service) childrenOf(ctx context.Context, o origin) (*pastNode, []db.Pas
 
 // carryOverItems decides about the items of a fan-out; alike says whether an item with the
 // place and value of an earlier one would do the same.
-func (l *loop) carryOverItems(p *reusePlan, i, first int, past map[string]*pastNode, alike bool, now time.Time) {
-	for k := range l.nodes[i].children.count {
-		child := &l.nodes[first+k]
+func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*pastNode, alike bool, now time.Time) {
+	for k := range og.nodes[i].children.count {
+		child := &og.nodes[first+k]
 		node := past[child.name]
 		switch {
 		case node == nil:
 		case alike && p.takes(child.name, child.item, node):
-			l.take(first+k, node, now)
+			og.take(first+k, node, now)
 		case goesOn(node):
-			l.carryOverFrom(first+k, p.before(node))
+			og.carryOverFrom(first+k, p.before(node))
 		}
 	}
 }
 
 // upstreamTaken reports whether all that node i depends on kept its result.
-func (l *loop) upstreamTaken(i int) bool {
-	for _, d := range l.progress.DependenciesOf(l.home(i)) {
-		if o := l.nodes[d].origin; o == nil || o.use != useTaken {
+func (og *origins) upstreamTaken(i int) bool {
+	for _, d := range og.progress.DependenciesOf(og.home(i)) {
+		if o := og.nodes[d].origin; o == nil || o.use != useTaken {
 			return false
 		}
 	}
@@ -136,16 +149,16 @@ func (l *loop) upstreamTaken(i int) bool {
 }
 
 // changedFor are the inputs of the graph of node i that have another value than before.
-func (l *loop) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]struct{}, error) {
-	parent := l.progress.Parent(l.home(i))
+func (og *origins) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]struct{}, error) {
+	parent := og.progress.Parent(og.home(i))
 	if parent == dag.NoNode {
 		return p.changed, nil
 	}
-	n := &l.nodes[parent]
+	n := &og.nodes[parent]
 	if n.changed != nil || n.origin == nil {
 		return n.changed, nil
 	}
-	before, _, err := l.service.childrenOf(ctx, *n.origin) // another process expanded it
+	before, _, err := og.service.childrenOf(ctx, *n.origin) // another process expanded it
 	if err != nil || before == nil {
 		return map[string]struct{}{"": {}}, err
 	}
@@ -154,16 +167,16 @@ func (l *loop) changedFor(ctx context.Context, p *reusePlan, i int) (map[string]
 }
 
 // carryOverGraph decides about the nodes of a graph.
-func (l *loop) carryOverGraph(p *reusePlan, i, first int, before *pastNode, past map[string]*pastNode, now time.Time) {
-	n := &l.nodes[i]
+func (og *origins) carryOverGraph(p *reusePlan, i, first int, before *pastNode, past map[string]*pastNode, now time.Time) {
+	n := &og.nodes[i]
 	n.changed = changedInputs(stored.Object(before.row.Inputs), n.inputs)
 	for k, d := range p.scope(n.op.Graph, n.name+"/", past, n.changed) {
-		node := past[l.nodes[first+k].name]
+		node := past[og.nodes[first+k].name]
 		switch {
 		case d.RunReason == dag.Taken:
-			l.take(first+k, node, now)
+			og.take(first+k, node, now)
 		case node != nil && goesOn(node):
-			l.carryOverFrom(first+k, p.before(node))
+			og.carryOverFrom(first+k, p.before(node))
 		}
 	}
 }
@@ -174,20 +187,20 @@ func (p *reusePlan) before(past *pastNode) origin {
 }
 
 // take gives node k, which has just been made, the end that past had.
-func (l *loop) take(k int, past *pastNode, now time.Time) {
-	n := &l.nodes[k]
-	l.touch(k)
+func (og *origins) take(k int, past *pastNode, now time.Time) {
+	n := &og.nodes[k]
+	og.touch(k)
 	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
-	preset(l.progress, k, past)
-	l.outputs[k] = past.outputs
+	preset(og.progress, k, past)
+	og.outputs[k] = past.outputs
 	if len(past.outputs) > 0 {
-		l.touch(k).Outputs = past.outputs
+		og.touch(k).Outputs = past.outputs
 	}
 	from := origin{past.execution, int(past.row.NodeIndex), useTaken}
 	if use := past.row.OriginUse; use != nil && *use != useBefore {
 		from.execution, from.index = *past.row.OriginExecution, int(*past.row.OriginIndex)
 	}
-	l.carryOverFrom(k, from)
+	og.carryOverFrom(k, from)
 }
 
 // keptInside counts what is taken over inside of node k of the plan, which runs, as far

@@ -253,20 +253,20 @@ type originRow struct {
 }
 
 // carryOverFrom notes what node i goes on from.
-func (l *loop) carryOverFrom(i int, o origin) {
-	l.nodes[i].origin = &o
-	l.batch.origins = append(l.batch.origins, originRow{Index: i, Execution: &o.execution, Origin: &o.index, Use: o.use})
+func (og *origins) carryOverFrom(i int, o origin) {
+	og.nodes[i].origin = &o
+	og.part.rows = append(og.part.rows, originRow{Index: i, Execution: &o.execution, Origin: &o.index, Use: o.use})
 }
 
-// writeOrigins comes after all rows of nodes of the batch are there. One row may be
+// write comes after all rows of nodes of the batch are there. One row may be
 // there twice, once for its origin and once for the cache.
-func (l *loop) writeOrigins(ctx context.Context, q *db.Queries) error {
-	if len(l.batch.origins) == 0 {
+func (og *origins) write(ctx context.Context, q *db.Queries) error {
+	if len(og.part.rows) == 0 {
 		return nil
 	}
 	rows := map[int]originRow{}
 	var saved checkpointRows
-	for _, r := range l.batch.origins {
+	for _, r := range og.part.rows {
 		before, ok := rows[r.Index]
 		if ok && r.Execution == nil {
 			before.Cache = r.Cache
@@ -281,8 +281,8 @@ func (l *loop) writeOrigins(ctx context.Context, q *db.Queries) error {
 	for _, r := range rows {
 		list = append(list, r)
 	}
-	if err := q.FlushOrigins(ctx, l.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
+	if err := q.FlushOrigins(ctx, og.id, indexes(list, func(r originRow) int { return r.Index }), mustJSON(list)); err != nil {
 		return fmt.Errorf("note origins: %w", err)
 	}
-	return saved.write(ctx, q, l.id)
+	return saved.write(ctx, q, og.id)
 }

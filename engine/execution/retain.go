@@ -68,40 +68,52 @@ func holdNamed(ctx context.Context, q *db.Queries, l *launch) error {
 	return err
 }
 
-// writeUses is part of a flush, before the rows of new nodes leave the batch: which
+// artifactUses notes which artifacts the results of a flush name.
+type artifactUses struct {
+	feature
+	noPart
+}
+
+// write is part of a flush, before the rows of new nodes leave the batch: which
 // artifacts the results of the batch name.
-func (l *loop) writeUses(ctx context.Context, q *db.Queries) error {
+func (au *artifactUses) write(ctx context.Context, q *db.Queries) error {
 	ids := map[uuid.UUID]struct{}{}
-	for _, n := range l.batch.nodes {
+	for _, n := range au.batch.nodes {
 		if n.Outputs != nil {
 			artifactsIn(decoded(n.Outputs), ids)
 		}
 	}
-	for _, a := range l.batch.artifacts {
+	for _, a := range au.artifacts.part.fresh {
 		delete(ids, a.ID)
 	}
-	missing, err := useArtifacts(ctx, q, l.row.ProjectID, l.id, ids)
+	missing, err := useArtifacts(ctx, q, au.row.ProjectID, au.id, ids)
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 && len(l.batch.origins) > 0 {
+	if len(missing) > 0 && len(au.origins.part.rows) > 0 {
 		return fmt.Errorf("the artifact %s of an earlier result has just been removed", missing[0])
 	}
 	return nil
 }
 
-// writeExpiry is part of a flush: until when an execution that ends is kept, when its
+// expiry says until when an execution that ends is kept.
+type expiry struct {
+	feature
+	noPart
+}
+
+// write is part of a flush: until when an execution that ends is kept, when its
 // launch or its definition says so.
-func (l *loop) writeExpiry(ctx context.Context, q *db.Queries) error {
-	if !l.batch.finished {
+func (ex *expiry) write(ctx context.Context, q *db.Queries) error {
+	if !ex.batch.finished {
 		return nil
 	}
-	ttl, ok := query.TTLFrom(l.row).After(l.status == Succeeded)
+	ttl, ok := query.TTLFrom(ex.row).After(ex.status == Succeeded)
 	if !ok {
-		ttl, ok = l.version.Definition.TTL.After(l.status == Succeeded)
+		ttl, ok = ex.version.Definition.TTL.After(ex.status == Succeeded)
 	}
 	if ok {
-		if err := q.SetExpiry(ctx, l.row.FinishedAt.Add(ttl), l.id); err != nil {
+		if err := q.SetExpiry(ctx, ex.row.FinishedAt.Add(ttl), ex.id); err != nil {
 			return fmt.Errorf("set until when it is kept: %w", err)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -155,28 +153,4 @@ func attemptsText(numbers []int) string {
 		return "Attempts " + spans[0]
 	}
 	return "Attempts " + strings.Join(spans[:len(spans)-1], ", ") + " and " + spans[len(spans)-1]
-}
-
-// deadLetterRow is a dead letter as it is written.
-type deadLetterRow struct {
-	ID      uuid.UUID     `json:"id"`
-	Node    int           `json:"i"`
-	Name    string        `json:"node"`
-	Attempt int           `json:"attempt"`
-	Class   protect.Class `json:"class"`
-	Failure *Failure      `json:"failure"`
-	At      time.Time     `json:"at"`
-}
-
-// addDeadLetter keeps node i, which failed for good, among the dead letters.
-func (l *loop) addDeadLetter(i int, at time.Time, failure *Failure) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		l.service.config.Logger.Error("make id of a dead letter", "execution", l.id, "node", i, "error", err)
-		return
-	}
-	n := &l.nodes[i]
-	l.batch.deadLetters = append(l.batch.deadLetters, deadLetterRow{
-		ID: id, Node: i, Name: n.name, Attempt: n.attempt, Class: cmp.Or(failure.Class, protect.UserError), Failure: failure, At: at,
-	})
 }

@@ -39,28 +39,28 @@ type changedSeries struct {
 	LiveNode      *int32     `json:"live_node,omitempty"`
 }
 
-// writeMetrics adds what the batch tells to the series of the project, in the
+// write adds what the batch tells to the series of the project, in the
 // transaction that ends the nodes: a crash neither loses nor repeats it.
 //
 // Nobody waits in a circle: who adds series takes the lock of the project before it
 // locks any row, and all lock rows in the order of their keys. For the same reason the
 // bound is exact: series are added, and never removed, under that lock.
-func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
-	keys := keysOf(l.emissions)
-	left, err := l.leftLive(ctx, q)
+func (me *metrics) write(ctx context.Context, q *db.Queries) error {
+	keys := keysOf(me.emissions)
+	left, err := me.leftLive(ctx, q)
 	if err != nil || len(keys)+len(left) == 0 {
 		return err
 	}
-	known, err := q.KnownSeries(ctx, l.row.ProjectID, keys)
+	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys)
 	if err != nil {
 		return fmt.Errorf("look for series: %w", err)
 	}
 	if len(known) < len(keys) {
-		if err := l.addSeries(ctx, q, keys); err != nil {
+		if err := me.addSeries(ctx, q, keys); err != nil {
 			return err
 		}
 	}
-	rows, err := q.LockSeries(ctx, l.row.ProjectID, slices.Concat(keys, left))
+	rows, err := q.LockSeries(ctx, me.row.ProjectID, slices.Concat(keys, left))
 	if err != nil {
 		return fmt.Errorf("lock series: %w", err)
 	}
@@ -68,23 +68,23 @@ func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
 	for i := range rows {
 		there[rows[i].Key] = &rows[i]
 	}
-	for _, e := range l.emissions {
+	for _, e := range me.emissions {
 		s, ok := there[e.key]
 		if !ok {
 			continue // it was refused
 		}
-		if why := l.apply(s, e); why != "" {
-			l.metricFailed(e.metric, e.node, e.at, why)
+		if why := me.apply(s, e); why != "" {
+			me.failed(e.metric, e.node, e.at, why)
 		}
 	}
 	changed := make([]changedSeries, len(rows))
 	for i, s := range rows {
-		if l.batch.finished && s.LiveExecution != nil && *s.LiveExecution == l.id {
+		if me.batch.finished && s.LiveExecution != nil && *s.LiveExecution == me.id {
 			s.LiveSince, s.LiveExecution, s.LiveNode = nil, nil, nil
 		}
 		changed[i] = changedSeries{s.Key, s.Help, s.Value, s.Counts, s.LiveSince, s.LiveExecution, s.LiveNode}
 	}
-	if err := q.WriteSeries(ctx, l.service.now(), l.row.ProjectID, mustJSON(changed)); err != nil {
+	if err := q.WriteSeries(ctx, me.service.now(), me.row.ProjectID, mustJSON(changed)); err != nil {
 		return fmt.Errorf("write series: %w", err)
 	}
 	return nil
@@ -92,11 +92,11 @@ func (l *loop) writeMetrics(ctx context.Context, q *db.Queries) error {
 
 // leftLive are the series that nothing of the execution, which ends with the batch,
 // keeps on telling: a node that began and was left out after all has no end to tell.
-func (l *loop) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
-	if !l.batch.finished || !l.version.Definition.HasLiveMetrics() {
+func (me *metrics) leftLive(ctx context.Context, q *db.Queries) ([]string, error) {
+	if !me.batch.finished || !me.version.Definition.HasLiveMetrics() {
 		return nil, nil
 	}
-	keys, err := q.LiveSeries(ctx, l.row.ProjectID, l.id)
+	keys, err := q.LiveSeries(ctx, me.row.ProjectID, me.id)
 	if err != nil {
 		return nil, fmt.Errorf("look for series in real time: %w", err)
 	}
@@ -113,19 +113,19 @@ func keysOf(emissions []emission) []string {
 
 // addSeries adds the series that the project does not have, as far as there is room and
 // the metric is what it was before. What is refused says so with each emission.
-func (l *loop) addSeries(ctx context.Context, q *db.Queries, keys []string) error {
-	if err := q.HoldSeries(ctx, l.row.ProjectID.String()); err != nil {
-		return fmt.Errorf("hold the series of %s: %w", l.row.ProjectID, err)
+func (me *metrics) addSeries(ctx context.Context, q *db.Queries, keys []string) error {
+	if err := q.HoldSeries(ctx, me.row.ProjectID.String()); err != nil {
+		return fmt.Errorf("hold the series of %s: %w", me.row.ProjectID, err)
 	}
-	known, err := q.KnownSeries(ctx, l.row.ProjectID, keys) // somebody may just have added some
+	known, err := q.KnownSeries(ctx, me.row.ProjectID, keys) // somebody may just have added some
 	if err != nil {
 		return fmt.Errorf("look for series: %w", err)
 	}
-	count, err := q.CountSeries(ctx, l.row.ProjectID)
+	count, err := q.CountSeries(ctx, me.row.ProjectID)
 	if err != nil {
 		return fmt.Errorf("count series: %w", err)
 	}
-	families, err := l.families(ctx, q)
+	families, err := me.families(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l *loop) addSeries(ctx context.Context, q *db.Queries, keys []string) erro
 		settled[key] = ""
 	}
 	var fresh []newSeries
-	for _, e := range l.emissions {
+	for _, e := range me.emissions {
 		why, seen := settled[e.key]
 		if !seen {
 			switch before, named := families[e.name]; {
@@ -142,7 +142,7 @@ func (l *loop) addSeries(ctx context.Context, q *db.Queries, keys []string) erro
 				why = before.differs(e.metric)
 			case int(count)+len(fresh) >= maxSeries:
 				why = fmt.Sprintf("The project has %d series of metrics, which is all that it may have; this would be one more. Use labels that have fewer values.", maxSeries)
-				l.batch.refusedSeries++
+				me.refused++
 			default:
 				fresh = append(fresh, freshSeries(e))
 				families[e.name] = family{e.metric.Kind, e.metric.Bounds}
@@ -150,13 +150,13 @@ func (l *loop) addSeries(ctx context.Context, q *db.Queries, keys []string) erro
 			settled[e.key] = why
 		}
 		if why != "" {
-			l.metricFailed(e.metric, e.node, e.at, why)
+			me.failed(e.metric, e.node, e.at, why)
 		}
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := q.InsertSeries(ctx, l.row.ProjectID, l.service.now(), mustJSON(fresh)); err != nil {
+	if err := q.InsertSeries(ctx, me.row.ProjectID, me.service.now(), mustJSON(fresh)); err != nil {
 		return fmt.Errorf("add series: %w", err)
 	}
 	return nil
@@ -180,13 +180,13 @@ func (f family) differs(m *workflow.Metric) string {
 }
 
 // families are those of the names that the batch tells.
-func (l *loop) families(ctx context.Context, q *db.Queries) (map[string]family, error) {
+func (me *metrics) families(ctx context.Context, q *db.Queries) (map[string]family, error) {
 	var names []string
-	for _, e := range l.emissions {
+	for _, e := range me.emissions {
 		names = append(names, e.name)
 	}
 	slices.Sort(names)
-	rows, err := q.SeriesFamilies(ctx, l.row.ProjectID, slices.Compact(names))
+	rows, err := q.SeriesFamilies(ctx, me.row.ProjectID, slices.Compact(names))
 	if err != nil {
 		return nil, fmt.Errorf("look for metrics: %w", err)
 	}
@@ -207,17 +207,17 @@ func freshSeries(e emission) newSeries {
 
 // apply lets a locked series take up an emission, or says why it cannot. The text of a
 // help is that of the latest.
-func (l *loop) apply(s *db.LockSeriesRow, e emission) string {
+func (me *metrics) apply(s *db.LockSeriesRow, e emission) string {
 	if why := (family{workflow.MetricKind(s.Kind), s.Bounds}).differs(e.metric); why != "" {
 		return why
 	}
 	s.Help = e.help
 	node := int32(e.node) //nolint:gosec // fewer nodes than maxNodes
-	ours := s.LiveExecution != nil && *s.LiveExecution == l.id && *s.LiveNode == node
+	ours := s.LiveExecution != nil && *s.LiveExecution == me.id && *s.LiveNode == node
 	if e.since != nil {
 		// Of several that run, the series is that of the one that began last.
 		if s.LiveSince == nil || ours || !e.since.Before(*s.LiveSince) {
-			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &l.id, &node
+			s.LiveSince, s.LiveExecution, s.LiveNode = e.since, &me.id, &node
 		}
 		return ""
 	}

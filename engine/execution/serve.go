@@ -45,93 +45,100 @@ func (s *Service) takeServing(ctx context.Context, rows []servesRow) error {
 	return nil
 }
 
-// applyAddress takes up where the attempt of a node serves.
-func (l *loop) applyAddress(m message) {
-	if !l.current(m) || !l.operator(m.node).Serves || !l.progress.State(m.node).Active() {
+// serving are the nodes that serve others while they run.
+type serving struct {
+	feature
+	noPart
+	noWrite
+}
+
+// apply takes up where the attempt of a node serves.
+func (sv *serving) apply(m message) {
+	if !sv.current(m) || !sv.operator(m.node).Serves || !sv.progress.State(m.node).Active() {
 		return
 	}
-	if n := &l.nodes[m.node]; n.address == "" {
+	if n := &sv.nodes[m.node]; n.address == "" {
 		n.address = m.address
 	}
-	l.serve(m.node, l.service.now())
+	sv.serve(m.node, sv.service.now())
 }
 
 // serve lets others go on that need node i, once its command runs and its address is
 // known. A local process serves as soon as it runs.
-func (l *loop) serve(i int, at time.Time) {
-	n := &l.nodes[i]
-	if !n.op.Serves || l.fansOut(i) || l.progress.State(i) != dag.Running || l.progress.Serving(i) {
+func (sv *serving) serve(i int, at time.Time) {
+	n := &sv.nodes[i]
+	if !n.op.Serves || sv.fansOut(i) || sv.progress.State(i) != dag.Running || sv.progress.Serving(i) {
 		return
 	}
-	if n.address == "" && !l.service.config.Cluster {
+	if n.address == "" && !sv.service.config.Cluster {
 		n.address = thisMachine
 	}
 	if n.address == "" {
 		return
 	}
-	row := l.touch(i)
-	l.progress.Serve(i)
-	l.changed = append(l.changed, i)
-	l.outputs[i] = map[string]any{AddressPort: n.address}
-	row.Outputs = l.outputs[i]
+	row := sv.touch(i)
+	sv.progress.Serve(i)
+	sv.changed = append(sv.changed, i)
+	sv.outputs[i] = map[string]any{AddressPort: n.address}
+	row.Outputs = sv.outputs[i]
 	n.reason = &Reason{Code: ReasonServing, Message: fmt.Sprintf("It serves others at %s until they have ended.", n.address)}
-	l.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until they have ended.", n.address), map[string]any{"address": n.address})
+	sv.nodeEvent(i, at, "node.serving", fmt.Sprintf("At %s, until they have ended.", n.address), map[string]any{"address": n.address})
 }
 
-// rememberServing takes up which nodes serve, from their rows.
-func (l *loop) rememberServing(ctx context.Context) error {
+// restore takes up which nodes serve, from their rows.
+func (sv *serving) restore(ctx context.Context) error {
 	var nodes []int
-	for i := range l.nodes {
-		if r := l.nodes[i].reason; r != nil && r.Code == ReasonServing {
-			l.progress.Serve(i)
+	for i := range sv.nodes {
+		if r := sv.nodes[i].reason; r != nil && r.Code == ReasonServing {
+			sv.progress.Serve(i)
 			nodes = append(nodes, i)
 		}
 	}
-	if err := l.loadOutputs(ctx, nodes); err != nil {
+	if err := sv.loadOutputs(ctx, nodes); err != nil {
 		return err
 	}
 	for _, i := range nodes {
-		l.nodes[i].address, _ = l.outputs[i][AddressPort].(string)
+		sv.nodes[i].address, _ = sv.outputs[i][AddressPort].(string)
 	}
 	return nil
 }
 
-// loadServing takes up where attempts serve of which other processes were told.
-func (l *loop) loadServing(ctx context.Context) error {
+// news takes up where attempts serve of which other processes were told.
+func (sv *serving) news(ctx context.Context) error {
 	var nodes []int32
-	for i := range l.nodes {
-		if l.operator(i).Serves && l.progress.State(i).Active() && !l.progress.Serving(i) && !l.fansOut(i) {
+	for i := range sv.nodes {
+		if sv.operator(i).Serves && sv.progress.State(i).Active() && !sv.progress.Serving(i) && !sv.fansOut(i) {
 			nodes = append(nodes, int32(i))
 		}
 	}
 	if len(nodes) == 0 {
 		return nil
 	}
-	rows, err := l.service.queries.ServingAttempts(ctx, l.id, nodes)
+	rows, err := sv.service.queries.ServingAttempts(ctx, sv.id, nodes)
 	if err != nil {
 		return fmt.Errorf("load where attempts serve: %w", err)
 	}
 	for _, r := range rows {
-		l.applyAddress(message{node: int(r.NodeIndex), attempt: int(r.Attempt), address: r.Address})
+		sv.apply(message{node: int(r.NodeIndex), attempt: int(r.Attempt), address: r.Address})
 	}
 	return nil
 }
 
 // dismiss ends the attempt of node i, which serves nobody any more.
-func (l *loop) dismiss(i int, now time.Time) {
+func (sv *serving) dismiss(i int, now time.Time) {
 	reason := &Reason{Code: ReasonServing, Message: "Nobody needs it any more: it was asked to stop."}
-	l.stopAs(i, now, reason, reason.Message)
+	sv.stopAs(i, now, reason, reason.Message)
 }
 
-// endsServing turns the end of an attempt that served others into a good one, however it
+// ends turns the end of an attempt that served others into a good one, however it
 // came: it was not there to end by itself. It reports false for any other, and for one
 // that somebody, or a failure, stopped.
-func (l *loop) endsServing(i int, e *ending) bool {
-	n := &l.nodes[i]
-	if !l.progress.Serving(i) || n.cancelled != nil || n.verdict != nil || l.progress.Halted(i) {
+func (sv *serving) ends(i int, e *ending) bool {
+	n := &sv.nodes[i]
+	if !sv.progress.Serving(i) || n.cancelled != nil || n.endCommand != nil || sv.progress.Halted(i) {
 		return false
 	}
-	if !l.progress.Dismissed(i) && e.Outcome != succeeded {
+	if !sv.progress.Dismissed(i) && e.Outcome != succeeded {
 		text := e.Message
 		if failure := e.failure(n.name, n.attempt); text == "" && failure != nil {
 			text = failure.Message

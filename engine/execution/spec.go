@@ -39,7 +39,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 	if err == nil && l.runsAgain(i) {
 		before, err = l.service.checkpointsBefore(ctx, *l.nodes[i].origin)
 	}
-	if err != nil && l.unreadySpec(i, err) {
+	if err != nil && l.launches.unreadySpec(i, err) {
 		return nil, false
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *loop) spec(ctx context.Context, i int) (launcher.Attempt, bool) {
 		Env:              l.attemptEnvironment(i, op),
 		Files:            inputs.files,
 		Secrets:          inputs.secrets,
-		Outputs:          l.outputsOf(i, op),
+		Outputs:          l.streams.outputsOf(i, op),
 		TimeoutMs:        op.Timeout.Milliseconds(),
 		Salvage:          op.Tags != nil,
 		GraceMs:          config.Timing.StopGrace.Milliseconds(),
@@ -133,7 +133,7 @@ func (l *loop) resources(i int) *flowforgev1.Resources {
 // limitsMemory reports whether the attempt of node i ends when it uses more memory than it
 // holds: somebody said how much that is. A default request is no limit.
 func (l *loop) limitsMemory(i int) bool {
-	room, _ := roomOf(l.rooms, l.operator(i).Name)
+	room, _ := roomOf(l.origins.overrides, l.operator(i).Name)
 	return l.operator(i).Resources.MemoryMiB > 0 || l.nodes[i].memory > 0 || room.MemoryMiB != nil
 }
 
@@ -223,7 +223,7 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	if op.Tags != nil {
 		upstream = nil // its texts name what they read
 	}
-	upstream = l.whole(i, upstream)
+	upstream = l.streams.whole(i, upstream)
 	if err := l.loadOutputs(ctx, upstream); err != nil {
 		return nil, err
 	}
@@ -235,8 +235,8 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 	}
 	var streams []*flowforgev1.InputFile
 	for _, input := range op.Inputs {
-		if d, ok := l.writerOf(i, input); ok {
-			streams = append(streams, l.streamOf(input, d))
+		if d, ok := l.streams.writerOf(i, input); ok {
+			streams = append(streams, l.streams.streamOf(input, d))
 			in.values[input.Name] = nil // the runner sets its path
 			continue
 		}

@@ -26,16 +26,40 @@ const (
 	firstStoreRetry = time.Second
 )
 
-// starting is what a loop knows of attempts that are handed to the launcher.
-type starting struct {
-	starter    *starter
-	uncertain  []int // queued nodes whose attempt may not have been started
-	unready    []int // nodes of which what their attempt needs could not be read just now
-	startAt    time.Time
-	startRetry time.Duration
-	unsure     atomic.Bool // uncertain is not empty, or not known yet
-	away       bool        // the cluster did not answer when attempts were handed to it last
-	settled    bool        // it rests, and all that is queued was started
+// launches hands attempts to the launcher, and stops them.
+type launches struct {
+	feature
+	noPart
+	noWrite
+
+	starts []int // attempts to start once the flush is committed
+	stops  []int // attempts to stop then
+
+	starter     *starter
+	uncertain   []int // queued nodes whose attempt may not have been started
+	unready     []int // nodes of which what their attempt needs could not be read just now
+	retryAt     time.Time
+	retryDelay  time.Duration
+	unsure      atomic.Bool // uncertain is not empty, or not known yet
+	unreachable bool        // the cluster did not answer when attempts were handed to it last
+	settled     bool        // the loop is idle, and all that is queued was started
+}
+
+func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
+	if len(la.starts) > 0 {
+		for _, i := range la.starts {
+			if spec, ok := la.spec(ctx, i); ok {
+				la.starter.start(i, spec)
+			}
+		}
+		la.starts = nil
+		la.waitForStore()
+		la.starter.ring()
+	}
+	if len(la.stops) > 0 {
+		la.stopAttempts(ctx, la.stops)
+		la.stops = nil
+	}
 }
 
 // handOver gives attempts of one execution to the launcher. It ends those that are
@@ -107,36 +131,36 @@ func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts
 // startAgain starts the attempts of queued nodes that may not have been started. A
 // cluster gets them in chunks, so that the loop hears of other things between, and
 // one at a time while it does not answer.
-func (l *loop) startAgain(ctx context.Context) error {
-	specs, rest := l.uncertainSpecs(ctx)
+func (la *launches) startAgain(ctx context.Context) error {
+	specs, rest := la.uncertainSpecs(ctx)
 	if len(specs) == 0 {
-		l.uncertain = rest
+		la.uncertain = rest
 		if len(rest) == 0 {
-			l.certain()
+			la.certain()
 			return nil
 		}
-		l.startAt = l.service.now().Add(firstStoreRetry)
+		la.retryAt = la.service.now().Add(firstStoreRetry)
 		return nil
 	}
-	l.service.config.Crash("start.again")
-	away, err := l.service.handOver(ctx, l.id, specs)
+	la.service.config.Crash("start.again")
+	away, err := la.service.handOver(ctx, la.id, specs)
 	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
-		if l.service.config.Cluster {
+		if la.service.config.Cluster {
 			first, last = firstAwayRetry, lastAwayRetry
 		}
-		l.startRetry, l.away = min(max(2*l.startRetry, first), last), away
-		l.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
-		l.startAt = l.service.now().Add(l.startRetry)
-		l.service.config.Logger.Warn("start attempts", "execution", l.id, "count", len(specs), "error", err)
+		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), away
+		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
+		la.retryAt = la.service.now().Add(la.retryDelay)
+		la.service.config.Logger.Warn("start attempts", "execution", la.id, "count", len(specs), "error", err)
 		return nil
 	}
-	if l.away {
-		l.clearUnreachable(ctx)
+	if la.unreachable {
+		la.clearUnreachable(ctx)
 	}
-	l.startRetry, l.away = 0, false
-	if l.uncertain = rest; len(rest) == 0 {
-		l.certain()
+	la.retryDelay, la.unreachable = 0, false
+	if la.uncertain = rest; len(rest) == 0 {
+		la.certain()
 	}
 	return nil
 }
@@ -144,27 +168,27 @@ func (l *loop) startAgain(ctx context.Context) error {
 // uncertainSpecs are what is handed over next of the nodes whose start is uncertain,
 // and the nodes that remain for later. What was asked to stop meanwhile is not
 // started any more in a cluster.
-func (l *loop) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
-	most := len(l.uncertain)
-	if l.service.config.Cluster {
+func (la *launches) uncertainSpecs(ctx context.Context) (specs []launcher.Attempt, rest []int) {
+	most := len(la.uncertain)
+	if la.service.config.Cluster {
 		most = startChunk
-		if l.away {
+		if la.unreachable {
 			most = 1
 		}
 	}
-	for _, i := range l.uncertain {
+	for _, i := range la.uncertain {
 		switch {
-		case l.progress.State(i) != dag.Queued:
-		case l.service.config.Cluster && l.nodes[i].stopSent:
-			l.service.neverStarted(attemptID{l.id, attemptKey{i, l.nodes[i].attempt}})
+		case la.progress.State(i) != dag.Queued:
+		case la.service.config.Cluster && la.nodes[i].stopSent:
+			la.service.neverStarted(attemptID{la.id, attemptKey{i, la.nodes[i].attempt}})
 		case len(specs) == most:
 			rest = append(rest, i)
 		default:
-			before := len(l.unready)
-			if spec, ok := l.spec(ctx, i); ok {
+			before := len(la.unready)
+			if spec, ok := la.spec(ctx, i); ok {
 				specs = append(specs, spec)
-			} else if len(l.unready) > before {
-				l.unready = l.unready[:before]
+			} else if len(la.unready) > before {
+				la.unready = la.unready[:before]
 				rest = append(rest, i)
 			}
 		}
@@ -178,14 +202,14 @@ func (s *Service) neverStarted(id attemptID) {
 }
 
 // notStarted takes up that nodes may not have been started.
-func (l *loop) notStarted(nodes []int, away bool) {
-	l.unsure.Store(true)
-	l.uncertain = append(l.uncertain, nodes...)
+func (la *launches) notStarted(nodes []int, away bool) {
+	la.unsure.Store(true)
+	la.uncertain = append(la.uncertain, nodes...)
 	delay := firstStartRetry
-	if l.service.config.Cluster {
-		l.away, delay = l.away || away, firstAwayRetry
+	if la.service.config.Cluster {
+		la.unreachable, delay = la.unreachable || away, firstAwayRetry
 	}
-	l.startAt = l.service.now().Add(delay)
+	la.retryAt = la.service.now().Add(delay)
 }
 
 // nodesOf are the nodes of attempts.
@@ -201,52 +225,52 @@ func nodesOf(attempts []launcher.Attempt) []int {
 
 // unreadySpec takes up that what node i needs cannot be read now, and reports whether
 // that will pass.
-func (l *loop) unreadySpec(i int, err error) bool {
+func (la *launches) unreadySpec(i int, err error) bool {
 	if !apperr.Is(err, apperr.Unavailable) {
 		return false
 	}
-	l.service.config.Logger.Warn("gather what an attempt needs", "execution", l.id, "node", i, "error", err)
-	l.unready = append(l.unready, i)
+	la.service.config.Logger.Warn("gather what an attempt needs", "execution", la.id, "node", i, "error", err)
+	la.unready = append(la.unready, i)
 	return true
 }
 
 // waitForStore tries again in a moment to start what could not be gathered.
-func (l *loop) waitForStore() {
-	if len(l.unready) == 0 {
+func (la *launches) waitForStore() {
+	if len(la.unready) == 0 {
 		return
 	}
-	l.unsure.Store(true)
-	l.uncertain, l.unready = append(l.uncertain, l.unready...), nil
-	l.startAt = l.service.now().Add(firstStoreRetry)
+	la.unsure.Store(true)
+	la.uncertain, la.unready = append(la.uncertain, la.unready...), nil
+	la.retryAt = la.service.now().Add(firstStoreRetry)
 }
 
 // clearUnreachable takes the reason away that the cluster does not answer.
-func (l *loop) clearUnreachable(ctx context.Context) {
-	rows := make([]waitRow, 0, len(l.uncertain))
-	for _, i := range l.uncertain {
-		rows = append(rows, waitRow{attemptKey: attemptKey{i, l.nodes[i].attempt}})
+func (la *launches) clearUnreachable(ctx context.Context) {
+	rows := make([]waitRow, 0, len(la.uncertain))
+	for _, i := range la.uncertain {
+		rows = append(rows, waitRow{attemptKey: attemptKey{i, la.nodes[i].attempt}})
 	}
-	if err := l.service.setWaiting(ctx, l.id, []string{launcher.WaitCluster}, rows); err != nil {
-		l.service.config.Logger.Warn("write that the cluster answers", "execution", l.id, "error", err)
+	if err := la.service.setWaiting(ctx, la.id, []string{launcher.WaitCluster}, rows); err != nil {
+		la.service.config.Logger.Warn("write that the cluster answers", "execution", la.id, "error", err)
 	}
 }
 
-func (l *loop) certain() {
-	l.uncertain, l.startRetry, l.away = nil, 0, false
-	l.unsure.Store(false)
+func (la *launches) certain() {
+	la.uncertain, la.retryDelay, la.unreachable = nil, 0, false
+	la.unsure.Store(false)
 }
 
-// loadBegun takes up the begins of attempts that other processes were told of.
-func (l *loop) loadBegun(ctx context.Context) error {
-	if l.progress.Count(dag.Queued) == 0 {
+// news takes up the begins of attempts that other processes were told of.
+func (la *launches) news(ctx context.Context) error {
+	if la.progress.Count(dag.Queued) == 0 {
 		return nil
 	}
-	rows, err := l.service.queries.BegunQueued(ctx, l.id)
+	rows, err := la.service.queries.BegunQueued(ctx, la.id)
 	if err != nil {
 		return fmt.Errorf("load begins: %w", err)
 	}
 	for _, r := range rows {
-		l.applyBegun(begunOf(r))
+		la.applyBegun(begunOf(r))
 	}
 	return nil
 }

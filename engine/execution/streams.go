@@ -21,26 +21,32 @@ const ReasonStream = "STREAM"
 // attempt read.
 const classStream = "stream"
 
-// streams reports whether anything of the execution may be read while it is written.
-func (l *loop) streams() bool {
+// streams are the outputs that others read while they are written.
+type streams struct {
+	feature
+	noPart
+}
+
+// used reports whether anything of the execution may be read while it is written.
+func (st *streams) used() bool {
 	reads := func(p *dag.Plan) bool {
 		return slices.ContainsFunc(p.Edges, func(e dag.Edge) bool { return e.Streams })
 	}
-	for _, p := range l.version.Plans {
+	for _, p := range st.version.Plans {
 		if reads(p) {
 			return true
 		}
 	}
-	return reads(l.version.Plan)
+	return reads(st.version.Plan)
 }
 
-// forgetStreams removes the pieces of what was read while it was written, at the end of
+// write removes the pieces of what was read while it was written, at the end of
 // the execution; the whole is there.
-func (l *loop) forgetStreams(ctx context.Context, q *db.Queries) error {
-	if !l.batch.finished || !l.streams() {
+func (st *streams) write(ctx context.Context, q *db.Queries) error {
+	if !st.batch.finished || !st.used() {
 		return nil
 	}
-	if err := q.ForgetStreams(ctx, l.id); err != nil {
+	if err := q.ForgetStreams(ctx, st.id); err != nil {
 		return fmt.Errorf("forget streams: %w", err)
 	}
 	return nil
@@ -48,31 +54,31 @@ func (l *loop) forgetStreams(ctx context.Context, q *db.Queries) error {
 
 // writerOf is the node that writes what input in of node i reads while it is written;
 // false when the input comes as a whole.
-func (l *loop) writerOf(i int, in workflow.Input) (int, bool) {
+func (st *streams) writerOf(i int, in workflow.Input) (int, bool) {
 	if in.Source.Kind != workflow.SourceFuture {
 		return dag.NoNode, false
 	}
-	d, ok := l.sibling(i, in.Source.Future.Operator)
-	if !ok || !l.progress.Reads(i, d) || l.progress.State(d) == dag.Succeeded {
+	d, ok := st.sibling(i, in.Source.Future.Operator)
+	if !ok || !st.progress.Reads(i, d) || st.progress.State(d) == dag.Succeeded {
 		return dag.NoNode, false
 	}
 	return d, true
 }
 
 // streamOf is the file of an input whose writer, node d, has not ended.
-func (l *loop) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
+func (st *streams) streamOf(in workflow.Input, d int) *flowforgev1.InputFile {
 	return &flowforgev1.InputFile{
 		Input: in.Name, Pointer: "/" + escapePointer(in.Name), Filename: in.Source.Future.Output, Channel: string(channel.Streaming),
-		Stream: &flowforgev1.StreamSource{TaskId: TaskID(l.id, d, l.nodes[d].attempt), Output: in.Source.Future.Output},
+		Stream: &flowforgev1.StreamSource{TaskId: TaskID(st.id, d, st.nodes[d].attempt), Output: in.Source.Future.Output},
 	}
 }
 
 // outputsOf are the outputs of op as the runner of node i has to know them: whether
 // others read one while it is written matters only where some do.
-func (l *loop) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec {
+func (st *streams) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec {
 	specs := outputSpecs(op)
 	for _, o := range specs {
-		if o.Storage == channel.HintStreaming && !l.progress.Read(i) {
+		if o.Storage == channel.HintStreaming && !st.progress.Read(i) {
 			o.Storage = ""
 		}
 	}
@@ -80,10 +86,10 @@ func (l *loop) outputsOf(i int, op *workflow.Operator) []*flowforgev1.OutputSpec
 }
 
 // whole are those of nodes that node i does not read while they are written.
-func (l *loop) whole(i int, nodes []int) []int {
+func (st *streams) whole(i int, nodes []int) []int {
 	rest := nodes[:0]
 	for _, d := range nodes {
-		if !l.progress.Reads(i, d) || l.progress.State(d) == dag.Succeeded {
+		if !st.progress.Reads(i, d) || st.progress.State(d) == dag.Succeeded {
 			rest = append(rest, d)
 		}
 	}
@@ -92,12 +98,12 @@ func (l *loop) whole(i int, nodes []int) []int {
 
 // noStream says why input in of node i comes as a whole although its output asks to be
 // read while it is written; "" when that asks for nothing, or was so.
-func (l *loop) noStream(i int, in workflow.Input) string {
-	g, ok := l.version.Definition.Graph(l.nodes[i].graph)
-	if !ok || l.nodes[i].index >= 0 {
+func (st *streams) noStream(i int, in workflow.Input) string {
+	g, ok := st.version.Definition.Graph(st.nodes[i].graph)
+	if !ok || st.nodes[i].index >= 0 {
 		return ""
 	}
-	asked, why := g.Streams(l.operator(i), in)
+	asked, why := g.Streams(st.operator(i), in)
 	switch {
 	case !asked:
 		return ""
@@ -110,52 +116,52 @@ func (l *loop) noStream(i int, in workflow.Input) string {
 // recall takes a node back whose writer runs no more and has not succeeded: its attempt,
 // if one is alive, is stopped first. It begins again with the writer, or ends with it,
 // and spends no retry.
-func (l *loop) recall(a dag.Action, now time.Time) {
-	i, n := a.Node, &l.nodes[a.Node]
-	if !l.progress.State(i).Active() {
-		if l.progress.State(i) == dag.Ready {
-			l.service.quota.Withdraw(l.id, []int{i})
+func (st *streams) recall(a dag.Action, now time.Time) {
+	i, n := a.Node, &st.nodes[a.Node]
+	if !st.progress.State(i).Active() {
+		if st.progress.State(i) == dag.Ready {
+			st.service.quota.Withdraw(st.id, []int{i})
 		}
-		l.recalled(i, now, l.recallReason(a.Cause))
+		st.recalled(i, now, st.recallReason(a.Cause))
 		return
 	}
 	if n.recalled != nil {
 		return
 	}
-	l.touch(i)
-	n.recalled = l.recallReason(a.Cause)
+	st.touch(i)
+	n.recalled = st.recallReason(a.Cause)
 	if !n.stopSent {
 		n.stopSent = true
-		l.batch.stops = append(l.batch.stops, i)
+		st.launches.stops = append(st.launches.stops, i)
 	}
 	n.reason = &Reason{Code: ReasonStopping, Message: n.recalled.Message}
-	l.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
+	st.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
 }
 
 // rememberRecall goes on with the recall of node i that a former loop began: what it reads
 // may run again by now, so that nothing else tells of it.
-func (l *loop) rememberRecall(i int) {
-	n := &l.nodes[i]
-	if n.reason == nil || n.reason.Code != ReasonStopping || !l.progress.State(i).Active() || !l.progress.ReadsAny(i) {
+func (st *streams) rememberRecall(i int) {
+	n := &st.nodes[i]
+	if n.reason == nil || n.reason.Code != ReasonStopping || !st.progress.State(i).Active() || !st.progress.ReadsAny(i) {
 		return
 	}
 	n.recalled, n.stopSent = &Reason{Code: ReasonStream, Message: n.reason.Message}, true
-	l.batch.stops = append(l.batch.stops, i)
+	st.launches.stops = append(st.launches.stops, i)
 }
 
 // recalled puts node i, of which no attempt is alive, back to where it waits for its
 // writer.
-func (l *loop) recalled(i int, at time.Time, reason *Reason) {
-	n := l.move(i, dag.Pending)
+func (st *streams) recalled(i int, at time.Time, reason *Reason) {
+	n := st.move(i, dag.Pending)
 	n.reason, n.retryAt, n.recalled, n.stopSent, n.preempted = reason, nil, nil, false, nil
-	l.nodeEvent(i, at, "node.recalled", reason.Message, nil)
+	st.nodeEvent(i, at, "node.recalled", reason.Message, nil)
 }
 
 // recallReason says what became of the writer of a node.
-func (l *loop) recallReason(writer int) *Reason {
-	n := &l.nodes[writer]
+func (st *streams) recallReason(writer int) *Reason {
+	n := &st.nodes[writer]
 	text := "begins again"
-	switch l.progress.State(writer) {
+	switch st.progress.State(writer) {
 	case dag.Failed:
 		text = "failed"
 		if n.failure != nil {
@@ -173,20 +179,20 @@ func (l *loop) recallReason(writer int) *Reason {
 	return &Reason{Code: ReasonStream, Message: ended(clean(fmt.Sprintf("It read what %s wrote, which %s", n.name, text), maxMessage))}
 }
 
-// endsStream looks at the end of an attempt that reads what others write: one that was
+// ends looks at the end of an attempt that reads what others write: one that was
 // recalled says why, and none ends well before them. The runner holds it back until
 // then; this is for one that does not.
-func (l *loop) endsStream(i int, e *ending) {
-	if r := l.nodes[i].recalled; r != nil && e.Outcome.outside() {
+func (st *streams) ends(i int, e *ending) {
+	if r := st.nodes[i].recalled; r != nil && e.Outcome.outside() {
 		e.Message = r.Message
 	}
 	if e.Outcome != succeeded {
 		return
 	}
-	for _, d := range l.progress.DependenciesOf(l.home(i)) {
-		if l.progress.Reads(i, d) && l.progress.State(d) != dag.Succeeded {
+	for _, d := range st.progress.DependenciesOf(st.home(i)) {
+		if st.progress.Reads(i, d) && st.progress.State(d) != dag.Succeeded {
 			e.Outcome, e.Class = interrupted, classStream
-			e.Message = fmt.Sprintf("It ended before %s had, which it reads.", l.nodes[d].name)
+			e.Message = fmt.Sprintf("It ended before %s had, which it reads.", st.nodes[d].name)
 			return
 		}
 	}
@@ -202,9 +208,9 @@ func interruption(e ending) string {
 
 // streamEdge is the edge of an input that is read while node d writes it; came is how
 // the last attempt that told got it.
-func (l *loop) streamEdge(in workflow.Input, d int, came *Arrival) Edge {
+func (st *streams) streamEdge(in workflow.Input, d int, came *Arrival) Edge {
 	c := channel.Choose(channel.Facts{Streams: true, Filename: in.Source.Future.Output})
-	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: l.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}
+	e := Edge{Input: in.Name, Pointer: "/" + escapePointer(in.Name), From: st.nodes[d].op.Name + "." + in.Source.Future.Output, Choice: c}
 	if came != nil && came.Channel == channel.Streaming {
 		e.Came, e.Size = came, came.Size
 	}

@@ -48,11 +48,11 @@ func (l *loop) fireTimers(ctx context.Context) {
 		}
 		n := &l.nodes[i]
 		if l.progress.State(i) == dag.Running && n.op.Type == workflow.TypeApproval && !l.fansOut(i) {
-			l.noAnswer(i, now)
+			l.commands.noAnswer(i, now)
 			continue
 		}
-		if _, kept := l.withheld[i]; kept && l.progress.State(i) == dag.Ready {
-			delete(l.withheld, i)
+		if _, kept := l.breakers.withheld[i]; kept && l.progress.State(i) == dag.Ready {
+			delete(l.breakers.withheld, i)
 			l.ask(i)
 			continue
 		}
@@ -65,7 +65,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 		}
 		retries = append(retries, i)
 	}
-	l.spend(ctx, retries, now)
+	l.budgets.spend(ctx, retries, now)
 }
 
 // executionTimer stands for the execution itself among the timers.

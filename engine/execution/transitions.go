@@ -16,9 +16,9 @@ import (
 
 // begin moves the execution from PENDING to RUNNING.
 func (l *loop) begin(now time.Time) {
-	l.status, l.admitted, l.waits = Running, true, nil
+	l.status, l.admission.admitted, l.admission.waitReason = Running, true, nil
 	l.row.StartedAt = &now
-	l.progress.Pause(l.paused)
+	l.progress.Pause(l.commands.paused)
 	l.all = true
 	l.setTimeout()
 	l.event(eventRow{At: now, Kind: "execution.started"})
@@ -60,9 +60,9 @@ func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
 // settle lets dag.Next decide and carries its actions out until there are none,
 // or the batch is full.
 func (l *loop) settle(ctx context.Context) error {
-	for (l.all || len(l.changed) > 0 || len(l.alone) > 0 || len(l.lookups) > 0) && !l.batch.full() && !l.batch.finished {
-		if len(l.changed) == 0 && !l.all && len(l.alone) == 0 {
-			l.lookUp(ctx)
+	for (l.all || len(l.changed) > 0 || len(l.unattended) > 0 || len(l.cache.wanted) > 0) && !l.batch.full() && !l.batch.finished {
+		if len(l.changed) == 0 && !l.all && len(l.unattended) == 0 {
+			l.cache.lookUp(ctx)
 		}
 		l.beginReady(ctx)
 		changed := l.changed
@@ -100,9 +100,9 @@ func (l *loop) carryOut(ctx context.Context, a dag.Action) error {
 	case dag.StopNode:
 		l.stop(a.Node, now)
 	case dag.DismissNode:
-		l.dismiss(a.Node, now)
+		l.serving.dismiss(a.Node, now)
 	case dag.RecallNode:
-		l.recall(a, now)
+		l.streams.recall(a, now)
 	case dag.HaltScope, dag.DrainScope:
 		l.halt(a, now)
 	case dag.FinishRun:
@@ -126,7 +126,7 @@ func (l *loop) haltReason() *Reason {
 // makeReady lets node i start as soon as there is capacity. What needs none begins
 // in the same moment, once the execution itself has begun.
 func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
-	if l.canStart(i) && !l.needsCapacity(i) && !l.needsLocks(i) {
+	if l.canStart(i) && !l.needsCapacity(i) && !l.locks.needs(i) {
 		l.beginAlone(ctx, i, now)
 		return
 	}
@@ -139,7 +139,9 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 }
 
 // canStart reports whether neither the execution nor somebody keeps node i back.
-func (l *loop) canStart(i int) bool { return l.status != Pending && !l.paused && !l.nodes[i].kept }
+func (l *loop) canStart(i int) bool {
+	return l.status != Pending && !l.commands.paused && !l.nodes[i].kept
+}
 
 // needsCapacity reports whether an attempt of node i runs anywhere.
 func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.fansOut(i) }
@@ -155,7 +157,7 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 	case l.expands(i):
 		l.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
-		l.await(i, now)
+		l.commands.await(i, now)
 	default:
 		l.move(i, dag.Succeeded).finishedAt = &now
 		l.nodeEvent(i, now, "node.succeeded", "", nil)
@@ -168,33 +170,33 @@ func (l *loop) ask(i int) {
 	if !l.canStart(i) {
 		return
 	}
-	if l.needsLookup(i) {
-		l.lookups = append(l.lookups, i)
+	if l.cache.needs(i) {
+		l.cache.wanted = append(l.cache.wanted, i)
 		return
 	}
-	if l.needsLocks(i) {
-		l.batch.locking = append(l.batch.locking, i)
+	if l.locks.needs(i) {
+		l.locks.part.wanted = append(l.locks.part.wanted, i)
 		return
 	}
 	if !l.needsCapacity(i) {
-		l.alone = append(l.alone, i)
+		l.unattended = append(l.unattended, i)
 		return
 	}
-	l.batch.want = append(l.batch.want, l.request(i))
+	l.admission.part.want = append(l.admission.part.want, l.admission.request(i))
 }
 
 // request is what node i asks of the quota.
-func (l *loop) request(i int) fair.Request {
-	op := l.operator(i)
-	r := l.service.requestOf(op, l.row.ProjectID)
-	r.Key = fair.Key{Execution: l.id, Node: i}
-	r.Priority, r.Since, r.Attempt = int(l.row.Priority), *l.nodes[i].readyAt, l.nodes[i].attempt+1
-	r.Workflow, r.Expected = l.row.WorkflowName, l.expected[op.Name].Fair()
-	if room, ok := roomOf(l.rooms, op.Name); ok {
+func (ad *admission) request(i int) fair.Request {
+	op := ad.operator(i)
+	r := ad.service.requestOf(op, ad.row.ProjectID)
+	r.Key = fair.Key{Execution: ad.id, Node: i}
+	r.Priority, r.Since, r.Attempt = int(ad.row.Priority), *ad.nodes[i].readyAt, ad.nodes[i].attempt+1
+	r.Workflow, r.Expected = ad.row.WorkflowName, ad.expected[op.Name].Fair()
+	if room, ok := roomOf(ad.origins.overrides, op.Name); ok {
 		r.Amount = room.apply(r.Amount)
 	}
-	r = l.ordered(r)
-	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*l.nodes[i].memory)
+	r = ad.orders.adjust(r)
+	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.nodes[i].memory)
 	return r
 }
 
@@ -250,7 +252,7 @@ func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
 	}
 	l.touch(i)
 	n.stopSent, n.reason = true, reason
-	l.batch.stops = append(l.batch.stops, i)
+	l.launches.stops = append(l.launches.stops, i)
 	l.nodeEvent(i, now, "node.stopping", told, nil)
 }
 
@@ -284,8 +286,8 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	}
 	l.row.FinishedAt = &now
 	l.batch.finished = true
-	if l.admitted {
-		l.batch.release[fair.ExecutionItself] = oneExecution()
+	if l.admission.admitted {
+		l.admission.part.release[fair.ExecutionItself] = oneExecution()
 	} else {
 		l.service.quota.Withdraw(l.id, nil) // an offer must not begin what has ended
 	}

@@ -23,14 +23,20 @@ type usedRow struct {
 	GPUType string    `json:"gpu_type"`
 }
 
-// writeHours records what the attempts that end with the batch used.
-func (l *loop) writeHours(ctx context.Context, q *db.Queries) error {
+// usageHours records what attempts used.
+type usageHours struct {
+	feature
+	noPart
+}
+
+// write records what the attempts that end with the batch used.
+func (uh *usageHours) write(ctx context.Context, q *db.Queries) error {
 	var rows []usedRow
-	for _, e := range l.batch.ended {
+	for _, e := range uh.batch.ended {
 		if e.StartedAt == nil || e.FinishedAt.Sub(*e.StartedAt) < leastHeld {
 			continue
 		}
-		held := l.batch.release[e.Node]
+		held := uh.admission.part.release[e.Node]
 		rows = append(rows, usedRow{
 			attemptKey: e.attemptKey, EndedAt: e.FinishedAt, Seconds: e.FinishedAt.Sub(*e.StartedAt).Seconds(),
 			CPU: held.CPUMillis, Memory: held.MemoryMiB, GPUs: held.GPUs, GPUType: held.GPUType,
@@ -40,7 +46,7 @@ func (l *loop) writeHours(ctx context.Context, q *db.Queries) error {
 		return nil
 	}
 	err := q.RecordHours(ctx, db.RecordHoursParams{
-		ExecutionID: l.id, ProjectID: l.row.ProjectID, Person: l.row.SubmittedBy, WorkflowName: l.row.WorkflowName, Spans: mustJSON(rows),
+		ExecutionID: uh.id, ProjectID: uh.row.ProjectID, Person: uh.row.SubmittedBy, WorkflowName: uh.row.WorkflowName, Spans: mustJSON(rows),
 	})
 	if err != nil {
 		return fmt.Errorf("record hours: %w", err)

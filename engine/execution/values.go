@@ -259,7 +259,7 @@ func (l *loop) cannotRead(err error) bool {
 	if !unread(err) {
 		return false
 	}
-	l.broken = err
+	l.readFailure = err
 	return true
 }
 

@@ -1,0 +1,32 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
+)
+
+// artifactOutputs are the artifacts that the results of a flush publish.
+type artifactOutputs struct {
+	feature
+
+	part artifactsPart
+}
+
+type artifactsPart struct{ fresh []artifact.New }
+
+func (ao *artifactOutputs) pending() bool { return len(ao.part.fresh) > 0 }
+
+func (ao *artifactOutputs) reset() { ao.part = artifactsPart{} }
+
+func (ao *artifactOutputs) write(ctx context.Context, q *db.Queries) error {
+	if len(ao.part.fresh) == 0 {
+		return nil
+	}
+	if err := ao.service.artifacts.Publish(ctx, q, ao.row.TenantID, ao.row.ProjectID, ao.part.fresh); err != nil {
+		return fmt.Errorf("publish artifacts: %w", err)
+	}
+	return nil
+}

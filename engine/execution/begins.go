@@ -1,0 +1,28 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// begins writes which attempts have begun, after all else.
+type begins struct {
+	feature
+	noPart
+}
+
+// write writes which attempts have begun.
+func (be *begins) write(ctx context.Context, q *db.Queries) error {
+	if len(be.batch.begun) == 0 {
+		return nil
+	}
+	rows := slices.Collect(maps.Values(be.batch.begun))
+	if err := q.FlushBegun(ctx, be.id, indexes(rows, func(r begunRow) int { return r.Node }), recordSet(rows)); err != nil {
+		return fmt.Errorf("flush begins: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/protect"
+)
+
+// deadLetters keeps the nodes that failed for good.
+type deadLetters struct {
+	feature
+
+	part deadLettersPart
+}
+
+type deadLettersPart struct {
+	letters  []deadLetterRow
+	reopened []int32 // nodes that failed and run again after all
+}
+
+func (dl *deadLetters) pending() bool { return len(dl.part.letters)+len(dl.part.reopened) > 0 }
+
+func (dl *deadLetters) reset() { dl.part = deadLettersPart{} }
+
+// deadLetterRow is a dead letter as it is written.
+type deadLetterRow struct {
+	ID      uuid.UUID     `json:"id"`
+	Node    int           `json:"i"`
+	Name    string        `json:"node"`
+	Attempt int           `json:"attempt"`
+	Class   protect.Class `json:"class"`
+	Failure *Failure      `json:"failure"`
+	At      time.Time     `json:"at"`
+}
+
+// add keeps node i, which failed for good, among the dead letters.
+func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		dl.service.config.Logger.Error("make id of a dead letter", "execution", dl.id, "node", i, "error", err)
+		return
+	}
+	n := &dl.nodes[i]
+	dl.part.letters = append(dl.part.letters, deadLetterRow{
+		ID: id, Node: i, Name: n.name, Attempt: n.attempt, Class: cmp.Or(failure.Class, protect.UserError), Failure: failure, At: at,
+	})
+}
+
+// write writes what a batch has for dead letters.
+func (dl *deadLetters) write(ctx context.Context, q *db.Queries) error {
+	if len(dl.part.letters) > 0 {
+		err := q.InsertDeadLetters(ctx, db.InsertDeadLettersParams{
+			TenantID: dl.row.TenantID, ProjectID: dl.row.ProjectID, ExecutionID: dl.id, WorkflowName: dl.row.WorkflowName, Version: dl.row.Version,
+			Letters: recordSet(dl.part.letters),
+		})
+		if err != nil {
+			return fmt.Errorf("keep dead letters: %w", err)
+		}
+	}
+	if len(dl.part.reopened) > 0 {
+		if err := q.SettleLettersOf(ctx, dl.service.now(), "", dl.id, dl.part.reopened); err != nil {
+			return fmt.Errorf("settle dead letters: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/flowforge/flowforge/db"
+)
+
+// reports are the ends of attempts that the loop applied: the senders of those that came to
+// it wait until they are durable, the others were stored.
+type reports struct {
+	feature
+
+	part    reportsPart
+	answers []waiter // of the flush under way
+}
+
+type reportsPart struct {
+	consumed []attemptKey // stored reports that were applied or are stale
+	waiters  []waiter
+}
+
+// waiter is a sender of a report that waits for it to be durable.
+type waiter struct {
+	done     chan<- receipt
+	accepted bool
+}
+
+// receipt answers the sender of a report. durable is false when the loop ended
+// before it could write; the sender then stores the report itself.
+type receipt struct {
+	durable  bool
+	accepted bool
+}
+
+func (rp *reports) pending() bool { return len(rp.part.consumed)+len(rp.part.waiters) > 0 }
+
+func (rp *reports) reset() { rp.part = reportsPart{} }
+
+func (rp *reports) committed(context.Context, map[int]*nodeRow) {
+	answer(rp.answers, true)
+	rp.answers = nil
+}
+
+// close tells everybody who still waits that nothing was written.
+func (rp *reports) close() {
+	answer(rp.part.waiters, false)
+	rp.part.waiters = nil
+}
+
+func answer(waiters []waiter, durable bool) {
+	for _, w := range waiters {
+		w.done <- receipt{durable: durable, accepted: w.accepted}
+	}
+}
+
+// news applies the ends of attempts that arrived while nobody drove.
+func (rp *reports) news(ctx context.Context) error {
+	rows, err := rp.service.queries.LoadReports(ctx, rp.id)
+	if err != nil {
+		return fmt.Errorf("load reports: %w", err)
+	}
+	for _, r := range rows {
+		var e ending
+		if err := json.Unmarshal(r.Report, &e); err != nil {
+			return fmt.Errorf("read report of node %d: %w", r.NodeIndex, err)
+		}
+		m := message{node: int(r.NodeIndex), attempt: int(r.Attempt), end: &e}
+		rp.applyEnding(ctx, m)
+		rp.part.consumed = append(rp.part.consumed, attemptKey{m.node, m.attempt})
+	}
+	return nil
+}
+
+// write removes the stored reports that the batch took in; at the end of
+// the execution all of them.
+func (rp *reports) write(ctx context.Context, q *db.Queries) error {
+	rp.answers = rp.part.waiters
+	if rp.batch.finished {
+		if err := q.DeleteReportsOf(ctx, rp.id); err != nil {
+			return fmt.Errorf("delete reports: %w", err)
+		}
+		return nil
+	}
+	for _, k := range rp.part.consumed {
+		if err := q.DeleteReport(ctx, rp.id, int32(k.Node), int32(k.Attempt)); err != nil { //nolint:gosec // indexes and counts
+			return fmt.Errorf("delete a report: %w", err)
+		}
+	}
+	return nil
+}
