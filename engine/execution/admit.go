@@ -54,6 +54,36 @@ type quotaRound struct {
 	granted []fair.Grant
 }
 
+// want asks for an attempt of node i with the next flush.
+func (ad *admission) want(i int) { ad.part.want = append(ad.part.want, ad.request(i)) }
+
+// dropWants takes back those requests of the next flush that drop names.
+func (ad *admission) dropWants(drop func(fair.Request) bool) {
+	ad.part.want = slices.DeleteFunc(ad.part.want, drop)
+}
+
+// forgetWants takes back all requests of the next flush.
+func (ad *admission) forgetWants() { ad.part.want = nil }
+
+// giveBack returns what an ended attempt of node i held.
+func (ad *admission) giveBack(i int, held fair.Amount) { ad.part.release[i] = held }
+
+// expectOffer looks with the next flush for capacity that was set aside for this execution.
+func (ad *admission) expectOffer() { ad.part.offers = true }
+
+// askAgain looks for offers, and asks for those nodes that stand in no queue.
+func (ad *admission) askAgain() {
+	if ad.progress.Count(dag.Ready) > 0 || ad.status == Pending {
+		ad.expectOffer()
+	}
+	for _, i := range ad.unqueued {
+		if ad.progress.State(i) == dag.Ready {
+			ad.ask(i)
+		}
+	}
+	ad.unqueued = nil
+}
+
 // undo takes an admission back whose transaction did not commit.
 func (ad *admission) undo(a quotaRound) {
 	if a.round.Execution == ad.id {
@@ -119,7 +149,7 @@ func (ad *admission) gate() *fair.Request {
 func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range ad.nodes {
-		if ad.progress.State(i) == dag.Ready && ad.needsCapacity(i) && !ad.nodes[i].kept && !ad.cache.needs(i) && !ad.operator(i).Breaker.On() {
+		if ad.progress.State(i) == dag.Ready && ad.needsCapacity(i) && !ad.nodes[i].onHold && !ad.cache.needs(i) && !ad.operator(i).Breaker.On() {
 			want = append(want, ad.request(i))
 		}
 	}
@@ -171,17 +201,53 @@ func (ad *admission) claim(g fair.Grant, now time.Time) {
 	i := g.Node
 	n := ad.move(i, dag.Queued)
 	n.attempt++
-	n.reason, n.startedAt, n.stopSent, n.preempted, n.recalled, n.held = nil, nil, false, nil, nil, g.Amount
+	n.reason, n.startedAt, n.stopSent, n.preempted, n.recalled, n.reserved = nil, nil, false, nil, nil, g.Amount
 	n.machine, n.devices = quota.DevicesOf(g.Placement)
 	ad.batch.claims = append(ad.batch.claims, claimRow{
 		attemptKey: attemptKey{i, n.attempt}, At: now, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
 		GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Machine: n.machine, Devices: n.devices,
 		Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(ad.service.config.Timing.HeartbeatGrace),
 	})
-	ad.launches.starts = append(ad.launches.starts, i)
+	ad.launches.start(i)
 	text := ""
 	if declared := ad.operator(i).Resources.MemoryMiB; n.memory > declared {
 		text = fmt.Sprintf("It has %s of memory after running out of it; its definition says %s.", memoryText(n.memory), memoryText(declared))
 	}
 	ad.nodeEvent(i, now, "node.queued", text, nil)
+}
+
+// withdraw takes back what node i asked of the quota.
+func (ad *admission) withdraw(i int) {
+	ad.service.quota.Withdraw(ad.id, []int{i})
+	ad.dropWants(func(r fair.Request) bool { return r.Key.Node == i })
+}
+
+// request is what node i asks of the quota.
+func (ad *admission) request(i int) fair.Request {
+	op := ad.operator(i)
+	r := ad.service.requestOf(op, ad.row.ProjectID)
+	r.Key = fair.Key{Execution: ad.id, Node: i}
+	r.Priority, r.Since, r.Attempt = int(ad.row.Priority), *ad.nodes[i].readyAt, ad.nodes[i].attempt+1
+	r.Workflow, r.Expected = ad.row.WorkflowName, ad.expected[op.Name].Fair()
+	if room, ok := roomOf(ad.origins.overrides, op.Name); ok {
+		r.Amount = room.apply(r.Amount)
+	}
+	r = ad.orders.adjust(r)
+	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.nodes[i].memory)
+	return r
+}
+
+// askOnce asks again for all that is ready when the last time is so long ago: a loop
+// that cannot rest may have missed an offer, and who misses one is forgotten.
+func (ad *admission) askOnce(every time.Duration) {
+	now := ad.service.now()
+	if now.Sub(ad.askedAt) < every || ad.progress.Count(dag.Ready) == 0 {
+		return
+	}
+	ad.askedAt = now
+	for i := range ad.nodes {
+		if ad.progress.State(i) == dag.Ready {
+			ad.ask(i)
+		}
+	}
 }

@@ -17,6 +17,9 @@ type artifactOutputs struct {
 
 type artifactsPart struct{ fresh []artifact.New }
 
+// add publishes artifacts with the next flush.
+func (ao *artifactOutputs) add(list []artifact.New) { ao.part.fresh = append(ao.part.fresh, list...) }
+
 func (ao *artifactOutputs) pending() bool { return len(ao.part.fresh) > 0 }
 
 func (ao *artifactOutputs) reset() { ao.part = artifactsPart{} }

@@ -17,8 +17,8 @@ import (
 // which they are due: somebody may have raised it.
 const budgetLook = 15 * time.Second
 
-// budgetAway is how long retries wait that could not ask.
-const budgetAway = time.Second
+// budgetUnreadable is how long retries wait that could not ask.
+const budgetUnreadable = time.Second
 
 // overBudget reports whether n waits for its retry because a budget is used up.
 func (n *nodeState) overBudget() bool { return n.reason != nil && n.reason.Code == fair.RetryBudget }
@@ -51,7 +51,7 @@ func (rb *retryBudgets) spend(ctx context.Context, nodes []int, now time.Time) {
 	if err != nil {
 		rb.service.config.Logger.Warn("ask the retry budgets", "execution", rb.id, "error", err)
 		for _, i := range nodes {
-			rb.timers.add(i, now.Add(budgetAway))
+			rb.timers.add(i, now.Add(budgetUnreadable))
 		}
 		return
 	}

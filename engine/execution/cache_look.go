@@ -44,6 +44,9 @@ const (
 	cacheAwaiting            // an equal node works the result out
 )
 
+// want asks the cache for node i, which is READY, before anything else does.
+func (ch *cacheLookups) want(i int) { ch.wanted = append(ch.wanted, i) }
+
 // committed tells those who wait for results of the nodes of a flush that there is one
 // now, or none will come.
 func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { ch.tellAwaiting(nodes) }
@@ -110,7 +113,7 @@ func (ch *cacheLookups) runs(i int, note CacheNote) {
 }
 
 func (ch *cacheLookups) note(i int, note CacheNote) {
-	ch.origins.part.rows = append(ch.origins.part.rows, originRow{Index: i, Cache: mustJSON(note)})
+	ch.origins.noteCache(i, note)
 }
 
 // look asks for nodes; refresh takes no results.

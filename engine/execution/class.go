@@ -79,8 +79,8 @@ func (l *loop) growMemory(i int, e ending) string {
 	if classify(e) != protect.OutOfMemory || l.progress.State(i).Ended() {
 		return ""
 	}
-	pods := max(l.nodes[i].held.Pods, 1)
-	before := l.nodes[i].held.MemoryMiB / pods
+	pods := max(l.nodes[i].reserved.Pods, 1)
+	before := l.nodes[i].reserved.MemoryMiB / pods
 	if !l.growBeyond(i, before, pods) {
 		return ""
 	}

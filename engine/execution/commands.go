@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/flowforge/flowforge/db"
@@ -34,6 +33,9 @@ type commandsPart struct {
 	deferred []int64 // commands that wait for an attempt to end
 }
 
+// done notes that a command was carried out.
+func (cs *commands) done(seq int64) { cs.part.applied = append(cs.part.applied, seq) }
+
 func (cs *commands) pending() bool { return len(cs.part.applied)+len(cs.part.deferred) > 0 }
 
 func (cs *commands) reset() { cs.part = commandsPart{} }
@@ -50,7 +52,7 @@ func (cs *commands) news(ctx context.Context) error {
 		}
 		cs.last = c.Seq
 		if done := cs.apply(c); done {
-			cs.part.applied = append(cs.part.applied, c.Seq)
+			cs.done(c.Seq)
 		} else {
 			cs.part.deferred = append(cs.part.deferred, c.Seq)
 		}
@@ -99,11 +101,13 @@ func (cs *commands) pause(c db.NodeCommand) {
 	cs.progress.Pause(paused || cs.status == Pending)
 	if paused {
 		cs.service.quota.Withdraw(cs.id, nil)
-		cs.admission.part.want = nil
+		cs.admission.forgetWants()
 		return
 	}
 	cs.all = true
-	cs.admission.part.offers = cs.admission.part.offers || cs.status == Pending
+	if cs.status == Pending {
+		cs.admission.expectOffer()
+	}
 	for i := range cs.nodes {
 		if cs.progress.State(i) == dag.Ready {
 			cs.ask(i)
@@ -126,7 +130,7 @@ func (cs *commands) holdBack(i int, c db.NodeCommand) {
 		return
 	}
 	cs.touch(i)
-	cs.nodes[i].kept = true
+	cs.nodes[i].onHold = true
 	text := withReason(byWhom("node.held", c.OrderedBy), c.Reason)
 	if cs.progress.State(i) != dag.Retrying {
 		cs.nodes[i].reason = &Reason{Code: ReasonHeld, Message: text}
@@ -137,20 +141,14 @@ func (cs *commands) holdBack(i int, c db.NodeCommand) {
 	cs.nodeEvent(i, c.OrderedAt, "node.held", text, nil)
 }
 
-// withdraw takes back what node i asked of the quota.
-func (ad *admission) withdraw(i int) {
-	ad.service.quota.Withdraw(ad.id, []int{i})
-	ad.part.want = slices.DeleteFunc(ad.part.want, func(r fair.Request) bool { return r.Key.Node == i })
-}
-
 // release lets a node begin that was held back.
 func (cs *commands) release(i int, c db.NodeCommand) {
 	n := &cs.nodes[i]
-	if !n.kept {
+	if !n.onHold {
 		return
 	}
 	cs.touch(i)
-	n.kept = false
+	n.onHold = false
 	if n.reason != nil && n.reason.Code == ReasonHeld {
 		n.reason = nil
 	}
@@ -188,7 +186,7 @@ func (l *loop) reopen(i int) bool {
 	}
 	for _, k := range again {
 		n := &l.nodes[k]
-		l.deadLetters.part.reopened = append(l.deadLetters.part.reopened, int32(k)) //nolint:gosec // at most maxNodes
+		l.deadLetters.reopen(k)
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
 		n.cancelled, n.stopSent = nil, false
 		delete(l.outputs, k)
@@ -254,7 +252,7 @@ func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 	if cs.progress.State(i) == dag.Ready {
 		cs.admission.withdraw(i)
 	}
-	n.endCommand, n.kept = nil, false
+	n.endCommand, n.onHold = nil, false
 	if Command(c.Command) == CommandSkip {
 		cs.endWithout(i, dag.Skipped, at, &Reason{Code: ReasonSkipped, Message: withReason(byWhom("node.skipped", c.OrderedBy), c.Reason)})
 		return

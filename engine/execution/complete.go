@@ -89,7 +89,7 @@ func (l *loop) applyEnding(ctx context.Context, m message) bool {
 	case failure == nil:
 		l.succeed(i, e, values)
 	case n.endCommand != nil:
-		l.commands.part.applied = append(l.commands.part.applied, n.endCommand.Seq)
+		l.commands.done(n.endCommand.Seq)
 		l.commands.endByCommand(i, *n.endCommand)
 	case n.recalled != nil && n.cancelled == nil:
 		l.streams.recalled(i, l.endTime(e), n.recalled)
@@ -144,8 +144,8 @@ func (l *loop) endAttempt(i int, e ending) {
 		delete(l.batch.begun, row.attemptKey)
 	}
 	l.batch.ended = append(l.batch.ended, row)
-	l.admission.part.release[i] = n.held
-	n.held, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
+	l.admission.giveBack(i, n.reserved)
+	n.reserved, n.machine, n.devices, n.address = fair.Amount{}, "", nil, ""
 	n.startedAt = e.StartedAt
 }
 

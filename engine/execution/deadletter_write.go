@@ -39,6 +39,11 @@ type deadLetterRow struct {
 	At      time.Time     `json:"at"`
 }
 
+// reopen settles the dead letter of node i, which runs again after all.
+func (dl *deadLetters) reopen(i int) {
+	dl.part.reopened = append(dl.part.reopened, int32(i)) //nolint:gosec // at most maxNodes
+}
+
 // add keeps node i, which failed for good, among the dead letters.
 func (dl *deadLetters) add(i int, at time.Time, failure *Failure) {
 	id, err := uuid.NewV7()

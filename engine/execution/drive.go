@@ -97,7 +97,9 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 		l.cancelReason = row.CancelReason
 		l.resetAll()
 		l.locks.waiting = nil
-		l.admission.part.offers = l.status == Pending
+		if l.status == Pending {
+			l.admission.expectOffer()
+		}
 		for i := range l.nodes {
 			switch l.progress.State(i) {
 			case dag.Ready:
@@ -105,7 +107,7 @@ func (s *Service) resume(ctx context.Context, row db.Execution) (*loop, error) {
 			case dag.Queued:
 				// What was handed to a cluster is there, whoever looks away meanwhile.
 				if !s.config.Cluster || !l.launches.settled {
-					l.launches.uncertain = append(l.launches.uncertain, i)
+					l.launches.doubt(i)
 				}
 			case dag.Pending, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 			}
@@ -149,8 +151,8 @@ func (s *Service) load(ctx context.Context, row db.Execution) (*loop, error) {
 		return nil, err
 	}
 	for i := range l.nodes {
-		l.remember(i, l.progress.State(i))
-		l.streams.rememberRecall(i)
+		l.restoreNode(i, l.progress.State(i))
+		l.streams.restoreRecall(i)
 	}
 	return l, l.loadAttempts(ctx)
 }
@@ -181,8 +183,8 @@ func (l *loop) catchUp(ctx context.Context) error {
 	return l.allNews(ctx)
 }
 
-// remember takes up what a state asks for beyond the state itself.
-func (l *loop) remember(i int, state dag.State) {
+// restoreNode takes up what a state asks for beyond the state itself.
+func (l *loop) restoreNode(i int, state dag.State) {
 	switch state {
 	case dag.Ready:
 		l.ask(i)
@@ -196,7 +198,7 @@ func (l *loop) remember(i int, state dag.State) {
 			l.failure, l.failedAt = l.nodes[i].failure, *l.nodes[i].finishedAt
 		}
 	case dag.Queued:
-		l.launches.uncertain = append(l.launches.uncertain, i)
+		l.launches.doubt(i)
 	case dag.Running:
 		if l.operator(i).Type == workflow.TypeApproval && !l.fansOut(i) {
 			l.commands.setDeadline(i)
@@ -220,7 +222,7 @@ func (l *loop) loadAttempts(ctx context.Context) error {
 		}
 		i := int(r.NodeIndex)
 		n := &l.nodes[i]
-		n.held = fair.Amount{
+		n.reserved = fair.Amount{
 			CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType, Pods: int(r.Pods),
 		}
 		n.machine, n.devices = r.Machine, make([]int, len(r.Devices))
@@ -262,7 +264,7 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	l.service.config.Crash("rest.before_release")
-	rested := false
+	released := false
 	err := db.Tx(ctx, l.service.pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockExecution(ctx, l.id)
 		if err != nil {
@@ -280,13 +282,13 @@ func (l *loop) releaseLease(ctx context.Context) (bool, error) {
 			l.cancelled = l.cancelled || row.CancelRequestedAt != nil
 			return err
 		}
-		rested = true
+		released = true
 		return q.ReleaseLease(ctx, l.wakeAt(), l.id, l.service.owner, l.epoch)
 	})
 	if err != nil {
 		return false, err
 	}
-	if rested {
+	if released {
 		l.service.config.Crash("rest.released")
 		l.service.live.keepIdle(l)
 		return true, nil

@@ -242,8 +242,8 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 
 // beginReady begins what was ready before the execution had a place.
 func (l *loop) beginReady(ctx context.Context) {
-	nodes := l.unattended
-	l.unattended = nil
+	nodes := l.withoutAttempt
+	l.withoutAttempt = nil
 	for _, i := range nodes {
 		if l.progress.State(i) == dag.Ready && l.canStart(i) {
 			l.beginAlone(ctx, i, l.service.now())
@@ -256,7 +256,7 @@ func (l *loop) endGroup(ctx context.Context, a dag.Action, now time.Time) {
 	i := a.Node
 	n := &l.nodes[i]
 	if n.endCommand != nil && a.State != dag.Succeeded {
-		l.commands.part.applied = append(l.commands.part.applied, n.endCommand.Seq)
+		l.commands.done(n.endCommand.Seq)
 		l.commands.endByCommand(i, *n.endCommand)
 		return
 	}

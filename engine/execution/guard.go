@@ -85,7 +85,7 @@ func (br *breakers) guard(ctx context.Context, q *db.Queries) error {
 		}
 		withheld[i] = !pass
 	}
-	br.admission.part.want = slices.DeleteFunc(br.admission.part.want, func(r fair.Request) bool { return withheld[r.Key.Node] })
+	br.admission.dropWants(func(r fair.Request) bool { return withheld[r.Key.Node] })
 	return br.saveBreakers(ctx, q, b)
 }
 
@@ -96,7 +96,7 @@ func (br *breakers) guarded() []int {
 		br.asking = map[int]struct{}{}
 	}
 	seen := map[int]bool{}
-	br.admission.part.want = slices.DeleteFunc(br.admission.part.want, func(r fair.Request) bool {
+	br.admission.dropWants(func(r fair.Request) bool {
 		if !br.operator(r.Key.Node).Breaker.On() {
 			return false
 		}
@@ -107,13 +107,13 @@ func (br *breakers) guarded() []int {
 	})
 	nodes := make([]int, 0, len(br.asking))
 	for i := range br.asking {
-		if br.progress.State(i) != dag.Ready || br.commands.paused || br.nodes[i].kept {
+		if br.progress.State(i) != dag.Ready || br.commands.paused || br.nodes[i].onHold {
 			delete(br.asking, i)
 			continue
 		}
 		nodes = append(nodes, i)
 	}
-	if len(br.admission.part.want) == 0 && len(br.admission.part.release) == 0 && !br.admission.part.offers {
+	if !br.admission.pending() {
 		return nil
 	}
 	slices.Sort(nodes)
@@ -198,6 +198,16 @@ func (br *breakers) askLater(i int, at time.Time) {
 	}
 	br.withheld[i] = struct{}{}
 	br.timers.add(i, at)
+}
+
+// askOne lets node i ask again, and reports false when no breaker keeps it back.
+func (br *breakers) askOne(i int) bool {
+	if _, withheld := br.withheld[i]; !withheld || br.progress.State(i) != dag.Ready {
+		return false
+	}
+	delete(br.withheld, i)
+	br.ask(i)
+	return true
 }
 
 // askWithheld lets those that breakers kept back ask again.

@@ -68,7 +68,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
 	n.reason, n.failure = stored.Into[Reason](r.Reason), stored.Into[Failure](r.Error)
 	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
-	n.kept = n.reason != nil && n.reason.Code == ReasonHeld
+	n.onHold = n.reason != nil && n.reason.Code == ReasonHeld
 	if len(r.Inputs) > 0 {
 		n.inputs = stored.Object(r.Inputs)
 	}

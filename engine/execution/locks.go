@@ -42,6 +42,9 @@ func (k *locks) pending() bool { return len(k.part.wanted) > 0 }
 
 func (k *locks) reset() { k.part = locksPart{} }
 
+// want takes the locks of node i with the next flush.
+func (k *locks) want(i int) { k.part.wanted = append(k.part.wanted, i) }
+
 // tellFreed wakes the executions that wait for locks that the last flush returned.
 func (k *locks) tellFreed() {
 	for _, id := range k.freed {
@@ -103,7 +106,7 @@ func (k *locks) takeOwn(ctx context.Context, q *db.Queries) error {
 	}
 	if reason == nil {
 		k.held = true
-		k.admission.part.offers = true
+		k.admission.expectOffer()
 		return nil
 	}
 	if k.admission.waitReason == nil || k.admission.waitReason.Message != reason.Message {
@@ -253,5 +256,7 @@ func (k *locks) askAgain() {
 		}
 	}
 	k.waiting = nil
-	k.admission.part.offers = k.admission.part.offers || k.status == Pending && !k.mayEnter()
+	if k.status == Pending && !k.mayEnter() {
+		k.admission.expectOffer()
+	}
 }

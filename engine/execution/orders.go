@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,8 +62,7 @@ func (od *nodeOrders) news(ctx context.Context) error {
 		case o.Cancel:
 			od.cancelOne(i, o, now)
 		case od.progress.State(i) == dag.Ready:
-			od.service.quota.Withdraw(od.id, []int{i})
-			od.admission.part.want = slices.DeleteFunc(od.admission.part.want, func(r fair.Request) bool { return r.Key.Node == i })
+			od.admission.withdraw(i)
 			od.ask(i)
 		}
 	}

@@ -25,7 +25,7 @@ func (l *loop) takeOutputs(ctx context.Context, i int, e *ending) map[string]any
 		l.refuseOutputs(e, strings.Join(problems, " "))
 		return nil
 	}
-	l.artifacts.part.fresh = append(l.artifacts.part.fresh, artifacts...)
+	l.artifacts.add(artifacts)
 	return values
 }
 
@@ -37,7 +37,7 @@ func (l *loop) salvage(ctx context.Context, i int, e *ending) {
 		return
 	}
 	values, artifacts, _ := l.readOutputs(ctx, i, e)
-	l.artifacts.part.fresh = append(l.artifacts.part.fresh, artifacts...)
+	l.artifacts.add(artifacts)
 	l.outputs[i] = values
 	l.touch(i).Outputs = values
 }

@@ -44,6 +44,11 @@ func (rp *reports) committed(context.Context, map[int]*nodeRow) {
 	rp.answers = nil
 }
 
+// await lets the sender of a report wait until the next flush is committed.
+func (rp *reports) await(done chan<- receipt, accepted bool) {
+	rp.part.waiters = append(rp.part.waiters, waiter{done, accepted})
+}
+
 // close tells everybody who still waits that nothing was written.
 func (rp *reports) close() {
 	answer(rp.part.waiters, false)

@@ -27,6 +27,11 @@ type originsPart struct {
 	rows []originRow // what nodes go on from
 }
 
+// noteCache notes what was found of node i in the cache.
+func (og *origins) noteCache(i int, note CacheNote) {
+	og.part.rows = append(og.part.rows, originRow{Index: i, Cache: mustJSON(note)})
+}
+
 func (og *origins) pending() bool { return len(og.part.rows) > 0 }
 
 func (og *origins) reset() { og.part = originsPart{} }
@@ -132,7 +137,7 @@ func (og *origins) carryOverItems(p *reusePlan, i, first int, past map[string]*p
 		case node == nil:
 		case alike && p.takes(child.name, child.item, node):
 			og.take(first+k, node, now)
-		case goesOn(node):
+		case continuesFrom(node):
 			og.carryOverFrom(first+k, p.before(node))
 		}
 	}
@@ -175,7 +180,7 @@ func (og *origins) carryOverGraph(p *reusePlan, i, first int, before *pastNode, 
 		switch {
 		case d.RunReason == dag.Taken:
 			og.take(first+k, node, now)
-		case node != nil && goesOn(node):
+		case node != nil && continuesFrom(node):
 			og.carryOverFrom(first+k, p.before(node))
 		}
 	}

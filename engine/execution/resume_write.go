@@ -194,7 +194,7 @@ func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) err
 			continue
 		}
 		from := int32(-1)
-		if past := x.past[x.reusePlan.new.Definition.Operators[k].Name]; past != nil && goesOn(past) {
+		if past := x.past[x.reusePlan.new.Definition.Operators[k].Name]; past != nil && continuesFrom(past) {
 			from = past.row.NodeIndex
 			saved.add(k, x.row.ID, int(from))
 		}
@@ -208,10 +208,10 @@ func insertOpen(ctx context.Context, q *db.Queries, l *launch, run *dag.Run) err
 	return saved.write(ctx, q, l.id)
 }
 
-// goesOn reports whether a node that runs again has a use for what the one before
+// continuesFrom reports whether a node that runs again has a use for what the one before
 // left: of one that became others their results, of a task that did not come to its end
 // what it saved on its way.
-func goesOn(past *pastNode) bool {
+func continuesFrom(past *pastNode) bool {
 	return past.row.FirstChild != nil || past.state() == dag.Failed || past.state() == dag.Cancelled
 }
 

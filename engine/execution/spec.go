@@ -123,7 +123,7 @@ func (l *loop) environment(i int) map[string]string {
 // resources are what each pod of the present attempt of node i may use: what it
 // holds, where people ordered less than the definition asks for, or memory grew.
 func (l *loop) resources(i int) *flowforgev1.Resources {
-	held, pods := l.nodes[i].held, max(l.nodes[i].held.Pods, 1)
+	held, pods := l.nodes[i].reserved, max(l.nodes[i].reserved.Pods, 1)
 	return &flowforgev1.Resources{
 		CpuMillis: int32(held.CPUMillis / pods), MemoryMib: int64(held.MemoryMiB / pods), //nolint:gosec // amounts of a definition
 		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(l.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition

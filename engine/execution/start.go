@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	startTimeout    = 5 * time.Second
-	clusterTimeout  = time.Minute // to make the pods of one chunk, within the rate that a cluster allows
-	startChunk      = 100         // attempts that a cluster is given at once
-	firstAwayRetry  = time.Second
-	lastAwayRetry   = 5 * time.Second
-	firstStoreRetry = time.Second
+	startTimeout          = 5 * time.Second
+	clusterTimeout        = time.Minute // to make the pods of one chunk, within the rate that a cluster allows
+	startChunk            = 100         // attempts that a cluster is given at once
+	firstUnreachableRetry = time.Second
+	lastUnreachableRetry  = 5 * time.Second
+	firstStoreRetry       = time.Second
 )
 
 // launches hands attempts to the launcher, and stops them.
@@ -45,6 +45,31 @@ type launches struct {
 	settled     bool        // the loop is idle, and all that is queued was started
 }
 
+// start hands the attempt of node i over once the flush is committed.
+func (la *launches) start(i int) { la.starts = append(la.starts, i) }
+
+// stop ends the attempt of node i once the flush is committed.
+func (la *launches) stop(i int) { la.stops = append(la.stops, i) }
+
+// doubt takes up that the attempt of node i, which is QUEUED, may not have been started.
+func (la *launches) doubt(i int) { la.uncertain = append(la.uncertain, i) }
+
+// underWay reports whether attempts are still to be started or stopped.
+func (la *launches) underWay() bool { return la.starter.busy() || len(la.uncertain) > 0 }
+
+// retryDue reports whether it is time to start again what may not have been started.
+func (la *launches) retryDue() bool {
+	return len(la.uncertain) > 0 && !la.service.now().Before(la.retryAt)
+}
+
+// untilRetry is how long to wait for that, at most.
+func (la *launches) untilRetry(most time.Duration) time.Duration {
+	if len(la.uncertain) == 0 {
+		return most
+	}
+	return max(min(most, la.retryAt.Sub(la.service.now())), 0)
+}
+
 func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	if len(la.starts) > 0 {
 		for _, i := range la.starts {
@@ -64,9 +89,9 @@ func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 
 // handOver gives attempts of one execution to the launcher. It ends those that are
 // refused for good, writes why others wait, and returns an error when some may not
-// have been started: then all but the refused are to be handed over again. away says
+// have been started: then all but the refused are to be handed over again. unreachable says
 // that the cluster does not answer at all.
-func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (away bool, err error) {
+func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt) (unreachable bool, err error) {
 	timeout := startTimeout
 	if s.config.Cluster {
 		timeout = clusterTimeout
@@ -94,19 +119,19 @@ func (s *Service) handOver(ctx context.Context, execution uuid.UUID, attempts []
 	if partial.Err == nil {
 		return false, nil
 	}
-	away = errors.Is(partial.Err, launcher.ErrAway) && len(partial.Waiting) == 0
+	unreachable = errors.Is(partial.Err, launcher.ErrAway) && len(partial.Waiting) == 0
 	for _, w := range partial.Waiting {
-		away = away || w.Code == launcher.WaitCluster
+		unreachable = unreachable || w.Code == launcher.WaitCluster
 	}
-	if away || len(partial.Waiting) > 0 {
-		s.tellWaiting(ctx, execution, attempts, partial, away)
+	if unreachable || len(partial.Waiting) > 0 {
+		s.tellWaiting(ctx, execution, attempts, partial, unreachable)
 	}
-	return away, partial.Err
+	return unreachable, partial.Err
 }
 
 // tellWaiting writes why attempts are not in the cluster yet: all of them when it does
 // not answer, else those that it does not admit.
-func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, away bool) {
+func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
@@ -115,7 +140,7 @@ func (s *Service) tellWaiting(ctx context.Context, execution uuid.UUID, attempts
 		}
 		reason := &Reason{Code: launcher.WaitCluster, Message: "The cluster does not answer; the task starts when it does."}
 		w, waits := e.Waiting[a.GetTaskId()]
-		if !waits && !away {
+		if !waits && !unreachable {
 			continue
 		}
 		if waits {
@@ -143,13 +168,13 @@ func (la *launches) startAgain(ctx context.Context) error {
 		return nil
 	}
 	la.service.config.Crash("start.again")
-	away, err := la.service.handOver(ctx, la.id, specs)
+	unreachable, err := la.service.handOver(ctx, la.id, specs)
 	if err != nil {
 		first, last := firstStartRetry, lastStartRetry
 		if la.service.config.Cluster {
-			first, last = firstAwayRetry, lastAwayRetry
+			first, last = firstUnreachableRetry, lastUnreachableRetry
 		}
-		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), away
+		la.retryDelay, la.unreachable = min(max(2*la.retryDelay, first), last), unreachable
 		la.uncertain = slices.Concat(rest, nodesOf(specs)) // the others have their turn first
 		la.retryAt = la.service.now().Add(la.retryDelay)
 		la.service.config.Logger.Warn("start attempts", "execution", la.id, "count", len(specs), "error", err)
@@ -202,12 +227,12 @@ func (s *Service) neverStarted(id attemptID) {
 }
 
 // notStarted takes up that nodes may not have been started.
-func (la *launches) notStarted(nodes []int, away bool) {
+func (la *launches) notStarted(nodes []int, unreachable bool) {
 	la.unsure.Store(true)
 	la.uncertain = append(la.uncertain, nodes...)
 	delay := firstStartRetry
 	if la.service.config.Cluster {
-		la.unreachable, delay = la.unreachable || away, firstAwayRetry
+		la.unreachable, delay = la.unreachable || unreachable, firstUnreachableRetry
 	}
 	la.retryAt = la.service.now().Add(delay)
 }

@@ -147,13 +147,13 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	}
 	config := st.service.config
 	config.Crash("start.begin")
-	if away, err := st.service.handOver(ctx, st.execution, attempts); err != nil {
+	if unreachable, err := st.service.handOver(ctx, st.execution, attempts); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
 		}
 		config.Meter.Count(MeterLauncherError, "start", 1)
 		config.Logger.Warn("start attempts", "execution", st.execution, "count", len(attempts), "error", err)
-		st.service.live.post(st.execution, message{retry: nodes, away: away})
+		st.service.live.post(st.execution, message{retry: nodes, unreachable: unreachable})
 		return
 	}
 	config.Crash("start.done")

@@ -132,21 +132,21 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	n.recalled = st.recallReason(a.Cause)
 	if !n.stopSent {
 		n.stopSent = true
-		st.launches.stops = append(st.launches.stops, i)
+		st.launches.stop(i)
 	}
 	n.reason = &Reason{Code: ReasonStopping, Message: n.recalled.Message}
 	st.nodeEvent(i, now, "node.stopping", n.recalled.Message, nil)
 }
 
-// rememberRecall goes on with the recall of node i that a former loop began: what it reads
+// restoreRecall goes on with the recall of node i that a former loop began: what it reads
 // may run again by now, so that nothing else tells of it.
-func (st *streams) rememberRecall(i int) {
+func (st *streams) restoreRecall(i int) {
 	n := &st.nodes[i]
 	if n.reason == nil || n.reason.Code != ReasonStopping || !st.progress.State(i).Active() || !st.progress.ReadsAny(i) {
 		return
 	}
 	n.recalled, n.stopSent = &Reason{Code: ReasonStream, Message: n.reason.Message}, true
-	st.launches.stops = append(st.launches.stops, i)
+	st.launches.stop(i)
 }
 
 // recalled puts node i, of which no attempt is alive, back to where it waits for its

@@ -51,9 +51,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 			l.commands.noAnswer(i, now)
 			continue
 		}
-		if _, kept := l.breakers.withheld[i]; kept && l.progress.State(i) == dag.Ready {
-			delete(l.breakers.withheld, i)
-			l.ask(i)
+		if l.breakers.askOne(i) {
 			continue
 		}
 		if l.progress.State(i) != dag.Retrying || n.retryAt == nil || n.retryAt.After(now) && !n.overBudget() {

@@ -60,8 +60,8 @@ func (l *loop) nodeEvent(i int, at time.Time, kind, text string, data any) {
 // settle lets dag.Next decide and carries its actions out until there are none,
 // or the batch is full.
 func (l *loop) settle(ctx context.Context) error {
-	for (l.all || len(l.changed) > 0 || len(l.unattended) > 0 || len(l.cache.wanted) > 0) && !l.batch.full() && !l.batch.finished {
-		if len(l.changed) == 0 && !l.all && len(l.unattended) == 0 {
+	for (l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.wanted) > 0) && !l.batch.full() && !l.batch.finished {
+		if len(l.changed) == 0 && !l.all && len(l.withoutAttempt) == 0 {
 			l.cache.lookUp(ctx)
 		}
 		l.beginReady(ctx)
@@ -132,7 +132,7 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 	}
 	n := l.move(i, dag.Ready)
 	n.readyAt, n.retryAt = &now, nil
-	if n.reason = nil; n.kept {
+	if n.reason = nil; n.onHold {
 		n.reason = &Reason{Code: ReasonHeld, Message: "Somebody holds it back."}
 	}
 	l.ask(i)
@@ -140,7 +140,7 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 
 // canStart reports whether neither the execution nor somebody keeps node i back.
 func (l *loop) canStart(i int) bool {
-	return l.status != Pending && !l.commands.paused && !l.nodes[i].kept
+	return l.status != Pending && !l.commands.paused && !l.nodes[i].onHold
 }
 
 // needsCapacity reports whether an attempt of node i runs anywhere.
@@ -171,33 +171,18 @@ func (l *loop) ask(i int) {
 		return
 	}
 	if l.cache.needs(i) {
-		l.cache.wanted = append(l.cache.wanted, i)
+		l.cache.want(i)
 		return
 	}
 	if l.locks.needs(i) {
-		l.locks.part.wanted = append(l.locks.part.wanted, i)
+		l.locks.want(i)
 		return
 	}
 	if !l.needsCapacity(i) {
-		l.unattended = append(l.unattended, i)
+		l.withoutAttempt = append(l.withoutAttempt, i)
 		return
 	}
-	l.admission.part.want = append(l.admission.part.want, l.admission.request(i))
-}
-
-// request is what node i asks of the quota.
-func (ad *admission) request(i int) fair.Request {
-	op := ad.operator(i)
-	r := ad.service.requestOf(op, ad.row.ProjectID)
-	r.Key = fair.Key{Execution: ad.id, Node: i}
-	r.Priority, r.Since, r.Attempt = int(ad.row.Priority), *ad.nodes[i].readyAt, ad.nodes[i].attempt+1
-	r.Workflow, r.Expected = ad.row.WorkflowName, ad.expected[op.Name].Fair()
-	if room, ok := roomOf(ad.origins.overrides, op.Name); ok {
-		r.Amount = room.apply(r.Amount)
-	}
-	r = ad.orders.adjust(r)
-	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.nodes[i].memory)
-	return r
+	l.admission.want(i)
 }
 
 // requestOf is what an attempt of op asks for in a project.
@@ -252,7 +237,7 @@ func (l *loop) stopAs(i int, now time.Time, reason *Reason, told string) {
 	}
 	l.touch(i)
 	n.stopSent, n.reason = true, reason
-	l.launches.stops = append(l.launches.stops, i)
+	l.launches.stop(i)
 	l.nodeEvent(i, now, "node.stopping", told, nil)
 }
 
@@ -287,7 +272,7 @@ func (l *loop) finish(ctx context.Context, now time.Time) error {
 	l.row.FinishedAt = &now
 	l.batch.finished = true
 	if l.admission.admitted {
-		l.admission.part.release[fair.ExecutionItself] = oneExecution()
+		l.admission.giveBack(fair.ExecutionItself, oneExecution())
 	} else {
 		l.service.quota.Withdraw(l.id, nil) // an offer must not begin what has ended
 	}

@@ -1,0 +1,117 @@
+package execution
+
+import (
+	"context"
+	"time"
+)
+
+func (l *loop) ring() {
+	select {
+	case l.signal <- struct{}{}:
+	default:
+	}
+}
+
+// fence tells the loop that its lease is lost; its writes fail anyway.
+func (l *loop) fence() {
+	select {
+	case l.fenced <- struct{}{}:
+	default:
+	}
+}
+
+// deferred reports whether the batch may wait a moment for more: news that
+// attempts have begun moves nothing, and the end of a quick one is near.
+func (l *loop) deferred() bool {
+	if !l.onlyBegun() {
+		l.flushBy = time.Time{}
+		return false
+	}
+	if l.flushBy.IsZero() {
+		l.flushBy = time.Now().Add(begunDelay)
+	}
+	return time.Now().Before(l.flushBy)
+}
+
+// begunDelay is how long the begin of an attempt may stay unwritten.
+const begunDelay = 5 * time.Millisecond
+
+// idle waits for something to happen. It reports true when the loop has given
+// its lease up.
+func (l *loop) idle(ctx context.Context) (bool, error) {
+	linger := time.NewTimer(l.patience())
+	defer linger.Stop()
+	select {
+	case <-l.signal:
+		return false, nil
+	case <-l.fenced:
+		return false, errFenced
+	case <-ctx.Done():
+		return l.forceRelease(ctx)
+	case <-l.drained:
+		return l.forceRelease(ctx)
+	case <-linger.C:
+	}
+	if l.unwritten() {
+		return false, nil
+	}
+	if due, ok := l.timers.next(); ok && due.Before(l.service.now().Add(l.service.config.Timing.Linger)) {
+		return false, nil
+	}
+	if l.launches.underWay() {
+		l.admission.askOnce(readyRecheck)
+		return false, nil
+	}
+	l.launches.settled = true
+	released, err := l.releaseLease(ctx)
+	l.launches.settled = l.launches.settled && released
+	return released, err
+}
+
+// forceRelease rests although things might still move; whoever drives next goes on.
+func (l *loop) forceRelease(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	for {
+		if l.unwritten() {
+			if err := l.flush(ctx); err != nil || l.status.Ended() {
+				return true, err
+			}
+		}
+		released, err := l.releaseLease(ctx)
+		if released || err != nil {
+			return released, err
+		}
+		if err := l.step(ctx); err != nil || l.status.Ended() {
+			return true, err
+		}
+	}
+}
+
+// patience is how long to wait for an event: until the next timer, at most the
+// linger time.
+func (l *loop) patience() time.Duration {
+	if l.unwritten() {
+		return max(time.Until(l.flushBy), 0)
+	}
+	linger := l.service.config.Timing.Linger
+	linger = l.launches.untilRetry(linger)
+	if due, ok := l.timers.next(); ok {
+		return max(min(linger, due.Sub(l.service.now())), 0)
+	}
+	return linger
+}
+
+// close ends the loop: whoever still waits for it learns that nothing was written.
+func (l *loop) close() {
+	l.launches.starter.close()
+	l.reports.close()
+	for _, m := range l.service.live.remove(l) {
+		if m.done != nil {
+			m.done <- receipt{}
+		}
+	}
+	if l.status.Ended() {
+		l.service.quota.Withdraw(l.id, nil)
+	}
+}

@@ -1,0 +1,58 @@
+package execution
+
+import "context"
+
+// message is something that happened outside: the begin or the end of an
+// attempt, a cancellation, or, empty, a reason to look around.
+type message struct {
+	node        int
+	attempt     int
+	begun       *begunRow
+	address     string // where it serves
+	end         *ending
+	cancel      *string
+	reports     bool  // stored reports wait
+	retry       []int // nodes whose start failed, perhaps
+	unreachable bool  // because the cluster does not answer
+	done        chan<- receipt
+}
+
+// takeMessages applies everything in the inbox.
+func (l *loop) takeMessages(ctx context.Context) error {
+	for _, m := range l.service.live.take(l) {
+		switch {
+		case m.end != nil:
+			accepted := l.applyEnding(ctx, m)
+			if m.done != nil {
+				l.reports.await(m.done, accepted)
+			}
+		case m.begun != nil:
+			l.applyBegun(m)
+		case m.address != "":
+			l.serving.apply(m)
+		case len(m.retry) > 0:
+			l.launches.notStarted(m.retry, m.unreachable)
+		case m.cancel != nil:
+			l.cancelled, l.cancelReason = true, *m.cancel
+		case m.reports:
+			if err := l.loadNews(ctx); err != nil {
+				return err
+			}
+		default:
+			l.askAgain()
+		}
+	}
+	return nil
+}
+
+// askAgain lets admission look for offers to this execution.
+func (l *loop) askAgain() {
+	if l.commands.paused {
+		return
+	}
+	l.locks.askAgain()
+	l.breakers.askWithheld()
+	l.cache.lookUpAwaited()
+	l.budgets.askAgain()
+	l.admission.askAgain()
+}
