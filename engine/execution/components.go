@@ -19,7 +19,7 @@ type component interface {
 	pending() bool
 	// write writes the part, in the transaction of the flush.
 	write(ctx context.Context, q *db.Queries) error
-	// reset empties the part: it is written, or begins anew.
+	// reset empties the part: it is written, or starts again.
 	reset()
 	// committed does what had to wait until nothing is left to write. nodes are those that
 	// the flush moved.
@@ -68,7 +68,7 @@ type components struct {
 }
 
 // newComponents returns those of l. Their order is that of the statements of a flush:
-// rows are locked in it, and the transition stands between what it refers to and what
+// rows are locked in it, and the transition is between what it refers to and what
 // refers to its rows.
 func newComponents(l *loop) components {
 	f := feature{l}

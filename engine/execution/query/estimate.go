@@ -78,7 +78,7 @@ func NewEstimates(queries *db.Queries, now func() time.Time) *Estimates {
 }
 
 // Of returns the estimates of the operators of a workflow by name, at most estimateTTL
-// old. It asks for no permission.
+// old. It requires no permission.
 func (c *Estimates) Of(ctx context.Context, workflowID uuid.UUID) (map[string]Estimate, error) {
 	now := c.now()
 	if known, ok := c.get(workflowID, now); ok {
@@ -98,7 +98,7 @@ func (c *Estimates) Of(ctx context.Context, workflowID uuid.UUID) (map[string]Es
 
 // Completion is the probable time of the end of e; nil without a history.
 func (c *Estimates) Completion(ctx context.Context, e Execution, now time.Time) *time.Time {
-	if e.Status.Ended() || e.ResumeOf != nil { // who took results over is done sooner, and nobody knows by how much
+	if e.Status.Ended() || e.ResumeOf != nil { // a resumed execution ends sooner, by an unknown time
 		return nil
 	}
 	seconds, err := c.queries.MedianDuration(ctx, e.WorkflowID, e.VersionID)
