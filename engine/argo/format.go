@@ -194,8 +194,8 @@ func withDefaults(object map[string]any) map[string]any {
 				}
 			}
 			graph := of["dag"] != nil || of["steps"] != nil
-			for _, only := range []string{"activeDeadlineSeconds", "timeout", "retryStrategy"} {
-				if graph { // these are about what runs itself
+			for _, only := range []string{"activeDeadlineSeconds", "timeout"} {
+				if graph { // these are for templates that run something themselves
 					delete(own, only)
 				}
 			}

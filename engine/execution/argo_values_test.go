@@ -143,7 +143,7 @@ templates:
   - - {name: one, template: short}
   - - {name: use, template: echo, arguments: {parameters: [{name: text, value: "{{steps.one.outputs.result}}"}]}}
 - {name: short, container: {args: [short]}}`,
-			status: execution.Succeeded, outputs: map[string]string{"use" + result: "short"}},
+			status: execution.Succeeded, outputs: map[string]string{"main/use" + result: "short"}},
 	}
 }
 
