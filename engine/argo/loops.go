@@ -48,9 +48,6 @@ func (t *translator) foreach(run *task, in scope, path string) *workflow.Foreach
 	case given > 1:
 		t.add(path, "Give one of withItems, withParam and withSequence.")
 	}
-	if in.own != nil && in.own.Parallelism != nil {
-		f.Parallelism = int(max(*in.own.Parallelism, 0))
-	}
 	return f
 }
 

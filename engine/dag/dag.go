@@ -36,6 +36,7 @@ type Traits struct {
 	MayFail     Failures // failures of these kinds fail no other node
 	Serves      bool     // once it runs, it may serve other nodes, which do not wait for its end (see Serve)
 	Watches     bool     // it observes other nodes without affecting them: its rule handles no failure, and its own end state is ignored
+	Shares      bool     // its items use the slots of its own scope, in which it uses none itself
 	Undrained   bool     // it may begin while its scope drains: only its dependencies decide
 	OnFailure   Policy
 }

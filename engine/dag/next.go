@@ -106,7 +106,7 @@ func (w *pass) look(i int) {
 			w.servers(n.scope)
 		}
 		if n.state == Pending || n.serving {
-			w.freed = append(w.freed, n.scope) // it may have been recalled, or only now serve
+			w.freed = append(w.freed, w.run.slotsOf(i)) // it may have been recalled, or only now serve
 		}
 		return
 	}
@@ -116,7 +116,7 @@ func (w *pass) look(i int) {
 		w.endOf(n.scope)
 	}
 	w.servers(n.scope)
-	w.freed = append(w.freed, n.scope)
+	w.freed = append(w.freed, w.run.slotsOf(i))
 }
 
 // dependents decides about the dependents of node i, which has ended or serves.
@@ -172,8 +172,11 @@ func (w *pass) once(a Action) {
 	w.seen[a.Node] = struct{}{}
 	w.add(a)
 	if a.Kind == MakeReady {
-		w.starting[w.run.nodes[a.Node].scope]++
-		if t := w.run.traits(a.Node); !t.Expands && !t.Waits {
+		t := w.run.traits(a.Node)
+		if !t.Shares {
+			w.starting[w.run.slotsOf(a.Node)]++
+		}
+		if !t.Expands && !t.Waits {
 			w.begun++
 		}
 	}
@@ -242,7 +245,7 @@ func (w *pass) begin(i int, t Traits) (Action, bool) {
 	}
 	var needs waitKind
 	switch {
-	case w.run.scopes[n.scope].full(w.starting[n.scope]):
+	case !t.Shares && w.run.slots(i).full(w.starting[w.run.slotsOf(i)]):
 		needs = inScope
 	case !t.Expands && !t.Waits && w.run.full(w.begun):
 		needs = inRun

@@ -88,11 +88,12 @@ type scope struct {
 	failed    int
 	cancelled int
 	serving   int // open nodes that serve others
-	active    int // nodes that have begun and not ended, and do not serve
+	active    int // nodes that use a slot: they have begun and not ended, and do not serve
 
 	limit    int
 	held     waitlist
 	partial  bool
+	shared   bool // its nodes use the slots of the scope around it
 	halted   bool
 	outside  bool // halted from outside the scope
 	draining bool
@@ -127,6 +128,8 @@ func (r *Run) Expand(i int, e Expansion) int {
 	s := scope{plan: e.Plan, item: e.Item, size: e.Items, parent: i, limit: e.Limit, partial: e.Partial, cause: NoNode}
 	if e.Plan != nil {
 		s.size = len(e.Plan.Nodes)
+	} else {
+		s.shared = r.traits(i).Shares
 	}
 	r.nodes[i].inner = len(r.scopes)
 	return r.add(s)
@@ -196,14 +199,16 @@ func (r *Run) Set(i int, s State) {
 		if !begun {
 			by = -1
 		}
-		in.active += by
+		if !t.Shares {
+			r.slots(i).active += by
+		}
 		if !t.Expands && !t.Waits {
 			r.working += by
 		}
 	}
 	if n.waits != noPlace {
 		n.waits = noPlace
-		in.held.clean(r, inScope)
+		r.slots(i).held.clean(r, inScope)
 		r.held.clean(r, inRun)
 	}
 	if s.Ended() {
@@ -275,12 +280,24 @@ func (r *Run) Hold(i int, scope bool) {
 	}
 	if scope {
 		n.waits = inScope
-		r.scopes[n.scope].held = append(r.scopes[n.scope].held, i)
+		in := r.slots(i)
+		in.held = append(in.held, i)
 		return
 	}
 	n.waits = inRun
 	r.held = append(r.held, i)
 }
+
+// slotsOf is the scope whose slots node i uses, and slots is that scope.
+func (r *Run) slotsOf(i int) int {
+	s := r.nodes[i].scope
+	for r.scopes[s].shared {
+		s = r.nodes[r.scopes[s].parent].scope
+	}
+	return s
+}
+
+func (r *Run) slots(i int) *scope { return &r.scopes[r.slotsOf(i)] }
 
 func (s *scope) full(starting int) bool { return s.limit > 0 && s.active+starting >= s.limit }
 

@@ -12,7 +12,7 @@ func (r *Run) Serve(i int) {
 	n.serving = true
 	in := &r.scopes[n.scope]
 	in.serving++
-	in.active--
+	r.slots(i).active--
 	r.working--
 	if node := r.planned(i); node != nil {
 		for _, d := range node.Dependents {

@@ -36,6 +36,7 @@ func randomTraits(rng *rand.Rand, deep int) Traits {
 	switch rng.IntN(12) {
 	case 0, 1:
 		t.Expands = deep > 0
+		t.Shares = t.Expands && rng.IntN(4) == 0
 	case 2:
 		t.Waits = true
 	case 3:

@@ -201,8 +201,8 @@ func (s *simulation) begin(i int) {
 		require.True(s.t, s.conditions[i])
 	}
 	r.Set(i, Ready)
-	if scope.limit > 0 {
-		require.LessOrEqual(s.t, scope.active, scope.limit)
+	if places := r.slots(i); places.limit > 0 && !r.traits(i).Shares {
+		require.LessOrEqual(s.t, places.active, places.limit)
 	}
 	if s.limit > 0 {
 		require.LessOrEqual(s.t, r.working, s.limit)
@@ -216,7 +216,7 @@ func (s *simulation) expand(i int) []int {
 		depth++
 	}
 	e := Expansion{Limit: s.rng.IntN(4)}
-	if s.rng.IntN(2) == 0 {
+	if s.rng.IntN(2) == 0 || s.run.traits(i).Shares {
 		e.Items, e.Item, e.Partial = s.rng.IntN(6), randomTraits(s.rng, 2-depth), s.rng.IntN(3) == 0
 	} else {
 		e.Plan = randomPlan(s.t, s.rng, 1+s.rng.IntN(5), 2-depth)

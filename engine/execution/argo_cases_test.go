@@ -247,7 +247,7 @@ entrypoint: main
 templates:
 - name: main
   steps:
-  - - {name: each, template: write, withItems: [x, y], arguments: {parameters: [{name: v, value: "{{item}}"}]}}
+  - - {name: each, template: write, withItems: [x, "y"], arguments: {parameters: [{name: v, value: "{{item}}"}]}}
   - - {name: one, template: echo, arguments: {parameters: [{name: text, value: "{{steps.each.outputs.parameters.out}}"}]}}
     - {name: all, template: echo, arguments: {parameters: [{name: text, value: "{{steps.each.outputs.parameters}}"}]}}
 - name: write

@@ -39,6 +39,27 @@ templates:
   steps: [[{name: say, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.parameters.a}} {{workflow.parameters.b}} {{workflow.parameters.c}} {{workflow.parameters.d}}"}]}},
     {name: each, template: echo, withItems: [on, 0x10], arguments: {parameters: [{name: text, value: "{{item}}"}]}}]]`,
 			status: execution.Succeeded, outputs: map[string]string{"say" + result: "true 8 1.1 yes", "each[0]" + result: "true", "each[1]" + result: "16"}},
+		{group: "M1", feature: "parallelism of a template counts all that runs in it: steps, and the items of all its loops", spec: `
+entrypoint: main
+templates:
+- name: main
+  parallelism: 2
+  steps: [[{name: a, template: alone, withItems: [1, 2, 3]}, {name: b, template: alone, withItems: [1, 2]}, {name: c, template: alone}]]
+- name: alone
+  container: {image: busybox, command: [sh, -c], args: ["for k in 1 2; do mkdir $DIR/$k 2>/dev/null && break; k=; done; test -n \"$k\" || exit 7; sleep 0.1; rmdir $DIR/$k"]}`,
+			status: execution.Succeeded, states: map[string]dag.State{"main/a[2]": dag.Succeeded, "main/b[1]": dag.Succeeded, "main/c": dag.Succeeded}},
+		{group: "M1", feature: "templateDefaults.retryStrategy covers templates of steps and tasks", spec: `
+entrypoint: main
+templateDefaults: {retryStrategy: {limit: 1}}
+templates:
+- name: main
+  steps: [[{name: tasks, template: tasks}]]
+- name: tasks
+  dag: {tasks: [{name: flaky, template: flaky}]}
+- name: flaky
+  retryStrategy: {limit: 0}
+  container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/second 2>/dev/null && exit 3; true"]}`,
+			status: execution.Succeeded, states: map[string]dag.State{"main/tasks": dag.Succeeded}},
 		{group: "M1", feature: "items of a loop that were skipped or failed add nothing to its outputs", spec: `
 entrypoint: main
 templates:

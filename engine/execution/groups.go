@@ -197,7 +197,7 @@ func (l *loop) parallelismText(a dag.Action) string {
 	switch {
 	case !a.InScope:
 		return fmt.Sprintf("The execution runs %d nodes at once.", l.version.Definition.Parallelism)
-	case parent != dag.NoNode && l.fansOut(parent):
+	case parent != dag.NoNode && l.fansOut(parent) && l.nodes[parent].op.Tags == nil:
 		return fmt.Sprintf("%s runs %d items at once.", l.nodes[parent].name, l.nodes[parent].op.Foreach.Parallelism)
 	}
 	g, _ := l.version.Definition.Graph(l.nodes[a.Node].graph)

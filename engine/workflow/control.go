@@ -138,6 +138,7 @@ func (o *Operator) traits(item bool) dag.Traits {
 	t.Conditional = o.When != "" && (o.Foreach == nil || o.whenOfItem == item) || o.Tags.conditional(o.Foreach != nil, item) ||
 		o.Tags.Settles(o.Foreach != nil, item)
 	t.Expands = fanned || o.runsGraph()
+	t.Shares = fanned && o.Tags != nil // as in Argo, parallelism counts the items of its loops
 	t.Waits = !fanned && o.Type == TypeApproval
 	t.Serves = o.Serves && !fanned
 	if item && o.Foreach.Partial {
