@@ -50,7 +50,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"no public address", func(c *Config) { c.Addr, c.Providers = ":8080", someProvider() }, "FLOWFORGE_PUBLIC_URL is not set"},
 		{"a public address without TLS", func(c *Config) { c.PublicURL = "http://forge.example.com" }, "FLOWFORGE_PUBLIC_URL"},
 		{"a public address with a path", func(c *Config) { c.PublicURL = "https://example.com/forge" }, "FLOWFORGE_PUBLIC_URL"},
-		{"a provider without TLS", func(c *Config) { c.Providers = []oidc.Config{{Issuer: "http://login.example.com", ClientID: "x"}} }, "not an https address"},
+		{"a provider without TLS", func(c *Config) { c.Providers = []oidc.Config{{Issuer: "http://login.example.com", ClientID: "x"}} }, "must be an https address"},
 		{"sessions that expire at once", func(c *Config) { c.SessionLimits.Absolute = time.Hour }, "FLOWFORGE_SESSION_IDLE_HOURS"},
 		{"no directory", func(c *Config) { c.DataDir = "" }, "FLOWFORGE_DATA_DIR"},
 		{"no retention", func(c *Config) { c.LogRetentionDays = 0 }, "FLOWFORGE_LOG_RETENTION_DAYS"},

@@ -280,7 +280,7 @@ func (s *site) testTrouble(t *testing.T) {
 	fails([]string{"FLOWFORGE_SERVER=nonsense"}, `--server "nonsense" is not an address`, "get", "workflows")
 	fails(nil, "required flag(s)", "apply")
 	fails(nil, "unknown command", "dance")
-	fails(nil, "EXECUTION is missing", "cancel")
+	fails(nil, "missing argument EXECUTION", "cancel")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -36,7 +36,7 @@ func TestKubeSettings(t *testing.T) {
 func TestKubeSettingsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ entry, words string }{
-		{"FLOWFORGE_KUBE_QSP=5", "FLOWFORGE_KUBE_QSP is no setting"},
+		{"FLOWFORGE_KUBE_QSP=5", "FLOWFORGE_KUBE_QSP is not a setting"},
 		{"FLOWFORGE_KUBE_QPS=fast", `FLOWFORGE_KUBE_QPS "fast"`},
 		{"FLOWFORGE_KUBE_IMAGE_TIMEOUT=5", "30s"},
 		{"FLOWFORGE_KUBE_POD_SECURITY=none", "restricted, baseline or privileged"},

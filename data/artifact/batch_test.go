@@ -74,7 +74,7 @@ func TestABatchWithAWrongBlobIsRefused(t *testing.T) {
 			})
 			require.True(t, apperr.Is(err, apperr.Invalid), "%s: %v", name, err)
 		}
-		require.Error(t, s.TakeOutputs(t.Context(), batchOf("x")), "nobody is signed in")
+		require.Error(t, s.TakeOutputs(t.Context(), batchOf("x")), "the context has no subject")
 		has, err := s.Has(auth.WithSubject(t.Context(), memberOf(auth.LocalProject)), hashOf("x"))
 		require.NoError(t, err)
 		require.False(t, has)

@@ -97,7 +97,7 @@ func TestMetricRefusals(t *testing.T) {
 		{ofTemplate, `{name: a, help: h}`, "", "this is none"},
 		{ofTemplate, `{name: a, help: h, counter: {value: "1"}, gauge: {value: "1"}}`, "", "this is several"},
 		{ofTemplate, `{name: a, help: h, counter: {value: many}}`, ".counter.value", `must be a number, but is "many"`},
-		{ofTemplate, `{name: a, help: h, counter: {value: "-1"}}`, ".counter.value", "only grows"},
+		{ofTemplate, `{name: a, help: h, counter: {value: "-1"}}`, ".counter.value", "can only increase"},
 		{ofTemplate, `{name: a, help: h, gauge: {value: Inf}}`, ".gauge.value", "must be a number"},
 		{ofTemplate, `{name: a, help: h, gauge: {value: "1e300"}}`, ".gauge.value", "must be a number"},
 		{ofTemplate, `{name: a, help: h, gauge: {value: "1", operation: Ad}}`, ".gauge.operation", `Did you mean "Add"?`},

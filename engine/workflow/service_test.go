@@ -84,7 +84,7 @@ func TestRegisterRefusesFaultyDocuments(t *testing.T) {
 	if apperr.CodeOf(err) != apperr.Invalid || len(apperr.FieldsOf(err)) != 2 {
 		t.Errorf("%v %v", err, apperr.FieldsOf(err))
 	}
-	for name, want := range map[string]string{"src": "not uploaded", "sha256:" + strings.Repeat("a", 64): "no package"} {
+	for name, want := range map[string]string{"src": "not uploaded", "sha256:" + strings.Repeat("a", 64): "not in the store"} {
 		doc := strings.Replace(trainYAML, "sha256:"+storedPackage, name, 1)
 		_, _, err := b.service.Register(b.ctx, []byte(doc))
 		if fields := apperr.FieldsOf(err); len(fields) != 1 || fields[0].Path != "operators[1].code.package" || !strings.Contains(fields[0].Message, want) {
