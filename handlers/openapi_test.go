@@ -45,10 +45,14 @@ type operation struct {
 	Parameters  []struct {
 		Name, In, Description string
 	} `json:"parameters"`
-	Responses map[string]struct {
-		Description string                     `json:"description"`
-		Content     map[string]json.RawMessage `json:"content"`
-	} `json:"responses"`
+	Responses map[string]response `json:"responses"`
+}
+
+// response is an answer, or a reference to one of the components.
+type response struct {
+	Ref         string                     `json:"$ref"`
+	Description string                     `json:"description"`
+	Content     map[string]json.RawMessage `json:"content"`
 }
 
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
@@ -59,6 +63,10 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		OpenAPI string                          `json:"openapi"`
 		Tags    []struct{ Name string }         `json:"tags"`
 		Paths   map[string]map[string]operation `json:"paths"`
+
+		Components struct {
+			Responses map[string]response `json:"responses"`
+		} `json:"components"`
 	}
 	require.NoError(t, json.Unmarshal(compact, &doc))
 	require.True(t, strings.HasPrefix(doc.OpenAPI, "3.1."), doc.OpenAPI)
@@ -70,6 +78,11 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	for path, item := range doc.Paths {
 		for method, op := range item {
 			place := method + " " + path
+			for status, r := range op.Responses {
+				if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+					op.Responses[status] = doc.Components.Responses[name]
+				}
+			}
 			assert.False(t, ids[op.OperationID], "%s: its id %q is another's", place, op.OperationID)
 			ids[op.OperationID] = true
 			assert.NotEmpty(t, op.Summary, place)

@@ -108,7 +108,7 @@ func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []str
 	s.answer(w, r, Problem{
 		Type: "about:blank", Title: http.StatusText(http.StatusMethodNotAllowed), Status: http.StatusMethodNotAllowed,
 		Detail: "This address accepts " + strings.Join(allowed, ", ") + ", not " + r.Method + ".", Code: apperr.Invalid, RequestID: RequestID(r.Context()),
-	})
+	}.Named())
 }
 
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {

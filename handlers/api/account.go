@@ -64,7 +64,7 @@ type newKeyBody struct {
 	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"What uses the key"`
 	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"A service account; absent: yourself"`
 	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Good in this project alone"`
-	Scopes    []string   `json:"scopes,omitempty" doc:"Among read, launch, write and admin; empty: all that the owner may do" maxItems:"4"`
+	Scopes    []string   `json:"scopes,omitempty" doc:"What the key may do; empty: everything that its owner may do" enum:"read,launch,write,admin" maxItems:"4"`
 	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"0: never"`
 }
 
@@ -161,7 +161,7 @@ func (h *API) apiCreateKey(ctx context.Context, in *body[newKeyBody]) (*body[key
 	}
 	key, token, err := h.Identity.CreateKey(ctx, request)
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, "project", "project_id")
 	}
 	out := toKeyBody(key)
 	out.Key = token

@@ -3,14 +3,13 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,12 +92,42 @@ func fieldsFromHuma(errs []error) []apperr.Field {
 			for _, place := range []string{"body.", "query.", "path.", "header."} {
 				path = strings.TrimPrefix(path, place)
 			}
-			fields = append(fields, apperr.Field{Path: path, Message: detail.Message})
+			fields = append(fields, named(apperr.Field{Path: path, Message: detail.Message}))
 		} else if err != nil {
 			fields = append(fields, apperr.Field{Path: "body", Message: err.Error()})
 		}
 	}
 	return fields
+}
+
+// named returns the field of a missing property at its own path: huma reports it at the object.
+func named(f apperr.Field) apperr.Field {
+	name, missing := strings.CutPrefix(f.Message, "expected required property ")
+	if !missing {
+		return f
+	}
+	name = strings.TrimSuffix(name, " to be present")
+	if f.Path != "body" {
+		name = f.Path + "." + name
+	}
+	return apperr.Field{Path: name, Message: "Enter a value: it is required."}
+}
+
+// renamed returns err with the path of a field as the request has it, where the service that
+// reports it has another.
+func renamed(err error, service, request string) error {
+	problem, ok := errors.AsType[*apperr.Error](err)
+	if !ok {
+		return err
+	}
+	out := *problem
+	out.Fields = slices.Clone(problem.Fields)
+	for i := range out.Fields {
+		if out.Fields[i].Path == service {
+			out.Fields[i].Path = request
+		}
+	}
+	return &out
 }
 
 // humaErrors points huma's package-wide error constructors at ours, once.
@@ -159,6 +188,7 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	config.SchemasPath = request.APIPrefix + "/schemas"
 	config.DocsPath = ""
 	config.CreateHooks = nil
+	config.Components.Schemas = newSchemas()
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "An API key (ffk_…), a token of a configured OpenID provider, or on the server's own machine the content of admin.token."},
@@ -201,53 +231,11 @@ func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// jsonFormat is huma's JSON without the one character that Postgres cannot keep,
-// and with its failures in plain words.
-func jsonFormat() huma.Format {
-	format := huma.DefaultJSONFormat
-	decode := format.Unmarshal
-	format.Unmarshal = func(data []byte, v any) error {
-		if err := decode(data, v); err != nil {
-			return plainJSONError(err)
-		}
-		return checkText(data)
-	}
-	return format
-}
-
-func plainJSONError(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && strings.HasPrefix(wrong.Value, "number ") {
-		return fmt.Errorf("the %s is too large", wrong.Value)
-	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("this is not JSON, at byte %d: %w", syntax.Offset, err)
-	}
-	return err
-}
-
-// checkText refuses a JSON document with a NUL in a text.
-func checkText(data []byte) error {
-	if !bytes.Contains(data, []byte(`\u0000`)) {
-		return nil
-	}
-	for d := json.NewDecoder(bytes.NewReader(data)); ; {
-		token, err := d.Token()
-		if err != nil {
-			return nil //nolint:nilerr // at its end; whether it is JSON is for others to say
-		}
-		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
-			return errors.New("a text holds the character NUL, which cannot be kept")
-		}
-	}
-}
-
 // operation registers fn at method and path below request.APIPrefix; errors of fn are
 // answered as problems, and the internal ones logged.
 func operation[I, O any](h *API, api huma.API, op huma.Operation, fn func(context.Context, *I) (*O, error)) {
 	op.Path = request.APIPrefix + op.Path
-	if op.Errors == nil {
-		op.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity}
-	}
+	op.Errors = errorStatuses(op.Method, hasBody(reflect.TypeFor[I]()))
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err == nil {
@@ -275,6 +263,29 @@ func (h *API) ledBy(op huma.Operation, when func(*http.Request) bool) huma.Opera
 		}
 	})
 	return op
+}
+
+// errorStatuses are the statuses of the errors that an operation can answer with.
+func errorStatuses(method string, body bool) []int {
+	statuses := []int{
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity,
+		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+	}
+	if method != http.MethodGet {
+		statuses = append(statuses, http.StatusConflict)
+	}
+	if body {
+		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	slices.Sort(statuses)
+	return statuses
+}
+
+// hasBody reports whether requests of a type have a body.
+func hasBody(input reflect.Type) bool {
+	_, decoded := input.FieldByName("Body")
+	_, raw := input.FieldByName("RawBody")
+	return decoded || raw
 }
 
 // body is an answer with a JSON body.

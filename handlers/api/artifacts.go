@@ -105,7 +105,7 @@ func (h *API) apiArtifact(ctx context.Context, in *artifactPath) (*body[artifact
 }
 
 func (h *API) apiArtifactsByHash(ctx context.Context, in *struct {
-	SHA256 string `path:"sha256" doc:"Lower-case hex" minLength:"64" maxLength:"64"`
+	SHA256 string `path:"sha256" doc:"Lower-case hex" pattern:"^[0-9a-f]{64}$"`
 }) (*body[artifactPage], error) {
 	found, err := h.Artifacts.ByHash(ctx, in.SHA256)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 type entryInput struct {
-	Name         string                `json:"name" maxLength:"200"`
-	Version      string                `json:"version" maxLength:"100"`
+	Name         string                `json:"name" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits and . _ - /, beginning with a letter or a digit, at most 200"`
+	Version      string                `json:"version" pattern:"^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$" patternDescription:"letters, digits and . _ + -, beginning with a letter or a digit, at most 100"`
 	Description  string                `json:"description,omitempty" maxLength:"10000"`
 	Format       string                `json:"format,omitempty" doc:"Of a dataset, such as csv" maxLength:"100"`
 	Framework    string                `json:"framework,omitempty" doc:"Of a model, such as pytorch" maxLength:"100"`
@@ -96,7 +96,6 @@ func (h *API) catalogueAPI(api huma.API) {
 func (h *API) shelfAPI(api huma.API, s shelf) {
 	register := post("register-"+s.id, s.path, "Register a version of a "+s.noun, "Catalogue")
 	register.DefaultStatus = http.StatusCreated
-	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
 	operation(h, api, register, func(ctx context.Context, in *struct{ Body entryInput }) (*body[entryBody], error) {
 		return h.apiRegisterEntry(ctx, s.kind, in.Body)
 	})

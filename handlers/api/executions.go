@@ -21,17 +21,25 @@ import (
 type launchInput struct {
 	DryRun         bool   `query:"dry_run" doc:"Launch nothing: answer with 200 what is wrong with the request and what would become of it"`
 	IdempotencyKey string `header:"Idempotency-Key" doc:"The same key launches once, however often it is sent" maxLength:"200"`
-	Body           struct {
-		WorkflowID     string          `json:"workflow_id,omitempty" doc:"Id or name of the workflow" maxLength:"200"`
-		Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, in place of workflow_id" maxLength:"200"`
-		Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
-		Name           string          `json:"name,omitempty" doc:"A name for this execution" maxLength:"200"`
-		Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
-		Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
-		IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
-		Cache          *cacheInput     `json:"cache,omitempty" doc:"What to do with results that are kept"`
-		TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; where it says nothing the definition does"`
-	}
+	Body           launchBody
+}
+
+// launchBody says what to launch.
+type launchBody struct {
+	WorkflowID     string          `json:"workflow_id,omitempty" doc:"Id or name of the workflow" maxLength:"200"`
+	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, in place of workflow_id" maxLength:"200"`
+	Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
+	Name           string          `json:"name,omitempty" doc:"A name for this execution" maxLength:"200"`
+	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
+	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
+	Cache          *cacheInput     `json:"cache,omitempty" doc:"What to do with results that are kept"`
+	TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; where it says nothing the definition does"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (launchBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return needsOne(s, "workflow_id", "workflow")
 }
 
 type launched struct {
@@ -135,18 +143,17 @@ func (p ExecutionPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "e
 
 type executionQuery struct {
 	PageQuery
-	Workflow string    `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
-	Status   string    `query:"status" doc:"States, separated by commas" maxLength:"100"`
-	User     string    `query:"user" doc:"Who launched it" maxLength:"200"`
-	Text     string    `query:"q" doc:"Text in the name, the workflow's name or the id" maxLength:"200"`
-	From     time.Time `query:"from" doc:"Launched at or after"`
-	To       time.Time `query:"to" doc:"Launched before"`
+	Workflow string     `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
+	Status   stateNames `query:"status" doc:"States, separated by commas"`
+	User     string     `query:"user" doc:"Who launched it" maxLength:"200"`
+	Text     string     `query:"q" doc:"Text in the name, the workflow's name or the id" maxLength:"200"`
+	From     time.Time  `query:"from" doc:"Launched at or after"`
+	To       time.Time  `query:"to" doc:"Launched before"`
 }
 
 func (h *API) executionAPI(api huma.API) {
 	launch := post("launch-execution", "/executions", "Launch a workflow", "Executions")
 	launch.DefaultStatus = http.StatusCreated
-	launch.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	launch.Responses = launchResponses(api)
 	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
@@ -229,7 +236,7 @@ func (h *API) apiExecutions(ctx context.Context, in *executionQuery) (*body[exec
 	filter := execution.Filter{
 		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: in.Page, Limit: in.Limit,
 	}
-	for status := range strings.SplitSeq(in.Status, ",") {
+	for status := range strings.SplitSeq(string(in.Status), ",") {
 		if status != "" {
 			state, err := execution.ParseState(status)
 			if err != nil {

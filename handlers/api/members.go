@@ -50,11 +50,18 @@ type groupRoleList struct {
 // NewMember gives somebody a role.
 type NewMember struct {
 	ScopePath
-	Body struct {
-		UserID *uuid.UUID `json:"user_id,omitempty" doc:"Who; or the e-mail address"`
-		Email  string     `json:"email,omitempty" doc:"Of the account of somebody who has signed in" maxLength:"320"`
-		Role   string     `json:"role" doc:"Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
-	}
+	Body newMemberBody
+}
+
+type newMemberBody struct {
+	UserID *uuid.UUID `json:"user_id,omitempty" doc:"Id of the user; or give the e-mail address"`
+	Email  string     `json:"email,omitempty" doc:"E-mail address of a user who has signed in before" maxLength:"320"`
+	Role   roleName   `json:"role"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (newMemberBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return needsOne(s, "user_id", "email")
 }
 
 // MemberPath names a membership.
@@ -67,7 +74,7 @@ type MemberPath struct {
 type MemberEdit struct {
 	MemberPath
 	Body struct {
-		Role string `json:"role" maxLength:"100"`
+		Role roleName `json:"role"`
 	}
 }
 
@@ -75,9 +82,9 @@ type MemberEdit struct {
 type NewGroupRole struct {
 	ScopePath
 	Body struct {
-		Provider string `json:"provider" doc:"Id of the sign-in provider in the configuration" maxLength:"255"`
-		Group    string `json:"group" doc:"Name of the group as the provider tells it" maxLength:"255"`
-		Role     string `json:"role" doc:"Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
+		Provider string   `json:"provider" doc:"Id of the sign-in provider in the configuration" minLength:"1" maxLength:"255"`
+		Group    string   `json:"group" doc:"Name of the group, as the provider spells it" minLength:"1" maxLength:"255"`
+		Role     roleName `json:"role"`
 	}
 }
 
@@ -90,27 +97,25 @@ type GroupRolePath struct {
 func deletion(id, path, summary, tag string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: http.MethodDelete, Path: path, Summary: summary, Tags: []string{tag}, DefaultStatus: http.StatusNoContent,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}
 }
 
 func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 	name, members, groups := string(kind), path+"/{id}/members", path+"/{id}/group-roles"
-	conflicts := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	operation(h, api, get("list-"+name+"-members", members, "List who has which role in a "+name+", and from where", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
 		return h.apiMembers(ctx, kind, in.ID)
 	})
 	add := post("add-"+name+"-member", members, "Give somebody a role in a "+name, tenancyTag)
-	add.DefaultStatus, add.Errors = http.StatusCreated, conflicts
+	add.DefaultStatus = http.StatusCreated
 	operation(h, api, add, func(ctx context.Context, in *NewMember) (*body[memberBody], error) {
 		return h.apiAddMember(ctx, kind, in)
 	})
-	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Give a member of a " + name + " another role", Tags: []string{tenancyTag}, Errors: conflicts}
+	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Give a member of a " + name + " another role", Tags: []string{tenancyTag}}
 	operation(h, api, change, func(ctx context.Context, in *MemberEdit) (*body[memberBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
-		m, err := h.Tenancy.ChangeMember(ctx, in.ID, in.Member, in.Body.Role)
+		m, err := h.Tenancy.ChangeMember(ctx, in.ID, in.Member, string(in.Body.Role))
 		if err != nil {
 			return nil, err
 		}
@@ -126,12 +131,12 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 		return h.apiGroupRoles(ctx, kind, in.ID)
 	})
 	invite := post("add-"+name+"-group-role", groups, "Invite a group of a sign-in provider to a "+name, tenancyTag)
-	invite.DefaultStatus, invite.Errors = http.StatusCreated, conflicts
+	invite.DefaultStatus = http.StatusCreated
 	operation(h, api, invite, func(ctx context.Context, in *NewGroupRole) (*body[groupRoleBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
-		g, err := h.Tenancy.AddGroupRole(ctx, in.ID, tenancy.GroupRole{Provider: in.Body.Provider, Group: in.Body.Group, Role: in.Body.Role})
+		g, err := h.Tenancy.AddGroupRole(ctx, in.ID, tenancy.GroupRole{Provider: in.Body.Provider, Group: in.Body.Group, Role: string(in.Body.Role)})
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +169,7 @@ func (h *API) apiAddMember(ctx context.Context, kind tenancy.Kind, in *NewMember
 	if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 		return nil, err
 	}
-	invitation := tenancy.Invitation{Email: in.Body.Email, Role: in.Body.Role}
+	invitation := tenancy.Invitation{Email: in.Body.Email, Role: string(in.Body.Role)}
 	if in.Body.UserID != nil {
 		invitation.UserID = *in.Body.UserID
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,6 +40,7 @@ func describeRoutes(api huma.API) {
 	d.loginLink()
 	d.auditExport()
 	d.logs()
+	describeRequests(d.OpenAPI)
 	for _, path := range []string{"/workflows", "/types"} {
 		delete(d.Paths[request.APIPrefix+path].Post.RequestBody.Content, "application/octet-stream")
 	}
@@ -55,15 +55,26 @@ func media(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{mediaType: {Schema: schema}}
 }
 
-// add adds an operation with its errors; status is that of success.
-func (d describer) add(op huma.Operation, status int, success *huma.Response, errors ...int) {
+// add adds an operation with the errors that it can answer with; status is that of success.
+func (d describer) add(op huma.Operation, status int, success *huma.Response) {
 	op.Path = request.APIPrefix + op.Path
 	op.Responses = map[string]*huma.Response{strconv.Itoa(status): success}
 	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
-	for _, code := range slices.Concat([]int{http.StatusUnauthorized}, errors) {
+	for _, code := range errorStatuses(op.Method, op.RequestBody != nil) {
 		op.Responses[strconv.Itoa(code)] = &huma.Response{Description: http.StatusText(code), Content: media("application/problem+json", problem)}
 	}
 	d.AddOperation(&op)
+}
+
+// eventSchema describes one event of a stream.
+func eventSchema() *huma.Schema {
+	text := func(about string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: about} }
+	return &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"data"}, Properties: map[string]*huma.Schema{
+			"id": text("Cursor of the last line in the event"), "event": text("end for the last event of the stream"),
+			"data": text("A JSON array of lines"),
+		},
+	}
 }
 
 func pathParam(name, description string) *huma.Param {
@@ -81,15 +92,15 @@ func (d describer) download() {
 		param("header", "If-None-Match", "An ETag that is there already"),
 	}
 	bytes := &huma.Response{
-		Description: "The bytes; their SHA-256 is the ETag", Content: media("application/octet-stream", binary()),
+		Description: "The bytes; their SHA-256 is the ETag", Content: media("*/*", binary()),
 		Headers: map[string]*huma.Param{
 			"ETag":                {Description: "The SHA-256 of the bytes", Schema: &huma.Schema{Type: huma.TypeString}},
 			"Content-Disposition": {Description: "The file name", Schema: &huma.Schema{Type: huma.TypeString}},
 		},
 	}
-	d.add(op, http.StatusOK, bytes, http.StatusForbidden, http.StatusNotFound)
+	d.add(op, http.StatusOK, bytes)
 	responses := d.Paths[request.APIPrefix+"/artifacts/{id}/download"].Get.Responses
-	responses["206"] = &huma.Response{Description: "A range of the bytes", Content: media("application/octet-stream", binary())}
+	responses["206"] = &huma.Response{Description: "A range of the bytes", Content: media("*/*", binary())}
 	responses["304"] = &huma.Response{Description: "The bytes are those of If-None-Match"}
 	responses["416"] = &huma.Response{Description: "The range is not within the bytes"}
 }
@@ -104,8 +115,8 @@ func (d describer) logStream() {
 		param("query", "q", "Text in the message"), param("header", "Last-Event-ID", "Id of the last event that was read"),
 		param("query", "last-event-id", "The same for clients that cannot send the header"),
 	}
-	events := &huma.Response{Description: "The lines", Content: media("text/event-stream", &huma.Schema{Type: huma.TypeString})}
-	d.add(op, http.StatusOK, events, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
+	events := &huma.Response{Description: "The lines", Content: media("text/event-stream", eventSchema())}
+	d.add(op, http.StatusOK, events)
 }
 
 func (d describer) dagLogs() {
@@ -118,37 +129,41 @@ func (d describer) dagLogs() {
 	}
 	lines := &huma.Response{Description: "The lines", Content: map[string]*huma.MediaType{
 		"application/json":  {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
-		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+		"text/event-stream": {Schema: eventSchema()},
 	}}
-	d.add(op, http.StatusOK, lines, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity)
+	d.add(op, http.StatusOK, lines)
 }
 
 func (d describer) upload() {
 	op := post("upload-blob", "/blobs", "Store a file for an input, a catalogue entry or a code package", "Artifacts")
 	op.Parameters = []*huma.Param{param("query", "filename", "Its name")}
-	op.RequestBody = &huma.RequestBody{Required: true, Description: "The bytes", Content: media("application/octet-stream", binary())}
+	op.RequestBody = &huma.RequestBody{Description: "The bytes; no body is an empty file", Content: media("application/octet-stream", binary())}
 	ref := d.Components.Schemas.Schema(reflect.TypeFor[content.FileRef](), true, "FileRef")
 	stored := &huma.Response{Description: "The value that an input takes for the file", Content: media("application/json", ref)}
-	d.add(op, http.StatusCreated, stored, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+	d.add(op, http.StatusCreated, stored)
 }
 
 func (d describer) loginLink() {
 	op := post("issue-login-link", "/login-links", "Issue a link that signs one browser in as administrator, once", "Sign-in")
 	link := &huma.Schema{Type: huma.TypeObject, Required: []string{"url"}, Properties: map[string]*huma.Schema{"url": {Type: huma.TypeString, Format: "uri"}}}
-	d.add(op, http.StatusOK, &huma.Response{Description: "The link", Content: media("application/json", link)}, http.StatusForbidden)
+	d.add(op, http.StatusOK, &huma.Response{Description: "The link", Content: media("application/json", link)})
 }
 
 func (d describer) auditExport() {
 	op := get("export-audit", "/audit/export", "Export the audit log as JSON lines or CSV", "Audit")
-	op.Parameters = []*huma.Param{param("query", "format", "jsonl or csv; jsonl when absent")}
+	format := param("query", "format", "jsonl or csv; jsonl when absent")
+	format.Schema.Enum = []any{"jsonl", "csv"}
+	op.Parameters = []*huma.Param{format}
 	for _, p := range d.Paths[request.APIPrefix+"/audit"].Get.Parameters {
 		if p.Name != "page" && p.Name != "limit" {
-			op.Parameters = append(op.Parameters, p)
+			filter := *p
+			filter.Schema = &huma.Schema{Type: p.Schema.Type, Format: p.Schema.Format} // of any length
+			op.Parameters = append(op.Parameters, &filter)
 		}
 	}
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	file := &huma.Response{Description: "The entries, newest first", Content: map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text}}
-	d.add(op, http.StatusOK, file, http.StatusForbidden, http.StatusUnprocessableEntity)
+	d.add(op, http.StatusOK, file)
 }
 
 // logs describes both forms of the answer.

@@ -70,9 +70,9 @@ type retryBudgetsBody struct {
 }
 
 type retryBudgetInput struct {
-	Retries int    `json:"retries,omitempty" doc:"0 for no limit" minimum:"0"`
+	Retries int    `json:"retries,omitempty" doc:"Retries in each period; 0 for no limit" minimum:"0" maximum:"1000000"`
 	Period  string `json:"period,omitempty" doc:"Such as 1m, 1h, 24h" maxLength:"20"`
-	Burst   int    `json:"burst,omitempty" minimum:"0"`
+	Burst   int    `json:"burst,omitempty" doc:"Unused retries that are kept for later" minimum:"0" maximum:"1000000"`
 	Version int64  `json:"version" doc:"Of the budget that you saw; 0 when there was none"`
 	Reason  string `json:"reason,omitempty" maxLength:"4000"`
 }
@@ -229,7 +229,7 @@ func (h *API) apiPutRetryBudget(ctx context.Context, in *struct{ Body retryBudge
 	}
 	b, err := h.Executions.SetTenantBudget(ctx, rule, in.Body.Version, in.Body.Reason)
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, "per", "period")
 	}
 	return reply(toTenantBudget(b)), nil
 }

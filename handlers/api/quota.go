@@ -19,9 +19,12 @@ import (
 // quotaAmounts are whole numbers by resource.
 type quotaAmounts map[fair.Resource]int64
 
+// maxAmount bounds limits, so that sums of them are far from overflowing.
+const maxAmount = 1_000_000_000_000
+
 const aboutAmounts = "Whole numbers by resource: cpu (millicores), memory (MiB), gpu (of all types), gpu:<TYPE>, pods, executions, storage (MiB)"
 
-type quotaLimits struct {
+type QuotaLimits struct {
 	Limit   quotaAmounts `json:"limit" doc:"What is guaranteed. Absent: no limit of its own, the node shares its parent's"`
 	Borrow  quotaAmounts `json:"borrow" doc:"What it may hold beyond its limit of what others leave idle. Absent: nothing"`
 	Lend    quotaAmounts `json:"lend" doc:"How much of what is idle others may hold. Absent: everything"`
@@ -43,14 +46,14 @@ type quotaBody struct {
 	Kind   string    `json:"kind" enum:"installation,tenant,department,team,project"`
 	Name   string    `json:"name"`
 	Path   string    `json:"path" doc:"Names from the top that you may see, with slashes"`
-	quotaLimits
+	QuotaLimits
 	Version   int64                      `json:"version" doc:"Grows with each change; 0 before the first"`
 	UpdatedAt *time.Time                 `json:"updated_at,omitempty"`
 	UpdatedBy string                     `json:"updated_by,omitempty"`
 	Use       map[fair.Resource]quotaUse `json:"use"`
 	Waiting   int                        `json:"waiting" doc:"Nodes that wait at or below it"`
 	Warnings  []string                   `json:"warnings,omitempty" doc:"What of its limits cannot be honoured today"`
-	namedQuota
+	NamedQuota
 }
 
 type quotaList struct {
@@ -142,7 +145,6 @@ func (h *API) quotaAPI(api huma.API) {
 func edit(id, method, path, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Quotas"}, Description: aboutAmounts + ".",
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}
 }
 
@@ -252,8 +254,8 @@ func (h *API) apiPreviewQuota(ctx context.Context, id uuid.UUID, kind string, in
 	}
 	if len(p.Changed) > 0 && p.Changed[0].After.ID == id {
 		after := toQuotaBody(&p.Changed[0].After, in.limits(now.saved()))
-		out.After.quotaLimits, out.After.Use, out.After.Waiting = after.quotaLimits, after.Use, after.Waiting
-		out.After.namedQuota, out.After.Warnings = after.namedQuota, h.Quotas.Warnings(in.limits(now.saved()))
+		out.After.QuotaLimits, out.After.Use, out.After.Waiting = after.QuotaLimits, after.Use, after.Waiting
+		out.After.NamedQuota, out.After.Warnings = after.NamedQuota, h.Quotas.Warnings(in.limits(now.saved()))
 	}
 	return reply(out), nil
 }
@@ -268,9 +270,9 @@ func toTarget(key fair.Key, name quota.Name, amount fair.Amount) quotaTarget {
 
 func toQuotaBody(n *quota.Node, limits fair.Limits) quotaBody {
 	b := quotaBody{
-		namedQuota: namedQuotaOf(n, limits),
+		NamedQuota: namedQuotaOf(n, limits),
 		NodeID:     n.ID, Kind: n.Kind, Name: n.Name, Version: n.Version, Waiting: n.Waiting, Path: levelNames(n.Path), Use: map[fair.Resource]quotaUse{},
-		quotaLimits: quotaLimits{Limit: quotaAmounts{}, Borrow: quotaAmounts{}, Lend: quotaAmounts{}, Default: quotaAmounts{}, Weight: max(limits.Weight, 0)},
+		QuotaLimits: QuotaLimits{Limit: quotaAmounts{}, Borrow: quotaAmounts{}, Lend: quotaAmounts{}, Default: quotaAmounts{}, Weight: max(limits.Weight, 0)},
 	}
 	if b.Weight == 0 {
 		b.Weight = 1

@@ -22,15 +22,15 @@ import (
 
 // NamedLimits are limits by the names of the design document.
 type NamedLimits struct {
-	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" doc:"Millicores: the limit and what may be borrowed"`
-	CPURequest     *int64 `json:"cpu_request,omitempty" minimum:"0" doc:"Millicores: the limit alone"`
-	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" doc:"MiB: the limit and what may be borrowed"`
-	MemoryRequest  *int64 `json:"memory_request,omitempty" minimum:"0" doc:"MiB: the limit alone"`
-	GPULimit       *int64 `json:"gpu_limit,omitempty" minimum:"0"`
-	Pods           *int64 `json:"max_concurrent_pods,omitempty" minimum:"0"`
-	Workflows      *int64 `json:"max_concurrent_workflows,omitempty" minimum:"0"`
-	StorageLimit   *int64 `json:"storage_limit,omitempty" minimum:"0" doc:"GiB"`
-	PriorityWeight *int64 `json:"priority_weight,omitempty" minimum:"1" doc:"100 is a weight of 1"`
+	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit and what may be borrowed"`
+	CPURequest     *int64 `json:"cpu_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit alone"`
+	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit and what may be borrowed"`
+	MemoryRequest  *int64 `json:"memory_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit alone"`
+	GPULimit       *int64 `json:"gpu_limit,omitempty" minimum:"0" maximum:"1000000000000"`
+	Pods           *int64 `json:"max_concurrent_pods,omitempty" minimum:"0" maximum:"1000000000000"`
+	Workflows      *int64 `json:"max_concurrent_workflows,omitempty" minimum:"0" maximum:"1000000000000"`
+	StorageLimit   *int64 `json:"storage_limit,omitempty" minimum:"0" maximum:"900000000" doc:"GiB"`
+	PriorityWeight *int64 `json:"priority_weight,omitempty" minimum:"1" maximum:"100000" doc:"100 is a weight of 1"`
 }
 
 // namedUse is use by the names of the design document.
@@ -43,8 +43,8 @@ type namedUse struct {
 	Storage   *int64 `json:"storage_used,omitempty" doc:"GiB, rounded up"`
 }
 
-// namedQuota is what an answer about a quota has beside FlowForge's own fields.
-type namedQuota struct {
+// NamedQuota is what an answer about a quota has beside FlowForge's own fields.
+type NamedQuota struct {
 	EntityType  string      `json:"entity_type" enum:"installation,tenant,department,group,project" doc:"A team is a group"`
 	EntityID    uuid.UUID   `json:"entity_id"`
 	Limits      NamedLimits `json:"limits" doc:"Absent fields: no limit of its own"`
@@ -119,8 +119,8 @@ func (l NamedLimits) over(limits fair.Limits) fair.Limits {
 }
 
 // namedQuotaOf is a node by the names of the design document.
-func namedQuotaOf(n *quota.Node, limits fair.Limits) namedQuota {
-	out := namedQuota{EntityType: n.Kind, EntityID: n.ID}
+func namedQuotaOf(n *quota.Node, limits fair.Limits) NamedQuota {
+	out := NamedQuota{EntityType: n.Kind, EntityID: n.ID}
 	if n.Kind == "team" {
 		out.EntityType = "group"
 	}
@@ -152,7 +152,7 @@ func namedQuotaOf(n *quota.Node, limits fair.Limits) namedQuota {
 // quotaExceededError is a refused launch with the quota that is in its way.
 type quotaExceededError struct {
 	error
-	info namedQuota
+	info NamedQuota
 }
 
 // Unwrap returns the refusal.

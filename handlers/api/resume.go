@@ -93,7 +93,6 @@ type resumeNodeBody struct {
 func (h *API) resumeAPI(api huma.API) {
 	resume := post("resume-execution", "/executions/{execution_id}/resume", "Resume an execution that has ended, from its first failures or from a node", "Executions")
 	resume.DefaultStatus = http.StatusCreated
-	resume.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	resume.Responses = map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Resumed", reflect.TypeFor[launched]()),
 		strconv.Itoa(http.StatusOK):      answerOf(api, "With dry_run: nothing was resumed", reflect.TypeFor[resumePlanBody]()),

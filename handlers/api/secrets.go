@@ -32,7 +32,7 @@ type secretList struct {
 }
 
 type secretInput struct {
-	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never answered again" writeOnly:"true" maxLength:"65536"`
+	Value       string `json:"value" doc:"Text of 4 characters to 64 KiB. Never answered again" writeOnly:"true" minLength:"4" maxLength:"65536"`
 	Description string `json:"description,omitempty" maxLength:"300"`
 }
 
@@ -47,13 +47,11 @@ func (h *API) secretsAPI(api huma.API) {
 	put := huma.Operation{
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{name}", Tags: []string{"Secrets"},
 		Summary: "Keep a secret, in place of an older value", MaxBodyBytes: maxSecretBody,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity},
 	}
 	operation(h, api, put, h.apiPutSecret)
 	remove := huma.Operation{
 		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{name}", Tags: []string{"Secrets"},
 		Summary: "Delete a secret", DefaultStatus: http.StatusNoContent,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
 	}
 	operation(h, api, remove, h.apiDeleteSecret)
 }
@@ -80,7 +78,7 @@ func (h *API) apiSecret(ctx context.Context, in *secretPath) (*body[secretBody],
 
 // PutSecretInput is the request of put-secret.
 type PutSecretInput struct {
-	Name string `path:"name" maxLength:"100"`
+	Name string `path:"name" pattern:"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$" patternDescription:"letters, digits, . _ and -, at most 100"`
 	Body secretInput
 }
 

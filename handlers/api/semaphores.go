@@ -43,8 +43,8 @@ type semaphoreQuery struct {
 
 type semaphoreInput struct {
 	Body struct {
-		Name    string `json:"name" doc:"As definitions name it" minLength:"1" maxLength:"200"`
-		Permits int    `json:"permits" doc:"How many may hold it at once, whatever definitions say; 0 takes that back" minimum:"0"`
+		Name    string `json:"name" doc:"As definitions name it" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits, . _ / and -, beginning with a letter or a digit"`
+		Permits int    `json:"permits" doc:"How many may hold it at once, whatever definitions say; 0 takes that back" minimum:"0" maximum:"1000000"`
 		Reason  string `json:"reason,omitempty" doc:"For the audit log" maxLength:"4000"`
 	}
 }

@@ -45,13 +45,22 @@ type ScopePath struct {
 	ID uuid.UUID `path:"id" doc:"Its id"`
 }
 
-// NewScope makes a place.
-type NewScope struct {
-	Key  string `header:"Idempotency-Key" doc:"The same key makes it once, however often it is sent" maxLength:"200"`
+// NewTenant creates a tenant.
+type NewTenant struct {
+	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
 	Body struct {
-		ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"The tenant, department or team that it stands in; not for tenants"`
-		Name        string     `json:"name" doc:"Unique beside it" maxLength:"400"`
-		Description string     `json:"description,omitempty" maxLength:"8000"`
+		Name        string `json:"name" doc:"Unique among tenants" minLength:"1" maxLength:"100"`
+		Description string `json:"description,omitempty" maxLength:"2000"`
+	}
+}
+
+// NewScope creates a department, a team or a project.
+type NewScope struct {
+	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
+	Body struct {
+		ParentID    uuid.UUID `json:"parent_id" doc:"Id of the tenant, department or team that contains it"`
+		Name        string    `json:"name" doc:"Unique within its parent" minLength:"1" maxLength:"100"`
+		Description string    `json:"description,omitempty" maxLength:"2000"`
 	}
 }
 
@@ -59,8 +68,8 @@ type NewScope struct {
 type ScopeEdit struct {
 	ScopePath
 	Body struct {
-		Name        *string `json:"name,omitempty" maxLength:"400"`
-		Description *string `json:"description,omitempty" maxLength:"8000"`
+		Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		Description *string `json:"description,omitempty" maxLength:"2000"`
 		Revision    string  `json:"revision,omitempty" doc:"That of the place as you saw it" maxLength:"40"`
 	}
 }
@@ -118,14 +127,19 @@ func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
 	})
 	create := post("create-"+name, path, "Create a "+name, tenancyTag)
 	create.DefaultStatus = http.StatusCreated
-	create.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
-	operation(h, api, create, func(ctx context.Context, in *NewScope) (*body[scopeBody], error) {
-		return h.apiCreateScope(ctx, kind, in)
-	})
+	if kind == tenancy.Tenant {
+		operation(h, api, create, func(ctx context.Context, in *NewTenant) (*body[scopeBody], error) {
+			return h.apiCreateScope(ctx, tenancy.NewNode{ParentID: auth.Installation, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
+		})
+	} else {
+		operation(h, api, create, func(ctx context.Context, in *NewScope) (*body[scopeBody], error) {
+			return h.apiCreateScope(ctx, tenancy.NewNode{ParentID: in.Body.ParentID, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
+		})
+	}
 	operation(h, api, get("get-"+name, one, "Get a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[scopeBody], error) {
 		return h.apiScope(ctx, kind, in.ID)
 	})
-	edit := huma.Operation{OperationID: "update-" + name, Method: http.MethodPatch, Path: one, Summary: "Rename or describe a " + name, Tags: []string{tenancyTag}, Errors: create.Errors}
+	edit := huma.Operation{OperationID: "update-" + name, Method: http.MethodPatch, Path: one, Summary: "Rename or describe a " + name, Tags: []string{tenancyTag}}
 	operation(h, api, edit, func(ctx context.Context, in *ScopeEdit) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error {
 			_, err := h.Tenancy.Update(ctx, in.ID, tenancy.Edit{Name: in.Body.Name, Description: in.Body.Description, Revision: in.Body.Revision})
@@ -133,12 +147,10 @@ func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
 		})
 	})
 	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": what it holds stays legible, and nothing new happens in it", tenancyTag)
-	archive.Errors = create.Errors
 	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
 	})
 	restore := post("restore-"+name, one+"/restore", "Take a "+name+" back from the archive", tenancyTag)
-	restore.Errors = create.Errors
 	operation(h, api, restore, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Restore(ctx, in.ID, in.reason()); return err })
 	})
@@ -164,18 +176,8 @@ func (h *API) apiScopes(ctx context.Context, kind tenancy.Kind, in *ScopeQuery) 
 	return reply(out), nil
 }
 
-func (h *API) apiCreateScope(ctx context.Context, kind tenancy.Kind, in *NewScope) (*body[scopeBody], error) {
-	parent := auth.Installation
-	switch {
-	case kind == tenancy.Tenant && in.Body.ParentID != nil:
-		return nil, apperr.InvalidFields("A tenant stands in nothing.", []apperr.Field{{Path: "parent_id", Message: "Leave it out."}})
-	case kind == tenancy.Tenant:
-	case in.Body.ParentID == nil:
-		return nil, apperr.InvalidFields("The "+string(kind)+" has values that need a change.", []apperr.Field{{Path: "parent_id", Message: "Enter the id of the place that it stands in."}})
-	default:
-		parent = *in.Body.ParentID
-	}
-	n, err := h.Tenancy.Create(ctx, tenancy.NewNode{ParentID: parent, Kind: kind, Name: in.Body.Name, Description: in.Body.Description, Key: in.Key})
+func (h *API) apiCreateScope(ctx context.Context, node tenancy.NewNode) (*body[scopeBody], error) {
+	n, err := h.Tenancy.Create(ctx, node)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,6 @@ func (h *API) typeAPI(api huma.API) {
 			},
 		},
 	}}}
-	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
 	operation(h, api, register, h.apiRegisterType)
 	operation(h, api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
 	operation(h, api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)

@@ -40,8 +40,8 @@ type NewServiceAccount struct {
 	ScopePath
 	Key  string `header:"Idempotency-Key" doc:"The same key makes it once, however often it is sent" maxLength:"200"`
 	Body struct {
-		Name string `json:"name" maxLength:"400"`
-		Role string `json:"role" doc:"What its keys may do in the project: Viewer, ProjectDev, TeamAdmin or TenantAdmin" maxLength:"100"`
+		Name string   `json:"name" minLength:"1" maxLength:"400"`
+		Role roleName `json:"role" doc:"Role of its keys in the project"`
 	}
 }
 
@@ -53,12 +53,11 @@ type ServiceAccountPath struct {
 
 func (h *API) serviceAccountAPI(api huma.API) {
 	const path = "/projects/{id}/service-accounts"
-	conflicts := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	operation(h, api, get("list-service-accounts", path, "List the service accounts of a project", tenancyTag), h.apiServiceAccounts)
 	create := post("create-service-account", path, "Make a service account, whose keys are made at /keys", tenancyTag)
-	create.DefaultStatus, create.Errors = http.StatusCreated, conflicts
+	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, func(ctx context.Context, in *NewServiceAccount) (*body[serviceAccountBody], error) {
-		a, err := h.Tenancy.CreateServiceAccount(ctx, in.ID, in.Body.Name, in.Body.Role, in.Key)
+		a, err := h.Tenancy.CreateServiceAccount(ctx, in.ID, in.Body.Name, string(in.Body.Role), in.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +69,6 @@ func (h *API) serviceAccountAPI(api huma.API) {
 			verb, summary = "enable", "Enable a service account again"
 		}
 		op := post(verb+"-service-account", path+"/{account_id}/"+verb, summary, tenancyTag)
-		op.Errors = conflicts
 		operation(h, api, op, func(ctx context.Context, in *ServiceAccountPath) (*body[serviceAccountBody], error) {
 			a, err := h.Tenancy.SetServiceAccountDisabled(ctx, in.ID, in.Account, disabled)
 			if err != nil {
@@ -146,7 +144,6 @@ func (h *API) userAPI(api huma.API) {
 	})
 	edit := huma.Operation{
 		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Disable or enable a person, or make them an administrator", Tags: []string{tenancyTag},
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}
 	operation(h, api, edit, h.apiUpdateUser)
 }

@@ -84,7 +84,6 @@ func (h *API) workflowAPI(api huma.API) {
 	register.DefaultStatus = http.StatusCreated
 	register.SkipValidateBody = true // it may be YAML
 	register.MaxBodyBytes = workflow.MaxDocumentBytes
-	register.Errors = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity}
 	definition := &huma.MediaType{Schema: &huma.Schema{Type: "object", Description: "A definition in the native form or in Argo's; see their documentation. Or {project_id, name, dag_spec, parameters, priority, labels}: it is registered and launched in one, and the answer is the execution.", AdditionalProperties: true}}
 	register.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": definition, "application/yaml": definition}}
 	operation(h, api, register, h.apiRegister)

@@ -29,7 +29,7 @@ type Content struct {
 
 // FileRef is the value of an input that is a stored file.
 type FileRef struct {
-	SHA256    string `json:"$file" minLength:"64" maxLength:"64"`
+	SHA256    string `json:"$file" pattern:"^[0-9a-f]{64}$"`
 	Name      string `json:"name,omitempty"`
 	Size      int64  `json:"size,omitempty"`
 	MediaType string `json:"media_type,omitempty"`

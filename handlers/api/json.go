@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// jsonFormat is huma's JSON with three differences: it refuses the one character that Postgres
+// cannot keep, it takes 2.0 where an integer is due, and its errors are in plain words.
+func jsonFormat() huma.Format {
+	format := huma.DefaultJSONFormat
+	decode := format.Unmarshal
+	format.Unmarshal = func(data []byte, v any) error {
+		err := decode(data, v)
+		if isNumberError(err) {
+			err = decode(wholeNumbers(data), v)
+		}
+		if err != nil {
+			return plainJSONError(err)
+		}
+		return checkText(data)
+	}
+	return format
+}
+
+func isNumberError(err error) bool {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	return ok && strings.HasPrefix(wrong.Value, "number ")
+}
+
+func plainJSONError(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && isNumberError(err) {
+		return fmt.Errorf("the %s is not a whole number, or too large", wrong.Value)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("this is not JSON, at byte %d: %w", syntax.Offset, err)
+	}
+	return err
+}
+
+// wholeNumbers writes whole numbers without a fraction: in JSON 2.0 is an integer, which Go
+// does not decode as one.
+func wholeNumbers(data []byte) []byte {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return data
+	}
+	out, err := json.Marshal(whole(v))
+	if err != nil {
+		return data
+	}
+	return out
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, item := range v {
+			v[name] = whole(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = whole(item)
+		}
+	case json.Number:
+		const exact = 1 << 53 // a float64 holds every integer up to here
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
+	}
+	return v
+}
+
+// checkText refuses a JSON document with a NUL in a text.
+func checkText(data []byte) error {
+	if !bytes.Contains(data, []byte(`\u0000`)) {
+		return nil
+	}
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return nil //nolint:nilerr // the end of the document; it was decoded before
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
+			return errors.New("a text holds the character NUL, which cannot be kept")
+		}
+	}
+}

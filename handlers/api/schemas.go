@@ -1,0 +1,99 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/execution"
+)
+
+// newSchemas returns the schemas of the API's types. An alias describes a type of
+// another package that JSON writes in a form that reflection does not show.
+func newSchemas() huma.Registry {
+	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[numberSchema]())
+	return schemas
+}
+
+type uuidSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (uuidSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
+}
+
+type numberSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (numberSchema) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
+
+// needsOne describes an object that has at least one of the properties, with a value.
+func needsOne(s *huma.Schema, names ...string) *huma.Schema {
+	var choices []map[string]any
+	for _, name := range names {
+		choices = append(choices, map[string]any{
+			"required": []string{name}, "properties": map[string]any{name: map[string]any{"type": "string", "minLength": 1}},
+		})
+	}
+	s.Extensions = map[string]any{"anyOf": choices}
+	return s
+}
+
+// anyOf describes a value that is one of several types.
+func anyOf(schemas huma.Registry, types ...reflect.Type) *huma.Schema {
+	out := &huma.Schema{}
+	for _, t := range types {
+		out.AnyOf = append(out.AnyOf, schemas.Schema(t, true, ""))
+	}
+	return out
+}
+
+// roleName is a role that a member, a group or a service account can have.
+type roleName string
+
+// Schema implements huma.SchemaProvider.
+func (roleName) Schema(huma.Registry) *huma.Schema {
+	var roles []string
+	for _, g := range auth.Grants() {
+		roles = append(roles, g.Role)
+	}
+	return described(map[string]any{"enum": roles})
+}
+
+// stateNames are states of executions, separated by commas.
+type stateNames string
+
+// Schema implements huma.SchemaProvider.
+func (stateNames) Schema(huma.Registry) *huma.Schema {
+	states := []execution.State{execution.Pending, execution.Running, execution.Paused, execution.Succeeded, execution.Failed, execution.Cancelled}
+	return described(map[string]any{"pattern": listOf(states)})
+}
+
+// Schema implements huma.SchemaProvider.
+func (quotaAmounts) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type:                 huma.TypeObject,
+		AdditionalProperties: &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: new(0.0), Maximum: new(float64(maxAmount))},
+		Extensions:           map[string]any{"propertyNames": map[string]any{"pattern": "^(cpu|memory|gpu|gpu:.+|pods|executions|storage)$"}},
+	}
+}
+
+// Schema implements huma.SchemaProvider.
+func (workflowAnswer) Schema(r huma.Registry) *huma.Schema {
+	return anyOf(r, reflect.TypeFor[workflowBody](), reflect.TypeFor[dagRun]())
+}
+
+// Schema implements huma.SchemaProvider.
+func (registerAnswer) Schema(r huma.Registry) *huma.Schema {
+	return anyOf(r, reflect.TypeFor[registered](), reflect.TypeFor[dagRun]())
+}
+
+// Schema implements huma.SchemaProvider.
+func (workflowListAnswer) Schema(r huma.Registry) *huma.Schema {
+	return anyOf(r, reflect.TypeFor[workflowPage](), reflect.TypeFor[runPage]())
+}
