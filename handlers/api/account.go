@@ -19,8 +19,8 @@ type meBody struct {
 	Kind       string        `json:"kind" doc:"person or service"`
 	Email      string        `json:"email,omitempty"`
 	Admin      bool          `json:"installation_admin"`
-	Groups     []string      `json:"groups" doc:"As the sign-in provider told them"`
-	Credential string        `json:"credential" doc:"How the call proved who it is from"`
+	Groups     []string      `json:"groups" doc:"As reported by the sign-in provider"`
+	Credential string        `json:"credential" doc:"Credential that authenticated the request"`
 	Project    *projectBody  `json:"project,omitempty" doc:"The current project"`
 	Projects   []projectBody `json:"projects"`
 	Roles      []roleBody    `json:"roles"`
@@ -53,7 +53,7 @@ type keyBody struct {
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	LastUsed  *time.Time `json:"last_used_at,omitempty"`
-	Key       string     `json:"key,omitempty" doc:"The key itself, in the answer that made it alone"`
+	Key       string     `json:"key,omitempty" doc:"The key itself; only in the response that creates it"`
 }
 
 type keyListBody struct {
@@ -61,9 +61,9 @@ type keyListBody struct {
 }
 
 type newKeyBody struct {
-	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"What uses the key"`
+	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the key, such as the program that uses it"`
 	UserID    *uuid.UUID `json:"user_id,omitempty" doc:"A service account; absent: yourself"`
-	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Good in this project alone"`
+	ProjectID *uuid.UUID `json:"project_id,omitempty" doc:"Restricts the key to this project"`
 	Scopes    []string   `json:"scopes,omitempty" doc:"What the key may do; empty: everything that its owner may do" enum:"read,launch,write,admin" maxItems:"4"`
 	Days      int        `json:"expires_in_days,omitempty" minimum:"0" maximum:"1825" doc:"0: never"`
 }
@@ -92,7 +92,7 @@ type sessionPath struct {
 }
 
 func (h *API) accountAPI(api huma.API) {
-	operation(h, api, get("get-me", "/me", "Get who you are and what you may do", "Sign-in"), h.apiMe)
+	operation(h, api, get("get-me", "/me", "Get the current user, with their projects and roles", "Sign-in"), h.apiMe)
 	operation(h, api, get("list-keys", "/keys", "List your API keys and those of your service accounts", "Sign-in"), h.apiKeys)
 	create := post("create-key", "/keys", "Create an API key; the answer shows it once", "Sign-in")
 	create.DefaultStatus = http.StatusCreated

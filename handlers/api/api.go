@@ -69,8 +69,8 @@ func problemFromHuma(ctx huma.Context, status int, message string, errs ...error
 		message = "The body of the request has a media type that this operation does not take: send application/json."
 		errs = nil
 	case http.StatusRequestTimeout:
-		message = "The body of the request came too slowly. Send it again."
-	case http.StatusInternalServerError: // a body that broke off; nobody is there to read this
+		message = "The body of the request arrived too slowly. Send it again."
+	case http.StatusInternalServerError: // the client closed the connection
 		status, message, errs = http.StatusUnprocessableEntity, "The body of the request broke off.", nil
 	}
 	p := &apiError{web.Problem{
@@ -140,7 +140,7 @@ var humaErrors = sync.OnceFunc(func() {
 	}
 })
 
-// Config is what the API works with.
+// Config holds the services that the API calls.
 type Config struct {
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -148,7 +148,7 @@ type Config struct {
 	Links     *auth.LoginLinks
 	Identity  *identity.Service
 	Policies  *auth.Policies
-	PublicURL string // where people reach this server; "" is where the request says
+	PublicURL string // address of this server for browsers; "" takes the host of the request
 
 	Workflows  *workflow.Service
 	Executions *execution.Service
@@ -218,8 +218,8 @@ func (h *API) newAPI(r chi.Router) huma.API {
 	return api
 }
 
-// signedIn answers 401 to nobody before anything of the request is read; what a
-// reader may do is the services' to decide.
+// signedIn answers 401 to a request without a caller, before its body is read. The services
+// decide what a caller may do.
 func signedIn(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if _, ok := auth.SubjectOf(ctx.Context()); ok {
@@ -293,7 +293,7 @@ type body[T any] struct{ Body T }
 
 func reply[T any](v T) *body[T] { return &body[T]{Body: v} }
 
-// PageQuery is how lists are read: a page at a time, by the cursor of the one before.
+// PageQuery selects a page of a list by the cursor of the page before it.
 type PageQuery struct {
 	Page  string `query:"page" doc:"Cursor from next_page of the page before" maxLength:"400"`
 	Limit int    `query:"limit" doc:"Rows of a page" minimum:"1" maximum:"200" default:"50"`

@@ -45,7 +45,7 @@ type artifactPage struct {
 }
 
 type artifactPath struct {
-	ID string `path:"artifact_id" doc:"Id of the artifact"`
+	ID string `path:"artifact_id" doc:"ID of the artifact"`
 }
 
 func (h *API) artifactAPI(api huma.API) {
@@ -131,7 +131,7 @@ func toArtifactBody(a artifact.Artifact) artifactBody {
 	}
 }
 
-// metadataOf is what the task said about an artifact, and the execution that made it.
+// metadataOf returns the metadata of an artifact, with the execution that produced it.
 func metadataOf(a artifact.Artifact) map[string]any {
 	out := maps.Clone(a.Metadata)
 	if out == nil {
@@ -143,7 +143,7 @@ func metadataOf(a artifact.Artifact) map[string]any {
 
 var frameworkInType = regexp.MustCompile(`framework="([^"]*)"`)
 
-// frameworkOf is the framework of a model, "" when nobody said one.
+// frameworkOf returns the framework of a model, "" if neither metadata nor type name it.
 func frameworkOf(a artifact.Artifact) string {
 	if text, ok := a.Metadata["framework"].(string); ok {
 		return text

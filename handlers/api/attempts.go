@@ -18,9 +18,9 @@ type attemptBody struct {
 	QueuedAt   time.Time      `json:"queued_at"`
 	StartedAt  *time.Time     `json:"started_at,omitempty"`
 	FinishedAt *time.Time     `json:"finished_at,omitempty"`
-	Outcome    string         `json:"outcome,omitempty" doc:"How it ended; absent while it has not"`
-	Class      string         `json:"class,omitempty" doc:"What kind of end, such as out_of_memory, evicted or node_lost; absent when there is nothing to add"`
-	ErrorClass string         `json:"error_class,omitempty" doc:"What kind of failure that is: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
+	Outcome    string         `json:"outcome,omitempty" doc:"Outcome of the attempt; absent while it runs"`
+	Class      string         `json:"class,omitempty" doc:"Class of the outcome, such as out_of_memory, evicted or node_lost; absent if not applicable"`
+	ErrorClass string         `json:"error_class,omitempty" doc:"Class of the failure: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
 	Message    string         `json:"message,omitempty"`
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Host       string         `json:"host,omitempty"`
@@ -32,7 +32,7 @@ type attemptBody struct {
 	GPUType    string         `json:"gpu_type,omitempty"`
 	CPUSeconds *float64       `json:"cpu_seconds,omitempty"`
 	PeakRSS    *int64         `json:"peak_rss_bytes,omitempty"`
-	Events     []podEventBody `json:"pod_events,omitempty" doc:"What the cluster said of its pods, the oldest first"`
+	Events     []podEventBody `json:"pod_events,omitempty" doc:"Kubernetes events of its pods, oldest first"`
 }
 
 type podEventBody struct {
@@ -51,12 +51,12 @@ type hoursBody struct {
 
 func (h *API) attemptAPI(api huma.API) {
 	operation(h, api, get("list-attempts", "/executions/{execution_id}/nodes/{node}/attempts", "List the attempts of a node, where they ran and how they ended", "Executions"), h.apiAttempts)
-	operation(h, api, get("get-execution-usage", "/executions/{execution_id}/usage", "Read what the attempts of an execution used until now", "Executions"), h.apiHours)
+	operation(h, api, get("get-execution-usage", "/executions/{execution_id}/usage", "Get the resource usage of an execution so far", "Executions"), h.apiHours)
 }
 
 func (h *API) apiAttempts(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node, such as train or each[3]; escape what a path must not hold" maxLength:"2000"`
+	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
 }) (*body[attemptsBody], error) {
 	id, err := in.id()
 	if err != nil {

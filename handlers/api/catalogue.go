@@ -31,13 +31,13 @@ type entryInput struct {
 	Features     []typeregistry.Column `json:"features,omitempty" doc:"Of a feature set"`
 	EntityKey    string                `json:"entity_key,omitempty" maxLength:"200"`
 	TimestampKey string                `json:"timestamp_key,omitempty" maxLength:"200"`
-	URI          string                `json:"uri,omitempty" doc:"Where the data is, when its bytes are not here" maxLength:"2000"`
+	URI          string                `json:"uri,omitempty" doc:"Location of data that FlowForge does not store" maxLength:"2000"`
 	File         *content.FileRef      `json:"file,omitempty" doc:"The answer of POST /blobs: the bytes"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
 }
 
 type entryBody struct {
-	Ref          string                `json:"ref" doc:"What an input takes"`
+	Ref          string                `json:"ref" doc:"Reference to the entry, as an input value"`
 	Kind         typeregistry.Kind     `json:"kind"`
 	Name         string                `json:"name"`
 	Version      string                `json:"version"`
@@ -75,7 +75,7 @@ type featureList struct {
 	Features []catalogue.Feature `json:"features"`
 }
 
-// shelf is where the entries of one kind stand in the API.
+// shelf is a collection of the API that holds catalogue entries of one kind.
 type shelf struct {
 	kind     typeregistry.Kind
 	path     string

@@ -17,15 +17,15 @@ type edgesBody struct {
 type edgeBody struct {
 	Input         string       `json:"input"`
 	Pointer       string       `json:"pointer" doc:"JSON pointer (RFC 6901) into the inputs: one input may hold many files"`
-	From          string       `json:"from,omitempty" doc:"The output that it was, such as train.model; absent for what no node put out"`
+	From          string       `json:"from,omitempty" doc:"Output that the input comes from, such as train.model; absent for values that no node produced"`
 	Artifact      string       `json:"artifact_id,omitempty"`
 	Size          int64        `json:"size" doc:"Bytes"`
-	Channel       string       `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED" doc:"How it should come"`
+	Channel       string       `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED" doc:"Planned channel"`
 	Serialization string       `json:"serialization" enum:"JSON,ARROW,PARQUET,PICKLE,NPZ,TORCH,RAW"`
 	Compression   string       `json:"compression" enum:"none,lz4,zstd" doc:"Of bytes that travel, where their first megabyte shows that it pays"`
-	Reason        string       `json:"reason" doc:"Why this channel"`
-	Text          string       `json:"text" doc:"All of it in a line for people"`
-	Came          *arrivalBody `json:"came,omitempty" doc:"How the last attempt that began got it; absent for values and before"`
+	Reason        string       `json:"reason" doc:"Reason for the choice of the channel"`
+	Text          string       `json:"text" doc:"Human-readable summary"`
+	Came          *arrivalBody `json:"came,omitempty" doc:"How the latest attempt received the input; absent for plain values, and before the first attempt"`
 }
 
 type arrivalBody struct {
@@ -35,16 +35,16 @@ type arrivalBody struct {
 	Moved       int64   `json:"bytes_moved" doc:"Through a connection"`
 	Copied      int64   `json:"bytes_copied" doc:"Written anew on its machine"`
 	Seconds     float64 `json:"seconds"`
-	Note        string  `json:"note,omitempty" doc:"Why it is not what was chosen, or had to be copied"`
+	Note        string  `json:"note,omitempty" doc:"Reason for another channel than planned, or for a copy"`
 }
 
 func (h *API) channelAPI(api huma.API) {
-	operation(h, api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List how the inputs of a node come to it: data channels", "Executions"), h.apiEdges)
+	operation(h, api, get("list-node-inputs", "/executions/{execution_id}/nodes/{node}/inputs", "List the data channels of a node's inputs", "Executions"), h.apiEdges)
 }
 
 func (h *API) apiEdges(ctx context.Context, in *struct {
 	ExecutionPath
-	Node string `path:"node" doc:"Name of the node, such as train or each[3]; escape what a path must not hold" maxLength:"2000"`
+	Node string `path:"node" doc:"Name of the node, such as train or each[3], percent-encoded" maxLength:"2000"`
 }) (*body[edgesBody], error) {
 	id, err := in.id()
 	if err != nil {

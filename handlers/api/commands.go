@@ -12,9 +12,9 @@ import (
 )
 
 func (h *API) commandAPI(api huma.API) {
-	operation(h, api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: nothing new begins", "Executions"), h.apiPause(h.Executions.Pause))
-	operation(h, api, post("unpause-execution", "/executions/{execution_id}/unpause", "Let a paused execution go on", "Executions"), h.apiPause(h.Executions.Unpause))
-	operation(h, api, post("command-node", "/executions/{execution_id}/commands", "Hold, release, skip, retry or answer a node, or count it as succeeded", "Executions"), h.apiCommand)
+	operation(h, api, post("pause-execution", "/executions/{execution_id}/pause", "Pause an execution: no further nodes start", "Executions"), h.apiPause(h.Executions.Pause))
+	operation(h, api, post("unpause-execution", "/executions/{execution_id}/unpause", "Resume a paused execution", "Executions"), h.apiPause(h.Executions.Unpause))
+	operation(h, api, post("command-node", "/executions/{execution_id}/commands", "Send a command to a node: hold, release, skip, succeed, retry, approve or reject", "Executions"), h.apiCommand)
 }
 
 type pauseInput struct {
@@ -47,7 +47,7 @@ type commandInput struct {
 	ExecutionPath
 	Body struct {
 		Node    string          `json:"node" doc:"Name of the node" minLength:"1" maxLength:"2000"`
-		Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"What the node is to do"`
+		Command string          `json:"command" enum:"hold,release,skip,succeed,retry,approve,reject" doc:"Command for the node"`
 		Values  json.RawMessage `json:"values,omitempty" doc:"The outputs for succeed, the filled-in form for approve"`
 		Reason  string          `json:"reason,omitempty" doc:"Why, for the events" maxLength:"500"`
 	}

@@ -31,8 +31,8 @@ type logLineBody struct {
 
 type logPage struct {
 	Lines    []logLineBody `json:"lines"`
-	NextPage string        `json:"next_page,omitempty" doc:"Give it as page to go on; \"\" when no later lines are there yet: go on from the last line's cursor then"`
-	Partial  bool          `json:"partial" doc:"ClickHouse is away: older lines are missing for now"`
+	NextPage string        `json:"next_page,omitempty" doc:"Cursor of the next page, for the parameter page. Empty if there are no later lines yet: continue from the cursor of the last line"`
+	Partial  bool          `json:"partial" doc:"True if ClickHouse is unavailable, so that older lines are missing"`
 }
 
 type pointBody struct {
@@ -68,10 +68,10 @@ type eventBody struct {
 	Data     json.RawMessage `json:"data,omitempty"`
 }
 
-// LogSelection is how log lines are chosen, in pages and in streams.
+// LogSelection filters log lines, in pages and in streams.
 type LogSelection struct {
-	Node    string `query:"node" doc:"Lines of these nodes alone, separated by commas" maxLength:"2000"`
-	Attempt int    `query:"attempt" doc:"Lines of this attempt alone" minimum:"0"`
+	Node    string `query:"node" doc:"Only lines of these nodes, separated by commas" maxLength:"2000"`
+	Attempt int    `query:"attempt" doc:"Only lines of this attempt" minimum:"0"`
 	Level   string `query:"level" doc:"Levels, separated by commas" maxLength:"50"`
 	Text    string `query:"q" doc:"Text in the message, upper and lower case alike" maxLength:"500"`
 }
@@ -97,7 +97,7 @@ func (h *API) executionDataAPI(api huma.API) {
 	logs := get("get-logs", "/executions/{execution_id}/logs", "Read the log of an execution; format=text gives all of it as text", "Logs and metrics")
 	operation(h, api, logs, h.apiLogs)
 	operation(h, api, get("get-metrics", "/executions/{execution_id}/metrics", "Read the metrics of an execution", "Logs and metrics"), h.apiMetrics)
-	operation(h, api, get("get-events", "/executions/{execution_id}/events", "Read what happened in an execution", "Executions"), h.apiEvents)
+	operation(h, api, get("get-events", "/executions/{execution_id}/events", "List the events of an execution", "Executions"), h.apiEvents)
 	operation(h, api, get("list-execution-artifacts", "/executions/{execution_id}/artifacts", "List the artifacts of an execution", "Artifacts"), h.apiExecutionArtifacts)
 }
 
@@ -136,7 +136,7 @@ func (h *API) apiLogs(ctx context.Context, in *logInput) (*huma.StreamResponse, 
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "application/json")
 		if err := json.NewEncoder(hc.BodyWriter()).Encode(out); err != nil {
-			h.Log.Debug("the reader went away", "error", err)
+			h.Log.Debug("the client closed the connection", "error", err)
 		}
 	}}, nil
 }
@@ -154,7 +154,7 @@ func toLogBodies(lines []telemetry.LogLine) []logLineBody {
 
 func (h *API) apiMetrics(ctx context.Context, in *struct {
 	ExecutionPath
-	Node      string `query:"node" doc:"Metrics of this node alone" maxLength:"200"`
+	Node      string `query:"node" doc:"Only metrics of this node" maxLength:"200"`
 	Name      string `query:"name" doc:"Names, separated by commas" maxLength:"1000"`
 	MaxPoints int    `query:"max_points" doc:"Points of a series at the most; more are thinned out" minimum:"2" maximum:"10000" default:"1000"`
 }) (*body[metricsBody], error) {

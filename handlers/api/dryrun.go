@@ -22,26 +22,26 @@ type launchAnswer struct {
 
 type dryRun struct {
 	DryRun   bool           `json:"dry_run"`
-	Valid    bool           `json:"valid" doc:"Whether a launch would be taken as far as its values go"`
+	Valid    bool           `json:"valid" doc:"True if the values of the request are valid"`
 	Errors   []apperr.Field `json:"errors,omitempty"`
-	Version  string         `json:"version" doc:"That would run"`
+	Version  string         `json:"version" doc:"Version that would run"`
 	Forecast forecastBody   `json:"forecast"`
 }
 
 type forecastBody struct {
 	Verdict      string            `json:"verdict" enum:"now,waits,never"`
 	Message      string            `json:"message"`
-	Node         string            `json:"node,omitempty" doc:"That waits longest, or never fits"`
+	Node         string            `json:"node,omitempty" doc:"Node that waits longest or can never start"`
 	Resource     string            `json:"resource,omitempty"`
 	JobsAhead    int               `json:"jobs_ahead,omitempty"`
-	WaitSeconds  *float64          `json:"wait_seconds,omitempty" doc:"Absent when nothing is known of what runs"`
+	WaitSeconds  *float64          `json:"wait_seconds,omitempty" doc:"Absent if there is no estimate"`
 	StartsFrom   *time.Time        `json:"starts_from,omitempty"`
 	StartsTo     *time.Time        `json:"starts_to,omitempty"`
 	Reason       *execution.Reason `json:"reason,omitempty"`
 	Choices      []choiceBody      `json:"choices,omitempty" doc:"Other types of GPU"`
-	RunsSeconds  float64           `json:"runs_seconds,omitempty" doc:"How long the execution probably runs once it has begun"`
+	RunsSeconds  float64           `json:"runs_seconds,omitempty" doc:"Estimated run time once the execution has started"`
 	GPUHours     float64           `json:"gpu_hours,omitempty"`
-	FromAttempts int               `json:"from_attempts,omitempty" doc:"Earlier attempts that the estimates rest on"`
+	FromAttempts int               `json:"from_attempts,omitempty" doc:"Number of earlier attempts that the estimates are based on"`
 }
 
 type choiceBody struct {

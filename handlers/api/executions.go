@@ -19,21 +19,21 @@ import (
 )
 
 type launchInput struct {
-	DryRun         bool   `query:"dry_run" doc:"Launch nothing: answer with 200 what is wrong with the request and what would become of it"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"The same key launches once, however often it is sent" maxLength:"200"`
+	DryRun         bool   `query:"dry_run" doc:"Validate the request and return a forecast with status 200, without launching"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Repeating a request with the same key launches nothing more" maxLength:"200"`
 	Body           launchBody
 }
 
 // launchBody says what to launch.
 type launchBody struct {
-	WorkflowID     string          `json:"workflow_id,omitempty" doc:"Id or name of the workflow" maxLength:"200"`
-	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, in place of workflow_id" maxLength:"200"`
+	WorkflowID     string          `json:"workflow_id,omitempty" doc:"ID or name of the workflow" maxLength:"200"`
+	Workflow       string          `json:"workflow,omitempty" doc:"Name of the workflow, instead of workflow_id" maxLength:"200"`
 	Version        string          `json:"version,omitempty" doc:"Semantic version; the latest when empty" maxLength:"100"`
 	Name           string          `json:"name,omitempty" doc:"A name for this execution" maxLength:"200"`
 	Inputs         json.RawMessage `json:"inputs,omitempty" doc:"Input values by name"`
 	Priority       any             `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100"`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
-	Cache          *cacheInput     `json:"cache,omitempty" doc:"What to do with results that are kept"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
+	Cache          *cacheInput     `json:"cache,omitempty" doc:"Use of cached results"`
 	TTL            any             `json:"ttl,omitempty" doc:"How long the execution is kept after its end: a time span such as 30d, or an object with after_completion, after_success, after_failure; where it says nothing the definition does"`
 }
 
@@ -44,7 +44,7 @@ func (launchBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema 
 
 type launched struct {
 	ExecutionID         uuid.UUID  `json:"execution_id"`
-	DagID               uuid.UUID  `json:"dag_id" doc:"Id of the version whose plan runs"`
+	DagID               uuid.UUID  `json:"dag_id" doc:"ID of the version whose plan runs"`
 	Status              string     `json:"status"`
 	Created             bool       `json:"created" doc:"False when the idempotency key was used before"`
 	EstimatedCompletion *time.Time `json:"estimated_completion,omitempty" doc:"When history allows an estimate"`
@@ -66,18 +66,18 @@ type executionBody struct {
 	EstimatedCompletion *time.Time         `json:"estimated_completion,omitempty"`
 	TraceID             string             `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
 	RelaunchOf          *uuid.UUID         `json:"relaunch_of,omitempty"`
-	ResumeOf            *uuid.UUID         `json:"resume_of,omitempty" doc:"The execution that it goes on from"`
-	ResumeFrom          string             `json:"resume_from,omitempty" doc:"The node from which it does; empty: the first failures"`
-	TTL                 any                `json:"ttl,omitempty" doc:"How long its launch says that it is kept after its end"`
-	ExpiresAt           *time.Time         `json:"expires_at,omitempty" doc:"When it is removed, unless somebody keeps it"`
-	KeptBy              string             `json:"kept_by,omitempty" doc:"Who keeps it whatever expires_at says"`
+	ResumeOf            *uuid.UUID         `json:"resume_of,omitempty" doc:"Execution that this one resumes"`
+	ResumeFrom          string             `json:"resume_from,omitempty" doc:"Node that the resume started from; empty for the first failures"`
+	TTL                 any                `json:"ttl,omitempty" doc:"Retention after the end, as set by the launch"`
+	ExpiresAt           *time.Time         `json:"expires_at,omitempty" doc:"Time of removal, unless a user keeps the execution"`
+	KeptBy              string             `json:"kept_by,omitempty" doc:"User who keeps the execution beyond expires_at"`
 	Progress            progressBody       `json:"progress"`
-	Reason              *execution.Reason  `json:"reason,omitempty" doc:"Why it is still PENDING, when a limit holds it back"`
+	Reason              *execution.Reason  `json:"reason,omitempty" doc:"Reason for PENDING, if a limit delays the execution"`
 	Error               *execution.Failure `json:"error,omitempty"`
 	Inputs              map[string]any     `json:"inputs,omitempty"`
 	Outputs             map[string]any     `json:"outputs,omitempty"`
 	Nodes               []nodeBody         `json:"nodes,omitempty"`
-	NodesNextPage       string             `json:"nodes_next_page,omitempty" doc:"Where more nodes are: /executions/{id}/nodes?page="`
+	NodesNextPage       string             `json:"nodes_next_page,omitempty" doc:"Cursor of the next nodes, for /executions/{id}/nodes?page="`
 }
 
 type progressBody struct {
@@ -93,7 +93,7 @@ type progressBody struct {
 	LevelsDone   int      `json:"levels_completed"`
 	Percent      int      `json:"percent" doc:"Of the nodes"`
 	LayerPercent int      `json:"layer_percent" doc:"Of the levels: 40 when 2 of 5 are done"`
-	Layer        string   `json:"layer,omitempty" doc:"Where it is, such as: Layer 2/5 - Executing: detect_objects"`
+	Layer        string   `json:"layer,omitempty" doc:"Progress by layer, such as: Layer 2/5 - Executing: detect_objects"`
 	CurrentNodes []string `json:"current_nodes,omitempty"`
 }
 
@@ -103,24 +103,24 @@ type nodeBody struct {
 	Status     string               `json:"status"`
 	Level      int                  `json:"level"`
 	Attempt    int                  `json:"attempt"`
-	Reason     *execution.Reason    `json:"reason,omitempty" doc:"Why it waits"`
+	Reason     *execution.Reason    `json:"reason,omitempty" doc:"Reason for waiting"`
 	Error      *execution.Failure   `json:"error,omitempty"`
 	Progress   *execution.Progress  `json:"progress,omitempty"`
 	StartedAt  *time.Time           `json:"started_at,omitempty"`
 	FinishedAt *time.Time           `json:"finished_at,omitempty"`
 	RetryAt    *time.Time           `json:"retry_at,omitempty"`
 	Outputs    map[string]any       `json:"outputs,omitempty"`
-	ParentID   *int                 `json:"parent_id,omitempty" doc:"node_id of what became it and others; absent for nodes of the plan"`
-	ItemIndex  *int                 `json:"item_index,omitempty" doc:"Which item of a fan-out it is, from 0"`
+	ParentID   *int                 `json:"parent_id,omitempty" doc:"node_id of the node that was expanded into this one; absent for nodes of the plan"`
+	ItemIndex  *int                 `json:"item_index,omitempty" doc:"Index of the item in a fan-out, from 0"`
 	Item       any                  `json:"item,omitempty" doc:"The item itself"`
-	Origin     *originBody          `json:"origin,omitempty" doc:"The node of an earlier execution that it goes on from"`
-	Cache      *execution.CacheNote `json:"cache,omitempty" doc:"What was found of it in the cache, and why"`
-	Children   *childrenBody        `json:"children,omitempty" doc:"What it became: list them with parent="`
+	Origin     *originBody          `json:"origin,omitempty" doc:"Node of an earlier execution that this one continues"`
+	Cache      *execution.CacheNote `json:"cache,omitempty" doc:"Result of the cache lookup"`
+	Children   *childrenBody        `json:"children,omitempty" doc:"Nodes that this one was expanded into; list them with parent="`
 }
 
 type childrenBody struct {
 	Total  int            `json:"total"`
-	States map[string]int `json:"states" doc:"How many are in each state"`
+	States map[string]int `json:"states" doc:"Number of nodes in each state"`
 }
 
 type executionPage struct {
@@ -136,7 +136,7 @@ type nodePage struct {
 // ExecutionPath names an execution; huma reads embedded parameters of exported types
 // alone, here and in the types like it.
 type ExecutionPath struct {
-	ID string `path:"execution_id" doc:"Id of the execution"`
+	ID string `path:"execution_id" doc:"ID of the execution"`
 }
 
 func (p ExecutionPath) id() (uuid.UUID, error) { return request.ParseID(p.ID, "execution") }
@@ -145,7 +145,7 @@ type executionQuery struct {
 	PageQuery
 	Workflow string     `query:"workflow" doc:"Name of the workflow" maxLength:"200"`
 	Status   stateNames `query:"status" doc:"States, separated by commas"`
-	User     string     `query:"user" doc:"Who launched it" maxLength:"200"`
+	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text in the name, the workflow's name or the id" maxLength:"200"`
 	From     time.Time  `query:"from" doc:"Launched at or after"`
 	To       time.Time  `query:"to" doc:"Launched before"`
@@ -158,7 +158,7 @@ func (h *API) executionAPI(api huma.API) {
 	operation(h, api, h.ledBy(launch, isDryRun), h.apiLaunch)
 	operation(h, api, get("list-executions", "/executions", "List executions, newest first", "Executions"), h.apiExecutions)
 	operation(h, api, get("get-execution", "/executions/{execution_id}", "Get an execution with its progress and nodes", "Executions"), h.apiExecution)
-	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or what one of them became", "Executions"), h.apiNodes)
+	operation(h, api, get("list-nodes", "/executions/{execution_id}/nodes", "List the nodes of an execution, or those that one node was expanded into", "Executions"), h.apiNodes)
 	h.resumeAPI(api)
 	operation(h, api, post("cancel-execution", "/executions/{execution_id}/cancel", "Cancel an execution", "Executions"), h.apiCancel)
 }
@@ -283,10 +283,10 @@ func (h *API) apiExecution(ctx context.Context, in *ExecutionPath) (*body[execut
 func (h *API) apiNodes(ctx context.Context, in *struct {
 	ExecutionPath
 	PageQuery
-	Status string `query:"status" doc:"Nodes in this state alone" maxLength:"20"`
+	Status string `query:"status" doc:"Only nodes in this state" maxLength:"20"`
 	Text   string `query:"q" doc:"Text in the name; with parent also in the item and in the error" maxLength:"200"`
-	Parent string `query:"parent" doc:"What the node with this name became: the items of a fan-out, the nodes of a graph" maxLength:"2000"`
-	All    bool   `query:"all" doc:"Nodes of the plan and what they became; otherwise those of the plan alone"`
+	Parent string `query:"parent" doc:"Only nodes that the node of this name was expanded into: items of a fan-out, nodes of a graph" maxLength:"2000"`
+	All    bool   `query:"all" doc:"Include the nodes that nodes of the plan were expanded into"`
 }) (*body[nodePage], error) {
 	id, err := in.id()
 	if err != nil {
@@ -355,7 +355,7 @@ func toExecutionBody(e execution.Execution) executionBody {
 	}
 }
 
-// nodeBodies are nodes with how those stand that they became.
+// nodeBodies returns nodes with the states of the nodes that they were expanded into.
 func (h *API) nodeBodies(ctx context.Context, id uuid.UUID, nodes []execution.Node) ([]nodeBody, error) {
 	var groups []int
 	for _, n := range nodes {

@@ -21,8 +21,8 @@ type memberBody struct {
 	Role      string    `json:"role"`
 	Provider  string    `json:"provider,omitempty" doc:"Of the group that gives the role; absent for one given by hand"`
 	Group     string    `json:"group,omitempty"`
-	From      pathStep  `json:"from" doc:"Where the role is given"`
-	Inherited bool      `json:"inherited" doc:"It is given above"`
+	From      pathStep  `json:"from" doc:"Level at which the role is assigned"`
+	Inherited bool      `json:"inherited" doc:"True if the role is inherited from a level above"`
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by,omitempty"`
 }
@@ -36,9 +36,9 @@ type groupRoleBody struct {
 	Provider  string    `json:"provider"`
 	Group     string    `json:"group"`
 	Role      string    `json:"role"`
-	Members   int       `json:"members" doc:"People who have the role by the group now"`
-	From      pathStep  `json:"from" doc:"Where the role is given"`
-	Inherited bool      `json:"inherited" doc:"It is given above"`
+	Members   int       `json:"members" doc:"Number of users who currently have the role through the group"`
+	From      pathStep  `json:"from" doc:"Level at which the role is assigned"`
+	Inherited bool      `json:"inherited" doc:"True if the role is inherited from a level above"`
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by,omitempty"`
 }
@@ -47,14 +47,14 @@ type groupRoleList struct {
 	GroupRoles []groupRoleBody `json:"group_roles"`
 }
 
-// NewMember gives somebody a role.
+// NewMember adds a member.
 type NewMember struct {
 	ScopePath
 	Body newMemberBody
 }
 
 type newMemberBody struct {
-	UserID *uuid.UUID `json:"user_id,omitempty" doc:"Id of the user; or give the e-mail address"`
+	UserID *uuid.UUID `json:"user_id,omitempty" doc:"ID of the user; or give the e-mail address"`
 	Email  string     `json:"email,omitempty" doc:"E-mail address of a user who has signed in before" maxLength:"320"`
 	Role   roleName   `json:"role"`
 }
@@ -67,7 +67,7 @@ func (newMemberBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 // MemberPath names a membership.
 type MemberPath struct {
 	ScopePath
-	Member uuid.UUID `path:"member_id" doc:"Id of the membership"`
+	Member uuid.UUID `path:"member_id" doc:"ID of the membership"`
 }
 
 // MemberEdit changes a role.
@@ -82,7 +82,7 @@ type MemberEdit struct {
 type NewGroupRole struct {
 	ScopePath
 	Body struct {
-		Provider string   `json:"provider" doc:"Id of the sign-in provider in the configuration" minLength:"1" maxLength:"255"`
+		Provider string   `json:"provider" doc:"ID of the sign-in provider in the configuration" minLength:"1" maxLength:"255"`
 		Group    string   `json:"group" doc:"Name of the group, as the provider spells it" minLength:"1" maxLength:"255"`
 		Role     roleName `json:"role"`
 	}
@@ -91,7 +91,7 @@ type NewGroupRole struct {
 // GroupRolePath names a role of a group.
 type GroupRolePath struct {
 	ScopePath
-	Group uuid.UUID `path:"group_role_id" doc:"Id of the role of the group"`
+	Group uuid.UUID `path:"group_role_id" doc:"ID of the role of the group"`
 }
 
 func deletion(id, path, summary, tag string) huma.Operation {
@@ -102,15 +102,15 @@ func deletion(id, path, summary, tag string) huma.Operation {
 
 func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 	name, members, groups := string(kind), path+"/{id}/members", path+"/{id}/group-roles"
-	operation(h, api, get("list-"+name+"-members", members, "List who has which role in a "+name+", and from where", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
+	operation(h, api, get("list-"+name+"-members", members, "List the members of a "+name+", with their roles", tenancyTag), func(ctx context.Context, in *ScopePath) (*body[memberList], error) {
 		return h.apiMembers(ctx, kind, in.ID)
 	})
-	add := post("add-"+name+"-member", members, "Give somebody a role in a "+name, tenancyTag)
+	add := post("add-"+name+"-member", members, "Add a member to a "+name, tenancyTag)
 	add.DefaultStatus = http.StatusCreated
 	operation(h, api, add, func(ctx context.Context, in *NewMember) (*body[memberBody], error) {
 		return h.apiAddMember(ctx, kind, in)
 	})
-	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Give a member of a " + name + " another role", Tags: []string{tenancyTag}}
+	change := huma.Operation{OperationID: "change-" + name + "-member", Method: http.MethodPatch, Path: members + "/{member_id}", Summary: "Change the role of a member of a " + name, Tags: []string{tenancyTag}}
 	operation(h, api, change, func(ctx context.Context, in *MemberEdit) (*body[memberBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
@@ -121,16 +121,16 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 		}
 		return reply(toMemberBody(m)), nil
 	})
-	operation(h, api, deletion("remove-"+name+"-member", members+"/{member_id}", "Take a role in a "+name+" away", tenancyTag), func(ctx context.Context, in *MemberPath) (*struct{}, error) {
+	operation(h, api, deletion("remove-"+name+"-member", members+"/{member_id}", "Remove a member from a "+name+"", tenancyTag), func(ctx context.Context, in *MemberPath) (*struct{}, error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}
 		return nil, h.Tenancy.RemoveMember(ctx, in.ID, in.Member)
 	})
-	operation(h, api, get("list-"+name+"-group-roles", groups, "List the groups with a role in a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[groupRoleList], error) {
+	operation(h, api, get("list-"+name+"-group-roles", groups, "List the roles of groups in a "+name, tenancyTag), func(ctx context.Context, in *ScopePath) (*body[groupRoleList], error) {
 		return h.apiGroupRoles(ctx, kind, in.ID)
 	})
-	invite := post("add-"+name+"-group-role", groups, "Invite a group of a sign-in provider to a "+name, tenancyTag)
+	invite := post("add-"+name+"-group-role", groups, "Assign a role to a group of a sign-in provider in a "+name, tenancyTag)
 	invite.DefaultStatus = http.StatusCreated
 	operation(h, api, invite, func(ctx context.Context, in *NewGroupRole) (*body[groupRoleBody], error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
@@ -142,7 +142,7 @@ func (h *API) memberAPI(api huma.API, kind tenancy.Kind, path string) {
 		}
 		return reply(toGroupRoleBody(g)), nil
 	})
-	operation(h, api, deletion("remove-"+name+"-group-role", groups+"/{group_role_id}", "Take a role in a "+name+" from a group and everybody who has it by the group", tenancyTag), func(ctx context.Context, in *GroupRolePath) (*struct{}, error) {
+	operation(h, api, deletion("remove-"+name+"-group-role", groups+"/{group_role_id}", "Remove a role of a group in a "+name+"", tenancyTag), func(ctx context.Context, in *GroupRolePath) (*struct{}, error) {
 		if _, _, err := h.place(ctx, kind, in.ID); err != nil {
 			return nil, err
 		}

@@ -17,20 +17,20 @@ import (
 func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
-		{Name: "Workflows", Description: "Definitions and their versions, which never change."},
-		{Name: "Templates", Description: "Operators that definitions take over by their name."},
+		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
+		{Name: "Templates", Description: "Operators that definitions refer to by name."},
 		{Name: "Executions", Description: "Launches of a version, their nodes and events."},
-		{Name: "Queue", Description: "What waits, why, behind whom, and until when."},
-		{Name: "Failures", Description: "What failed for good, and what keeps failures from spreading: circuit breakers and retry budgets."},
-		{Name: "Administration", Description: "What the installation removes, and when."},
-		{Name: "Logs and metrics", Description: "What tasks write while they run."},
-		{Name: "Artifacts", Description: "What tasks put out, and files for inputs."},
-		{Name: "Types", Description: "The types of inputs and outputs, and how forms ask for them."},
+		{Name: "Queue", Description: "Nodes and executions that wait for capacity, with reasons and estimates."},
+		{Name: "Failures", Description: "Nodes that failed permanently, circuit breakers and retry budgets."},
+		{Name: "Administration", Description: "Retention: what has been removed, and when."},
+		{Name: "Logs and metrics", Description: "Logs and metrics of running and ended tasks."},
+		{Name: "Artifacts", Description: "Files that tasks produce, and uploaded files."},
+		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
-		{Name: "Secrets", Description: "Keys and passwords for tasks: names and facts, never values."},
-		{Name: "Quotas", Description: "Who may hold what, and who holds it."},
-		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, and who has which role where."},
-		{Name: "Audit", Description: "Every change that somebody made."},
+		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
+		{Name: "Quotas", Description: "Resource limits and their use."},
+		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},
+		{Name: "Audit", Description: "The audit log."},
 		{Name: "Sign-in", Description: "Links that sign a browser in."},
 	}
 	d.download()
@@ -88,8 +88,8 @@ func param(in, name, description string) *huma.Param {
 func (d describer) download() {
 	op := get("download-artifact", "/artifacts/{id}/download", "Download an artifact, or a range of its bytes", "Artifacts")
 	op.Parameters = []*huma.Param{
-		pathParam("id", "Id of the artifact"), param("header", "Range", "Such as bytes=0-1023"),
-		param("header", "If-None-Match", "An ETag that is there already"),
+		pathParam("id", "ID of the artifact"), param("header", "Range", "Byte range, such as bytes=0-1023"),
+		param("header", "If-None-Match", "ETag of a copy that the client has"),
 	}
 	bytes := &huma.Response{
 		Description: "The bytes; their SHA-256 is the ETag", Content: media("*/*", binary()),
@@ -107,25 +107,25 @@ func (d describer) download() {
 
 func (d describer) logStream() {
 	op := get("follow-logs", "/executions/{execution_id}/logs/stream", "Follow the log of an execution", "Logs and metrics")
-	op.Description = "Server-sent events: each holds a JSON array of lines, as in a page of the log, and the id to go on from. " +
+	op.Description = "Server-sent events: each holds a JSON array of lines, as in a page of the log, and the ID to continue from. " +
 		"History comes first, then what is written, and the event \"end\" when the execution has ended and its last line is out."
 	op.Parameters = []*huma.Param{
-		pathParam("execution_id", "Id of the execution"),
-		param("query", "node", "Lines of these nodes alone, separated by commas"), param("query", "level", "Levels, separated by commas"),
-		param("query", "q", "Text in the message"), param("header", "Last-Event-ID", "Id of the last event that was read"),
-		param("query", "last-event-id", "The same for clients that cannot send the header"),
+		pathParam("execution_id", "ID of the execution"),
+		param("query", "node", "Only lines of these nodes, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		param("query", "q", "Text in the message"), param("header", "Last-Event-ID", "ID of the last event that was received"),
+		param("query", "last-event-id", "Alternative to the Last-Event-ID header"),
 	}
 	events := &huma.Response{Description: "The lines", Content: media("text/event-stream", eventSchema())}
 	d.add(op, http.StatusOK, events)
 }
 
 func (d describer) dagLogs() {
-	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, by its id", "Workflows")
+	op := get("list-task-logs", "/workflows/{workflow_id}/logs", "Read or follow the log of an execution, given its ID as workflow_id", "Workflows")
 	op.Description = "A JSON array of lines, whose header X-Next-Page has the value of page for the next ones; with follow=true server-sent events that each hold such an array."
 	op.Parameters = []*huma.Param{
-		pathParam("workflow_id", "Id of the execution"), param("query", "follow", "true: until the execution has ended"),
-		param("query", "task", "Lines of these tasks alone, separated by commas"), param("query", "level", "Levels, separated by commas"),
-		param("query", "page", "Cursor from X-Next-Page"), param("header", "Last-Event-ID", "Id of the last event that was read"),
+		pathParam("workflow_id", "ID of the execution"), param("query", "follow", "true: until the execution has ended"),
+		param("query", "task", "Only lines of these tasks, separated by commas"), param("query", "level", "Levels, separated by commas"),
+		param("query", "page", "Cursor from X-Next-Page"), param("header", "Last-Event-ID", "ID of the last event that was received"),
 	}
 	lines := &huma.Response{Description: "The lines", Content: map[string]*huma.MediaType{
 		"application/json":  {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
@@ -139,7 +139,7 @@ func (d describer) upload() {
 	op.Parameters = []*huma.Param{param("query", "filename", "Its name")}
 	op.RequestBody = &huma.RequestBody{Description: "The bytes; no body is an empty file", Content: media("application/octet-stream", binary())}
 	ref := d.Components.Schemas.Schema(reflect.TypeFor[content.FileRef](), true, "FileRef")
-	stored := &huma.Response{Description: "The value that an input takes for the file", Content: media("application/json", ref)}
+	stored := &huma.Response{Description: "Value of an input for the file", Content: media("application/json", ref)}
 	d.add(op, http.StatusCreated, stored)
 }
 

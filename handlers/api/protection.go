@@ -21,16 +21,16 @@ type breakerBody struct {
 	WorkflowID    uuid.UUID  `json:"workflow_id"`
 	WorkflowName  string     `json:"workflow_name"`
 	Operator      string     `json:"operator" doc:"graph/operator for one inside a graph"`
-	Version       string     `json:"version" doc:"The last version that it heard of"`
+	Version       string     `json:"version" doc:"Latest version that changed its state"`
 	State         string     `json:"state" enum:"closed,open,half_open"`
 	Failures      int        `json:"failures" doc:"Since the last success, within the window"`
-	Threshold     int        `json:"threshold" doc:"How many open it"`
+	Threshold     int        `json:"threshold" doc:"Number of failures that open the breaker"`
 	Window        float64    `json:"window_seconds"`
-	OpenFor       float64    `json:"open_for_seconds" doc:"Before one attempt is let through"`
+	OpenFor       float64    `json:"open_for_seconds" doc:"Seconds until one trial attempt is allowed"`
 	OpenedAt      *time.Time `json:"opened_at,omitempty"`
 	OpenUntil     *time.Time `json:"open_until,omitempty"`
-	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"The execution of the attempt that was let through"`
-	Waiting       int        `json:"waiting" doc:"Nodes that it keeps back"`
+	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"Execution of the trial attempt"`
+	Waiting       int        `json:"waiting" doc:"Number of nodes that it delays"`
 	LastError     string     `json:"last_error,omitempty"`
 	LastExecution *uuid.UUID `json:"last_execution_id,omitempty"`
 	LastNode      string     `json:"last_node,omitempty"`
@@ -46,9 +46,9 @@ type tenantBudgetBody struct {
 	Limited   bool       `json:"limited"`
 	Retries   int        `json:"retries,omitempty" doc:"In each period, by all projects of the tenant together"`
 	Period    float64    `json:"period_seconds,omitempty"`
-	Burst     int        `json:"burst,omitempty" doc:"How many unused ones pile up"`
-	Left      int        `json:"left" doc:"How many could be made at once now"`
-	Delayed   int64      `json:"delayed" doc:"Retries that had to wait so far"`
+	Burst     int        `json:"burst,omitempty" doc:"Maximum of unused retries that accumulate"`
+	Left      int        `json:"left" doc:"Retries available now"`
+	Delayed   int64      `json:"delayed" doc:"Retries delayed so far"`
 	ChangedAt *time.Time `json:"changed_at,omitempty"`
 	ChangedBy string     `json:"changed_by,omitempty"`
 	Version   int64      `json:"version"`
@@ -60,20 +60,20 @@ type workflowBudgetBody struct {
 	Retries      int        `json:"retries" doc:"In any time as long as the window, by all executions together"`
 	Window       float64    `json:"window_seconds"`
 	Left         int        `json:"left"`
-	NextAt       *time.Time `json:"next_at,omitempty" doc:"When there is one again, if none is left"`
+	NextAt       *time.Time `json:"next_at,omitempty" doc:"Time of the next available retry, if none is left"`
 	Delayed      int64      `json:"delayed"`
 }
 
 type retryBudgetsBody struct {
 	Tenant    tenantBudgetBody     `json:"tenant"`
-	Workflows []workflowBudgetBody `json:"workflows" doc:"Of the project, once they were asked"`
+	Workflows []workflowBudgetBody `json:"workflows" doc:"Budgets of the project's workflows that have been used"`
 }
 
 type retryBudgetInput struct {
 	Retries int    `json:"retries,omitempty" doc:"Retries in each period; 0 for no limit" minimum:"0" maximum:"1000000"`
 	Period  string `json:"period,omitempty" doc:"Such as 1m, 1h, 24h" maxLength:"20"`
 	Burst   int    `json:"burst,omitempty" doc:"Unused retries that are kept for later" minimum:"0" maximum:"1000000"`
-	Version int64  `json:"version" doc:"Of the budget that you saw; 0 when there was none"`
+	Version int64  `json:"version" doc:"Version of the budget that was read; 0 if there was none"`
 	Reason  string `json:"reason,omitempty" maxLength:"4000"`
 }
 
@@ -98,7 +98,7 @@ type deadLetterList struct {
 }
 
 type requeuedBody struct {
-	ExecutionID uuid.UUID `json:"execution_id" doc:"In which the node runs again"`
+	ExecutionID uuid.UUID `json:"execution_id" doc:"Execution in which the node runs again"`
 }
 
 type deadDeliveryBody struct {
@@ -116,7 +116,7 @@ type deadDeliveryList struct {
 	DeadDeliveries []deadDeliveryBody `json:"dead_deliveries"`
 }
 
-// settleInput is why somebody settles something; the body may be left out.
+// settleInput is an optional body with a reason for the events.
 type settleInput struct {
 	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"4000"`
@@ -138,14 +138,14 @@ func (h *API) protectionAPI(api huma.API) {
 	put := post("put-retry-budget", "/retry-budgets/tenant", "Change the retry budget of the tenant", tag)
 	put.Method = http.MethodPut
 	operation(h, api, put, h.apiPutRetryBudget)
-	operation(h, api, get("list-dead-letters", "/dead-letters", "List nodes that failed for good", tag), h.apiDeadLetters)
-	operation(h, api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed for good", tag), h.apiDeadLetter)
-	operation(h, api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Let a node that failed for good run again", tag), h.apiRequeueDeadLetter)
-	away := post("put-dead-letter-away", "/dead-letters/{letter_id}/put-away", "Settle a dead letter without running its node again", tag)
+	operation(h, api, get("list-dead-letters", "/dead-letters", "List nodes that failed permanently", tag), h.apiDeadLetters)
+	operation(h, api, get("get-dead-letter", "/dead-letters/{letter_id}", "Get a node that failed permanently", tag), h.apiDeadLetter)
+	operation(h, api, post("requeue-dead-letter", "/dead-letters/{letter_id}/requeue", "Retry a node that failed permanently", tag), h.apiRequeueDeadLetter)
+	away := post("put-dead-letter-away", "/dead-letters/{letter_id}/put-away", "Dismiss a dead letter without retrying its node", tag)
 	away.DefaultStatus = http.StatusNoContent
 	operation(h, api, away, h.apiDismissDeadLetter)
-	operation(h, api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that were given up", tag), h.apiDeadDeliveries)
-	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Try a delivery again", tag)
+	operation(h, api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that failed permanently", tag), h.apiDeadDeliveries)
+	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Retry a delivery", tag)
 	again.DefaultStatus = http.StatusNoContent
 	operation(h, api, again, h.apiRedeliver)
 }
@@ -179,7 +179,7 @@ func toBreakerBody(b execution.Breaker) breakerBody {
 
 func (h *API) apiResetBreaker(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"breaker_id" doc:"Id of a circuit breaker" maxLength:"36"`
+	ID string `path:"breaker_id" doc:"ID of a circuit breaker" maxLength:"36"`
 }) (*body[breakerBody], error) {
 	id, err := request.ParseID(in.ID, "breaker_id")
 	if err != nil {
@@ -276,7 +276,7 @@ func toDeadLetter(l execution.DeadLetter) deadLetterBody {
 
 // deadLetterPath names a dead letter.
 type deadLetterPath struct {
-	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
 }
 
 func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
@@ -293,7 +293,7 @@ func (h *API) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[dead
 
 func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
 }) (*body[requeuedBody], error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
@@ -308,7 +308,7 @@ func (h *API) apiRequeueDeadLetter(ctx context.Context, in *struct {
 
 func (h *API) apiDismissDeadLetter(ctx context.Context, in *struct {
 	settleInput
-	ID string `path:"letter_id" doc:"Id of a dead letter" maxLength:"36"`
+	ID string `path:"letter_id" doc:"ID of a dead letter" maxLength:"36"`
 }) (*struct{}, error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {

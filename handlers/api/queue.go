@@ -20,7 +20,7 @@ type queueBody struct {
 	Entries       []queueEntryBody  `json:"entries"`
 	NextPage      string            `json:"next_page,omitempty"`
 	InCluster     []clusterWaitBody `json:"in_cluster,omitempty" doc:"Nodes that are within their limits and have been handed to the cluster, which has not begun them: those handed over first come first. On the first page, as far as you may see them"`
-	InClusterMore int               `json:"in_cluster_more,omitempty" doc:"How many more wait in the cluster, beyond the limit of a page"`
+	InClusterMore int               `json:"in_cluster_more,omitempty" doc:"Number of further nodes that wait in the cluster"`
 }
 
 type clusterWaitBody struct {
@@ -38,7 +38,7 @@ type clusterWaitBody struct {
 
 type queueEntryBody struct {
 	Position      int               `json:"position" doc:"In the order of admission over the whole installation, 1 is next"`
-	ExecutionID   *uuid.UUID        `json:"execution_id,omitempty" doc:"Absent for what you may not see"`
+	ExecutionID   *uuid.UUID        `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
 	WorkflowName  string            `json:"workflow_name,omitempty"`
 	ExecutionName string            `json:"execution_name,omitempty"`
 	Node          string            `json:"node,omitempty" doc:"Absent for an execution that may not begin yet"`
@@ -58,13 +58,13 @@ type whyBody struct {
 	WaitingSince *time.Time        `json:"waiting_since,omitempty"`
 	AboutToStart bool              `json:"about_to_start"`
 	Reason       *execution.Reason `json:"reason,omitempty"`
-	Holders      []whyHolder       `json:"holders,omitempty" doc:"Who holds what is missing"`
-	Queue        []queueEntryBody  `json:"queue,omitempty" doc:"Places around its own"`
+	Holders      []whyHolder       `json:"holders,omitempty" doc:"Executions that hold the missing resources"`
+	Queue        []queueEntryBody  `json:"queue,omitempty" doc:"Neighbouring entries of the queue"`
 	Decisions    []whyDecision     `json:"decisions,omitempty" doc:"The latest first"`
 }
 
 type whyHolder struct {
-	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Absent for what you may not see"`
+	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
 	WorkflowName string     `json:"workflow_name,omitempty"`
 	Node         string     `json:"node,omitempty"`
 	CountsFor    string     `json:"counts_for" doc:"The team, department or tenant"`
@@ -81,14 +81,14 @@ type whyDecision struct {
 }
 
 func (h *API) queueAPI(api huma.API) {
-	operation(h, api, h.ledBy(get("list-queue", "/queue", "List what waits, in the order of admission", "Queue"), nil), h.apiQueue)
+	operation(h, api, h.ledBy(get("list-queue", "/queue", "List waiting nodes and executions, in the order of admission", "Queue"), nil), h.apiQueue)
 	operation(h, api, h.ledBy(get("why-execution", "/executions/{execution_id}/why", "Explain why an execution waits", "Queue"), nil), h.apiWhyExecution)
 	operation(h, api, h.ledBy(get("why-node", "/executions/{execution_id}/nodes/{node}/why", "Explain why a node waits", "Queue"), nil), h.apiWhyNode)
 }
 
 func (h *API) apiQueue(ctx context.Context, in *struct {
 	PageQuery
-	Place string `query:"place" doc:"Id of a tenant, department, team or project; your project when empty" maxLength:"36"`
+	Place string `query:"place" doc:"ID of a tenant, department, team or project; the current project if empty" maxLength:"36"`
 }) (*body[queueBody], error) {
 	var place uuid.UUID
 	if in.Place != "" {

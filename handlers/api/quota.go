@@ -25,34 +25,34 @@ const maxAmount = 1_000_000_000_000
 const aboutAmounts = "Whole numbers by resource: cpu (millicores), memory (MiB), gpu (of all types), gpu:<TYPE>, pods, executions, storage (MiB)"
 
 type QuotaLimits struct {
-	Limit   quotaAmounts `json:"limit" doc:"What is guaranteed. Absent: no limit of its own, the node shares its parent's"`
-	Borrow  quotaAmounts `json:"borrow" doc:"What it may hold beyond its limit of what others leave idle. Absent: nothing"`
-	Lend    quotaAmounts `json:"lend" doc:"How much of what is idle others may hold. Absent: everything"`
-	Weight  float64      `json:"weight" doc:"Share of what is left over, beside its siblings"`
+	Limit   quotaAmounts `json:"limit" doc:"Guaranteed amounts. A resource that is absent shares the limit of the parent"`
+	Borrow  quotaAmounts `json:"borrow" doc:"Amounts that may be borrowed beyond the limit from idle capacity of others. A resource that is absent cannot be borrowed"`
+	Lend    quotaAmounts `json:"lend" doc:"Idle amounts that others may borrow. A resource that is absent can be borrowed completely"`
+	Weight  float64      `json:"weight" doc:"Weight among siblings in the share of remaining capacity"`
 	Default quotaAmounts `json:"default" doc:"cpu and memory that each pod of a task requests when the task names none. Absent: as the level above says; by default 100 and 256"`
 }
 
 type quotaUse struct {
 	Used     int64  `json:"used"`
-	Borrowed int64  `json:"borrowed" doc:"Of used, above the limit"`
-	Lent     int64  `json:"lent" doc:"Of the limit, held by others now"`
+	Borrowed int64  `json:"borrowed" doc:"Part of used that exceeds the limit"`
+	Lent     int64  `json:"lent" doc:"Part of the limit that others use"`
 	Free     int64  `json:"free" doc:"Of the limit"`
-	Most     *int64 `json:"most,omitempty" doc:"What it may hold at most; absent where nothing on its path bounds it"`
-	Waiting  int64  `json:"waiting" doc:"What waiting nodes ask for"`
+	Most     *int64 `json:"most,omitempty" doc:"Maximum use; absent if no level above sets a bound"`
+	Waiting  int64  `json:"waiting" doc:"Amount requested by waiting nodes"`
 }
 
 type quotaBody struct {
 	NodeID uuid.UUID `json:"node_id"`
 	Kind   string    `json:"kind" enum:"installation,tenant,department,team,project"`
 	Name   string    `json:"name"`
-	Path   string    `json:"path" doc:"Names from the top that you may see, with slashes"`
+	Path   string    `json:"path" doc:"Names from the topmost readable level, separated by slashes"`
 	QuotaLimits
-	Version   int64                      `json:"version" doc:"Grows with each change; 0 before the first"`
+	Version   int64                      `json:"version" doc:"Increases with each change; 0 before the first"`
 	UpdatedAt *time.Time                 `json:"updated_at,omitempty"`
 	UpdatedBy string                     `json:"updated_by,omitempty"`
 	Use       map[fair.Resource]quotaUse `json:"use"`
-	Waiting   int                        `json:"waiting" doc:"Nodes that wait at or below it"`
-	Warnings  []string                   `json:"warnings,omitempty" doc:"What of its limits cannot be honoured today"`
+	Waiting   int                        `json:"waiting" doc:"Number of nodes that wait at or below this level"`
+	Warnings  []string                   `json:"warnings,omitempty" doc:"Limits that the cluster cannot satisfy today"`
 	NamedQuota
 }
 
@@ -62,7 +62,7 @@ type quotaList struct {
 
 // QuotaPath names a node of the tenancy tree.
 type QuotaPath struct {
-	ID uuid.UUID `path:"id" doc:"Id of the tenant, department, team or project"`
+	ID uuid.UUID `path:"id" doc:"ID of the tenant, department, team or project"`
 }
 
 // QuotaEdit is new limits of a node.
@@ -72,9 +72,9 @@ type QuotaEdit struct {
 	Lend    quotaAmounts `json:"lend,omitempty"`
 	Weight  float64      `json:"weight,omitempty" minimum:"0" maximum:"1000" doc:"0 or absent: 1"`
 	Default quotaAmounts `json:"default,omitempty" doc:"cpu and memory that each pod of a task requests when the task names none; absent: as the level above says"`
-	Version *int64       `json:"version,omitempty" doc:"The version that you changed; absent saves over any"`
+	Version *int64       `json:"version,omitempty" doc:"Version that the change is based on; if absent, any version is overwritten"`
 	Reason  string       `json:"reason,omitempty" maxLength:"1000" doc:"For the audit log"`
-	Confirm bool         `json:"confirm,omitempty" doc:"Running nodes may be interrupted by it"`
+	Confirm bool         `json:"confirm,omitempty" doc:"Allow the change to interrupt running nodes"`
 	NamedLimits
 }
 
@@ -95,7 +95,7 @@ func (e QuotaEdit) limits(now fair.Limits) fair.Limits {
 }
 
 type quotaTarget struct {
-	ExecutionID *uuid.UUID  `json:"execution_id,omitempty" doc:"Absent for what you may not see"`
+	ExecutionID *uuid.UUID  `json:"execution_id,omitempty" doc:"Absent without permission to read it"`
 	Workflow    string      `json:"workflow_name,omitempty"`
 	Node        string      `json:"node,omitempty"`
 	Amount      fair.Amount `json:"amount"`
@@ -103,11 +103,11 @@ type quotaTarget struct {
 
 type quotaPreviewBody struct {
 	Interrupted []quotaTarget    `json:"interrupted" doc:"Running nodes that would be stopped; they start again from their last checkpoint"`
-	Admitted    []quotaTarget    `json:"admitted" doc:"Waiting nodes that would start at once"`
+	Admitted    []quotaTarget    `json:"admitted" doc:"Waiting nodes that would start immediately"`
 	Blocked     []quotaTarget    `json:"blocked" doc:"Waiting nodes that could never start"`
 	StillWait   int              `json:"still_wait" doc:"Other nodes that wait before and after"`
-	OverCeiling []quotaShortfall `json:"over_ceiling" doc:"Nodes of the tree that stay above what they may hold until work ends"`
-	After       quotaBody        `json:"after" doc:"The node once all that has happened"`
+	OverCeiling []quotaShortfall `json:"over_ceiling" doc:"Levels that remain above their maximum until running work ends"`
+	After       quotaBody        `json:"after" doc:"The level after the change"`
 }
 
 type quotaShortfall struct {
@@ -135,13 +135,13 @@ func (h *API) quotaAPI(api huma.API) {
 	operation(h, api, put, func(ctx context.Context, in *struct{ Body QuotaEdit }) (*body[quotaBody], error) {
 		return h.apiPutQuota(ctx, auth.Installation, "installation", in.Body)
 	})
-	preview := edit("preview-installation-quota", http.MethodPost, "/quota/preview", "Foresee what new limits of the installation would do")
+	preview := edit("preview-installation-quota", http.MethodPost, "/quota/preview", "Preview the effect of new limits of the installation")
 	operation(h, api, h.ledBy(preview, nil), func(ctx context.Context, in *struct{ Body QuotaEdit }) (*body[quotaPreviewBody], error) {
 		return h.apiPreviewQuota(ctx, auth.Installation, "installation", in.Body)
 	})
 }
 
-// edit describes an operation that changes limits or foresees what that does.
+// edit describes an operation that changes limits, or previews a change.
 func edit(id, method, path, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Quotas"}, Description: aboutAmounts + ".",
@@ -163,7 +163,7 @@ func (h *API) quotaOperations(api huma.API, path, kind string) {
 		func(ctx context.Context, in *quotaEditOf) (*body[quotaBody], error) {
 			return h.apiPutQuota(ctx, in.ID, kind, in.Body)
 		})
-	operation(h, api, h.ledBy(edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Foresee what new limits of a "+kind+" would do"), nil),
+	operation(h, api, h.ledBy(edit("preview-"+kind+"-quota", http.MethodPost, path+"/quota/preview", "Preview the effect of new limits of a "+kind), nil),
 		func(ctx context.Context, in *quotaEditOf) (*body[quotaPreviewBody], error) {
 			return h.apiPreviewQuota(ctx, in.ID, kind, in.Body)
 		})

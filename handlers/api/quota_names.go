@@ -22,9 +22,9 @@ import (
 
 // NamedLimits are limits by the names of the design document.
 type NamedLimits struct {
-	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit and what may be borrowed"`
+	CPULimit       *int64 `json:"cpu_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit plus the amount that can be borrowed"`
 	CPURequest     *int64 `json:"cpu_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"Millicores: the limit alone"`
-	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit and what may be borrowed"`
+	MemoryLimit    *int64 `json:"memory_limit,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit plus the amount that can be borrowed"`
 	MemoryRequest  *int64 `json:"memory_request,omitempty" minimum:"0" maximum:"1000000000000" doc:"MiB: the limit alone"`
 	GPULimit       *int64 `json:"gpu_limit,omitempty" minimum:"0" maximum:"1000000000000"`
 	Pods           *int64 `json:"max_concurrent_pods,omitempty" minimum:"0" maximum:"1000000000000"`

@@ -17,7 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// cacheInput is what a launch asks of the cache.
+// cacheInput selects how a launch uses the cache.
 type cacheInput struct {
 	Mode  string            `json:"mode,omitempty" enum:"on,off,refresh" doc:"on takes results and keeps new ones, off does neither, refresh takes none and keeps new ones"`
 	Nodes map[string]string `json:"nodes,omitempty" doc:"The same for single operators, by name"`
@@ -37,7 +37,7 @@ func decodeTTL(v any) (workflow.TTL, error) {
 	return ttl, apperr.InvalidFields("The time that the execution is to be kept cannot be read.", fields)
 }
 
-// keptFor is what a launch says of how long its execution is kept; nil when it says nothing.
+// keptFor returns the retention that a launch sets; nil if it sets none.
 func keptFor(ttl workflow.TTL) any {
 	if ttl.IsZero() {
 		return nil
@@ -47,29 +47,29 @@ func keptFor(ttl workflow.TTL) any {
 
 type resumeInput struct {
 	ExecutionPath
-	DryRun         bool   `query:"dry_run" doc:"Resume nothing: answer with 200 which nodes would run, and why"`
-	IdempotencyKey string `header:"Idempotency-Key" doc:"The same key resumes once, however often it is sent" maxLength:"200"`
+	DryRun         bool   `query:"dry_run" doc:"Return a plan with status 200 without resuming: which nodes would run, and why"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Repeating a request with the same key resumes nothing more" maxLength:"200"`
 	Body           struct {
 		FromNode       any                                   `json:"from_node,omitempty" doc:"Name, node_id or task id of a node that runs again with all that depends on it; empty: the first failures"`
 		Version        string                                `json:"version,omitempty" doc:"Another version of the workflow; empty: the one that ran" maxLength:"100"`
 		OverrideInputs json.RawMessage                       `json:"override_inputs,omitempty" doc:"Inputs with other values, by name; null takes the default"`
-		Resources      map[string]execution.ResourceOverride `json:"resources,omitempty" doc:"What attempts of operators get in place of what the definition says, by the operator's name; * is for all that run tasks"`
+		Resources      map[string]execution.ResourceOverride `json:"resources,omitempty" doc:"Resources of attempts that override the definition, by operator name; * applies to all operators that run tasks"`
 		Name           string                                `json:"name,omitempty" doc:"A name for the new execution" maxLength:"200"`
 		Priority       any                                   `json:"priority,omitempty" doc:"LOW, NORMAL or HIGH, or a number from 0 to 100; that of the earlier execution when empty"`
-		IdempotencyKey string                                `json:"idempotency_key,omitempty" doc:"In place of the header" maxLength:"200"`
+		IdempotencyKey string                                `json:"idempotency_key,omitempty" doc:"Alternative to the Idempotency-Key header" maxLength:"200"`
 		TTL            any                                   `json:"ttl,omitempty" doc:"How long the new execution is kept, as for a launch; that of the earlier execution when empty"`
-		Cache          *cacheInput                           `json:"cache,omitempty" doc:"What to do with results that are kept"`
+		Cache          *cacheInput                           `json:"cache,omitempty" doc:"Use of cached results"`
 	}
 }
 
 // resumePlanBody says what a resume would do.
 type resumePlanBody struct {
 	DryRun  bool              `json:"dry_run"`
-	Valid   bool              `json:"valid" doc:"Whether it would be done"`
-	Refusal string            `json:"refusal,omitempty" doc:"Why it would not"`
+	Valid   bool              `json:"valid" doc:"True if the resume would be accepted"`
+	Refusal string            `json:"refusal,omitempty" doc:"Reason for a refusal"`
 	Version string            `json:"version"`
-	Runs    int               `json:"runs" doc:"Nodes of the plan that would run"`
-	Kept    int               `json:"kept" doc:"Nodes of the plan that would keep what became of them"`
+	Runs    int               `json:"runs" doc:"Number of nodes of the plan that would run"`
+	Kept    int               `json:"kept" doc:"Number of nodes of the plan that would keep their results"`
 	Changes []inputChangeBody `json:"changed_inputs,omitempty"`
 	Nodes   []resumeNodeBody  `json:"nodes"`
 }
@@ -85,9 +85,9 @@ type resumeNodeBody struct {
 	Runs   bool   `json:"runs"`
 	Ground string `json:"ground" enum:"taken,changed,unfinished,downstream,at_the_end,serving"`
 	Why    string `json:"why"`
-	Before string `json:"before,omitempty" doc:"State that it had"`
-	Inside int    `json:"inside,omitempty" doc:"How many nodes it became"`
-	Kept   int    `json:"kept_inside,omitempty" doc:"How many of those keep their results, as far as that is known before"`
+	Before string `json:"before,omitempty" doc:"Previous state"`
+	Inside int    `json:"inside,omitempty" doc:"Number of nodes that it was expanded into"`
+	Kept   int    `json:"kept_inside,omitempty" doc:"Number of those that keep their results, as far as known"`
 }
 
 func (h *API) resumeAPI(api huma.API) {
@@ -212,10 +212,10 @@ func groundName(g dag.RunReason) string {
 	return ""
 }
 
-// originBody is the node of an earlier execution that a node goes on from.
+// originBody is the node of an earlier execution that a node continues.
 type originBody struct {
 	ExecutionID uuid.UUID `json:"execution_id"`
-	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"TAKEN and CACHED: it has that one's result. BEFORE: it ran again with what that one had saved"`
+	Use         string    `json:"use" enum:"TAKEN,CACHED,BEFORE" doc:"TAKEN and CACHED: the result was reused. BEFORE: the node ran again from a saved checkpoint"`
 }
 
 func toOriginBody(n execution.Node) *originBody {

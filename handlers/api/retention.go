@@ -11,10 +11,10 @@ import (
 )
 
 func (h *API) retentionAPI(api huma.API) {
-	operation(h, api, post("keep-execution", "/executions/{execution_id}/keep", "Keep an execution, whatever its time says", "Executions"), h.apiKeep(h.Retention.Keep))
-	operation(h, api, deletion("release-execution", "/executions/{execution_id}/keep", "Keep an execution no longer than its time", "Executions"), h.apiRelease)
-	operation(h, api, get("list-sweeps", "/sweeps", "What was removed, newest first", "Administration"), h.apiSweeps)
-	operation(h, api, post("sweep", "/sweeps", "Remove now what nobody keeps, or only count it", "Administration"), h.apiSweep)
+	operation(h, api, post("keep-execution", "/executions/{execution_id}/keep", "Keep an execution beyond its retention time", "Executions"), h.apiKeep(h.Retention.Keep))
+	operation(h, api, deletion("release-execution", "/executions/{execution_id}/keep", "Stop keeping an execution beyond its retention time", "Executions"), h.apiRelease)
+	operation(h, api, get("list-sweeps", "/sweeps", "List sweeps, newest first", "Administration"), h.apiSweeps)
+	operation(h, api, post("sweep", "/sweeps", "Remove expired executions and unused files now, or count them", "Administration"), h.apiSweep)
 }
 
 func (h *API) apiKeep(do func(context.Context, uuid.UUID) error) func(context.Context, *ExecutionPath) (*body[executionBody], error) {
@@ -42,7 +42,7 @@ func (h *API) apiRelease(ctx context.Context, in *ExecutionPath) (*struct{}, err
 	return nil, h.Retention.Release(ctx, id)
 }
 
-// sweepBody is one sweep, as it ended or stands.
+// sweepBody is one sweep, running or ended.
 type sweepBody struct {
 	BeganAt      time.Time  `json:"began_at"`
 	EndedAt      *time.Time `json:"ended_at,omitempty"`
@@ -54,7 +54,7 @@ type sweepBody struct {
 	Blobs        int64      `json:"blobs" doc:"Blobs removed from the store"`
 	Bytes        int64      `json:"bytes"`
 	Partitions   int64      `json:"partitions" doc:"Tables of empty months"`
-	Error        string     `json:"error,omitempty" doc:"What could not be done; the next sweep tries it again"`
+	Error        string     `json:"error,omitempty" doc:"Error of the sweep; the next sweep retries"`
 }
 
 func toSweepBody(r retention.Report) sweepBody {
@@ -70,7 +70,7 @@ type sweepsBody struct {
 
 type sweepInput struct {
 	Body struct {
-		DryRun bool `json:"dry_run" doc:"Only count what would be removed"`
+		DryRun bool `json:"dry_run" doc:"Count without removing"`
 	}
 }
 

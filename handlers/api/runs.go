@@ -50,7 +50,7 @@ type workflowQuery struct {
 	Status  string `query:"status" enum:"ACTIVE,ARCHIVED,REGISTERED,PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED" doc:"Of workflows ACTIVE (also called REGISTERED) or ARCHIVED, both when absent; a state of executions lists those"`
 	Tag     string `query:"tag" maxLength:"100"`
 	Text    string `query:"q" doc:"Text in name or description" maxLength:"200"`
-	Project string `query:"project_id" doc:"Id or name of a project: its executions are listed, the latest first" maxLength:"200"`
+	Project string `query:"project_id" doc:"ID or name of a project: its executions are listed, the latest first" maxLength:"200"`
 	Offset  int    `query:"offset" doc:"Executions to leave out at the beginning" minimum:"0" maximum:"1000000"`
 }
 

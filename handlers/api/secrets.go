@@ -13,7 +13,7 @@ import (
 type secretBody struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	Source      string          `json:"source,omitempty" doc:"Where its value is when this server does not keep it"`
+	Source      string          `json:"source,omitempty" doc:"Source of a value that the server does not store"`
 	CreatedAt   *time.Time      `json:"created_at,omitempty"`
 	CreatedBy   string          `json:"created_by,omitempty"`
 	UpdatedAt   *time.Time      `json:"updated_at,omitempty"`
@@ -46,7 +46,7 @@ func (h *API) secretsAPI(api huma.API) {
 	operation(h, api, get("get-secret", "/secrets/{name}", "Get a secret, without its value", "Secrets"), h.apiSecret)
 	put := huma.Operation{
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{name}", Tags: []string{"Secrets"},
-		Summary: "Keep a secret, in place of an older value", MaxBodyBytes: maxSecretBody,
+		Summary: "Create or replace a secret", MaxBodyBytes: maxSecretBody,
 	}
 	operation(h, api, put, h.apiPutSecret)
 	remove := huma.Operation{

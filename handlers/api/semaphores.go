@@ -13,9 +13,9 @@ import (
 
 type semaphoreBody struct {
 	Name     string         `json:"name"`
-	Workflow string         `json:"workflow,omitempty" doc:"Whose executions hold it, when it is a place among them (max_running)"`
-	Permits  int            `json:"permits,omitempty" doc:"How many may hold it at once, as far as that is known"`
-	Set      bool           `json:"set" doc:"Somebody set the permits by hand; otherwise definitions say them"`
+	Workflow string         `json:"workflow,omitempty" doc:"Workflow whose max_running it implements"`
+	Permits  int            `json:"permits,omitempty" doc:"Number of permits, if known"`
+	Set      bool           `json:"set" doc:"True if a user overrode the permits of definitions"`
 	SetAt    *time.Time     `json:"set_at,omitempty"`
 	SetBy    string         `json:"set_by,omitempty"`
 	Held     int            `json:"held"`
@@ -44,14 +44,14 @@ type semaphoreQuery struct {
 type semaphoreInput struct {
 	Body struct {
 		Name    string `json:"name" doc:"As definitions name it" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$" patternDescription:"letters, digits, . _ / and -, beginning with a letter or a digit"`
-		Permits int    `json:"permits" doc:"How many may hold it at once, whatever definitions say; 0 takes that back" minimum:"0" maximum:"1000000"`
+		Permits int    `json:"permits" doc:"Number of permits, overriding definitions; 0 removes the override" minimum:"0" maximum:"1000000"`
 		Reason  string `json:"reason,omitempty" doc:"For the audit log" maxLength:"4000"`
 	}
 }
 
 func (h *API) semaphoreAPI(api huma.API) {
-	operation(h, api, get("list-semaphores", "/semaphores", "List the mutexes and semaphores of the project that are held, waited for or set by hand", "Executions"), h.apiSemaphores)
-	set := post("set-semaphore", "/semaphores", "Set how many may hold a semaphore at once", "Executions")
+	operation(h, api, get("list-semaphores", "/semaphores", "List the mutexes and semaphores of the project that are in use or overridden", "Executions"), h.apiSemaphores)
+	set := post("set-semaphore", "/semaphores", "Set the permits of a semaphore", "Executions")
 	set.Method = http.MethodPut
 	operation(h, api, set, h.apiSetSemaphore)
 }

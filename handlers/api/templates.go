@@ -35,12 +35,12 @@ func (h *API) templateAPI(api huma.API) {
 		"application/yaml": {Schema: &huma.Schema{Type: "string"}},
 	}}
 	operation(h, api, register, h.apiRegisterTemplate)
-	operation(h, api, get("list-templates", "/templates", "List the operator templates that the project sees", "Templates"), h.apiTemplates)
+	operation(h, api, get("list-templates", "/templates", "List the operator templates that are visible to the project", "Templates"), h.apiTemplates)
 	operation(h, api, get("get-template", "/templates/{template}", "Get an operator template", "Templates"), h.apiTemplate)
 }
 
 func (h *API) apiRegisterTemplate(ctx context.Context, in *struct {
-	Scope   string `query:"scope" enum:"project,tenant" default:"project" doc:"Who sees it"`
+	Scope   string `query:"scope" enum:"project,tenant" default:"project" doc:"Visibility of the template"`
 	RawBody []byte
 }) (*body[templateBody], error) {
 	t, _, err := h.Workflows.RegisterTemplate(ctx, bytes.Clone(in.RawBody), in.Scope == "tenant") // huma uses the buffer again

@@ -23,10 +23,10 @@ type scopeBody struct {
 	ParentID    *uuid.UUID `json:"parent_id,omitempty" doc:"Absent for tenants"`
 	TenantID    uuid.UUID  `json:"tenant_id"`
 	Namespace   string     `json:"namespace,omitempty" doc:"Of Kubernetes; projects alone"`
-	Path        []pathStep `json:"path,omitempty" doc:"From the tenant to the place itself; in answers about one place"`
+	Path        []pathStep `json:"path,omitempty" doc:"Path from the tenant; only in responses about one object"`
 	CreatedAt   time.Time  `json:"created_at"`
 	ArchivedAt  *time.Time `json:"archived_at,omitempty"`
-	Revision    string     `json:"revision" doc:"Send it with a change, which is then refused when somebody else was first"`
+	Revision    string     `json:"revision" doc:"Revision for optimistic locking: a change with an outdated revision is refused"`
 }
 
 type pathStep struct {
@@ -58,7 +58,7 @@ type NewTenant struct {
 type NewScope struct {
 	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
 	Body struct {
-		ParentID    uuid.UUID `json:"parent_id" doc:"Id of the tenant, department or team that contains it"`
+		ParentID    uuid.UUID `json:"parent_id" doc:"ID of the tenant, department or team that contains it"`
 		Name        string    `json:"name" doc:"Unique within its parent" minLength:"1" maxLength:"100"`
 		Description string    `json:"description,omitempty" maxLength:"2000"`
 	}
@@ -70,7 +70,7 @@ type ScopeEdit struct {
 	Body struct {
 		Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
 		Description *string `json:"description,omitempty" maxLength:"2000"`
-		Revision    string  `json:"revision,omitempty" doc:"That of the place as you saw it" maxLength:"40"`
+		Revision    string  `json:"revision,omitempty" doc:"Revision that the change is based on" maxLength:"40"`
 	}
 }
 
@@ -93,7 +93,7 @@ func (p ScopeReason) reason() string {
 type ScopeQuery struct {
 	PageQuery
 	Text     string `query:"q" doc:"Part of the name" maxLength:"200"`
-	Below    string `query:"below" doc:"Id of a place that they stand in, at any depth" format:"uuid"`
+	Below    string `query:"below" doc:"ID of an ancestor, at any depth" format:"uuid"`
 	Archived bool   `query:"archived" doc:"Archived ones too"`
 }
 
@@ -146,11 +146,11 @@ func (h *API) scopeAPI(api huma.API, kind tenancy.Kind, path string) {
 			return err
 		})
 	})
-	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": what it holds stays legible, and nothing new happens in it", tenancyTag)
+	archive := post("archive-"+name, one+"/archive", "Archive a "+name+": its content stays readable, and nothing can be launched in it", tenancyTag)
 	operation(h, api, archive, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Archive(ctx, in.ID, in.reason()); return err })
 	})
-	restore := post("restore-"+name, one+"/restore", "Take a "+name+" back from the archive", tenancyTag)
+	restore := post("restore-"+name, one+"/restore", "Restore an archived "+name+"", tenancyTag)
 	operation(h, api, restore, func(ctx context.Context, in *ScopeReason) (*body[scopeBody], error) {
 		return h.apiChangeScope(ctx, kind, in.ID, func() error { _, err := h.Tenancy.Restore(ctx, in.ID, in.reason()); return err })
 	})

@@ -19,7 +19,7 @@ type typeList struct {
 
 type typeBody struct {
 	TypeName   string         `json:"type_name"`
-	Extends    any            `json:"extends,omitempty" doc:"What a custom type was defined upon"`
+	Extends    any            `json:"extends,omitempty" doc:"Type that a custom type extends"`
 	Schema     map[string]any `json:"schema,omitempty" doc:"As it was registered"`
 	UIRenderer string         `json:"ui_renderer,omitempty"`
 	Rules      []any          `json:"validation_rules,omitempty" doc:"As they were registered"`
@@ -40,7 +40,7 @@ type typeUIBody struct {
 
 type uiRule struct {
 	Rule    string      `json:"rule" doc:"required, pattern, range, exists_in_catalogue, exists_in_feature_store, access, or a comparison with another field"`
-	Error   string      `json:"error" doc:"What to say when it does not hold"`
+	Error   string      `json:"error" doc:"Error message"`
 	Pattern string      `json:"pattern,omitempty"`
 	Min     json.Number `json:"min,omitempty"`
 	Max     json.Number `json:"max,omitempty"`

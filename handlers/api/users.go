@@ -24,7 +24,7 @@ type serviceAccountBody struct {
 	ProjectID  uuid.UUID  `json:"project_id"`
 	Name       string     `json:"name"`
 	Role       string     `json:"role"`
-	Keys       int        `json:"keys" doc:"That are good now"`
+	Keys       int        `json:"keys" doc:"Number of valid keys"`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	DisabledAt *time.Time `json:"disabled_at,omitempty"`
 	CreatedAt  time.Time  `json:"created_at"`
@@ -38,7 +38,7 @@ type serviceAccountList struct {
 // NewServiceAccount makes a service account.
 type NewServiceAccount struct {
 	ScopePath
-	Key  string `header:"Idempotency-Key" doc:"The same key makes it once, however often it is sent" maxLength:"200"`
+	Key  string `header:"Idempotency-Key" doc:"Repeating a request with the same key creates nothing more" maxLength:"200"`
 	Body struct {
 		Name string   `json:"name" minLength:"1" maxLength:"400"`
 		Role roleName `json:"role" doc:"Role of its keys in the project"`
@@ -48,13 +48,13 @@ type NewServiceAccount struct {
 // ServiceAccountPath names a service account.
 type ServiceAccountPath struct {
 	ScopePath
-	Account uuid.UUID `path:"account_id" doc:"Id of the service account"`
+	Account uuid.UUID `path:"account_id" doc:"ID of the service account"`
 }
 
 func (h *API) serviceAccountAPI(api huma.API) {
 	const path = "/projects/{id}/service-accounts"
 	operation(h, api, get("list-service-accounts", path, "List the service accounts of a project", tenancyTag), h.apiServiceAccounts)
-	create := post("create-service-account", path, "Make a service account, whose keys are made at /keys", tenancyTag)
+	create := post("create-service-account", path, "Create a service account; POST /keys creates its keys", tenancyTag)
 	create.DefaultStatus = http.StatusCreated
 	operation(h, api, create, func(ctx context.Context, in *NewServiceAccount) (*body[serviceAccountBody], error) {
 		a, err := h.Tenancy.CreateServiceAccount(ctx, in.ID, in.Body.Name, string(in.Body.Role), in.Key)
@@ -118,7 +118,7 @@ type userPage struct {
 
 // UserPath names a person.
 type UserPath struct {
-	ID uuid.UUID `path:"user_id" doc:"Id of the person"`
+	ID uuid.UUID `path:"user_id" doc:"ID of the person"`
 }
 
 // UserQuery narrows the list of people.
@@ -138,12 +138,12 @@ type UserEdit struct {
 }
 
 func (h *API) userAPI(api huma.API) {
-	operation(h, api, get("list-users", "/users", "List the people of the installation", tenancyTag), h.apiUsers)
-	operation(h, api, get("get-user", "/users/{user_id}", "Get a person with their roles", tenancyTag), func(ctx context.Context, in *UserPath) (*body[userBody], error) {
+	operation(h, api, get("list-users", "/users", "List the users of the installation", tenancyTag), h.apiUsers)
+	operation(h, api, get("get-user", "/users/{user_id}", "Get a user with their roles", tenancyTag), func(ctx context.Context, in *UserPath) (*body[userBody], error) {
 		return h.apiUser(ctx, in.ID)
 	})
 	edit := huma.Operation{
-		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Disable or enable a person, or make them an administrator", Tags: []string{tenancyTag},
+		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{user_id}", Summary: "Enable or disable a user, or change whether they administer the installation", Tags: []string{tenancyTag},
 	}
 	operation(h, api, edit, h.apiUpdateUser)
 }
@@ -196,12 +196,12 @@ func toUserBody(u tenancy.User) userBody {
 // AuditQuery narrows the audit log.
 type AuditQuery struct {
 	PageQuery
-	Actor   string    `query:"actor" doc:"Id of a user, or part of the name" maxLength:"200"`
+	Actor   string    `query:"actor" doc:"ID of a user, or part of the name" maxLength:"200"`
 	Action  string    `query:"action" doc:"Such as quota.update, or quota for all of that noun" maxLength:"100"`
-	Kind    string    `query:"object_kind" doc:"What was changed: team, quota, secret …" maxLength:"100"`
+	Kind    string    `query:"object_kind" doc:"Kind of the changed object: team, quota, secret …" maxLength:"100"`
 	Object  string    `query:"object" doc:"Its id, or part of its name" maxLength:"200"`
-	Tenant  string    `query:"tenant" format:"uuid" doc:"Id of a tenant"`
-	Project string    `query:"in_project" format:"uuid" doc:"Id of a project"`
+	Tenant  string    `query:"tenant" format:"uuid" doc:"ID of a tenant"`
+	Project string    `query:"in_project" format:"uuid" doc:"ID of a project"`
 	From    time.Time `query:"from" doc:"Not before this moment"`
 	To      time.Time `query:"to" doc:"Before this moment"`
 }

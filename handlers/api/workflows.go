@@ -22,7 +22,7 @@ type registered struct {
 	Version    string    `json:"version"`
 	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"UNCHANGED when this version with this content was registered before"`
 	LaunchURL  string    `json:"ui_launch_url"`
-	Notices    []string  `json:"notices,omitempty" doc:"What to know about the workflow although nothing is wrong with it, such as a schedule that starts nothing"`
+	Notices    []string  `json:"notices,omitempty" doc:"Notices about a valid definition, such as a schedule that is not supported yet"`
 }
 
 type workflowBody struct {
@@ -63,7 +63,7 @@ type versionBody struct {
 
 // WorkflowPath names a workflow.
 type WorkflowPath struct {
-	ID string `path:"workflow_id" doc:"Id or name of the workflow" maxLength:"200"`
+	ID string `path:"workflow_id" doc:"ID or name of the workflow" maxLength:"200"`
 }
 
 type versionPath struct {
@@ -92,12 +92,12 @@ func (h *API) workflowAPI(api huma.API) {
 	operation(h, api, get("get-version", "/workflows/{workflow_id}/versions/{version}", "Get a version: definition and plan", "Workflows"), h.apiVersion)
 	operation(h, api, get("get-ui-schema", "/workflows/{workflow_id}/versions/{version}/ui-schema", "Get the launch form of a version", "Workflows"), h.apiUISchema)
 	h.dagSpecAPI(api)
-	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: it keeps its history and launches no more", "Workflows"), h.apiArchive)
-	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Take a workflow back from the archive", "Workflows"), h.apiUnarchive)
+	operation(h, api, post("archive-workflow", "/workflows/{workflow_id}/archive", "Archive a workflow: its history stays readable, and it cannot be launched", "Workflows"), h.apiArchive)
+	operation(h, api, post("unarchive-workflow", "/workflows/{workflow_id}/unarchive", "Restore an archived workflow", "Workflows"), h.apiUnarchive)
 }
 
 func (h *API) apiRegister(ctx context.Context, in *struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: the same key launches once, however often it is sent" maxLength:"200"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"With a dag_spec: repeating a request with the same key launches nothing more" maxLength:"200"`
 	RawBody        []byte
 }) (*body[registerAnswer], error) {
 	doc := bytes.Clone(in.RawBody) // huma uses the buffer again
