@@ -33,7 +33,7 @@ type arrivalBody struct {
 	Channel     string  `json:"channel" enum:"MEMORY,LOCAL_DISK,DISTRIBUTED"`
 	Compression string  `json:"compression" enum:"none,lz4,zstd"`
 	Moved       int64   `json:"bytes_moved" doc:"Through a connection"`
-	Copied      int64   `json:"bytes_copied" doc:"Written anew on its machine"`
+	Copied      int64   `json:"bytes_copied" doc:"Written again on its machine"`
 	Seconds     float64 `json:"seconds"`
 	Note        string  `json:"note,omitempty" doc:"Reason for another channel than planned, or for a copy"`
 }

@@ -111,7 +111,7 @@ func (h *API) dagSpecAPI(api huma.API) {
 	operation(h, api, get("list-tasks", "/workflows/{workflow_id}/tasks", "List the tasks of an execution, given its ID as workflow_id", "Workflows"), h.apiDagTasks)
 }
 
-// isDagSpec reports whether a body asks for a registration and a launch in one.
+// isDagSpec reports whether a body requests a registration and a launch in one.
 func isDagSpec(doc []byte) bool {
 	text := bytes.TrimLeft(doc, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' || !bytes.Contains(doc, []byte(`"dag_spec"`)) {
@@ -121,7 +121,7 @@ func isDagSpec(doc []byte) bool {
 	return json.Unmarshal(doc, &probe) == nil && probe["dag_spec"] != nil
 }
 
-// runDagSpec registers and launches what a request with a dag_spec asks for.
+// runDagSpec registers and launches the workflow of a request with a dag_spec.
 func (h *API) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRun, error) {
 	var request dagSpecRequest
 	decoder := json.NewDecoder(bytes.NewReader(doc))

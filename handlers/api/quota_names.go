@@ -164,7 +164,7 @@ func (e *quotaExceededError) extend(p *web.Problem) {
 	p.QuotaInfo = e.info
 }
 
-// overQuota adds the quota to the refusal of a launch that asks for more than a level may
+// overQuota adds the quota to the refusal of a launch that requests more than a level may
 // ever hold; a reader who may not see that level gets the refusal alone.
 func (h *API) overQuota(ctx context.Context, err error) error {
 	beyond, ok := errors.AsType[*execution.BeyondLimitError](err)

@@ -100,7 +100,7 @@ func (h *API) resumeAPI(api huma.API) {
 	operation(h, api, resume, h.apiResume)
 }
 
-// request decodes what is asked for.
+// request decodes what is requested.
 func (in *resumeInput) request() (execution.ResumeRequest, error) {
 	id, err := in.id()
 	if err != nil {

@@ -132,7 +132,7 @@ func (h *API) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error)
 	return out, nil
 }
 
-// runByID answers for an execution where a workflow is asked for.
+// runByID answers for an execution where a workflow is requested.
 func (h *API) runByID(ctx context.Context, ref string) (*dagRun, error) {
 	id, err := request.ParseID(ref, "workflow")
 	if err != nil {

@@ -29,7 +29,7 @@ type typeBody struct {
 	JSONSchema map[string]any `json:"json_schema" doc:"JSON Schema 2020-12 of a value"`
 }
 
-// typeUIBody is how a form asks for a type, beside the field that launch forms have.
+// typeUIBody is the form field of a type, beside the field that launch forms have.
 type typeUIBody struct {
 	TypeName    string   `json:"type_name"`
 	UIComponent string   `json:"ui_component"`
@@ -71,7 +71,7 @@ func (h *API) typeAPI(api huma.API) {
 	operation(h, api, register, h.apiRegisterType)
 	operation(h, api, get("list-types", "/types", "List the types", "Types"), h.apiTypes)
 	operation(h, api, get("get-type", "/types/{type_name}", "Get a type", "Types"), h.apiType)
-	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get how a form asks for a type", "Types"), h.apiTypeUI)
+	operation(h, api, get("get-type-ui-schema", "/types/{type_name}/ui-schema", "Get the form field of a type", "Types"), h.apiTypeUI)
 }
 
 func (h *API) apiRegisterType(ctx context.Context, in *struct{ RawBody []byte }) (*body[typeBody], error) {
