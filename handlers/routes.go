@@ -14,15 +14,12 @@ import (
 
 // Site is the whole site. It is safe for concurrent use.
 type Site struct {
-	routes chi.Router
+	chi.Router
 	leader *leader.Routes
 }
 
-// ServeHTTP answers r.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
-
 // ForLeader reports whether the process that leads the scheduler answers r.
-func (s *Site) ForLeader(r *http.Request) bool { return s.leader.Takes(s.routes, r) }
+func (s *Site) ForLeader(r *http.Request) bool { return s.leader.Takes(s, r) }
 
 // New returns the whole site. Each area registers its own routes.
 func New(d Deps) *Site {
