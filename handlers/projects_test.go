@@ -52,7 +52,7 @@ func TestTheSwitcherChangesTheProject(t *testing.T) {
 	}
 	page := pat.get(t, "/projects?q=ELSE")
 	require.Contains(t, page.body, "elsewhere")
-	require.NotContains(t, strings.Split(page.body, `aria-label="Found"`)[1], auth.LocalProject.String())
+	require.NotContains(t, strings.Split(page.body, `aria-label="Results"`)[1], auth.LocalProject.String())
 	viewtest.Check(t, page.body)
 }
 

@@ -45,7 +45,7 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	wrong := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "a few", "weight", "0", "reason", "Because")
 	wrong.says(t, http.StatusUnprocessableEntity, "Nothing was saved: 2 values need a change", `value="a few"`, "“a few” is not a whole number of A100.", `value="Because"`, "Error: Quotas")
 	more := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "3")
-	more.says(t, http.StatusOK, "The limit of GPU A100 is 3 GPUs A100, but the installation has 2 GPUs A100 today.")
+	more.says(t, http.StatusOK, "The limit of GPU A100 is 3 GPUs A100, but the installation currently has 2 GPUs A100.")
 
 	preview := b.admin.saveForm(t, auth.LocalTenant, "do", "preview", "version", "0", "limit.gpu:A100", "2")
 	preview.says(t, http.StatusOK, "Nobody is interrupted.", "was no limit", "local after")
@@ -161,7 +161,7 @@ func TestLimitsByTheAPI(t *testing.T) {
 	require.Equal(t, json.Number("1"), saved["version"])
 
 	previewed := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 9}}`).object(t, http.StatusOK)
-	require.Contains(t, jsonText(t, previewed["after"]), "The limit of GPU A100 is 9 GPUs A100, but the installation has 2 GPUs A100 today.")
+	require.Contains(t, jsonText(t, previewed["after"]), "The limit of GPU A100 is 9 GPUs A100, but the installation currently has 2 GPUs A100.")
 	require.Contains(t, put(`{"weight": 1, "version": 0}`).problem(t, http.StatusConflict).Detail, "admin changed")
 	preview := b.admin.post(t, path+"/preview", `{"limit": {"gpu:A100": 1}}`).object(t, http.StatusOK)
 	require.Empty(t, preview["interrupted"])

@@ -1,7 +1,13 @@
 package runner
 
 import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"testing"
 
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -13,6 +19,30 @@ func manyFiles(name string) *flowforgev1.AttemptSpec {
 	spec := shell(name, `mkdir "$FLOWFORGE_OUTPUTS/parts" && cd "$FLOWFORGE_OUTPUTS/parts" && seq 1 2500 | split -l 1 -a 4 - part- && head -c 300000 /dev/urandom > large`)
 	spec.Outputs = []*flowforgev1.OutputSpec{blob("parts", "Directory")}
 	return spec
+}
+
+// batch takes blobs from a tar archive.
+func (s *taskServer) batch(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse != 0 {
+		http.Error(w, "refused", s.refuse)
+		return
+	}
+	s.batches++
+	for archive := tar.NewReader(r.Body); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		content, readErr := io.ReadAll(archive)
+		if sum := sha256.Sum256(content); err != nil || readErr != nil || hex.EncodeToString(sum[:]) != header.Name {
+			http.Error(w, "archive", http.StatusUnprocessableEntity)
+			return
+		}
+		s.blobs[header.Name] = content
+	}
 }
 
 func TestSmallFilesTravelInBatches(t *testing.T) {

@@ -1,11 +1,9 @@
 package runner
 
 import (
-	"archive/tar"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -174,30 +172,6 @@ func (s *taskServer) blob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(body)
-}
-
-// batch takes blobs from a tar archive.
-func (s *taskServer) batch(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refuse != 0 {
-		http.Error(w, "refused", s.refuse)
-		return
-	}
-	s.batches++
-	for archive := tar.NewReader(r.Body); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			w.WriteHeader(http.StatusCreated)
-			return
-		}
-		content, readErr := io.ReadAll(archive)
-		if sum := sha256.Sum256(content); err != nil || readErr != nil || hex.EncodeToString(sum[:]) != header.Name {
-			http.Error(w, "archive", http.StatusUnprocessableEntity)
-			return
-		}
-		s.blobs[header.Name] = content
-	}
 }
 
 // adopt adopts the only file in the folder handover.

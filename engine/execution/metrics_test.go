@@ -174,7 +174,7 @@ spec:
     steps: [[{name: a, template: work, arguments: {parameters: [{name: "n", value: a}]}}], [{name: b, template: work, arguments: {parameters: [{name: "n", value: b}]}}]]
   - name: work
     inputs: {parameters: [{name: "n"}]}
-    metrics: {prometheus: [{name: work, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
+    metrics: {prometheus: [{name: work, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sleep, "60"]}
 `, nil)
 	b.until(id, "the begin", func(e execution.Execution) bool { return e.Counts.Running == 1 })
@@ -199,7 +199,7 @@ spec:
     - - {name: each, template: work, withItems: [one, two], arguments: {parameters: [{name: "n", value: "{{item}}"}]}}
   - name: work
     inputs: {parameters: [{name: "n"}]}
-    metrics: {prometheus: [{name: work, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
+    metrics: {prometheus: [{name: work, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}, {key: status, value: "{{status}}"}], counter: {value: "1"}}]}
     container: {image: busybox, command: [sh, -c, "test {{inputs.parameters.n}} != two || test -e $DIR/mended"]}
 `, "$DIR", folder), nil)
 	require.Equal(t, execution.Failed, b.finish(first).Status)
@@ -221,16 +221,16 @@ spec:
   entrypoint: main
   templates:
   - name: main
-    steps: [[{name: each, template: count, withItems: [a, b, c, a], arguments: {parameters: [{name: n, value: "{{item}}"}]}}]]
+    steps: [[{name: each, template: count, withItems: [a, b, c, a], arguments: {parameters: [{name: "n", value: "{{item}}"}]}}]]
   - name: count
-    inputs: {parameters: [{name: n}]}
+    inputs: {parameters: [{name: "n"}]}
     metrics: {prometheus: [` + metric + `]}
     steps: [[{name: wait, template: wait}]]
   - {name: wait, suspend: {duration: "1"}}
 `
 }
 
-const countByItem = `{name: items, help: h, labels: [{key: n, value: "{{inputs.parameters.n}}"}], counter: {value: "1"}}`
+const countByItem = `{name: items, help: h, labels: [{key: "n", value: "{{inputs.parameters.n}}"}], counter: {value: "1"}}`
 
 // TestMetricsOfManyExecutions: executions that count into the same series, and add them
 // at the same time, lose nothing and do not stop each other.

@@ -193,7 +193,7 @@ func TestABlobCountsOncePerProject(t *testing.T) {
 	}
 	_, err := b.artifacts.Upload(b.ctx, strings.NewReader(strings.Repeat("y", 1<<20)))
 	require.True(t, apperr.Is(err, apperr.Quota))
-	require.ErrorContains(t, err, "team vision uses 1 MiB of its 1 MiB")
+	require.ErrorContains(t, err, "team vision uses 1 MiB of 1 MiB")
 	_, err = all.artifacts.Upload(all.ctx, strings.NewReader(strings.Repeat("x", 1<<19)))
 	require.NoError(t, err, "another project keeps it, too")
 	var bytes int64
