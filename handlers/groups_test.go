@@ -136,7 +136,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 		node("outer[1]/cell[1]"):            {"index 1 of 2 items", ">outer[1]<", ">cell<"},
 		node("low"):                         {"Skipped", "Its condition is false: false"},
 		node("after"):                       {"Not run", "low did not succeed"},
-		node("rescue"):                      {"Rule", "start.Failed"},
+		node("rescue"):                      {"Start rule", "start.Failed"},
 		node("tell"):                        {"Runs on exit"},
 		"/workflows/groups.flow":            {"Graph row", "for each of 120 values", "On exit", "each runs the graph row", "starts by the rule start.Failed"},
 		x + "/logs?node=each%5B4%5D":        {"each[4]"},

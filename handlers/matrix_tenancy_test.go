@@ -31,7 +31,7 @@ func placeRows(path string, id uuid.UUID, here, above level) []row {
 	parent := map[level]string{installation: "", tenant: `"parent_id": "` + auth.LocalTenant.String() + `", `, team: `"parent_id": "` + auth.LocalTeam.String() + `", `}[above]
 	rows := []row{
 		read(path, path, ""), read(one, at, auth.TenancyRead).at(here).object(),
-		write("POST", path, path, `{`+parent+`"name": ""}`, auth.TenancyWrite, invalid).at(above).object(),
+		write("POST", path, path, `{`+parent+`"name": "a/b"}`, auth.TenancyWrite, invalid).at(above).object(),
 		write("PATCH", one, at, `{}`, auth.TenancyWrite, ok).at(above).seenAt(here).object(),
 		write("POST", one+"/archive", at+"/archive", "", auth.TenancyWrite, conflict).at(above).seenAt(here).object(),
 		write("POST", one+"/restore", at+"/restore", "{}", auth.TenancyWrite, ok).at(above).seenAt(here).object(),
@@ -42,7 +42,7 @@ func placeRows(path string, id uuid.UUID, here, above level) []row {
 		write("POST", one+"/members", at+"/members", `{"user_id": "`+nobodyID+`", "role": "Viewer"}`, auth.MemberWrite, invalid),
 		write("PATCH", one+"/members/{member_id}", at+"/members/"+nobodyID, `{"role": "Viewer"}`, auth.MemberWrite, absent),
 		write("DELETE", one+"/members/{member_id}", at+"/members/"+nobodyID, "", auth.MemberWrite, absent),
-		write("POST", one+"/group-roles", at+"/group-roles", `{"provider": "", "group": "", "role": "Viewer"}`, auth.MemberWrite, invalid),
+		write("POST", one+"/group-roles", at+"/group-roles", `{"provider": " ", "group": " ", "role": "Viewer"}`, auth.MemberWrite, invalid),
 		write("DELETE", one+"/group-roles/{group_role_id}", at+"/group-roles/"+nobodyID, "", auth.MemberWrite, absent),
 	} {
 		rows = append(rows, r.at(here).object())
@@ -56,7 +56,7 @@ func departmentRows() []row {
 	at := "/departments/" + auth.LocalTeam.String()
 	rows := []row{
 		read("/departments", "/departments", ""),
-		write("POST", "/departments", "/departments", `{"parent_id": "`+auth.LocalTenant.String()+`", "name": ""}`, auth.TenancyWrite, http.StatusUnprocessableEntity).at(tenant).object(),
+		write("POST", "/departments", "/departments", `{"parent_id": "`+auth.LocalTenant.String()+`", "name": "a/b"}`, auth.TenancyWrite, http.StatusUnprocessableEntity).at(tenant).object(),
 	}
 	for _, r := range []row{
 		read("", "", ""), read("/members", "/members", ""), read("/group-roles", "/group-roles", ""),
@@ -82,7 +82,7 @@ func serviceAccountRows() []row {
 	at := "/projects/" + auth.LocalProject.String() + "/service-accounts"
 	return []row{
 		read(path, at, auth.MemberRead).object(),
-		write("POST", path, at, `{"name": "", "role": "Viewer"}`, auth.MemberWrite, http.StatusUnprocessableEntity).object(),
+		write("POST", path, at, `{"name": "a/b", "role": "Viewer"}`, auth.MemberWrite, http.StatusUnprocessableEntity).object(),
 		write("POST", path+"/{account_id}/disable", at+"/"+nobodyID+"/disable", "", auth.MemberWrite, http.StatusNotFound).object(),
 		write("POST", path+"/{account_id}/enable", at+"/"+nobodyID+"/enable", "", auth.MemberWrite, http.StatusNotFound).object(),
 	}

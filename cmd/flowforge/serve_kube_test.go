@@ -42,7 +42,7 @@ func TestKubeSettingsThatAreWrong(t *testing.T) {
 		{"FLOWFORGE_KUBE_POD_SECURITY=none", "restricted, baseline or privileged"},
 		{`FLOWFORGE_KUBE_DEFAULTS={"nodeSelektor":{}}`, "nodeSelektor: Kubernetes has no such field."},
 		{"FLOWFORGE_KUBE_GPU_TYPES=A100", "TYPE=LABEL"},
-		{"FLOWFORGE_KUBE_EGRESS=10.0.0.1", "block of addresses"},
+		{"FLOWFORGE_KUBE_EGRESS=10.0.0.1", "CIDR block"},
 		{"FLOWFORGE_KUBE_NETWORK_POLICY=perhaps", "on or off"},
 		{"FLOWFORGE_KUBE_NAMESPACE_PREFIX=Lab", "ending with a hyphen"},
 		{"FLOWFORGE_KUBE_SERVER_LABELS=app", "name=value"},
