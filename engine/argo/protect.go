@@ -1,10 +1,6 @@
 package argo
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -72,23 +68,19 @@ func (t *translator) ttl() workflow.TTL {
 	return out
 }
 
-var ofTheRun = regexp.MustCompile(`\{\{[^}]*\bworkflow\.`)
-
-// memo lets a template take over the outputs of an earlier node with the same key. The
-// engine compares what the template runs and all its inputs; the key is part of it.
+// memo makes a template reuse the outputs of an earlier node of the project with the same key
+// in the same ConfigMap. As in Argo, the key alone decides: not what the template runs, nor
+// its inputs.
 func (t *translator) memo(s *source) *workflow.Cache {
 	m := s.Memoize
 	if m == nil {
 		return nil
 	}
 	path := s.path + ".memoize"
-	t.checkText(m.Key, scope{own: s, leaf: true}, path+".key")
-	t.refuse(s.ContainerSet != nil, path, "Only a container, a script or http is remembered; leave it out.")
-	t.refuse(m.Key == "", path+".key", "Say by which key results are found again.")
-	text, err := json.Marshal([]any{s.Container, s.Script, s.HTTP, m.Key})
-	t.refuse(err != nil || ofTheRun.Match(text), path, "What a template with memoize reads of the workflow would not be part of the key; pass it on as an input parameter.")
-	sum := sha256.Sum256([]byte(m.Cache.ConfigMap.Name + "\n" + m.Key))
-	c := &workflow.Cache{Version: hex.EncodeToString(sum[:8])}
+	t.checkText(m.Key, scope{own: s, leaf: !s.isGraph()}, path+".key")
+	t.refuse(s.Suspend != nil, path, "A template of type suspend waits for an answer each time; leave it out.")
+	t.refuse(m.Key == "", path+".key", "Write the key under which results are found again.")
+	c := &workflow.Cache{Key: m.Key, Store: m.Cache.ConfigMap.Name}
 	if m.MaxAge != "" {
 		c.TTL = t.pause(m.MaxAge, path+".maxAge")
 	}

@@ -44,7 +44,6 @@ func (t *translator) body(s *source, in scope) workflow.Graph {
 	}
 	t.refuse(s.ActiveDeadline != nil, s.path+".activeDeadlineSeconds", "A template of steps or tasks has none; set it in the templates that it runs, or in spec.")
 	t.refuse(s.Timeout != "", s.path+".timeout", "A template of steps or tasks has none; set it in the templates that it runs.")
-	t.refuse(s.Memoize != nil, s.path+".memoize", "Only a container or a script is remembered; leave it out.")
 	in.tasks = map[string]*source{}
 	if s.DAG != nil {
 		g.Operators = t.dag(s, in)
@@ -317,6 +316,7 @@ func (t *translator) operators(run *task, in scope, path string) []workflow.Oper
 		t.graph(s)
 		op = workflow.Operator{Type: workflow.TypeGraph, Graph: s.key(), Outputs: t.outputs(s), Tags: &workflow.Tags{Errs: s.errs()}}
 		t.set(&op, s)
+		op.Cache = t.memo(s)
 	} else {
 		op = t.leaf(run, s, in, path)
 	}

@@ -267,7 +267,7 @@ func (t *translator) root() {
 // opens reports whether the graph of the entry point can be that of the workflow:
 // nothing is said about it as a whole.
 func (t *translator) opens(s *source) bool {
-	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil &&
+	return s.isGraph() && s.RetryStrategy == nil && len(t.spec.Arguments.Artifacts) == 0 && len(s.Inputs.Artifacts) == 0 && s.Parallelism == nil && s.Synchronization == nil && s.Metrics == nil && s.Memoize == nil &&
 		!slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool {
 			v := cmp.Or(p.Value, p.Default)
 			return v != nil && strings.Contains(string(*v), "{{")

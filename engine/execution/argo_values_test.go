@@ -278,7 +278,7 @@ templates:
   synchronization: {mutexes: [{name: case-door}], semaphore: {configMapKeyRef: {name: case-config, key: room}}}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/in && sleep 0.1 && rmdir $DIR/in"]}`,
 			status: execution.Succeeded},
-		{group: "M4", feature: "memoize: the outputs of an earlier node with the same key and inputs", spec: `
+		{group: "M4", feature: "memoize: the outputs of an earlier node with the same key, whatever its inputs and command are", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -286,12 +286,42 @@ templates:
   - - {name: first, template: count, arguments: {parameters: [{name: k, value: x}]}}
   - - {name: again, template: count, arguments: {parameters: [{name: k, value: x}]}}
     - {name: other, template: count, arguments: {parameters: [{name: k, value: "y"}]}}
+    - {name: command, template: same}
+- name: same
+  inputs: {parameters: [{name: unread, value: "{{workflow.name}}"}]}
+  memoize: {key: "count-$DIR-x", cache: {configMap: {name: counts}}}
+  outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-same"}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo {{workflow.name}} > $DIR/n-same"]}
 - name: count
   inputs: {parameters: [{name: k}]}
   memoize: {key: "count-$DIR-{{inputs.parameters.k}}", maxAge: 1h, cache: {configMap: {name: counts}}}
   outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/runs; wc -l < $DIR/runs > $DIR/n-{{inputs.parameters.k}}"]}`,
-			status: execution.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2"}},
+			status: execution.Succeeded, outputs: map[string]string{"first/n": "1", "again/n": "1", "other/n": "2", "command/n": "1"}},
+		{group: "M4", feature: "memoize of templates of steps and tasks", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: first, template: twice, arguments: {parameters: [{name: k, value: a}]}}
+  - - {name: again, template: twice, arguments: {parameters: [{name: k, value: a}]}}
+    - {name: each, template: twice, withItems: [a, b], arguments: {parameters: [{name: k, value: "{{item}}"}]}}
+    - {name: deep, template: deep, arguments: {parameters: [{name: k, value: c}]}}
+- name: twice
+  inputs: {parameters: [{name: k}]}
+  memoize: {key: "twice-$DIR-{{inputs.parameters.k}}", cache: {configMap: {name: counts}}}
+  outputs: {parameters: [{name: "n", valueFrom: {parameter: "{{steps.count.outputs.parameters.n}}"}}]}
+  steps: [[{name: count, template: count, arguments: {parameters: [{name: k, value: "{{inputs.parameters.k}}"}]}}]]
+- name: deep # its inner template has the same key
+  inputs: {parameters: [{name: k}]}
+  memoize: {key: "twice-$DIR-{{inputs.parameters.k}}", cache: {configMap: {name: counts}}}
+  dag: {tasks: [{name: inner, template: twice, arguments: {parameters: [{name: k, value: "{{inputs.parameters.k}}"}]}}]}
+- name: count
+  inputs: {parameters: [{name: k}]}
+  outputs: {parameters: [{name: "n", valueFrom: {path: "$DIR/n-{{inputs.parameters.k}}"}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo x >> $DIR/{{inputs.parameters.k}}; wc -l < $DIR/{{inputs.parameters.k}} > $DIR/n-{{inputs.parameters.k}}"]}`,
+			status: execution.Succeeded, states: map[string]dag.State{"deep/inner/count": dag.Succeeded},
+			outputs: map[string]string{"first/n": "1", "again/n": "1", "each[0]/n": "1", "each[1]/n": "1"}},
 		{group: "M1", feature: "suspend for a time", spec: `
 entrypoint: main
 templates:

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -35,6 +36,16 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 	list := make([]*cacheLookup, 0, len(nodes))
 	ids := map[uuid.UUID]struct{}{}
 	for _, i := range nodes {
+		if ch.nodes[i].op.Cache.Key != "" {
+			s, err := ch.writtenKey(ctx, i)
+			if err != nil {
+				return nil, err
+			}
+			if s != nil {
+				list = append(list, s)
+			}
+			continue
+		}
 		values, err := ch.keyValues(ctx, i)
 		if unread(err) {
 			return nil, err
@@ -51,6 +62,9 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 	}
 	for _, s := range list {
 		n := &ch.nodes[s.node]
+		if n.op.Cache.Key != "" {
+			continue
+		}
 		s.parts = memo.Of(ch.work(n.op), n.op.Cache.Version, s.values, func(ref map[string]any) (string, bool) { return contentOf(hashes, ref) })
 		graph, name := n.graph, n.op.Name
 		if n.op.Tags != nil { // who runs the same template does the same, wherever that is
@@ -60,6 +74,30 @@ func (ch *cacheLookups) keys(ctx context.Context, nodes []int) ([]*cacheLookup, 
 		s.key = hex.EncodeToString(key[:])
 	}
 	return list, nil
+}
+
+// writtenKey is the lookup of node i, whose definition writes the key; nil when a tag of the
+// key has no value. Graphs and tasks have keys of their own: a task may wait for the result
+// of an equal task, which ends by itself, but not for a graph, of which it may be a part.
+func (ch *cacheLookups) writtenKey(ctx context.Context, i int) (*cacheLookup, error) {
+	values, err := ch.boundInputs(ctx, i)
+	if unread(err) {
+		return nil, err
+	}
+	var text string
+	if err == nil {
+		text, err = ch.within(ctx, i, values).text(ch.nodes[i].op.Cache.Key, true)
+	}
+	if unread(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // its start says what is wrong
+	}
+	cache := ch.nodes[i].op.Cache
+	parts := memo.Of([sha256.Size]byte{}, cache.Version, map[string]any{"key": text}, func(map[string]any) (string, bool) { return "", false })
+	key := parts.Key("memoize", string(ch.operator(i).Type), cache.Store)
+	return &cacheLookup{node: i, parts: parts, key: hex.EncodeToString(key[:])}, nil
 }
 
 // keyValues are all values that an attempt of node i gets and that make a difference:

@@ -55,7 +55,18 @@ func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { c
 // once, or is tried again by somebody, runs.
 func (ch *cacheLookups) needs(i int) bool {
 	n := &ch.nodes[i]
-	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && ch.needsCapacity(i)
+	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.needsCapacity(i) || ch.remembersGraph(i))
+}
+
+// remembersGraph reports whether node i becomes a graph whose outputs the cache may have.
+func (ch *cacheLookups) remembersGraph(i int) bool {
+	return ch.nodes[i].op.Cache != nil && ch.operator(i).Type == workflow.TypeGraph && !ch.fansOut(i)
+}
+
+// succeededHere reports whether a node of this execution has a result that is about to be
+// written.
+func (ch *cacheLookups) succeededHere(h holder) bool {
+	return h.execution == ch.id && h.node < len(ch.nodes) && ch.progress.State(h.node) == dag.Succeeded
 }
 
 // lookUp asks the cache for all nodes that want to begin, at once: those of which there
@@ -148,6 +159,8 @@ func (ch *cacheLookups) look(ctx context.Context, nodes []int, refresh bool) err
 		switch f := found[s.key]; {
 		case f.result != nil:
 			ch.takeCached(s, f, now)
+		case f.waitsFor(ch.id, s.node) && ch.remembersGraph(s.node) && !ch.succeededHere(f.holder):
+			ch.runs(s.node, CacheNote{Found: CacheMiss, Why: "The result is still being worked out; a graph does not wait for it."})
 		case f.waitsFor(ch.id, s.node):
 			ch.awaitResult(s, f, now)
 		default:
@@ -325,6 +338,9 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 	name := ch.nameOf(f)
 	ch.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
 	why := fmt.Sprintf("The same code has worked on the same inputs: its result is that of %s.", name)
+	if n.op.Cache.Key != "" {
+		why = fmt.Sprintf("There is a result under the same key: that of %s.", name)
+	}
 	ch.note(i, CacheNote{Found: CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
 	ch.nodeEvent(i, now, "node.succeeded", fmt.Sprintf("Its result is that of %s in execution %s.", name, f.holder.execution), nil)
 }

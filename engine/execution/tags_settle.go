@@ -13,15 +13,9 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {
 		return nil
 	}
-	values := map[string]any{}
-	for _, in := range n.op.Inputs {
-		v, err := l.typedWith(ctx, i, in, values)
-		if err != nil {
-			return err
-		}
-		if v != nil {
-			values[in.Name] = v
-		}
+	values, err := l.boundInputs(ctx, i)
+	if err != nil {
+		return err
 	}
 	p := l.within(ctx, i, values)
 	now, err := n.op.Tags.Settle(func(v any) (any, error) { return p.render(v, false) })
@@ -32,6 +26,21 @@ func (l *loop) settleOperator(ctx context.Context, i int) error {
 	own.Timeout, own.Retry, own.Locks = now.Timeout, now.Retry, now.Locks
 	n.op = &own
 	return nil
+}
+
+// boundInputs are the values of the inputs of node i, as far as they have one.
+func (l *loop) boundInputs(ctx context.Context, i int) (map[string]any, error) {
+	values := map[string]any{}
+	for _, in := range l.nodes[i].op.Inputs {
+		v, err := l.typedWith(ctx, i, in, values)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			values[in.Name] = v
+		}
+	}
+	return values, nil
 }
 
 // settleOperators works out the settings of nodes that another process let begin.

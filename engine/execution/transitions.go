@@ -126,7 +126,7 @@ func (l *loop) haltReason() *Reason {
 // makeReady lets node i start as soon as there is capacity. What needs none begins
 // in the same moment, once the execution itself has begun.
 func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
-	if l.canStart(i) && !l.needsCapacity(i) && !l.locks.needs(i) {
+	if l.canStart(i) && !l.needsCapacity(i) && !l.locks.needs(i) && !l.cache.needs(i) {
 		l.beginAlone(ctx, i, now)
 		return
 	}

@@ -13,6 +13,10 @@ type Cache struct {
 	Version string        // a change invalidates earlier results
 	TTL     time.Duration // maximum age of results; 0: no limit
 	Ignore  []string      // inputs that do not affect the cache key
+
+	// Key, when it is not "", replaces everything that the operator does and reads: within
+	// Store, a result of the project is found by this text, with its tags replaced, alone.
+	Key, Store string
 }
 
 const maxIgnored = 500
