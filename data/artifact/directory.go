@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"path"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
 )
 
 // Directory is a folder: its files by path, each a blob of its own.
@@ -49,6 +53,33 @@ func ReadDirectory(r io.Reader) (Directory, error) {
 // safePath reports whether p is a path below a folder.
 func safePath(p string) bool {
 	return p != "" && p == path.Clean(p) && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
+}
+
+// Compose stores a folder of files that project has, and returns its manifest. It is for the
+// engine, which counts no storage for the few bytes of a list.
+func (s *Service) Compose(ctx context.Context, project uuid.UUID, d Directory) (Blob, error) {
+	manifest, err := json.Marshal(d)
+	if err != nil {
+		return Blob{}, fmt.Errorf("write the list of a folder: %w", err)
+	}
+	files := make([]string, len(d.Entries))
+	for i, e := range d.Entries {
+		if !safePath(e.Path) {
+			return Blob{}, apperr.New(apperr.Invalid, "The folder lists the file %q, which is not safe.", e.Path)
+		}
+		files[i] = e.SHA256
+	}
+	if err := mayRead(ctx, project, "of the folder"); err != nil {
+		return Blob{}, err
+	}
+	if err := s.hasAll(ctx, project, files); err != nil {
+		return Blob{}, err
+	}
+	blob, err := s.store.Put(ctx, bytes.NewReader(manifest), "")
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, s.refer(ctx, project, blob, func(*db.Queries, int64) error { return nil })
 }
 
 func previewDirectory(r io.Reader) (Preview, error) {
