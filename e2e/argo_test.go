@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
+	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
@@ -109,6 +111,18 @@ templates:
   inputs: {artifacts: [{name: results, path: $DIR/results, s3: {key: "{{workflow.name}}/results"}}]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/results && ls | tr '\\n' ' ' > $DIR/all && cat a.txt b.txt | tr '\\n' ' ' >> $DIR/all"]}`, outputs: map[string]any{"all": "a.txt b.txt onea twob "}},
+		{group: "M2", feature: "artifacts: an object of a bucket of s3, with credentials from secrets", local: true, spec: `
+entrypoint: main
+arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
+templates:
+- name: main
+  inputs:
+    parameters: [{name: key, value: two}]
+    artifacts:
+    - {name: whole, path: $DIR/whole}
+    - {name: got, path: $DIR/got, s3: {endpoint: "http://$S3", bucket: others, key: "data/{{inputs.parameters.key}}.txt", accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
+  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
+  container: {image: $IMAGE, command: [sh, -c], args: ["cat $DIR/whole $DIR/got > $DIR/all"]}`, outputs: map[string]any{"all": "first, second"}},
 		{group: "M2", feature: "artifacts: subPath, also behind from; recurseMode", spec: `
 entrypoint: main
 templates:
@@ -338,12 +352,28 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 	return e
 }
 
+// bucketOf starts an S3 server whose bucket "others" has the objects, gives s the secrets to
+// read them, and returns its address.
+func bucketOf(t *testing.T, s *server, objects map[string]string) string {
+	t.Helper()
+	store := s3test.Start(t, "others")
+	for key, text := range objects {
+		file := filepath.Join(store.Dir, "others", key)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	s.api(t, http.MethodPut, "/secrets/bucket.access", map[string]any{"value": s3test.AccessKey}, nil)
+	s.api(t, http.MethodPut, "/secrets/bucket.secret", map[string]any{"value": s3test.SecretKey}, nil)
+	return strings.TrimPrefix(store.Endpoint, "http://")
+}
+
 // TestArgoStoriesOnThisMachine: Argo files run as local processes if the installation
 // allows it.
 func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequential, on one server
 	t.Parallel()
 	s := ownServer(t, "FLOWFORGE_LOCAL_IMAGES=host")
 	url := news(t, "127.0.0.1")
+	bucket := bucketOf(t, s, map[string]string{"data/one.txt": "first, ", "data/two.txt": "second"})
 	for i, story := range argoStories() {
 		if story.pods {
 			continue
@@ -352,7 +382,7 @@ func TestArgoStoriesOnThisMachine(t *testing.T) { //nolint:tparallel // sequenti
 			dir, err := os.MkdirTemp("", "argo")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20")
+			e := runArgo(t, s, i, story, "$DIR", dir, "$IMAGE", "python:3", "$URL", url, "$PORT", port(t), "$TRIES", "20", "$S3", bucket)
 			require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 			for name, want := range story.outputs {
 				require.Equal(t, want, e.Outputs[name], name)

@@ -129,6 +129,8 @@ func (t *translator) madeFile(a artifact, in scope, path string) (workflow.Tagge
 		t.checkText(a.Git.Revision, in, path+".git.revision")
 		t.refuse(a.Git.Repo == "", path+".git.repo", "Say which repository.")
 		v.Value = map[string]any{workflow.RawGit: t.git(a.Git, in, path+".git")}
+	case a.S3 != nil && a.S3.outside():
+		v.Value = map[string]any{workflow.RawS3: t.bucket(a.S3, in, path+".s3")}
 	case a.S3 != nil:
 		t.checkText(a.S3.Key, in, path+".s3.key")
 		t.refuse(a.S3.Key == "", path+".s3.key", "Say under which key the file was kept.")

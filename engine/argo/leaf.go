@@ -178,6 +178,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 		t.refuse(a.SubPath != "", at+".subPath", "Write the path of the file itself.")
 		o.GC = t.gcOf(a, at)
 		if a.S3 != nil {
+			t.refuse(a.S3.outside(), at+".s3.bucket", "FlowForge keeps outputs in its own store. Write only a key, or upload the file in a task.")
 			t.checkText(a.S3.Key, own, at+".s3.key")
 			o.Key = a.S3.Key
 		}

@@ -179,7 +179,7 @@ func (t *translator) launchForm() typeregistry.Schema {
 		fields = append(fields, formField(p, value))
 	}
 	for i, a := range t.spec.Arguments.Artifacts {
-		if a.Raw == nil && a.HTTP == nil && a.Git == nil {
+		if !a.fetched() {
 			t.refuse(a.From != "" || a.FromExpression != "", fmt.Sprintf("spec.arguments.artifacts[%d].from", i), "The launch gives this file; leave it out.")
 			t.refuse(a.S3 != nil, fmt.Sprintf("spec.arguments.artifacts[%d].s3", i), "A key names a file of the same execution, which has none yet; the launch gives this file.")
 			fields = append(fields, map[string]any{"name": a.Name, "type": "File", "required": !a.Optional})
@@ -286,7 +286,7 @@ func (t *translator) entryArguments(entry *source) arguments {
 	}
 	for _, a := range t.spec.Arguments.Artifacts {
 		if slices.ContainsFunc(entry.Inputs.Artifacts, func(in artifact) bool { return in.Name == a.Name }) {
-			if a.Raw == nil && a.HTTP == nil && a.Git == nil {
+			if !a.fetched() {
 				a.From = "{{inputs.artifacts." + a.Name + "}}"
 			}
 			args.Artifacts = append(args.Artifacts, a)

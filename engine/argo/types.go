@@ -154,9 +154,9 @@ type artifact struct {
 	RecurseMode bool        `json:"recurseMode"`
 	ArtifactGC  *artifactGC `json:"artifactGC"`
 
-	GCS         raw `json:"gcs" argo:"Leave it out: files are kept in FlowForge's store. To read one from a bucket, fetch it in a task, or by http."`
-	Azure       raw `json:"azure" argo:"Leave it out: files are kept in FlowForge's store."`
-	OSS         raw `json:"oss" argo:"Leave it out: files are kept in FlowForge's store."`
+	GCS         raw `json:"gcs" argo:"To read a file, write it as s3 with the endpoint storage.googleapis.com and an HMAC key, or download it in a task. FlowForge keeps outputs in its own store."`
+	Azure       raw `json:"azure" argo:"To read a file, use http with a SAS link, or download it in a task. FlowForge keeps outputs in its own store."`
+	OSS         raw `json:"oss" argo:"To read a file, use http with a signed link, or download it in a task. FlowForge keeps outputs in its own store."`
 	HDFS        raw `json:"hdfs" argo:"Fetch the file in a task."`
 	Artifactory raw `json:"artifactory" argo:"Fetch the file by http."`
 	Plugin      raw `json:"plugin" argo:"Fetch the file in a task."`
@@ -173,22 +173,30 @@ type httpFile struct {
 	Auth    raw          `json:"auth" argo:"Fetch the file in a task, with a secret."`
 }
 
-// s3File is a file of the installation's own store when it says a key alone.
+// s3File is a file of the installation's own store when it has only a key, and one of
+// another store when it has a bucket.
 type s3File struct {
-	Key string `json:"key"`
+	Key             string     `json:"key"`
+	Bucket          string     `json:"bucket"`
+	Endpoint        string     `json:"endpoint"`
+	Region          string     `json:"region"`
+	Insecure        bool       `json:"insecure"`
+	AccessKeySecret *secretKey `json:"accessKeySecret"`
+	SecretKeySecret *secretKey `json:"secretKeySecret"`
+	SessionToken    *secretKey `json:"sessionTokenSecret"`
 
-	Bucket          raw `json:"bucket" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
-	Endpoint        raw `json:"endpoint" argo:"Files are kept in FlowForge's store: a key alone names one there. To read one from a bucket, fetch it in a task, or by http."`
-	Region          raw `json:"region" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	Insecure        raw `json:"insecure" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	AccessKeySecret raw `json:"accessKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	SecretKeySecret raw `json:"secretKeySecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	SessionToken    raw `json:"sessionTokenSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	RoleARN         raw `json:"roleARN" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	UseSDKCreds     raw `json:"useSDKCreds" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	CreateBucket    raw `json:"createBucketIfNotPresent" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	Encryption      raw `json:"encryptionOptions" argo:"Files are kept in FlowForge's store: a key alone names one there."`
-	CASecret        raw `json:"caSecret" argo:"Files are kept in FlowForge's store: a key alone names one there."`
+	RoleARN      raw `json:"roleARN" argo:"Use accessKeySecret and secretKeySecret."`
+	UseSDKCreds  raw `json:"useSDKCreds" argo:"Use accessKeySecret and secretKeySecret."`
+	CreateBucket raw `json:"createBucketIfNotPresent" argo:"FlowForge does not write to buckets. Upload the file in a task."`
+	Encryption   raw `json:"encryptionOptions" argo:"FlowForge does not write to buckets. Upload the file in a task."`
+	CASecret     raw `json:"caSecret" argo:"Download the file in a task that reads the certificate from a secret."`
+}
+
+// secretKey names one value of a secret.
+type secretKey struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional"`
 }
 
 // artifactGC says when artifacts go.

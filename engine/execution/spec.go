@@ -244,6 +244,9 @@ func (l *loop) attemptInputs(ctx context.Context, i int) (*attemptInputs, error)
 		if err != nil {
 			return nil, err
 		}
+		if value, err = l.bucketLink(ctx, input, value); err != nil {
+			return nil, err
+		}
 		if file, ok := madeFile(value, input); ok && op.Tags != nil {
 			made = append(made, file)
 			value = nil // the runner sets its path

@@ -139,6 +139,7 @@ type ConfigMapKey struct {
 const (
 	RawText = "$raw" // its text
 	RawURL  = "$url" // the address from which the runner fetches it
+	RawS3   = "$s3"  // an object of a bucket, for which the engine makes a link
 	RawGit  = "$git" // a repository that the runner clones
 )
 
