@@ -60,6 +60,19 @@ templates:
   retryStrategy: {limit: 0}
   container: {image: busybox, command: [sh, -c], args: ["mkdir $DIR/second 2>/dev/null && exit 3; true"]}`,
 			status: execution.Succeeded, states: map[string]dag.State{"main/tasks": dag.Succeeded}},
+		{group: "M1", feature: "globalName with tags of a node that reads global outputs itself", spec: `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: a, template: give, arguments: {parameters: [{name: to, value: one}, {name: text, value: x}]}}
+  - - {name: b, template: give, arguments: {parameters: [{name: to, value: two}, {name: text, value: "{{workflow.outputs.parameters.one}}y"}]}}
+  - - {name: c, template: echo, arguments: {parameters: [{name: text, value: "{{workflow.outputs.parameters.one}} {{workflow.outputs.parameters.two}}"}]}}
+- name: give
+  inputs: {parameters: [{name: to}, {name: text}]}
+  outputs: {parameters: [{name: out, globalName: "{{inputs.parameters.to}}", valueFrom: {path: "$DIR/{{inputs.parameters.to}}"}}]}
+  container: {image: busybox, command: [sh, -c], args: ["echo {{inputs.parameters.text}} > $DIR/{{inputs.parameters.to}}"]}`,
+			status: execution.Succeeded, outputs: map[string]string{"c" + result: "x xy"}},
 		{group: "M1", feature: "items of a loop that were skipped or failed add nothing to its outputs", spec: `
 entrypoint: main
 templates:

@@ -35,6 +35,7 @@ type loop struct {
 	withoutAttempt []int // ready nodes of which no attempt runs, which are to begin
 	all            bool  // dag.Next is to look at every node
 	readFailure    error // what could not be read and has to be
+	naming         bool  // a global name is being worked out
 	cancelled      bool  // somebody asked for the end
 	cancelReason   string
 	timedOut       bool                     // it ran longer than its definition allows

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -67,7 +68,7 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 			if o.Key == "" {
 				continue
 			}
-			key, err := l.within(p.ctx, i, l.inputValues(p.ctx, i)).text(o.Key, false)
+			key, err := l.within(p.ctx, i, l.parameterValues(p.ctx, i)).text(o.Key, false)
 			if err != nil {
 				continue
 			}
@@ -82,6 +83,21 @@ func (p *tagScope) keyedArtifacts() ([]keyedArtifact, error) {
 	}
 	slices.SortStableFunc(kept, func(a, b keyedArtifact) int { return a.at.Compare(b.at) })
 	return kept, nil
+}
+
+// parameterValues are the inputs of node i that are no files, which a key may read. To look
+// for files here would not end: the node may get one by a key itself.
+func (l *loop) parameterValues(ctx context.Context, i int) map[string]any {
+	values := map[string]any{}
+	for _, in := range l.operator(i).Inputs {
+		if strings.HasPrefix(in.Name, ArtifactPort) {
+			continue
+		}
+		if v, err := l.typedWith(ctx, i, in, values); err == nil && v != nil {
+			values[in.Name] = v
+		}
+	}
+	return values
 }
 
 // filesBelow adds the files of k whose keys are below wanted, by their paths there; that

@@ -263,9 +263,11 @@ func (p *tagScope) globalTag(rest string) (any, bool) {
 
 // globalName is the global name of an output of node i with its tags replaced.
 func (l *loop) globalName(ctx context.Context, i int, name string) string {
-	if !strings.Contains(name, "{{") {
-		return name
+	if !strings.Contains(name, "{{") || l.naming {
+		return name // the inputs of a node may read global outputs themselves
 	}
+	l.naming = true
+	defer func() { l.naming = false }()
 	text, err := l.within(ctx, i, l.inputValues(ctx, i)).text(name, false)
 	if err != nil {
 		return name
