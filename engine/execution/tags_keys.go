@@ -137,7 +137,7 @@ func (p *tagScope) filesBelow(wanted string, k keyedArtifact, files map[string]a
 // itself, whose path is "".
 func (p *tagScope) filesOf(id uuid.UUID) ([]artifact.Entry, error) {
 	l := p.loop
-	for _, a := range l.batch.artifacts { // not written yet
+	for _, a := range l.artifacts.part.fresh { // not written yet
 		if a.ID == id {
 			return p.listed(a.SHA256, a.Size, a.MediaType)
 		}
