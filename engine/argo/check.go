@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// checkText says which tags of a text nobody will be able to replace.
+// checkText reports the tags of a text that can never be replaced.
 func (t *translator) checkText(text string, in scope, path string) {
 	if !strings.Contains(text, "{{") {
 		return
@@ -70,7 +70,7 @@ func (t *translator) checkCondition(text string, in scope, path string) {
 	}
 }
 
-// readsItem reports whether a text has a tag that stands for an item.
+// readsItem reports whether a text has a tag for an item.
 func readsItem(text string) bool {
 	parsed, err := expression.ParseTemplate(text)
 	if err != nil {
@@ -192,7 +192,7 @@ func (t *translator) checkTask(tag, rest string, in scope, at string) {
 	case !taskFields.MatchString(field):
 		t.add(at, "Of a task there are status, id, ip, exitCode, startedAt, finishedAt, outputs.result, outputs.parameters.<name> and outputs.artifacts.<name>, not %q.", field)
 	case field == "hostNodeName":
-		t.add(at, "FlowForge does not tell the machine of a task.")
+		t.add(at, "FlowForge does not report the machine of a task.")
 	case s != nil && field == "ip" && !s.serves():
 		t.add(at, "Only a task with daemon has an address.")
 	case s != nil && s.serves() && strings.HasPrefix(field, "outputs."):

@@ -9,7 +9,7 @@ func (t *translator) checkDaemon(s *source) {
 		return
 	}
 	t.refuse(s.Container == nil && s.Script == nil, s.path+".daemon", "Only a container or a script can serve others.")
-	t.refuse(len(s.Outputs.Parameters)+len(s.Outputs.Artifacts) > 0, s.path+".outputs", "It is stopped when nobody needs it any more, so it has no outputs; others read its ip.")
+	t.refuse(len(s.Outputs.Parameters)+len(s.Outputs.Artifacts) > 0, s.path+".outputs", "A daemon is stopped when no other task needs it, so it has no outputs; other tasks read its ip.")
 	t.refuse(s.Memoize != nil, s.path+".memoize", "What serves others has to run.")
 }
 
@@ -19,5 +19,5 @@ func (t *translator) checkServes(run *task, s *source, path string) {
 		return
 	}
 	t.refuse(run.WithItems != nil || run.WithParam != "" || run.WithSequence != nil, path, "A template with daemon runs once; run one of steps or tasks with it in there for each item.")
-	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A task with daemon ends when nobody needs it, so nothing is to follow its end; leave hooks and onExit out.")
+	t.refuse(len(run.Hooks) > 0 || run.OnExit != "", path, "A task with daemon ends when no other task needs it, so nothing can run after it. Leave out hooks and onExit.")
 }

@@ -36,7 +36,7 @@ func (p *problems) add(path, format string, args ...any) {
 	}
 }
 
-// decode reads v, which stands at path, into the value that into points to.
+// decode reads v, whose path is path, into the value that into points to.
 func (d decoder) decode(v any, into any, path string) {
 	d.value(v, reflect.ValueOf(into).Elem(), path)
 }

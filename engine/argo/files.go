@@ -45,7 +45,7 @@ func (t *translator) givenFiles(run *task, s *source, in scope, path string) []w
 	return list
 }
 
-// subPathOf lets an argument name a file in the folder that it gives: with subPath, or
+// subPathOf allows an argument to name a file in the folder that it provides: with subPath, or
 // behind the tag of from.
 func (t *translator) subPathOf(run *task, input artifact, to *workflow.Input, in scope, path string) {
 	for i, a := range run.Arguments.Artifacts {

@@ -98,7 +98,7 @@ func parse(doc map[string]any, in workflow.Surroundings) (*workflow.Definition, 
 // read decodes the document and everything that it refers to.
 func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 	if kind, _ := doc["kind"].(string); !slices.Contains(kinds(), kind) {
-		t.add("kind", "FlowForge runs %s, not %q.", strings.Join(kinds(), ", "), shorten(kind))
+		t.add("kind", "FlowForge runs %s, not %q.%s", strings.Join(kinds(), ", "), shorten(kind), elsewhere(kind))
 		return
 	}
 	d := decoder{t.problems}
@@ -143,7 +143,7 @@ func (t *translator) read(doc map[string]any, in workflow.Surroundings) {
 	}
 }
 
-// readsResult reports whether some text asks for what a task wrote.
+// readsResult reports whether some text reads the result of a task.
 func readsResult(text string) bool {
 	return strings.Contains(text, "outputs.result") || strings.Contains(text, "outputs['result']") || strings.Contains(text, `outputs[\"result\"]`)
 }

@@ -32,7 +32,7 @@ func (t *translator) host(s *source, c *container, at string) workflow.Host {
 	return h.host
 }
 
-// settingsPath is where settingsOf stands in the document.
+// settingsPath is the path of settingsOf in the document.
 func (t *translator) settingsPath(s *source) string {
 	if s.library != "" {
 		return "status.storedTemplates." + s.library

@@ -197,7 +197,7 @@ func (t *translator) ownOutputs(s *source, own scope) []workflow.OperatorOutput 
 	return outputs
 }
 
-// answers are the outputs of a template that waits for somebody.
+// answers are the outputs of a template that waits for an answer.
 func (t *translator) answers(s *source) []workflow.OperatorOutput {
 	var outputs []workflow.OperatorOutput
 	for i, p := range s.Outputs.Parameters {

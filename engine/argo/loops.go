@@ -148,7 +148,7 @@ func (t *translator) exitArguments(given arguments, s *source) arguments {
 	return arguments{Parameters: t.entryArguments(s).Parameters}
 }
 
-// follow lets the operator of a hook begin when its task has ended, or else when it
+// follow makes the operator of a hook begin when its task has ended, or else when it
 // begins, which it then sees as running.
 func (t *translator) follow(op *workflow.Operator, run *task, ended bool) {
 	op.Watches, op.AllowFailure = true, true
@@ -162,7 +162,7 @@ func (t *translator) follow(op *workflow.Operator, run *task, ended bool) {
 	op.Tags.Names = names
 }
 
-// aim lets only what the target of a dag needs run.
+// aim runs only what the target of a dag needs.
 func (t *translator) aim(s *source, operators []workflow.Operator) {
 	target := strings.TrimSpace(s.DAG.Target)
 	if target == "" {
@@ -178,7 +178,7 @@ func (t *translator) aim(s *source, operators []workflow.Operator) {
 			t.refuse(!names[word], s.path+".dag.target", "There is no task %q.", word)
 		}
 	}
-	var of string // what hooks follow stands before them
+	var of string // hooks come after their task
 	for i := range operators {
 		op := &operators[i]
 		if !op.Watches {

@@ -14,7 +14,7 @@ import (
 // metricPrefix begins the names of metrics, as in Argo: dashboards find them.
 const metricPrefix = "argo_workflows_"
 
-// Tags that stand for how long a template, or the workflow, has run.
+// Tags with the time for which a template, or the workflow, has run.
 const (
 	ownDuration = "duration"
 	runDuration = "workflow.duration"
@@ -38,7 +38,7 @@ func (t *translator) metricList(m *metrics, s *source, path string) []workflow.M
 	if m == nil {
 		return nil
 	}
-	t.refuse(len(m.Prometheus) > workflow.MaxMetrics, path, "There are %d metrics; at most %d may stand in one place.", len(m.Prometheus), workflow.MaxMetrics)
+	t.refuse(len(m.Prometheus) > workflow.MaxMetrics, path, "There are %d metrics; at most %d are allowed in one place.", len(m.Prometheus), workflow.MaxMetrics)
 	list := make([]workflow.Metric, len(m.Prometheus))
 	for i := range m.Prometheus {
 		list[i] = t.metric(&m.Prometheus[i], s, fmt.Sprintf("%s[%d]", path, i))
@@ -177,7 +177,7 @@ func (c metricCheck) labels(list []metricLabel, kind workflow.MetricKind, at str
 		if problem := workflow.MetricLabelProblem(l.Key, kind); problem != "" {
 			c.add(where+".key", "%s", problem)
 		}
-		c.refuse(slices.ContainsFunc(labels, func(o workflow.MetricLabel) bool { return o.Key == l.Key }), where+".key", "The label %q stands twice.", shorten(l.Key))
+		c.refuse(slices.ContainsFunc(labels, func(o workflow.MetricLabel) bool { return o.Key == l.Key }), where+".key", "The label %q is given twice.", shorten(l.Key))
 		c.checked(string(l.Value), where+".value", workflow.MetricTextProblem)
 		labels = append(labels, workflow.MetricLabel{Key: l.Key, Value: string(l.Value)})
 	}

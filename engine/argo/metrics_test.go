@@ -114,7 +114,7 @@ func TestMetricRefusals(t *testing.T) {
 		{ofTemplate, `{name: a, help: h, labels: [{key: project, value: x}], counter: {value: "1"}}`, ".labels[0].key", "FlowForge adds the label project itself"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: tenant, value: x}], counter: {value: "1"}}`, ".labels[0].key", "FlowForge adds the label tenant itself"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: le, value: x}], histogram: {value: "1", buckets: [1]}}`, ".labels[0].key", "buckets"},
-		{ofTemplate, `{name: a, help: h, labels: [{key: k, value: x}, {key: k, value: y}], counter: {value: "1"}}`, ".labels[1].key", "stands twice"},
+		{ofTemplate, `{name: a, help: h, labels: [{key: k, value: x}, {key: k, value: y}], counter: {value: "1"}}`, ".labels[1].key", "given twice"},
 		{ofTemplate, `{name: a, help: h, labels: [{key: k, value: ` + strings.Repeat("x", 1001) + `}], counter: {value: "1"}}`, ".labels[0].value", "longer than 1000 bytes"},
 		{ofTemplate, `{name: a, help: h, when: a b c, counter: {value: "1"}}`, ".when", "quotes"},
 		{ofTemplate, `{name: a, help: h, counter: {value: "{{resourcesDuration.cpu}}"}}`, ".counter.value", "does not add up what a node asked for"},

@@ -9,7 +9,7 @@ import (
 )
 
 // name is the name of the workflow. In Argo objects of different kinds may have the same
-// one: who refers to a template finds it by its name, so others step aside.
+// one: references find a template by its name, so other kinds use another one.
 func (t *translator) name() string {
 	name := t.writtenName()
 	if name == "" {
@@ -66,3 +66,12 @@ func (t *translator) kindOf(name string) string {
 func (t *translator) isTemplate() bool { return isTemplate(t.doc.Kind) }
 
 func isTemplate(kind string) bool { return kind == kindTemplate || kind == kindClusterTemplate }
+
+// elsewhere says how an object that FlowForge does not run is made.
+func elsewhere(kind string) string {
+	switch kind {
+	case "ConfigMap", "PersistentVolumeClaim", "ResourceQuota", "Secret":
+		return " Create it in the project's namespace with kubectl."
+	}
+	return ""
+}

@@ -92,7 +92,7 @@ func (t *translator) shared(fields map[string]any) {
 	}
 }
 
-// settingsOf are the settings of all pods of the document that a template stands in.
+// settingsOf are the settings of all pods of the document that has the template.
 func (t *translator) settingsOf(s *source) *podSettings {
 	if l := t.libraries[s.library]; s.library != "" && l != nil {
 		return &l.spec.podSettings
@@ -246,7 +246,7 @@ func (t *translator) environmentPatch(c *container, at string) string {
 	return string(patch)
 }
 
-// resources are what a container asks for. What its pod asks for as a whole is asked for by
+// resources are what a container requests. What its pod requests as a whole is requested by
 // the container, which is the only one that quotas count.
 func (t *translator) resources(s *source, c *container, at string) workflow.Resources {
 	out := t.amounts(c.Resources, at+".resources")
@@ -264,7 +264,7 @@ func (t *translator) resources(s *source, c *container, at string) workflow.Reso
 	return out
 }
 
-// amounts are the resources of a container: what it asks for, or else its limit; of
+// amounts are the resources of a container: its requests, or else its limits; of
 // memory the larger, because FlowForge's pods may use what they ask for.
 func (t *translator) amounts(r resources, at string) workflow.Resources {
 	var out workflow.Resources

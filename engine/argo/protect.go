@@ -43,7 +43,7 @@ func (t *translator) locks(s *synchronization, path string) []workflow.Lock {
 		t.checkConfigMap(ref, path+".semaphore.configMapKeyRef")
 		add(strings.Trim(ref.Name+"/"+ref.Key, "/"), workflow.ConfigMapKey{Name: ref.Name, Key: ref.Key, At: path})
 	}
-	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // nobody waits in a circle
+	slices.SortFunc(locks, func(a, b workflow.Lock) int { return strings.Compare(a.Name, b.Name) }) // in one order, so that no two nodes wait for each other
 	return slices.Compact(locks)
 }
 

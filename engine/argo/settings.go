@@ -21,7 +21,7 @@ type settings struct {
 }
 
 // set gives op the settings of its template. Those that have tags are read again,
-// with what stands for them, when the operator is about to begin.
+// with their values, when the operator is about to begin.
 func (t *translator) set(op *workflow.Operator, s *source) {
 	now := t.settings(s)
 	op.Timeout, op.Retry, op.Locks = now.Timeout, now.Retry, now.Locks

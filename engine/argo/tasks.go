@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// scope is where tasks stand: in a template, or beside the entry point.
+// scope is what tasks can read: in a template, or beside the entry point.
 type scope struct {
 	own    *source            // the template whose inputs they read; nil for the workflow itself
 	tasks  map[string]*source // what the tasks beside run, by their names
@@ -242,7 +242,7 @@ func (c *continueOn) allows() dag.Failures {
 	return allowed
 }
 
-// wellEnded is the rule that what follows a task goes on.
+// wellEnded is the rule under which the steps after a task run.
 func wellEnded(run *task) string {
 	rule := fmt.Sprintf("%s.Succeeded || %s.Skipped || %s.Daemoned", run.Name, run.Name, run.Name)
 	if run.ContinueOn != nil && run.ContinueOn.Failed {

@@ -47,10 +47,10 @@ type translator struct {
 	libraries map[string]*library // by the names under which they are registered
 	text      *typeregistry.Type  // of parameters
 	file      *typeregistry.Type  // of artifacts
-	results   bool                // somebody reads outputs.result
+	results   bool                // some text reads outputs.result
 	graphs    map[string]workflow.Graph
 	begun     map[string]bool
-	metrics   map[string][]workflow.Metric // of templates, by where they stand
+	metrics   map[string][]workflow.Metric // of templates, by their paths
 	told      map[string]workflow.Metric   // the first metric of each name
 	find      func(name string) (json.RawMessage, bool)
 	settled   bool // settings are read whose tags are replaced
@@ -102,7 +102,7 @@ func (t *translator) translate() {
 	}
 }
 
-// constants are the tags that stand for the same text everywhere.
+// constants are the tags with the same value everywhere.
 func (t *translator) constants() map[string]string {
 	c := map[string]string{
 		"workflow.serviceAccountName": cmp.Or(t.spec.ServiceAccountName, "default"), "workflow.mainEntrypoint": t.spec.Entrypoint,
@@ -131,7 +131,7 @@ func (t *translator) constants() map[string]string {
 	return c
 }
 
-// askForEntry lets the launch give what the entry point needs and spec.arguments does not
+// askForEntry adds to the launch form what the entry point needs and spec.arguments does not
 // have, as a template does that is launched by itself.
 func (t *translator) askForEntry() {
 	entry := t.templates[t.spec.Entrypoint]
@@ -146,7 +146,7 @@ func (t *translator) askForEntry() {
 	}
 }
 
-// asks lets the launch give a parameter that a template reads and does not declare.
+// asks adds to the launch form a parameter that a template reads and does not declare.
 func (t *translator) asks(name string) bool {
 	schema, found := t.types.ParseSchema([]any{formField(parameter{Name: name}, nil)}, "spec.arguments.parameters")
 	if len(found) > 0 {
@@ -295,7 +295,7 @@ func (t *translator) entryArguments(entry *source) arguments {
 	return args
 }
 
-// addMissingInputs lets the launch give what the entry point has a default for.
+// addMissingInputs adds to the launch form the inputs of the entry point that have a default.
 func (t *translator) addMissingInputs(entry *source) {
 	var fields []any
 	for i, p := range entry.Inputs.Parameters {
@@ -365,7 +365,7 @@ func (t *translator) exits() []workflow.Operator {
 	return operators
 }
 
-// mayFail lets operators fail: of the workflow's hooks the exit handler alone counts.
+// mayFail allows operators to fail: of the workflow's hooks, only the exit handler counts.
 func mayFail(operators []workflow.Operator) []workflow.Operator {
 	for i := range operators {
 		operators[i].AllowFailure = true
@@ -377,7 +377,7 @@ func mayFail(operators []workflow.Operator) []workflow.Operator {
 func (t *translator) final(run *task, in scope, path string) []workflow.Operator {
 	ops := t.operators(run, in, path)
 	for i := range ops {
-		t.refuse(ops[i].Serves, path, "A handler at the end has nobody to serve: take daemon away.")
+		t.refuse(ops[i].Serves, path, "A handler at the end cannot serve other tasks. Leave out daemon.")
 		ops[i].Final = true
 	}
 	return ops

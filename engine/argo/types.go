@@ -273,7 +273,7 @@ type semaphore struct {
 	Database        *databaseKey  `json:"database"`
 }
 
-// databaseKey names a semaphore whose permits stand in a database: FlowForge's own,
+// databaseKey names a semaphore whose permits are in a database: FlowForge's own,
 // where an administrator of the project sets them.
 type databaseKey struct {
 	Key string `json:"key"`

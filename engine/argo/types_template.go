@@ -32,7 +32,7 @@ type template struct {
 	Resource        raw              `json:"resource" argo:"Call the cluster's API from a task."`
 	Data            raw              `json:"data" argo:"List the files in a task, and run over its result with withParam."`
 	Plugin          raw              `json:"plugin" argo:"Use a container, a script or http."`
-	ArchiveLocation raw              `json:"archiveLocation"` // of logs and files, which stand in FlowForge's store
+	ArchiveLocation raw              `json:"archiveLocation"` // of logs and files, which are in FlowForge's store
 	PodResources    *resources       `json:"podResources"`
 	Executor        raw              `json:"executor" argo:"Leave it out: there is one executor, FlowForge's runner."`
 	Priority        raw              `json:"priority" argo:"Kubernetes takes a priority by its class alone: name one with priorityClassName."`

@@ -101,7 +101,7 @@ func (t *translator) outputs(s *source) []workflow.OperatorOutput {
 	return outputs
 }
 
-// whenSkipped is what an output parameter of a task that did not run stands for; nil for nothing.
+// whenSkipped is the value of an output parameter of a task that did not run; nil for none.
 func (p parameter) whenSkipped() *string {
 	if p.ValueFrom == nil || p.ValueFrom.Default == nil || strings.Contains(string(*p.ValueFrom.Default), "{{") {
 		return nil
@@ -128,7 +128,7 @@ func (t *translator) given(run *task, s *source, in scope, path string) []workfl
 	list = t.orderOwn(list, s)
 	for i, a := range run.Arguments.Parameters {
 		known := slices.ContainsFunc(s.Inputs.Parameters, func(p parameter) bool { return p.Name == a.Name })
-		if !known { // as Argo, which passes it on to nobody; still its tags are checked
+		if !known { // as in Argo, it is not passed on; its tags are checked all the same
 			at := fmt.Sprintf("%s.arguments.parameters[%d]", path, i)
 			t.argument(run, s, a, in, at, at)
 		}
