@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/compute/launcher/kube/kubetest"
-	"github.com/flowforge/flowforge/data/artifact/s3test"
 	"github.com/flowforge/flowforge/platform/freeport"
 )
 
@@ -34,7 +32,7 @@ type argoStory struct {
 }
 
 func argoStories() []argoStory {
-	return slices.Concat(argoFileStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
+	return slices.Concat(argoFileStories(), argoKeyStories(), argoFetchedStories(), argoDaemonStories(), argoPodStories())
 }
 
 func argoFileStories() []argoStory {
@@ -86,43 +84,6 @@ templates:
   inputs: {parameters: [{name: who}], artifacts: [{name: got, path: "$DIR/got-{{inputs.parameters.who}}", s3: {key: "{{workflow.name}}/{{inputs.parameters.who}}.txt"}}]}
   container: {image: $IMAGE, command: [cat, "$DIR/got-{{inputs.parameters.who}}"]}
   outputs: {parameters: [{name: all, valueFrom: {path: "$DIR/got-{{inputs.parameters.who}}"}}]}`, outputs: map[string]any{"all": "by key Error"}},
-		{group: "M2", feature: "artifacts: a key of s3 inside of a folder, and a key that is the folder of several files", spec: `
-entrypoint: main
-templates:
-- name: main
-  outputs: {parameters: [{name: all, valueFrom: {parameter: "{{tasks.reduce.outputs.parameters.all}}"}}]}
-  dag:
-    tasks:
-    - {name: split, template: split}
-    - name: map
-      template: map
-      depends: split
-      withParam: "{{tasks.split.outputs.result}}"
-      arguments: {parameters: [{name: id, value: "{{item}}"}], artifacts: [{name: part, s3: {key: "{{workflow.name}}/parts/{{item}}.txt"}}]}
-    - {name: reduce, template: reduce, depends: map}
-- name: split
-  outputs: {artifacts: [{name: parts, path: $DIR/out, archive: {none: {}}, s3: {key: "{{workflow.name}}/parts/"}}]}
-  container: {image: $IMAGE, command: [sh, -c], args: ["mkdir -p $DIR/out; echo one > $DIR/out/a.txt; echo two > $DIR/out/b.txt; echo '[\"a\", \"b\"]'"]}
-- name: map
-  inputs: {parameters: [{name: id}], artifacts: [{name: part, path: "$DIR/part-{{inputs.parameters.id}}"}]}
-  outputs: {artifacts: [{name: part, path: "$DIR/mapped-{{inputs.parameters.id}}", s3: {key: "{{workflow.name}}/results/{{inputs.parameters.id}}.txt"}}]}
-  container: {image: $IMAGE, command: [sh, -c], args: ["sed s/$/{{inputs.parameters.id}}/ $DIR/part-{{inputs.parameters.id}} > $DIR/mapped-{{inputs.parameters.id}}"]}
-- name: reduce
-  inputs: {artifacts: [{name: results, path: $DIR/results, s3: {key: "{{workflow.name}}/results"}}]}
-  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
-  container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/results && ls | tr '\\n' ' ' > $DIR/all && cat a.txt b.txt | tr '\\n' ' ' >> $DIR/all"]}`, outputs: map[string]any{"all": "a.txt b.txt onea twob "}},
-		{group: "M2", feature: "artifacts: an object of a bucket of s3, with credentials from secrets", local: true, spec: `
-entrypoint: main
-arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
-templates:
-- name: main
-  inputs:
-    parameters: [{name: key, value: two}]
-    artifacts:
-    - {name: whole, path: $DIR/whole}
-    - {name: got, path: $DIR/got, s3: {endpoint: "http://$S3", bucket: others, key: "data/{{inputs.parameters.key}}.txt", accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}
-  outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
-  container: {image: $IMAGE, command: [sh, -c], args: ["cat $DIR/whole $DIR/got > $DIR/all"]}`, outputs: map[string]any{"all": "first, second"}},
 		{group: "M2", feature: "artifacts: subPath, also behind from; recurseMode", spec: `
 entrypoint: main
 templates:
@@ -350,21 +311,6 @@ func runArgo(t *testing.T, s *server, number int, story argoStory, replace ...st
 	s.register(t, document)
 	e := s.wait(t, s.launch(t, name, nil), ended)
 	return e
-}
-
-// bucketOf starts an S3 server whose bucket "others" has the objects, gives s the secrets to
-// read them, and returns its address.
-func bucketOf(t *testing.T, s *server, objects map[string]string) string {
-	t.Helper()
-	store := s3test.Start(t, "others")
-	for key, text := range objects {
-		file := filepath.Join(store.Dir, "others", key)
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-	s.api(t, http.MethodPut, "/secrets/bucket.access", map[string]any{"value": s3test.AccessKey}, nil)
-	s.api(t, http.MethodPut, "/secrets/bucket.secret", map[string]any{"value": s3test.SecretKey}, nil)
-	return strings.TrimPrefix(store.Endpoint, "http://")
 }
 
 // TestArgoStoriesOnThisMachine: Argo files run as local processes if the installation

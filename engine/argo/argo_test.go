@@ -99,7 +99,7 @@ spec:
 	}
 }
 
-// TestTemplateAsks: a template may read parameters that whoever runs it gives.
+// TestTemplateAsks: a template may read parameters that a launch provides.
 func TestTemplateAsks(t *testing.T) {
 	t.Parallel()
 	doc := `

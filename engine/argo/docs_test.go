@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/argo.md anew")
+var update = flag.Bool("update", false, "rewrite docs/argo.md")
 
 // TestRefusedFieldsAreDocumented: docs/argo.md lists every field that is refused.
 func TestRefusedFieldsAreDocumented(t *testing.T) {

@@ -71,8 +71,8 @@ func (t *translator) metric(p *prometheus, s *source, at string) workflow.Metric
 	return m
 }
 
-// metricKind reads what stands in counter, gauge or histogram, and says where its
-// value stands.
+// metricKind reads the counter, gauge or histogram, and returns the
+// path of its value.
 func (t *translator) metricKind(m *workflow.Metric, p *prometheus, at string) string {
 	given := 0
 	for _, is := range []bool{p.Counter != nil, p.Gauge != nil, p.Histogram != nil} {
@@ -118,7 +118,7 @@ func (t *translator) buckets(list []Text, at string) []float64 {
 // agree holds a metric against those of the same name elsewhere in the document.
 func (t *translator) agree(m *workflow.Metric) {
 	if strings.Contains(m.Name, "{{") || strings.Contains(m.Help, "{{") || m.Kind == "" {
-		return // known when it is told
+		return // known when it is reported
 	}
 	first, known := t.told[m.Name]
 	if !known {
@@ -126,7 +126,7 @@ func (t *translator) agree(m *workflow.Metric) {
 		return
 	}
 	if why := m.Agrees(&first); why != "" {
-		t.add(m.At, "The metric %s stands at %s as well, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
+		t.add(m.At, "The metric %s is at %s as well, where %s; metrics of one name have the same type, help and buckets.", strings.TrimPrefix(m.Name, metricPrefix), first.At, why)
 	}
 }
 
@@ -134,7 +134,7 @@ func (t *translator) agree(m *workflow.Metric) {
 type metricCheck struct {
 	*translator
 	own  *source // nil: a metric of the workflow
-	live bool    // it is told from the begin on
+	live bool    // it is reported from the start
 }
 
 func (c metricCheck) durationTag() string {
@@ -249,7 +249,7 @@ func (c metricCheck) ofTheEnd(path []string, at string) bool {
 }
 
 // unknownUse is said of resourcesDuration.
-const unknownUse = "FlowForge does not add up what a node asked for over time; /metrics has flowforge_quota_used, and the page of the execution its hours."
+const unknownUse = "FlowForge does not add up what a node requested over time; /metrics has flowforge_quota_used, and the page of the execution its hours."
 
 // output checks outputs.result and outputs.parameters.<name>.
 func (c metricCheck) output(path []string, at string) {

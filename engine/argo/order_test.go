@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
-// TestInOrder: what a document refers to is registered before it, wherever it stands.
+// TestInOrder: what a document refers to is registered before it, whatever the order.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
 	head := func(kind, name, spec string) []byte {

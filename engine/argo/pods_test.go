@@ -128,7 +128,7 @@ spec:
 	require.Equal(t, map[string]string{"A": "1"}, d.Operators[0].Environment)
 }
 
-// TestPodResources: what a pod asks for as a whole is what its task asks for.
+// TestPodResources: what a pod requests as a whole is what its task requests.
 func TestPodResources(t *testing.T) {
 	t.Parallel()
 	d, problems := parse(t, `

@@ -84,7 +84,7 @@ func reaches(after map[string][]string, from, to string, seen map[string]bool) b
 	return slices.ContainsFunc(after[from], func(next string) bool { return reaches(after, next, to, seen) })
 }
 
-// memberFields is what the cluster is told of a container beside the main one.
+// memberFields is what the pod has of a container beside the main one.
 func (t *translator) memberFields(c *container, at string, own scope) json.RawMessage {
 	list := t.others([]container{*c}, &container{}, at, own)
 	fields, _ := list[0].(map[string]any)

@@ -137,7 +137,7 @@ func (t *translator) given(run *task, s *source, in scope, path string) []workfl
 }
 
 // argument is the value of one parameter: the task's, or the template's own, which
-// stands at own.
+// has the path own.
 func (t *translator) argument(run *task, s *source, p parameter, in scope, path, own string) (workflow.Tagged, bool) {
 	v := workflow.Tagged{As: workflow.TaggedText}
 	for i, a := range run.Arguments.Parameters {
